@@ -10,7 +10,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { Vault } from "../ports/Vault.js"
 import type { Principal } from "./Caller.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 
 const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
@@ -56,11 +56,11 @@ export const make = Effect.gen(function* () {
   ): Written<AuthProviderChange> =>
     Effect.gen(function* () {
       const { clientId, clientSecret, methodId, name } = input
-      const now = yield* currentTimestamp
+      const now = yield* timestamp
       const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: maxAuthProviders })
-      const otherProviders = ofMethod.filter((provider) => provider.name !== name)
-      const isDefault = input.isDefault ?? found?.isDefault ?? !otherProviders.some((provider) => provider.isDefault)
-      if (isDefault) yield* clearDefaults(tx, otherProviders, now)
+      const others = ofMethod.filter((provider) => provider.name !== name)
+      const isDefault = input.isDefault ?? found?.isDefault ?? !others.some((provider) => provider.isDefault)
+      if (isDefault) yield* clearDefaults(tx, others, now)
       const provider: AuthProvider = {
         id: found?.id ?? identifiers.next("aup"),
         organisationId,

@@ -21,13 +21,13 @@ export interface CallContext {
 export const versionMismatch = () =>
   new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 
-/** Fails with `Conflict` unless the caller read version `current`. `bodyVersion`: the version in the request's body. */
+/** Fails with `Conflict` unless the caller read version `current`. `asked`: the version in the request's body. */
 export const checkVersion = (
   { expectedVersion }: CallContext,
-  bodyVersion: number | undefined,
+  asked: number | undefined,
   current: number
 ): Effect.Effect<void, Conflict> => {
-  const expected = expectedVersion ?? bodyVersion
+  const expected = expectedVersion ?? asked
   return expected === undefined || expected === current ? Effect.void : versionMismatch()
 }
 

@@ -17,7 +17,7 @@ import { narrowedKeyRefusal, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
 /** Where values are resolved: the organisation, and optionally a customer, an integration and a workflow. */
@@ -61,23 +61,23 @@ const findScope = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
   level: StoredLevel,
-  reference: string,
+  named: string,
   member = "integration"
 ): Effect.fn.Return<Scope, Failure> {
   switch (level) {
     case "saas":
       return organisation
     case "tenant": {
-      const customer = yield* findCustomer(tx, caller, reference)
+      const customer = yield* findCustomer(tx, caller, named)
       return { level, id: customer.id, customerId: customer.id }
     }
     case "flow": {
-      const workflow = yield* findWorkflow(tx, caller, reference)
+      const workflow = yield* findWorkflow(tx, caller, named)
       return { level, id: workflow.id, customerId: workflow.customerId }
     }
     case "integration":
-      if (!slugPattern.test(reference)) return yield* invalid(member, "INVALID", "is not the slug of an integration")
-      return { level, id: reference, customerId: null }
+      if (!slugPattern.test(named)) return yield* invalid(member, "INVALID", "is not the slug of an integration")
+      return { level, id: named, customerId: null }
   }
 })
 
@@ -117,7 +117,7 @@ const write = Effect.fnUntraced(function* (
   { value }: SetConfiguration,
   place: Place
 ): Effect.fn.Return<void, Failure | AlreadyExists | Changed> {
-  const updatedAt = yield* currentTimestamp
+  const updatedAt = yield* timestamp
   if (value === null) {
     yield* tx.configuration.remove(place)
     return
@@ -140,14 +140,14 @@ export const layer = Layer.effect(
       const environment = yield* findEnvironment(tx, query.environment ?? caller.organisation.defaultEnvironment)
       const refused = environmentReadRefusal(caller, environment)
       if (refused !== undefined) return yield* refused
-      const levels: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
+      const asked: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
         ["flow", query.workflow_id],
         ["integration", query.integration],
         ["tenant", query.customer_id]
       ]
       const scopes = [organisation]
-      for (const [level, reference] of levels)
-        if (reference !== undefined) scopes.push(yield* findScope(tx, caller, level, reference))
+      for (const [level, named] of asked)
+        if (named !== undefined) scopes.push(yield* findScope(tx, caller, level, named))
       const data = resolveValues(yield* storedAt(tx, scopes, environment, query.key), platform)
       return query.key === undefined ? data : data.filter(({ key }) => key === query.key)
     })

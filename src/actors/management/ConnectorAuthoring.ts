@@ -14,26 +14,22 @@ import { Changes } from "./Changes.js"
 import { make as makeConnectorDrafts, ownConnector, type SavedConnector, trailOf } from "./ConnectorDrafts.js"
 import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 
-/** `body`: a definition, or the import of one. `idOrSlug`: an id or a slug of a connector. */
+/** `body`: a definition, or the import of one. `named`: an id or a slug. */
 export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
   ConnectorAuthoring,
   {
     readonly create: (context: CallContext, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
     /** Changes the draft, or creates one if there is none. Also accepts the record as it was read. */
-    readonly update: (
-      context: CallContext,
-      idOrSlug: string,
-      body: JsonObject
-    ) => Effect.Effect<SavedConnector, Failure>
+    readonly update: (context: CallContext, named: string, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
     /** Publishes the draft; without a draft, returns the published version. */
     readonly publish: (
       context: CallContext,
-      idOrSlug: string,
+      named: string,
       notes: string | undefined
     ) => Effect.Effect<SavedConnector, Failure>
-    readonly remove: (context: CallContext, idOrSlug: string) => Effect.Effect<void, Failure>
+    readonly remove: (context: CallContext, named: string) => Effect.Effect<void, Failure>
   }
 >() {}
 
@@ -55,57 +51,53 @@ export const layer = Layer.effect(
     const records = yield* ConnectorRecords
 
     /** The connector to be changed, at the version that the caller read. */
-    const lockExpected = (tx: Tx, context: CallContext, idOrSlug: string): Effect.Effect<ConnectorRecord, Failure> =>
-      Effect.tap(records.lockOwn(tx, context.caller, idOrSlug), ({ version }) =>
-        checkVersion(context, undefined, version)
-      )
+    const lockExpected = (tx: Tx, context: CallContext, named: string): Effect.Effect<ConnectorRecord, Failure> =>
+      Effect.tap(records.lockOwn(tx, context.caller, named), ({ version }) => checkVersion(context, undefined, version))
 
     const create = Effect.fnUntraced(function* (
       context: CallContext,
       body: JsonObject
     ): Effect.fn.Return<SavedConnector, Failure> {
       const { caller } = context
-      const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
+      const { definition, ...told } = yield* imports.readBody(caller.organisationId, body)
       const saved = yield* change(context, (tx) =>
         Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
       )
-      return { ...saved, ...report }
+      return { ...saved, ...told }
     })
 
     const update = Effect.fnUntraced(function* (
       context: CallContext,
-      idOrSlug: string,
+      named: string,
       body: JsonObject
     ): Effect.fn.Return<SavedConnector, Failure> {
       const { caller } = context
       // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
       const { view } = yield* read(context, (tx) =>
-        Effect.flatMap(records.lockOwn(tx, caller, idOrSlug), (record) =>
+        Effect.flatMap(records.lockOwn(tx, caller, named), (record) =>
           Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
             drafts.savedOf(record, definition)
           )
         )
       )
-      const document = yield* readDefinitionBody(body, jsonOf(view))
-      const { definition, ...report } = yield* imports.readBody(caller.organisationId, document, view.slug)
+      const sent = yield* readDefinitionBody(body, jsonOf(view))
+      const { definition, ...told } = yield* imports.readBody(caller.organisationId, sent, view.slug)
       const saved = yield* change(context, (tx) =>
-        Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) => drafts.save(tx, caller, before, definition))
+        Effect.flatMap(lockExpected(tx, context, named), (before) => drafts.save(tx, caller, before, definition))
       )
-      return { ...saved, ...report }
+      return { ...saved, ...told }
     })
 
-    const publish = (context: CallContext, idOrSlug: string, notes: string | undefined) =>
+    const publish = (context: CallContext, named: string, notes: string | undefined) =>
       change(context, (tx) =>
-        Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) =>
-          drafts.publish(tx, context.caller, before, notes)
-        )
+        Effect.flatMap(lockExpected(tx, context, named), (before) => drafts.publish(tx, context.caller, before, notes))
       )
 
-    const remove = (context: CallContext, idOrSlug: string) =>
+    const remove = (context: CallContext, named: string) =>
       change(context, (tx) =>
         Effect.gen(function* () {
-          const before = yield* lockExpected(tx, context, idOrSlug)
-          const now = yield* currentTimestamp
+          const before = yield* lockExpected(tx, context, named)
+          const now = yield* timestamp
           yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
           yield* tx.authProviders.remove({ connector: before.slug })
           return { value: undefined, resource: before, before: trailOf(before), after: null }

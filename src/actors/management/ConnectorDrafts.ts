@@ -22,7 +22,7 @@ import { make as makeAuthProviderRecords } from "./AuthProviderRecords.js"
 import type { Principal } from "./Caller.js"
 import type { ChangeOutcome } from "./Changes.js"
 import { ConnectorRecords, type ConnectorView, definitionOf, jsonOf, type OwnConnector } from "./ConnectorRecords.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 
 export interface SavedConnector {
   readonly view: ConnectorView
@@ -118,10 +118,10 @@ export const make = Effect.gen(function* () {
   const insert = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
-    document: ConnectorDefinition
+    sent: ConnectorDefinition
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const { clients, definition } = extractClients(document)
-    const now = yield* currentTimestamp
+    const { clients, definition } = extractClients(sent)
+    const now = yield* timestamp
     const record: ConnectorRecord = {
       id: identifiers.next("ctr"),
       organisationId: caller.organisationId,
@@ -152,9 +152,9 @@ export const make = Effect.gen(function* () {
     tx: Tx,
     caller: Principal,
     before: ConnectorRecord,
-    document: ConnectorDefinition
+    sent: ConnectorDefinition
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const { clients, definition } = extractClients(document)
+    const { clients, definition } = extractClients(sent)
     const number = { connectorId: before.id, number: before.current }
     const current = Option.getOrUndefined(yield* tx.connectorVersions.find(number))
     const published = yield* findPublished(tx, before)
@@ -168,7 +168,7 @@ export const make = Effect.gen(function* () {
       ...before,
       ...membersOf(definition),
       current: isDraft ? before.current : before.current + 1,
-      updatedAt: yield* currentTimestamp,
+      updatedAt: yield* timestamp,
       version: before.version + 1
     }
     const row = yield* draftOf(record, definition)
@@ -184,7 +184,7 @@ export const make = Effect.gen(function* () {
     draft: ConnectorVersion,
     notes: string | undefined
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const now = yield* currentTimestamp
+    const now = yield* timestamp
     yield* yieldToOthers
     const definition = assignActionVersions(yield* findPublished(tx, before), yield* readStoredDefinition(draft))
     const record: ConnectorRecord = {

@@ -79,13 +79,11 @@ export const make = Effect.gen(function* () {
 
   const list = (
     context: CallContext,
-    listParams: ConnectorListParams
+    asked: ConnectorListParams
   ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
     const { caller } = context
-    const isDetailed = listParams.include?.split(",").includes("actions") ?? false
-    const params = isDetailed
-      ? { ...listParams, page_size: Math.min(sizeOf(listParams), maxDetailedPageSize) }
-      : listParams
+    const whole = asked.include?.split(",").includes("actions") ?? false
+    const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), maxDetailedPageSize) } : asked
     return read(context, (tx) =>
       Effect.gen(function* () {
         const after = yield* pages.position(params.cursor)
@@ -104,7 +102,7 @@ export const make = Effect.gen(function* () {
             : { createdAt: builtInSince, id: row.id }
         )
         const data = yield* Effect.forEach(page.data, (row) =>
-          isDetailed ? withActions(tx, row) : Effect.succeed(summaryView(row))
+          whole ? withActions(tx, row) : Effect.succeed(summaryView(row))
         )
         return { ...page, data }
       })

@@ -186,8 +186,8 @@ export const layer = Layer.effect(
 
     /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
     const refresh: Change = (context, id) =>
-      sendCommand(context, id, (target, { id: connectionId }) =>
-        Effect.zipRight(connections.refresh(target), readView(context, connectionId))
+      sendCommand(context, id, (target, { id: known }) =>
+        Effect.zipRight(connections.refresh(target), readView(context, known))
       )
 
     const update = (context: CallContext, id: string, input: UpdateConnection) =>
@@ -234,9 +234,9 @@ export const layer = Layer.effect(
 
     const reveal = Effect.fnUntraced(function* (
       context: CallContext,
-      connectionId: string
+      named: string
     ): Effect.fn.Return<RevealedCredential, Failure> {
-      const connection = yield* read(context, (tx) => findLivingConnection(tx, context, connectionId))
+      const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
       const { authMethod, customerId, id, label } = connection
       const { organisationId } = context.caller
       const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: initiatorOf(context) })

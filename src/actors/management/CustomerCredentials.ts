@@ -37,27 +37,27 @@ export interface CredentialListParams extends PageRequest {
   readonly connector?: string | undefined
 }
 
-/** `tenant`: the customer's id or `ref:<externalRef>`. Fails with `NotFound` if the caller does not reach the customer. */
+/** `named`: the customer's id or `ref:<externalRef>`. Fails with `NotFound` if the caller does not reach the customer. */
 export class CustomerCredentials extends Context.Tag("svc/CustomerCredentials")<
   CustomerCredentials,
   {
     /** `reveal`: with the values in the clear, each audited first. The caller must check the permission to decrypt. */
     readonly list: (
       context: CallContext,
-      tenant: string,
+      named: string,
       params: CredentialListParams,
       reveal: boolean
     ) => Effect.Effect<PageOf<CredentialView>, Failure>
     /** Replaces the credential of the connection with the same connector, method and label; creates it if there is none. */
     readonly store: (
       context: CallContext,
-      tenant: string,
+      named: string,
       input: StoreCredential
     ) => Effect.Effect<CredentialView, Failure>
     /** Replaces the stored values once the provider has accepted the new ones. */
     readonly rotate: (
       context: CallContext,
-      tenant: string,
+      named: string,
       id: string,
       input: RotateCredential
     ) => Effect.Effect<CredentialView, Failure>
@@ -78,9 +78,9 @@ export const layer = Layer.effect(
 
     const findTenant = Effect.fnUntraced(function* (
       context: CallContext,
-      tenant: string
+      named: string
     ): Effect.fn.Return<CustomerId, Failure> {
-      const found = yield* customers.find(context.caller.organisationId, customerReference(tenant))
+      const found = yield* customers.find(context.caller.organisationId, customerReference(named))
       if (Option.isNone(found) || !reaches(context.caller, found.value.id))
         return yield* new NotFound({ what: "tenant" })
       context.customerId = found.value.id
@@ -176,13 +176,13 @@ export const layer = Layer.effect(
 
     const list = Effect.fnUntraced(function* (
       context: CallContext,
-      tenant: string,
+      named: string,
       params: CredentialListParams,
       reveals: boolean
     ): Effect.fn.Return<PageOf<CredentialView>, Failure> {
       const refused = reveals ? missingPermission(context.caller, "connections:decrypt") : undefined
       if (refused !== undefined) return yield* refused
-      const customerId = yield* findTenant(context, tenant)
+      const customerId = yield* findTenant(context, named)
       const found = yield* page(context, customerId, params)
       if (!reveals) return found
       const data = yield* Effect.forEach(found.data, (view) => reveal(context, view), { concurrency: revealsAtOnce })
@@ -191,10 +191,10 @@ export const layer = Layer.effect(
 
     const store = Effect.fnUntraced(function* (
       context: CallContext,
-      tenant: string,
+      named: string,
       input: StoreCredential
     ): Effect.fn.Return<CredentialView, Failure> {
-      const customerId = yield* findTenant(context, tenant)
+      const customerId = yield* findTenant(context, named)
       const { caller } = context
       const target = yield* read(context, (tx) => findReplaced(tx, customerId, input))
       const outside =
@@ -203,23 +203,23 @@ export const layer = Layer.effect(
             narrowedKeyRefusal(caller, "connection", "it makes none"))
           : connectionScopeRefusal(caller, target)
       if (outside !== undefined) return yield* outside
-      const storedId =
+      const stored =
         target === undefined
           ? Effect.map(connect(context, customerId, input), ({ id }) => id)
           : Effect.as(replace(context, target, input), target.id)
       return yield* runAuditedCommand(
         context,
-        Effect.flatMap(storedId, (id) => readView(context, customerId, id))
+        Effect.flatMap(stored, (id) => readView(context, customerId, id))
       )
     })
 
     const rotate = Effect.fnUntraced(function* (
       context: CallContext,
-      tenant: string,
+      named: string,
       id: string,
       input: RotateCredential
     ): Effect.fn.Return<CredentialView, Failure> {
-      const customerId = yield* findTenant(context, tenant)
+      const customerId = yield* findTenant(context, named)
       // Unchecked text from the request: an id of another form matches no row.
       const where = { id: id as CredentialId }
       const found = yield* read(context, (tx) => findCredential(tx, context.caller, customerId, where))

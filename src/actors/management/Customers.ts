@@ -20,7 +20,7 @@ import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 
 export type CustomerView = ReturnType<typeof customerView>
 
@@ -35,15 +35,15 @@ export class Customers extends Context.Tag("svc/Customers")<
     /** The customers that the caller reaches, newest first. */
     readonly list: (context: CallContext, params: CustomerListParams) => Effect.Effect<PageOf<CustomerView>, Failure>
     readonly create: (context: CallContext, input: CreateCustomer) => Effect.Effect<CustomerView, Failure>
-    /** `idOrReference`: an id, or `ref:<externalRef>`. */
-    readonly get: (context: CallContext, idOrReference: string) => Effect.Effect<CustomerView, Failure>
+    /** `named`: an id, or `ref:<externalRef>`. */
+    readonly get: (context: CallContext, named: string) => Effect.Effect<CustomerView, Failure>
     readonly update: (
       context: CallContext,
-      idOrReference: string,
+      named: string,
       input: UpdateCustomer
     ) => Effect.Effect<CustomerView, Failure>
     /** Leaves a tombstone with the id only; maintenance erases the customer's data within 24 hours. */
-    readonly remove: (context: CallContext, idOrReference: string) => Effect.Effect<CustomerView, Failure>
+    readonly remove: (context: CallContext, named: string) => Effect.Effect<CustomerView, Failure>
   }
 >() {}
 
@@ -58,8 +58,8 @@ const viewOf = (tx: Tx, customer: Customer) =>
 const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
   // Serialises creations under the same slug.
   yield* tx.lockKey(`customer_slug|${customer.slug}`)
-  const holder = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
-  return Option.isNone(holder) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
+  const taken = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
+  return Option.isNone(taken) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
 })
 
 const resourceOf = ({ id, name }: Customer) => ({ id, name, customerId: id })
@@ -91,11 +91,11 @@ export const layer = Layer.effect(
         ),
 
       create: (context, input) =>
-        Effect.flatMap(currentTimestamp, (now) =>
+        Effect.flatMap(timestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
-              const draft = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
-              const customer = input.slug === undefined ? yield* withFreeSlug(tx, draft) : draft
+              const asked = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
+              const customer = input.slug === undefined ? yield* withFreeSlug(tx, asked) : asked
               yield* tx.customers.insert(customer)
               const value = customerView(customer, 0)
               return { value, resource: resourceOf(customer), after: value }
@@ -103,32 +103,32 @@ export const layer = Layer.effect(
           )
         ),
 
-      get: (context, idOrReference) =>
+      get: (context, named) =>
         read(context, (tx) =>
-          Effect.flatMap(findCustomer(tx, context.caller, idOrReference), (customer) => viewOf(tx, customer))
+          Effect.flatMap(findCustomer(tx, context.caller, named), (customer) => viewOf(tx, customer))
         ),
 
-      update: (context, idOrReference, input) =>
-        Effect.flatMap(currentTimestamp, (now) =>
+      update: (context, named, input) =>
+        Effect.flatMap(timestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
-              const before = yield* findCustomer(tx, context.caller, idOrReference, true)
+              const before = yield* findCustomer(tx, context.caller, named, true)
               yield* checkVersion(context, input.version, before.version)
-              const view = yield* viewOf(tx, before)
-              const changes = yield* pickChanges(UpdateCustomer, input, view, ["connectionCount"])
+              const seen = yield* viewOf(tx, before)
+              const changes = yield* pickChanges(UpdateCustomer, input, seen, ["connectionCount"])
               const after = changedCustomer(before, changes, now)
               yield* tx.customers.update(after)
-              const value = customerView(after, view.connectionCount)
-              return { value, resource: resourceOf(after), before: view, after: value }
+              const value = customerView(after, seen.connectionCount)
+              return { value, resource: resourceOf(after), before: seen, after: value }
             })
           )
         ),
 
-      remove: (context, idOrReference) =>
-        Effect.flatMap(currentTimestamp, (now) =>
+      remove: (context, named) =>
+        Effect.flatMap(timestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
-              const before = yield* findCustomer(tx, context.caller, idOrReference, true)
+              const before = yield* findCustomer(tx, context.caller, named, true)
               yield* checkVersion(context, undefined, before.version)
               const after = customerTombstone(before, now)
               yield* tx.customers.update(after)

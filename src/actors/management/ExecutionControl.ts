@@ -14,7 +14,7 @@ import { type CallContext, runAuditedCommand } from "./CallContext.js"
 import { actorOf, missingPermission } from "./Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
 import { makeRerunStart } from "./RerunStart.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 import { StartQuota } from "./StartQuota.js"
 
 /** A request to re-run an execution. */
@@ -63,7 +63,7 @@ export const layer = Layer.effect(
       const found = yield* findExecution(
         caller,
         id,
-        (knownId) => reads.findRerunSource(caller, knownId),
+        (known) => reads.findRerunSource(caller, known),
         ({ view }) => view
       )
       const { view } = found
@@ -105,7 +105,7 @@ export const layer = Layer.effect(
           if (isTerminal(view.status))
             return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
           const change = { path: "status", before: view.status, after: "cancelled" }
-          const entry = auditEntry(context, view, yield* currentTimestamp, change)
+          const entry = auditEntry(context, view, yield* timestamp, change)
           yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
             Effect.catchTag(
               "NotFound",
@@ -119,13 +119,13 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const found = yield* findEnded(context, id, request)
           const start = yield* rerunStart(context, found, request)
-          const at = yield* currentTimestamp
+          const at = yield* timestamp
           const order = executions.start({
             ...start,
             traceparent,
             ...(claim === undefined ? {} : { idempotency: claim }),
-            audit: (startedId) =>
-              auditEntry(context, found.view, at, { path: "executionId", before: found.view.id, after: startedId })
+            audit: (made) =>
+              auditEntry(context, found.view, at, { path: "executionId", before: found.view.id, after: made })
           })
           const { customerId } = found.view
           const acting = customerId === null ? null : { id: customerId }

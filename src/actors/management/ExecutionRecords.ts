@@ -42,6 +42,6 @@ export const findDetailWith =
     findExecution(
       caller,
       id,
-      (knownId) => reads.get(caller, knownId),
+      (known) => reads.get(caller, known),
       (view) => view
     )

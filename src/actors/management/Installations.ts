@@ -35,7 +35,7 @@ import {
 import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 
 export interface InstallationListParams extends PageRequest {
@@ -67,8 +67,8 @@ export class Installations extends Context.Tag("svc/Installations")<
 const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, name: integration, customerId })
 
 /** The stored statuses for the status that a list filters by. */
-const storedStatus = (status: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
-  status === undefined ? ["active", "paused"] : [status === "needs_connection" ? "active" : status]
+const storedStatus = (asked: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
+  asked === undefined ? ["active", "paused"] : [asked === "needs_connection" ? "active" : asked]
 
 /**
  * Fails if the plan does not allow one more active installation. One that lacks a connection counts, too, because it
@@ -136,7 +136,7 @@ export const layer = Layer.effect(
       input: CreateInstallation
     ): Effect.fn.Return<Installation, Failure> {
       const customerId = yield* customerOfBody(tx, caller, input.customerId)
-      const now = yield* currentTimestamp
+      const now = yield* timestamp
       return {
         id: identifiers.next("inst"),
         organisationId: caller.organisationId,
@@ -192,7 +192,7 @@ export const layer = Layer.effect(
         input.connections ?? before.connections,
         before
       )
-      return changedInstallation({ ...before, workflowIds, connections }, input, yield* currentTimestamp)
+      return changedInstallation({ ...before, workflowIds, connections }, input, yield* timestamp)
     })
 
     /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
@@ -214,15 +214,15 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const before = yield* lockInstalled(tx, context, id, input.version)
           if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
-          const view = yield* viewOfInstallation(tx, before)
-          const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
+          const shown = yield* viewOfInstallation(tx, before)
+          const changes = yield* checkStatus(shown, yield* pickChanges(UpdateInstallation, input, shown))
           const after = yield* withChanges(tx, context.caller, before, changes)
           if (before.status !== "active" && after.status === "active")
             yield* checkPlan(tx, context.caller, after.customerId)
           yield* tx.installations.update(after)
           const value = yield* viewOfInstallation(tx, after)
           yield* announce(tx, after, "updated", value.status)
-          return { value, resource: resourceOf(after), before: view, after: value }
+          return { value, resource: resourceOf(after), before: shown, after: value }
         })
       )
     })
@@ -233,7 +233,7 @@ export const layer = Layer.effect(
           const before = yield* findInstallation(tx, context.caller, id, true)
           if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
           yield* checkVersion(context, undefined, before.version)
-          const now = yield* currentTimestamp
+          const now = yield* timestamp
           const after: Installation = {
             ...before,
             status: "uninstalled",
@@ -241,10 +241,10 @@ export const layer = Layer.effect(
             uninstalledAt: now,
             version: before.version + 1
           }
-          const view = yield* viewOfInstallation(tx, before)
+          const shown = yield* viewOfInstallation(tx, before)
           yield* tx.installations.update(after)
           yield* announce(tx, after, "removed", "uninstalled")
-          return { value: undefined, resource: resourceOf(after), before: view, after: null }
+          return { value: undefined, resource: resourceOf(after), before: shown, after: null }
         })
       )
 

@@ -16,7 +16,7 @@ import { Changes } from "./Changes.js"
 import { findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 
 export type OrganisationView = ReturnType<typeof organisationView>
 
@@ -145,7 +145,7 @@ export const layer = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
             organisationView
           ),
         update: (context, id, input) =>
-          Effect.flatMap(currentTimestamp, (now) => change(context, (tx) => update(tx, context, id, input, now)))
+          Effect.flatMap(timestamp, (now) => change(context, (tx) => update(tx, context, id, input, now)))
       })
     })
   )

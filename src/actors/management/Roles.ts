@@ -7,7 +7,7 @@ import type { CallContext } from "./CallContext.js"
 import { Changes } from "./Changes.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { findRole } from "./RoleRecords.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 
 export type RoleView = ReturnType<typeof roleView>
 
@@ -40,7 +40,7 @@ export const layer = Layer.effect(
         ),
 
       create: (context, input) =>
-        Effect.flatMap(currentTimestamp, (now) =>
+        Effect.flatMap(timestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
               const parent = yield* findRole(tx, "parent", input.parent)

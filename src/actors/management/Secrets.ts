@@ -25,7 +25,7 @@ import { Changes } from "./Changes.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { findSecretOwner, lockSecret, secretNotFound, secretListFilter } from "./SecretRecords.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 
 export type SecretView = ReturnType<typeof secretView>
 
@@ -135,7 +135,7 @@ export const layer = Layer.effect(
       const environment = yield* findEnvironment(tx, input.environment)
       const refused = environmentChangeRefusal(caller, environment)
       if (refused !== undefined) return yield* refused
-      const now = yield* currentTimestamp
+      const now = yield* timestamp
       const { name, type = "text" } = input
       const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
       if (Option.isSome(found))
@@ -186,7 +186,7 @@ export const layer = Layer.effect(
             const refused = environmentChangeRefusal(context.caller, before.environment)
             if (refused !== undefined) return yield* refused
             yield* checkVersion(context, undefined, before.version)
-            const now = yield* currentTimestamp
+            const now = yield* timestamp
             yield* retire(tx, before, now)
             yield* tx.secrets.update(deletedSecret(before, now))
             return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }

@@ -2,4 +2,4 @@
 import { DateTime, Effect } from "effect"
 
 /** Now, in RFC 3339 with milliseconds, UTC. */
-export const currentTimestamp: Effect.Effect<string> = Effect.map(DateTime.now, DateTime.formatIso)
+export const timestamp: Effect.Effect<string> = Effect.map(DateTime.now, DateTime.formatIso)

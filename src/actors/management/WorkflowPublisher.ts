@@ -14,7 +14,7 @@ import type { CallContext } from "./CallContext.js"
 import { missingPermission, outOfScope, type Principal } from "./Caller.js"
 import type { ChangeOutcome } from "./Changes.js"
 import { makeFreezeBindings } from "./FrozenBindings.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 
@@ -72,8 +72,8 @@ export const makePublish = Effect.gen(function* () {
     author: Author
   ): Effect.fn.Return<WorkflowVersion, Failure | AlreadyExists> {
     if (request.version !== undefined) {
-      const earlierVersion = yield* tx.workflowVersions.find({ workflowId: workflow.id, number: request.version })
-      return Option.isSome(earlierVersion) ? earlierVersion.value : yield* new NotFound({ what: "version" })
+      const earlier = yield* tx.workflowVersions.find({ workflowId: workflow.id, number: request.version })
+      return Option.isSome(earlier) ? earlier.value : yield* new NotFound({ what: "version" })
     }
     const bindings = yield* freezeBindings(workflow.organisationId, workflow.bindings)
     const [latest] = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: 1 })
@@ -91,7 +91,7 @@ export const makePublish = Effect.gen(function* () {
     id: string,
     request: PublishRequest
   ): Effect.fn.Return<ChangeOutcome<Publication>, Failure | AlreadyExists | Changed> {
-    const author = authorOf(caller, yield* currentTimestamp)
+    const author = authorOf(caller, yield* timestamp)
     const workflow = yield* findWorkflow(tx, caller, id, true)
     const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })
     for (const slug of yield* environmentsChanged(tx, workflow, automatic)) {

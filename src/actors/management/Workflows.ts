@@ -23,7 +23,7 @@ import { findCustomer } from "./CustomerRecords.js"
 import { customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
@@ -52,10 +52,10 @@ export class Workflows extends Context.Tag("svc/Workflows")<
     readonly get: (
       context: CallContext,
       id: string,
-      options: { readonly diagram: boolean }
+      shown: { readonly diagram: boolean }
     ) => Effect.Effect<WorkflowView, Failure>
     /** Code and contracts change the draft only; the other members take effect at once. */
-    readonly update: (context: CallContext, id: string, input: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
+    readonly update: (context: CallContext, id: string, sent: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
     readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
     /** An archived workflow does not run until it is published again. */
     readonly archive: (context: CallContext, id: string) => Effect.Effect<WorkflowView, Failure>
@@ -80,11 +80,11 @@ const viewOf = Effect.fnUntraced(function* (tx: Tx, caller: Principal, workflow:
 const customersOf = (
   tx: Tx,
   caller: Principal,
-  customerId: string | undefined
+  asked: string | undefined
 ): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
-  customerId === undefined && caller.customers !== "all"
+  asked === undefined && caller.customers !== "all"
     ? Effect.succeed({ customerId: [null, ...caller.customers] })
-    : customerListFilter(tx, caller, customerId)
+    : customerListFilter(tx, caller, asked)
 
 const resourceOf = ({ customerId, id, name }: Workflow) => ({ id, name, customerId })
 
@@ -133,10 +133,10 @@ export const layer = Layer.effect(
       compiled: CompiledSource
     ) {
       yield* checkPlan(tx, caller)
-      const { customerId: customerReference = null } = input
-      const owner = customerReference === null ? null : (yield* findCustomer(tx, caller, customerReference)).id
+      const { customerId: named = null } = input
+      const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
       if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
-      const author = authorOf(caller, yield* currentTimestamp)
+      const author = authorOf(caller, yield* timestamp)
       const workflow = withHash(newWorkflow(identifiers.workflow(), author, input, owner, compiled, ""))
       yield* tx.workflows.insert(workflow)
       return workflow
@@ -146,8 +146,8 @@ export const layer = Layer.effect(
       caller: Principal,
       { contentHash, diagram }: Workflow
     ): Effect.fn.Return<string, Failure> {
-      const cached = drawings.get(contentHash)
-      if (cached !== undefined) return cached
+      const kept = drawings.get(contentHash)
+      if (kept !== undefined) return kept
       // The analysis made it.
       const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
       if (drawings.size >= maxCachedDrawings) drawings.clear()
@@ -195,21 +195,21 @@ export const layer = Layer.effect(
           )
         ),
 
-      update: (context, id, input) =>
+      update: (context, id, sent) =>
         Effect.flatMap(
           Effect.zipRight(
-            checkInput(context.caller, input),
-            input.code === undefined ? Effect.succeed(null) : compile(context.caller, input.code)
+            checkInput(context.caller, sent),
+            sent.code === undefined ? Effect.succeed(null) : compile(context.caller, sent.code)
           ),
           (compiled) =>
             change(context, (tx) =>
               Effect.gen(function* () {
                 const { caller } = context
                 const before = yield* findWorkflow(tx, caller, id, true)
-                yield* checkVersion(context, input.version, before.version)
-                const changes = yield* pickChanges(UpdateWorkflow, input, yield* viewOf(tx, caller, before, true))
+                yield* checkVersion(context, sent.version, before.version)
+                const changes = yield* pickChanges(UpdateWorkflow, sent, yield* viewOf(tx, caller, before, true))
                 const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
-                const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
+                const after = changedWorkflow(before, changes, compiled, contentHash, yield* timestamp)
                 const refused = environmentRefusal(caller, before, after)
                 if (refused !== undefined) return yield* refused
                 yield* tx.workflows.update(after)
@@ -226,7 +226,7 @@ export const layer = Layer.effect(
       remove: (context, id) =>
         change(context, (tx) =>
           Effect.gen(function* () {
-            const now = yield* currentTimestamp
+            const now = yield* timestamp
             const before = yield* findWorkflow(tx, context.caller, id, true)
             yield* checkVersion(context, undefined, before.version)
             yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
@@ -238,7 +238,7 @@ export const layer = Layer.effect(
         change(context, (tx) =>
           Effect.gen(function* () {
             const before = yield* findWorkflow(tx, context.caller, id, true)
-            const after = archivedWorkflow(before, yield* currentTimestamp)
+            const after = archivedWorkflow(before, yield* timestamp)
             if (after instanceof Error) return yield* after
             yield* tx.workflows.update(after)
             return {

@@ -26,9 +26,9 @@ const isOrganisationWide = ({ customers, key }: Principal): boolean =>
 export const findKeyWorkspace = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
-  workspace: string | undefined
+  named: string | undefined
 ): Effect.fn.Return<SpaceId, Failure> {
-  if (workspace === undefined || workspace === caller.spaceId) return caller.spaceId
+  if (named === undefined || named === caller.spaceId) return caller.spaceId
   if (!isOrganisationWide(caller))
     return yield* new Forbidden({
       code: "FORBIDDEN",
@@ -36,6 +36,6 @@ export const findKeyWorkspace = Effect.fnUntraced(function* (
       needs: "WIDER_THAN_CALLER",
       message: "spaceId must be the calling key's own workspace: that key is narrowed to some customers or resources"
     })
-  const found = yield* tx.workspaces.find({ id: idOf(workspace) })
+  const found = yield* tx.workspaces.find({ id: idOf(named) })
   return Option.isSome(found) ? found.value.id : yield* invalid("spaceId", "NOT_FOUND", "names no workspace")
 })

@@ -16,7 +16,7 @@ import { type CallContext, checkVersion } from "./CallContext.js"
 import { Changes } from "./Changes.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
-import { currentTimestamp } from "./Timestamp.js"
+import { timestamp } from "./Timestamp.js"
 import { findWorkspace } from "./WorkspaceRecords.js"
 
 export type WorkspaceView = ReturnType<typeof workspaceView>
@@ -66,7 +66,7 @@ export const layer = Layer.effect(
         ),
 
       create: (context, input) =>
-        Effect.flatMap(currentTimestamp, (now) =>
+        Effect.flatMap(timestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
               yield* checkRoom(tx)
@@ -85,7 +85,7 @@ export const layer = Layer.effect(
         ),
 
       update: (context, id, input) =>
-        Effect.flatMap(currentTimestamp, (now) =>
+        Effect.flatMap(timestamp, (now) =>
           change(context, (tx) =>
             Effect.gen(function* () {
               const before = yield* findWorkspace(tx, id, true)
