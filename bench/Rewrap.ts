@@ -128,7 +128,7 @@ export const rewrap = async (): Promise<void> => {
     const child = start([fileURLToPath(new URL("../../../dist/svc.js", import.meta.url)), "keys", "rotate"], {
       SVC_DATA_DIR: dataDir
     })
-    const output = child.waitForOutput(/(\d+) data keys are wrapped by it/)
+    const output = child.printed(/(\d+) data keys are wrapped by it/)
     const code = await child.ended
     if (code !== 0) throw new Error(`svc keys rotate ended with ${code}`)
     const keys = Number(/(\d+) data keys/.exec(await output)?.[1])

@@ -1,4 +1,4 @@
-/** W4: `kill -9` of the service in the middle of 1,000 runs of three calls each. No run may be lost. */
+/** W4: `kill -9` of the service in the middle of 1,000 runs of three calls each. Nothing may be lost. */
 import { setTimeout as pause } from "node:timers/promises"
 import { startStub } from "./support/Children.js"
 import { sql } from "./support/Database.js"
@@ -7,7 +7,7 @@ import { Table } from "./support/Table.js"
 import { threeCalls } from "./W2.js"
 
 const runs = 1_000
-const concurrency = 16
+const atOnce = 16
 
 const finished = `SELECT count(*)::int AS n, count(*) FILTER (WHERE status = 'completed')::int AS completed FROM executions`
 
@@ -16,30 +16,30 @@ export const w4 = async (): Promise<void> => {
   const service = await startService()
   const { dataDir } = service
   const workflow = await publish(service, "three_calls", threeCalls(stub.url), "standard")
-  const submittedAt = Date.now()
-  let remaining = runs
+  const accepted = Date.now()
+  let left = runs
   const submit = async () => {
-    while (remaining-- > 0)
-      await service.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { name: "you" } })
+    while (left-- > 0) await service.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { name: "you" } })
   }
-  await Promise.all(Array.from({ length: concurrency }, submit))
-  const acceptedMillis = Date.now() - submittedAt
-  // At least half of all calls; more if runs progress faster than they are accepted.
+  const submitting = Promise.all(Array.from({ length: atOnce }, submit))
+  await submitting
+  const acceptedMillis = Date.now() - accepted
+  // Half of all calls, or more if the runs overtake their acceptance.
   while ((await stub.counts()).distinct < (runs * 3) / 2) await pause(2)
   service.child.kill("SIGKILL")
   await service.child.ended
   const atKill = await stub.counts()
   await stub.mark()
-  const restartedAt = Date.now()
-  const secondService = await startService({ dataDir })
-  const readyMillis = Date.now() - restartedAt
-  const url = secondService.admin("svc")
+  const restarted = Date.now()
+  const again = await startService({ dataDir })
+  const readyMillis = Date.now() - restarted
+  const url = again.admin("svc")
   let done = 0
   for (const until = Date.now() + 120_000; Date.now() < until && done < runs; await pause(20)) {
     const [row] = await sql(url, finished)
     done = Number(row?.["n"])
   }
-  const doneMillis = Date.now() - restartedAt
+  const doneMillis = Date.now() - restarted
   const [row] = await sql(url, finished)
   const counts = await stub.counts()
   const completed = Number(row?.["completed"])
@@ -51,9 +51,9 @@ export const w4 = async (): Promise<void> => {
   rows.add("... of these answered, their result not committed yet", counts.repeatedAfterAnswer, "")
   rows.add("calls beyond three a run", counts.distinct - runs * 3, "0")
   rows.add("restart to ready, ms", readyMillis, "")
-  rows.add("restart to first progress, ms", (counts.firstSinceMark ?? Number.NaN) - restartedAt, "3000, aim 1000")
+  rows.add("restart to first progress, ms", (counts.firstSinceMark ?? Number.NaN) - restarted, "3000, aim 1000")
   rows.add("restart to all done, ms", doneMillis, "")
   rows.print("W4 kill -9 in the middle of 1,000 runs")
-  await secondService.stop()
+  await again.stop()
   await stub.stop()
 }

@@ -1,4 +1,4 @@
-/** W5: the time from a start on existing data to the first reply of a run, and the memory of the idle service. */
+/** W5: from a start on existing data to the first reply of a run, and what the idle service holds in memory. */
 import { setTimeout as pause } from "node:timers/promises"
 import { publish, type Service, startService } from "./support/Service.js"
 import { Table } from "./support/Table.js"

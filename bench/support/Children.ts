@@ -19,7 +19,7 @@ export interface Child {
    * Waits until the process has printed the text, and resolves with its whole output. Rejects if the process ends
    * before.
    */
-  readonly waitForOutput: (text: string | RegExp) => Promise<string>
+  readonly printed: (text: string | RegExp) => Promise<string>
   /** Log lines above INFO that do not result from the machine. */
   readonly trouble: () => ReadonlyArray<string>
 }
@@ -47,7 +47,7 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
       resolve(code)
     })
   )
-  const waitForOutput = (text: string | RegExp) =>
+  const printed = (text: string | RegExp) =>
     new Promise<string>((resolve, reject) => {
       const check = () => {
         if (typeof text === "string" ? !output.includes(text) : !text.test(output)) return
@@ -62,7 +62,7 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
     pid: child.pid ?? 0,
     kill: (signal) => void child.kill(signal),
     ended,
-    waitForOutput,
+    printed,
     trouble: () => trouble
   }
 }
@@ -71,7 +71,7 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
 const bundlePath = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
 
 const readPort = async (child: Child): Promise<number> =>
-  Number(/listening (\d+)/.exec(await child.waitForOutput(/listening \d+\n/))?.[1])
+  Number(/listening (\d+)/.exec(await child.printed(/listening \d+\n/))?.[1])
 
 export interface Server {
   readonly pid: number
@@ -117,11 +117,11 @@ export const load = async <A>(
   sample: () => A
 ): Promise<{ readonly result: LoadResult; readonly before: A; readonly after: A }> => {
   const child = start([bundlePath("load"), JSON.stringify(order)])
-  await child.waitForOutput("measuring\n")
+  await child.printed("measuring\n")
   const before = sample()
-  await child.waitForOutput("measured\n")
+  await child.printed("measured\n")
   const after = sample()
-  const output = await child.waitForOutput(/\{.*\}\n/)
+  const output = await child.printed(/\{.*\}\n/)
   await child.ended
   const result: LoadResult = JSON.parse(output.slice(output.indexOf("{")))
   return { result, before, after }

@@ -67,11 +67,11 @@ export interface Start {
   readonly env?: Readonly<Record<string, string>>
   /** Arguments for node itself. */
   readonly node?: ReadonlyArray<string>
-  /** The path of the program, to start another build. */
+  /** Another build's program. */
   readonly program?: string
 }
 
-/** Arguments of node for the service, to compare their effects. */
+/** Arguments for the service's node, for who wants to compare them. */
 const nodeArguments = (process.env["SVC_BENCH_NODE"] ?? "").split(" ").filter((one) => one !== "")
 
 export const launch = ({ dataDir, env = {}, node = [], program = "dist/svc.js" }: Start): Child =>
@@ -86,7 +86,7 @@ export const launch = ({ dataDir, env = {}, node = [], program = "dist/svc.js" }
 
 /** Waits until the service is ready. */
 export const awaitService = async (child: Child, dataDir: string): Promise<Service> => {
-  const port = Number(ready.exec(await child.waitForOutput(ready))?.[1])
+  const port = Number(ready.exec(await child.printed(ready))?.[1])
   const dev: DevFile = JSON.parse(readFileSync(join(dataDir, "dev.json"), "utf8"))
   const headers = { authorization: `Bearer ${dev.apiKey}`, "content-type": "application/json" }
   const call: Service["call"] = async (method, path, body) => {

@@ -9,7 +9,7 @@ import { isObject, type Json } from "../../src/domain/Json.js"
 import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
 import { poisonAfter } from "../../src/domain/Limits.js"
 import { executionId, openRun, organisation } from "../support/journal.js"
-import { makeRunWorld, advanceUntil, request, runnable, startEntry } from "../support/runWorld.js"
+import { makeRunWorld, passUntil, request, runnable, startEntry } from "../support/runWorld.js"
 import { call, type Guest } from "../support/scriptedSandbox.js"
 
 const get = (path: string) => call("fetch", { url: `https://acme.test/${path}` })
@@ -101,7 +101,7 @@ describe("a run", () => {
       const live = yield* LiveRuns
       const id = yield* enqueue()
       const suspended = () => world.runs.get(id)?.waiting?.kind === "wait"
-      yield* advanceUntil(suspended)
+      yield* passUntil(suspended)
       assert.deepStrictEqual([live.size(), world.guestHost.openGuests()], [0, 0])
       const { deadlineAt, startedAt, wakeAt } = world.runs.get(id) ?? assert.fail("gone")
       assert.strictEqual((wakeAt ?? 0) - (startedAt ?? 0), 30_000)
@@ -109,7 +109,7 @@ describe("a run", () => {
       yield* TestClock.adjust("29 seconds")
       assert.isTrue(suspended())
       assert.deepStrictEqual(world.sent, [])
-      yield* advanceUntil(() => world.ended.has(id))
+      yield* passUntil(() => world.ended.has(id))
       assert.deepStrictEqual(
         [world.ended.get(id)?.status, world.ended.get(id)?.output, world.sent],
         ["completed", bodies[0], [bodies[0]]]
@@ -128,9 +128,9 @@ describe("a run", () => {
     return Effect.gen(function* () {
       const retry = { ...defaultRetryPolicy, enabled: true, maxAttempts: 2, jitter: 0 }
       const id = yield* enqueue(runnable({ retry }))
-      yield* advanceUntil(() => world.runs.get(id)?.waiting?.kind === "retry")
+      yield* passUntil(() => world.runs.get(id)?.waiting?.kind === "retry")
       assert.deepStrictEqual([world.runs.get(id)?.attempt, tries.length], [2, 1])
-      yield* advanceUntil(() => world.ended.has(id))
+      yield* passUntil(() => world.ended.has(id))
       assert.deepStrictEqual([world.ended.get(id)?.status, tries.length], ["failed", 2])
       assert.strictEqual(world.ended.get(id)?.run.attempt, 2)
     }).pipe(Effect.provide(world.layer))
@@ -143,10 +143,10 @@ describe("the deadline", () => {
     return Effect.gen(function* () {
       const executions = yield* Executions
       const waiter = yield* Effect.fork(executions.start(request(runnable({ tier: "instant" }))))
-      yield* advanceUntil(() => world.sent.length === 1)
+      yield* passUntil(() => world.sent.length === 1)
       yield* TestClock.adjust("29 seconds")
       assert.isTrue(Option.isNone(yield* Fiber.poll(waiter)))
-      yield* advanceUntil(() => world.ended.size === 1)
+      yield* passUntil(() => world.ended.size === 1)
       const started = yield* Fiber.join(waiter)
       assert(started._tag === "Ended")
       assert.deepStrictEqual([started.end.status, started.end.statusReason], ["timed_out", null])
@@ -165,7 +165,7 @@ describe("the deadline", () => {
       world.runs.set(id, { ...run, deadlineAt: (yield* now) + 10_000 })
       yield* TestClock.adjust("9 seconds")
       assert.isFalse(world.ended.has(id))
-      yield* advanceUntil(() => world.ended.has(id))
+      yield* passUntil(() => world.ended.has(id))
       assert.deepStrictEqual(
         [world.ended.get(id)?.status, world.ended.get(id)?.statusReason, world.guestHost.started.length],
         ["timed_out", "queue_timeout", 0]
@@ -181,7 +181,7 @@ describe("a cancellation", () => {
       const executions = yield* Executions
       const live = yield* LiveRuns
       const waiter = yield* Effect.fork(executions.start(request(runnable({ tier: "instant" }))))
-      yield* advanceUntil(() => world.sent.length === 1)
+      yield* passUntil(() => world.sent.length === 1)
       const [id] = [...world.runs.keys()]
       const cancelled = yield* executions.cancel(organisation, id ?? assert.fail("no run"), audit)
       assert.strictEqual(cancelled.status, "cancelled")
@@ -214,7 +214,7 @@ describe("a guest that is lost", () => {
     }
     return Effect.gen(function* () {
       const id = yield* enqueue()
-      yield* advanceUntil(() => world.ended.has(id))
+      yield* passUntil(() => world.ended.has(id))
       assert.deepStrictEqual([world.ended.get(id)?.status, world.ended.get(id)?.output], ["completed", bodies])
       assert.deepStrictEqual(world.sent, bodies)
       assert.deepStrictEqual(
@@ -231,7 +231,7 @@ describe("a guest that is lost", () => {
       for (let n = 0; n < poisonAfter; n++) world.guestHost.losses.push("diedAtWork")
       return Effect.gen(function* () {
         const id = yield* enqueue()
-        yield* advanceUntil(() => world.ended.has(id))
+        yield* passUntil(() => world.ended.has(id))
         const { error, status } = world.ended.get(id) ?? assert.fail("not ended")
         assert.deepStrictEqual([status, isObject(error) && error["code"]], ["failed", "POISONED"])
         assert.deepStrictEqual(
@@ -245,7 +245,7 @@ describe("a guest that is lost", () => {
 })
 
 describe("a run whose node was lost", () => {
-  /** The state that its node left: running, with only the start in its journal. */
+  /** As its node left it: running, with nothing in its journal but its start. */
   const orphan = (activations: number, more: { readonly organisationId?: OrganisationId } = {}) =>
     Effect.map(now, (at) =>
       openRun({
@@ -265,7 +265,7 @@ describe("a run whose node was lost", () => {
     return Effect.gen(function* () {
       const left = yield* orphan(0)
       world.add(left, [startEntry(left.createdAt)])
-      yield* advanceUntil(() => world.ended.has(left.id))
+      yield* passUntil(() => world.ended.has(left.id))
       assert.deepStrictEqual([world.ended.get(left.id)?.status, world.ended.get(left.id)?.run.epoch], ["completed", 2])
       const { id, organisationId, retention, spaceId } = left
       const late = yield* Effect.flip(world.journal.append({ id, organisationId, spaceId, retention, epoch: 1 }))
@@ -279,9 +279,9 @@ describe("a run whose node was lost", () => {
       const live = yield* LiveRuns
       const lefts = [yield* orphan(1), yield* orphan(2), yield* orphan(2)]
       for (const left of lefts) world.add(left, [startEntry(left.createdAt)])
-      yield* advanceUntil(() => world.guestHost.started.length > 0)
+      yield* passUntil(() => world.guestHost.started.length > 0)
       assert.lengthOf(world.guestHost.started, 1)
-      yield* advanceUntil(() => world.guestHost.started.length === lefts.length)
+      yield* passUntil(() => world.guestHost.started.length === lefts.length)
       assert.deepStrictEqual(
         world.guestHost.started.map(({ alone }) => alone),
         [true, true, true]
@@ -295,9 +295,9 @@ describe("a run whose node was lost", () => {
     return Effect.gen(function* () {
       const left = yield* orphan(1)
       world.add(left, [startEntry(left.createdAt)])
-      yield* advanceUntil(() => world.sent.length === 1)
+      yield* passUntil(() => world.sent.length === 1)
       assert.strictEqual(world.runs.get(left.id)?.activations, 2)
-      yield* advanceUntil(() => world.runs.get(left.id)?.activations === 0)
+      yield* passUntil(() => world.runs.get(left.id)?.activations === 0)
     }).pipe(Effect.provide(world.layer))
   })
 
@@ -306,7 +306,7 @@ describe("a run whose node was lost", () => {
     return Effect.gen(function* () {
       const left = yield* orphan(poisonAfter)
       world.add(left, [startEntry(left.createdAt)])
-      yield* advanceUntil(() => world.ended.has(left.id))
+      yield* passUntil(() => world.ended.has(left.id))
       const { error, status } = world.ended.get(left.id) ?? assert.fail("not ended")
       assert.deepStrictEqual([status, isObject(error) && error["code"]], ["failed", "POISONED"])
       assert.lengthOf(world.guestHost.started, 0)
@@ -326,7 +326,7 @@ describe("an organisation at its limit of concurrent runs", () => {
       const ids: Array<ExecutionId> = []
       for (let n = 0; n < 3; n++) ids.push(yield* enqueue(runnable({ organisationId: full })))
       const last = yield* enqueue(runnable({ organisationId: other }))
-      yield* advanceUntil(() => live.size() === 3)
+      yield* passUntil(() => live.size() === 3)
       assert.deepStrictEqual(
         [...live.countByOrganisation()],
         [
@@ -339,7 +339,7 @@ describe("an organisation at its limit of concurrent runs", () => {
       const [first = executionId(), , third = executionId()] = ids
       assert.strictEqual(world.runs.get(third)?.status, "pending")
       yield* executions.cancel(full, first, { ...audit, organisationId: full })
-      yield* advanceUntil(() => world.runs.get(third)?.status === "running")
+      yield* passUntil(() => world.runs.get(third)?.status === "running")
       assert.strictEqual(live.countByOrganisation().get(full), 2)
     }).pipe(Effect.provide(world.layer))
   })
@@ -351,14 +351,14 @@ describe("the runs of a node that stops", () => {
     return Effect.gen(function* () {
       const live = yield* LiveRuns
       const id = yield* enqueue()
-      yield* advanceUntil(() => world.sent.length === 1)
+      yield* passUntil(() => world.sent.length === 1)
       const drained = yield* Effect.fork(live.drain(Duration.seconds(2)))
       yield* TestClock.adjust("1 second")
       assert.strictEqual(live.size(), 1)
       yield* TestClock.adjust("2 seconds")
       yield* Fiber.join(drained)
       assert.deepStrictEqual(world.aborted, world.sent.slice(0, 1))
-      yield* advanceUntil(() => world.sent.length === 2)
+      yield* passUntil(() => world.sent.length === 2)
       const { activations, status } = world.runs.get(id) ?? assert.fail("gone")
       assert.deepStrictEqual([activations, status], [1, "running"])
       assert.deepStrictEqual(

@@ -146,7 +146,7 @@ const elsewhere = () => {
 }
 
 /** Advances the test clock until the condition holds. Fails after 1,000 steps. */
-export const advanceUntil = (condition: () => boolean, step: Duration.DurationInput = "100 millis") =>
+export const passUntil = (condition: () => boolean, step: Duration.DurationInput = "100 millis") =>
   Effect.gen(function* () {
     for (let n = 0; n < 1_000; n++) {
       if (condition()) return
