@@ -1,4 +1,4 @@
-/** Starts the service as an operator does, on a data directory of its own, and calls its API. */
+/** The service as an operator starts it, on a data directory of its own, and its API. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
