@@ -24,30 +24,13 @@ import { Runs } from "../ports/Runs.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
 import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
-import type { Progress } from "./Progress.js"
+import { type LiveRun, LiveRunTable } from "./LiveRunTable.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** How often deadlines and slow calls are checked. */
 const checkInterval = Duration.millis(100)
 /** A call that takes longer than this is written to the trace as running. */
 const slowAfterMillis = 500
-
-/** A run has survived once it made progress after the first time, or lived for the second without progress. */
-const shortLifeMillis = 1_000
-const survivedAfterMillis = 5_000
-
-interface LiveRun {
-  /** `undefined` for a slot that is reserved. */
-  readonly launchedAt: number | undefined
-  /** `takeSurvivors` has returned it. */
-  isCleared: boolean
-  deadlineAt: number
-  progress: Progress | undefined
-  fiber: Fiber.RuntimeFiber<DriveOutcome> | undefined
-  readonly settle: (outcome: DriveOutcome) => void
-  /** `undefined` for a slot that was reserved by id only. */
-  readonly organisationId: OrganisationId | undefined
-}
 
 export class LiveRuns extends Context.Tag("svc/LiveRuns")<
   LiveRuns,
@@ -100,28 +83,15 @@ export const layer = Layer.scoped(
     const clock = yield* Effect.clock
     const runtime = yield* Effect.runtime<never>()
     const runFork = Runtime.runFork(runtime)
-    const table = new Map<ExecutionId, LiveRun>()
-    const counts = new Map<OrganisationId, number>()
-    const addToCount = (organisation: OrganisationId | undefined, change: number) => {
-      if (organisation === undefined) return
-      const left = (counts.get(organisation) ?? 0) + change
-      if (left === 0) counts.delete(organisation)
-      else counts.set(organisation, left)
-    }
-    const remove = (id: ExecutionId, live: LiveRun, outcome: DriveOutcome) => {
-      if (table.get(id) !== live) return
-      table.delete(id)
-      addToCount(live.organisationId, -1)
-      live.settle(outcome)
-    }
+    const table = new LiveRunTable()
 
     const checkRuns = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      for (const [id, live] of table) {
+      for (const [id, live] of table.entries()) {
         if (live.deadlineAt <= now) {
           // The next check must not time it out again.
           live.deadlineAt = Infinity
-          yield* Effect.forkDaemon(Effect.map(timeOutRun(run, live), (outcome) => remove(id, live, outcome)))
+          yield* Effect.forkDaemon(Effect.map(timeOutRun(run, live), (outcome) => table.remove(id, live, outcome)))
         } else if (live.progress !== undefined) {
           const shown = run.showSlowCalls(live.progress, now - slowAfterMillis)
           if (shown !== undefined) yield* Effect.forkDaemon(shown)
@@ -137,14 +107,12 @@ export const layer = Layer.scoped(
       )
     )
     const add = (id: ExecutionId, live: LiveRun) => {
-      addToCount(table.get(id)?.organisationId, -1)
-      table.set(id, live)
-      addToCount(live.organisationId, 1)
+      table.add(id, live)
       startChecks()
     }
 
     const reserve = (id: ExecutionId, organisation: OrganisationId | undefined): boolean => {
-      if (table.has(id)) return false
+      if (table.get(id) !== undefined) return false
       add(id, {
         launchedAt: undefined,
         isCleared: false,
@@ -159,7 +127,7 @@ export const layer = Layer.scoped(
 
     const release = (id: ExecutionId) => {
       const live = table.get(id)
-      if (live !== undefined && live.fiber === undefined) remove(id, live, { _tag: "Fenced" })
+      if (live !== undefined && live.fiber === undefined) table.remove(id, live, { _tag: "Fenced" })
     }
 
     const launch = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
@@ -182,26 +150,13 @@ export const layer = Layer.scoped(
         { updateRefs: withLogFields({ organisationId: spec.run.organisationId, executionId: id }) }
       )
       live.fiber.addObserver((exit) => {
-        if (Exit.isSuccess(exit)) remove(id, live, exit.value)
+        if (Exit.isSuccess(exit)) table.remove(id, live, exit.value)
         // The interrupting code settles an interrupted run; after a defect the caller must not wait forever.
         else if (!Cause.isInterruptedOnly(exit.cause)) {
           runFork(Effect.annotateLogs(Effect.logError("run.driving_failed", exit.cause), { executionId: id }))
-          remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
+          table.remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
         }
       })
-    }
-
-    const takeSurvivors = (now: number) => {
-      const survivors: Array<{ readonly id: ExecutionId; readonly epoch: number }> = []
-      for (const [id, live] of table) {
-        const { isCleared, launchedAt, progress } = live
-        if (isCleared || progress?.hasRow !== true || launchedAt === undefined || now - launchedAt < shortLifeMillis)
-          continue
-        if (!progress.hasAdvanced && now - launchedAt < survivedAfterMillis) continue
-        live.isCleared = true
-        survivors.push({ id, epoch: progress.run.epoch })
-      }
-      return survivors
     }
 
     const interrupt = (live: LiveRun) => (live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber))
@@ -215,15 +170,15 @@ export const layer = Layer.scoped(
       reserve,
       release,
       launch,
-      has: (id) => table.has(id),
+      has: (id) => table.get(id) !== undefined,
       hasAdvanced: (id) => {
         const live = table.get(id)
         return live === undefined || live.progress?.hasAdvanced === true
       },
-      takeSurvivors,
-      ids: () => [...table.keys()],
+      takeSurvivors: (now) => table.takeSurvivors(now),
+      ids: () => table.ids(),
       size: () => table.size,
-      countByOrganisation: () => counts,
+      countByOrganisation: () => table.countByOrganisation(),
       stop: (id, end) =>
         Effect.suspend(() => {
           const live = table.get(id)
@@ -231,7 +186,7 @@ export const layer = Layer.scoped(
           return Effect.zipRight(
             interrupt(live),
             Effect.sync(() =>
-              remove(
+              table.remove(
                 id,
                 live,
                 Option.match(end, {
@@ -247,16 +202,16 @@ export const layer = Layer.scoped(
           Effect.timeoutOption(grace),
           Effect.zipRight(
             // An orderly stop counts against no run.
-            Effect.suspend(() => Effect.ignore(runStore.clearActivations(takeSurvivors(Infinity))))
+            Effect.suspend(() => Effect.ignore(runStore.clearActivations(table.takeSurvivors(Infinity))))
           ),
           Effect.zipRight(
             Effect.suspend(() =>
               Effect.forEach(
-                [...table],
+                [...table.entries()],
                 ([id, live]) =>
                   Effect.zipRight(
                     interrupt(live),
-                    Effect.sync(() => remove(id, live, { _tag: "Fenced" }))
+                    Effect.sync(() => table.remove(id, live, { _tag: "Fenced" }))
                   ),
                 { discard: true }
               )

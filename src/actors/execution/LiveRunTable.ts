@@ -1,0 +1,84 @@
+/** The slots of the runs that one node drives: at most one per run, counted by organisation. */
+import type { Fiber } from "effect"
+import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { Progress } from "./Progress.js"
+import type { DriveOutcome } from "./RunSpec.js"
+
+/** A run has survived once it made progress after the first time, or lived for the second without progress. */
+const shortLifeMillis = 1_000
+const survivedAfterMillis = 5_000
+
+export interface LiveRun {
+  /** `undefined` for a slot that is reserved. */
+  readonly launchedAt: number | undefined
+  /** `takeSurvivors` has returned it. */
+  isCleared: boolean
+  deadlineAt: number
+  progress: Progress | undefined
+  fiber: Fiber.RuntimeFiber<DriveOutcome> | undefined
+  readonly settle: (outcome: DriveOutcome) => void
+  /** `undefined` for a slot that was reserved by id only. */
+  readonly organisationId: OrganisationId | undefined
+}
+
+export class LiveRunTable {
+  private readonly runs = new Map<ExecutionId, LiveRun>()
+  private readonly counts = new Map<OrganisationId, number>()
+
+  get size(): number {
+    return this.runs.size
+  }
+
+  get(id: ExecutionId): LiveRun | undefined {
+    return this.runs.get(id)
+  }
+
+  ids(): ReadonlyArray<ExecutionId> {
+    return [...this.runs.keys()]
+  }
+
+  entries(): Iterable<readonly [id: ExecutionId, live: LiveRun]> {
+    return this.runs
+  }
+
+  /** Slots in use by organisation. */
+  countByOrganisation(): ReadonlyMap<OrganisationId, number> {
+    return this.counts
+  }
+
+  /** Takes the run's slot; a reserved one is replaced. */
+  add(id: ExecutionId, live: LiveRun): void {
+    this.addToCount(this.runs.get(id)?.organisationId, -1)
+    this.runs.set(id, live)
+    this.addToCount(live.organisationId, 1)
+  }
+
+  /** Gives the slot back and settles the run, unless another run has the slot by now. */
+  remove(id: ExecutionId, live: LiveRun, outcome: DriveOutcome): void {
+    if (this.runs.get(id) !== live) return
+    this.runs.delete(id)
+    this.addToCount(live.organisationId, -1)
+    live.settle(outcome)
+  }
+
+  /** The runs that this process turned out to survive since the last call, with their epochs. */
+  takeSurvivors(now: number): ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }> {
+    const survivors: Array<{ readonly id: ExecutionId; readonly epoch: number }> = []
+    for (const [id, live] of this.runs) {
+      const { isCleared, launchedAt, progress } = live
+      if (isCleared || progress?.hasRow !== true || launchedAt === undefined || now - launchedAt < shortLifeMillis)
+        continue
+      if (!progress.hasAdvanced && now - launchedAt < survivedAfterMillis) continue
+      live.isCleared = true
+      survivors.push({ id, epoch: progress.run.epoch })
+    }
+    return survivors
+  }
+
+  private addToCount(organisation: OrganisationId | undefined, change: number): void {
+    if (organisation === undefined) return
+    const left = (this.counts.get(organisation) ?? 0) + change
+    if (left === 0) this.counts.delete(organisation)
+    else this.counts.set(organisation, left)
+  }
+}
