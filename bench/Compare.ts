@@ -1,6 +1,6 @@
 /**
- * W1 and W2 on two builds in turns: this one, and the one that `npm run bench -- W2 --compare <git ref>` has built. Both
- * services run all the time and one of them has load, so that a gain can be told from the machine's weather.
+ * Measures W1 and W2 on two builds in turns: this build, and the one of `npm run bench -- W2 --compare <git ref>`. Both
+ * services run the whole time and one at a time has load, so that changes of the machine's speed affect both alike.
  */
 import { startStub } from "./support/Children.js"
 import { publish, type Service, startService } from "./support/Service.js"
@@ -9,7 +9,7 @@ import {
   levels,
   type Level,
   measureAt,
-  type Measured,
+  type Measurement,
   serviceTarget,
   type Target,
   warmUp
@@ -17,9 +17,9 @@ import {
 import { threeCalls } from "./W2.js"
 
 const rounds = Number(process.env["SVC_BENCH_ROUNDS"] ?? 5)
-/** `SVC_BENCH_LEVELS=64` leaves the others out. */
-const asked = process.env["SVC_BENCH_LEVELS"]?.split(",") ?? []
-const compared = levels.filter((level) => asked.length === 0 || asked.includes(String(level)))
+/** Numbers of connections to measure at, e.g. `SVC_BENCH_LEVELS=64`; by default all. */
+const levelNames = process.env["SVC_BENCH_LEVELS"]?.split(",") ?? []
+const comparedLevels = levels.filter((level) => levelNames.length === 0 || levelNames.includes(String(level)))
 
 interface Build {
   readonly name: string
@@ -34,34 +34,36 @@ const startBuild = async (name: string, program: string, source: string): Promis
 
 const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
 
-const perRequest = ({ cpu }: Measured): number => cpu.own + cpu.runners + cpu.postgres
+const perRequest = ({ cpu }: Measurement): number => cpu.own + cpu.runners + cpu.postgres
 
-/** Smallest, median and largest of the rounds' ratios. */
+/** The smallest, the median and the largest ratio of all rounds. */
 const ratios = (
-  own: ReadonlyArray<Measured>,
-  other: ReadonlyArray<Measured>,
-  of: (one: Measured) => number
+  own: ReadonlyArray<Measurement>,
+  other: ReadonlyArray<Measurement>,
+  of: (measurement: Measurement) => number
 ): string => {
-  const each = own.map((one, round) => of(one) / of(other[round] ?? one))
-  return [Math.min(...each), median(each), Math.max(...each)].map((ratio) => ratio.toFixed(2)).join(" … ")
+  const ratioPerRound = own.map((measurement, round) => of(measurement) / of(other[round] ?? measurement))
+  return [Math.min(...ratioPerRound), median(ratioPerRound), Math.max(...ratioPerRound)]
+    .map((ratio) => ratio.toFixed(2))
+    .join(" … ")
 }
 
-const compareAt = async (table: Table, own: Build, other: Build, level: Level): Promise<void> => {
-  const found = { own: new Array<Measured>(), other: new Array<Measured>() }
+const compareAt = async (makeTable: Table, own: Build, other: Build, level: Level): Promise<void> => {
+  const measurements = { own: new Array<Measurement>(), other: new Array<Measurement>() }
   for (let round = 0; round < rounds; round++) {
-    const measured = async (which: "own" | "other") =>
-      found[which].push(await measureAt(new Table(), (which === "own" ? own : other).target, level))
-    // Who comes first changes: what the machine does over minutes reaches both alike.
+    const measureBuild = async (which: "own" | "other") =>
+      measurements[which].push(await measureAt(new Table(), (which === "own" ? own : other).target, level))
+    // The order alternates, so that changes of the machine over minutes affect both builds alike.
     for (const which of round % 2 === 0 ? (["other", "own"] as const) : (["own", "other"] as const))
-      await measured(which)
+      await measureBuild(which)
   }
-  const row = (name: string, of: (one: Measured) => number, digits: number) =>
-    table.add(
+  const row = (name: string, of: (measurement: Measurement) => number, digits: number) =>
+    makeTable.add(
       level,
       name,
-      median(found.own.map(of)).toFixed(digits),
-      median(found.other.map(of)).toFixed(digits),
-      ratios(found.own, found.other, of)
+      median(measurements.own.map(of)).toFixed(digits),
+      median(measurements.other.map(of)).toFixed(digits),
+      ratios(measurements.own, measurements.other, of)
     )
   row("runs/s", ({ perSecond }) => perSecond, 0)
   row("p50 ms", ({ p50 }) => p50, 2)
@@ -79,13 +81,13 @@ const compare = async (title: string, source: string): Promise<void> => {
   const other = await startBuild(ref, program, source)
   const own = await startBuild("this", "dist/svc.js", source)
   for (const { target } of [other, own]) await warmUp(target)
-  const table = new Table("c", "", "this", ref, "this / other, of the rounds")
-  for (const level of compared) await compareAt(table, own, other, level)
+  const makeTable = new Table("c", "", "this", ref, "this / other, of the rounds")
+  for (const level of comparedLevels) await compareAt(makeTable, own, other, level)
   await own.service.stop()
-  // An earlier build has proofs of its own, or none.
+  // The other build is not asked for its proofs: an earlier build may have other ones, or none.
   other.service.child.kill("SIGTERM")
   await other.service.child.ended
-  table.print(`${title}: this build and ${ref}, ${rounds} rounds in turns, medians`)
+  makeTable.print(`${title}: this build and ${ref}, ${rounds} rounds in turns, medians`)
 }
 
 export const compareW1 = (): Promise<void> => compare("W1", "return { hello: ctx.input.name }")

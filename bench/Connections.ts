@@ -1,20 +1,22 @@
-/** Calls through connections, in the process: how many are authorized, what an idle one costs. */
+/**
+ * Measures, in this process, how many calls through connections are authorized, and the memory of an idle connection.
+ */
 import { Effect } from "effect"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Connections as ConnectionsPort } from "../src/actors/ports/Connections.js"
 import { makeExample, makeFirstOrganisation } from "../src/runtime/program/FirstOrganisation.js"
-import { inProcess } from "./support/InProcess.js"
-import { dataDirectory } from "./support/Service.js"
-import { connectionId, keyConnector, storeConnections } from "./support/StoredConnections.js"
+import { startInProcess } from "./support/InProcess.js"
+import { makeDataDirectory } from "./support/Service.js"
+import { connectionId, findKeyConnector, storeConnections } from "./support/StoredConnections.js"
 import { Table } from "./support/Table.js"
 
-const stored = 100_000
-const touched = 20_000
+const storedCount = 100_000
+const touchedCount = 20_000
 const millis = 5_000
-const batch = 5_000
+const batchSize = 5_000
 
-const settled = () => {
+const measureHeap = () => {
   setFlagsFromString("--expose_gc")
   const gc: () => void = runInNewContext("gc")
   gc()
@@ -23,23 +25,24 @@ const settled = () => {
 }
 
 export const connections = async (): Promise<void> => {
-  const { runtime } = await inProcess(dataDirectory())
-  const connector = keyConnector()
-  const first = await runtime.runPromise(
-    Effect.flatMap(makeFirstOrganisation("Bench", "unlimited"), (made) =>
-      Effect.map(makeExample(made), (more) => ({ ...made, ...more }))
+  const { runtime } = await startInProcess(makeDataDirectory())
+  const connector = findKeyConnector()
+  const organisation = await runtime.runPromise(
+    Effect.flatMap(makeFirstOrganisation("Bench", "unlimited"), (organisation) =>
+      Effect.map(makeExample(organisation), (example) => ({ ...organisation, ...example }))
     )
   )
-  const organisationId = first.organisationId
+  const organisationId = organisation.organisationId
 
   const insert = Effect.forEach(
-    Array.from({ length: stored / batch }, (_, i) => i * batch),
-    (from) => storeConnections({ organisationId, customerId: first.customerId }, connector, from, from + batch),
+    Array.from({ length: storedCount / batchSize }, (_, i) => i * batchSize),
+    (from) =>
+      storeConnections({ organisationId, customerId: organisation.customerId }, connector, from, from + batchSize),
     { discard: true }
   )
-  const before = settled()
+  const before = measureHeap()
   await runtime.runPromise(insert)
-  const untouched = settled()
+  const untouched = measureHeap()
 
   const authorize = (i: number) =>
     Effect.flatMap(ConnectionsPort, (port) =>
@@ -47,14 +50,14 @@ export const connections = async (): Promise<void> => {
     )
   await runtime.runPromise(
     Effect.forEach(
-      Array.from({ length: touched }, (_, i) => i),
+      Array.from({ length: touchedCount }, (_, i) => i),
       authorize,
       { concurrency: 64, discard: true }
     )
   )
-  const resident = settled()
+  const resident = measureHeap()
 
-  const rate = async (concurrency: number, spread: number) => {
+  const measureRate = async (concurrency: number, spread: number) => {
     let done = 0
     const until = performance.now() + millis
     const caller = Effect.suspend(() => authorize(done++ % spread)).pipe(
@@ -68,8 +71,8 @@ export const connections = async (): Promise<void> => {
     )
     return Math.round((done * 1_000) / millis)
   }
-  /** What the way to an actor and back costs by itself: a refusal of a credential that is gone, which means nothing. */
-  const bare = async (concurrency: number) => {
+  /** The cost of a message to the actor and back: it settles a permit that does not exist, which has no effect. */
+  const measureMailbox = async (concurrency: number) => {
     let done = 0
     const until = performance.now() + millis
     const message = Effect.flatMap(ConnectionsPort, (port) =>
@@ -89,12 +92,16 @@ export const connections = async (): Promise<void> => {
   }
 
   const rows = new Table("what", "measured", "must")
-  rows.add("stored, none used: heap", `${((untouched - before) / 1e6).toFixed(1)} MB for ${stored}`, "nothing resident")
-  rows.add("idle in memory, each", `${((resident - untouched) / touched / 1024).toFixed(1)} KB`, "≤ 20 KB")
+  rows.add(
+    "stored, none used: heap",
+    `${((untouched - before) / 1e6).toFixed(1)} MB for ${storedCount}`,
+    "nothing resident"
+  )
+  rows.add("idle in memory, each", `${((resident - untouched) / touchedCount / 1024).toFixed(1)} KB`, "≤ 20 KB")
   for (const concurrency of [1, 16, 64])
-    rows.add(`Authorize, c=${concurrency}, one connection`, `${await rate(concurrency, 1)}/s`, "≥ 5,000/s")
-  rows.add("a message that does nothing, c=16", `${await bare(16)}/s`, "")
-  rows.add("Authorize, c=64, 1,000 connections", `${await rate(64, 1_000)}/s`, "")
-  rows.print(`Connections: ${stored} of one organisation`)
+    rows.add(`Authorize, c=${concurrency}, one connection`, `${await measureRate(concurrency, 1)}/s`, "≥ 5,000/s")
+  rows.add("a message that does nothing, c=16", `${await measureMailbox(16)}/s`, "")
+  rows.add("Authorize, c=64, 1,000 connections", `${await measureRate(64, 1_000)}/s`, "")
+  rows.print(`Connections: ${storedCount} of one organisation`)
   await runtime.dispose()
 }

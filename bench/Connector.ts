@@ -1,6 +1,7 @@
 /**
- * What one connector call costs above a plain HTTP call to the same system: an instant run with one call, one without,
- * one with a `fetch` instead, and the plain call; level by level, so that whatever disturbs the machine disturbs all.
+ * Measures what one connector call costs above a plain HTTP call to the same system: an instant run with one call, one
+ * without, one with a `fetch` instead, and the plain call. Each level measures all four, so that disturbances of the
+ * machine affect all alike.
  */
 import { startStub } from "./support/Children.js"
 import { publish, type Service, startService } from "./support/Service.js"
@@ -8,10 +9,10 @@ import {
   floorTarget,
   type Level,
   levels,
-  type Measured,
+  type Measurement,
   measureAt,
   serviceTarget,
-  table,
+  makeTable,
   type Target,
   warmUp
 } from "./support/Throughput.js"
@@ -40,11 +41,11 @@ const idOf = (answer: { readonly [member: string]: unknown }): string => {
   return String(data.id)
 }
 
-/** A workflow with one call. */
-export const calling = `return await svc.connector.stub.ping({ id: "1", name: ctx.input.name })`
+/** The body of a workflow with one connector call. */
+export const oneCall = `return await svc.connector.stub.ping({ id: "1", name: ctx.input.name })`
 
-/** A connector, and a customer that is connected; answers the customer. */
-export const connected = async (service: Service, base: string): Promise<string> => {
+/** Publishes the connector and connects a new customer to it. Returns the id of the customer. */
+export const connectCustomer = async (service: Service, base: string): Promise<string> => {
   await service.call("POST", "/api/v1/connectors", definition)
   await service.call("POST", "/api/v1/connectors/stub/publish", {})
   const customerId = idOf(await service.call("POST", "/api/v1/customers", { name: "Connected" }))
@@ -53,20 +54,20 @@ export const connected = async (service: Service, base: string): Promise<string>
   return customerId
 }
 
-/** Two rounds: the better one of each counts, since what others do to the machine only ever adds. */
+/** The better of two rounds counts, since other processes of the machine can only make a round slower. */
 const rounds = 2
-type Best = Pick<Measured, "perSecond" | "p50">
-const better = (one: Best | undefined, other: Best): Best =>
+type Best = Pick<Measurement, "perSecond" | "p50">
+const pickBetter = (one: Best | undefined, other: Best): Best =>
   one === undefined ? other : { perSecond: Math.max(one.perSecond, other.perSecond), p50: Math.min(one.p50, other.p50) }
 
 export const connector = async (): Promise<void> => {
-  const rows = table()
+  const rows = makeTable()
   const stub = await startStub()
   const service = await startService()
-  const customer = await connected(service, stub.url)
+  const customer = await connectCustomer(service, stub.url)
   const target = async (name: string, body: string): Promise<Target> => {
-    const made = serviceTarget(service, name, await publish(service, name.replaceAll(" ", "_"), body))
-    return { ...made, headers: { ...made.headers, "x-org-id": customer } }
+    const base = serviceTarget(service, name, await publish(service, name.replaceAll(" ", "_"), body))
+    return { ...base, headers: { ...base.headers, "x-org-id": customer } }
   }
   const targets = {
     direct: { ...floorTarget("plain HTTP call", stub), path: "/ping/1" },
@@ -76,21 +77,21 @@ export const connector = async (): Promise<void> => {
       `const answer = await fetch(${JSON.stringify(`${stub.url}/ping/1`)}, { method: "POST", body: JSON.stringify({ name: ctx.input.name }) })
        return await answer.json()`
     ),
-    called: await target("run with one connector call", calling)
+    called: await target("run with one connector call", oneCall)
   } as const
   const names = ["direct", "none", "fetched", "called"] as const
-  const found = new Map<string, Best>()
+  const best = new Map<string, Best>()
   for (const name of names) await warmUp(targets[name])
   for (const level of levels)
     for (let round = 0; round < rounds; round++)
       for (const name of names) {
         const key = `${name} ${level}`
-        found.set(key, better(found.get(key), await measureAt(rows, targets[name], level)))
+        best.set(key, pickBetter(best.get(key), await measureAt(rows, targets[name], level)))
       }
   await service.stop()
   await stub.stop()
 
-  const p50 = (name: (typeof names)[number], level: Level) => found.get(`${name} ${level}`)?.p50 ?? Number.NaN
+  const p50 = (name: (typeof names)[number], level: Level) => best.get(`${name} ${level}`)?.p50 ?? Number.NaN
   for (const level of levels) {
     const [direct = 0, none = 0, fetched = 0, called = 0] = names.map((name) => p50(name, level))
     const overhead = called - none - direct

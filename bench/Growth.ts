@@ -1,4 +1,4 @@
-/** What grows: the list of executions, runs that sleep, the journal of one run. */
+/** Measures what grows with use: the list of executions, the number of suspended runs, the journal of one run. */
 import { setTimeout as pause } from "node:timers/promises"
 import { startStub } from "./support/Children.js"
 import { sql } from "./support/Database.js"
@@ -7,7 +7,9 @@ import { Table } from "./support/Table.js"
 
 // --- Pages of executions ---
 
-/** Made by SQL over the last days of the class, a partition for each stretch as time would have made them. */
+/**
+ * Inserts records over the days of the retention class by SQL, with the partitions that maintenance would have created.
+ */
 const generate = async (url: string, service: Service, workflow: string, count: number): Promise<void> => {
   const { organisationId, spaceId } = service.dev
   const days = 360
@@ -19,7 +21,7 @@ const generate = async (url: string, service: Service, workflow: string, count: 
          EXECUTE format('CREATE TABLE IF NOT EXISTS %I PARTITION OF executions_365 FOR VALUES FROM (%L) TO (%L)', name,
            svc_ulid_bound(to_timestamp((first - n) * span)), svc_ulid_bound(to_timestamp((first - n + 1) * span)));
        END LOOP; END $$`,
-    // A function per row would take longer than the rest together: time in hexadecimal digits sorts in its own place.
+    // The random part of the id is hexadecimal: a function call per row would take longer than the rest together.
     `INSERT INTO executions (id, class, org, space, status, workflow_id, customer_id, trigger_type, finished_at, record, input, output)
        SELECT svc_ulid_bound(at) || lpad(to_hex(n), 16, '0'), 365, '${organisationId}', '${spaceId}',
          CASE WHEN n % 50 = 0 THEN 'failed' ELSE 'completed' END, '${workflow}', NULL, 'api', at,
@@ -33,7 +35,7 @@ const generate = async (url: string, service: Service, workflow: string, count: 
   )
 }
 
-const timed = async (run: () => Promise<unknown>): Promise<number> => {
+const measureMillis = async (run: () => Promise<unknown>): Promise<number> => {
   const times: Array<number> = []
   for (let i = 0; i < 21; i++) {
     const started = performance.now()
@@ -64,14 +66,18 @@ const pages = async (count: number): Promise<void> => {
     ["failed", "&status=failed"]
   ] as const) {
     const path = `/api/v1/executions?page_size=50${query}`
-    const first = await timed(() => service.call("GET", path))
+    const first = await measureMillis(() => service.call("GET", path))
     let cursor = cursorOf(await service.call("GET", path))
     for (let page = 2; page < 100; page++) {
       const next = cursorOf(await service.call("GET", `${path}&cursor=${cursor}`))
       if (next === "null") break
       cursor = next
     }
-    rows.add(name, first.toFixed(1), (await timed(() => service.call("GET", `${path}&cursor=${cursor}`))).toFixed(1))
+    rows.add(
+      name,
+      first.toFixed(1),
+      (await measureMillis(() => service.call("GET", `${path}&cursor=${cursor}`))).toFixed(1)
+    )
   }
   await service.stop()
   rows.print(`Executions, ${count.toLocaleString("en")} rows`)
@@ -80,9 +86,9 @@ const pages = async (count: number): Promise<void> => {
 export const list = (): Promise<void> => pages(100_000)
 export const longList = (): Promise<void> => pages(10_000_000)
 
-// --- Sleepers ---
+// --- Suspended runs ---
 
-/** The first of them bring the service to its working size; what the others add is theirs. */
+/** The first runs bring the service to its working size; the memory that the others add is counted. */
 const sleepers = { first: 1_000, more: 2_000 }
 
 export const sleep = async (): Promise<void> => {
@@ -94,24 +100,24 @@ export const sleep = async (): Promise<void> => {
     "long"
   )
   const url = service.admin("svc")
-  const asleep = async () =>
+  const countSuspended = async () =>
     Number(
       (await sql(url, "SELECT count(*)::int AS n FROM runs WHERE wake_at > now() + interval '1 minute'"))[0]?.["n"]
     )
-  const fallAsleep = async (count: number, all: number): Promise<number> => {
+  const suspendRuns = async (count: number, all: number): Promise<number> => {
     const started = performance.now()
     for (let i = 0; i < count; i += 20) {
       await Promise.all(
         Array.from({ length: 20 }, () => service.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: {} }))
       )
     }
-    while ((await asleep()) < all) await pause(50)
+    while ((await countSuspended()) < all) await pause(50)
     return (performance.now() - started) / 1000
   }
-  await fallAsleep(sleepers.first, sleepers.first)
+  await suspendRuns(sleepers.first, sleepers.first)
   await pause(10_000)
   const before = service.usage().memory
-  const seconds = await fallAsleep(sleepers.more, sleepers.first + sleepers.more)
+  const seconds = await suspendRuns(sleepers.more, sleepers.first + sleepers.more)
   await pause(10_000)
   const after = service.usage().memory
   const rows = new Table("", "before MB", "after MB", "KB each")
@@ -123,8 +129,8 @@ export const sleep = async (): Promise<void> => {
       (((after[part] - before[part]) * 1024) / sleepers.more).toFixed(1)
     )
   }
-  rows.note(`all asleep after ${seconds.toFixed(1)} s; aim: at most 20 KB each`)
-  rows.print(`${sleepers.more} sleeping executions more`)
+  rows.note(`all suspended after ${seconds.toFixed(1)} s; aim: at most 20 KB each`)
+  rows.print(`${sleepers.more} more suspended executions`)
   await service.stop()
 }
 
@@ -144,7 +150,7 @@ export const replay = async (): Promise<void> => {
   const started = performance.now()
   await service.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: {} })
   while ((await stub.counts()).calls === 0) await pause(20)
-  const made = performance.now() - started
+  const firstPass = performance.now() - started
   service.child.kill("SIGKILL")
   await service.child.ended
   await stub.mark()
@@ -157,7 +163,7 @@ export const replay = async (): Promise<void> => {
     first = (await stub.counts()).firstSinceMark
   }
   const rows = new Table("", "ms")
-  rows.add("first time through", Math.round(made))
+  rows.add("first time through", Math.round(firstPass))
   rows.add("restart to ready", ready - restarted)
   rows.add("ready to replayed and going on", first - ready)
   rows.print(`A journal of ${calls + 1} calls`)

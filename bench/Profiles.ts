@@ -1,25 +1,25 @@
-/** W1 and W2 at 64 connections under V8's profiler: where the service's own time goes. */
+/** Runs W1 and W2 at 64 connections under V8's profiler, and prints where the service spends its CPU time. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { load, startStub } from "./support/Children.js"
 import { printProfile } from "./support/Profile.js"
 import { publish, type Service, startService } from "./support/Service.js"
-import { calling, connected } from "./Connector.js"
+import { oneCall, connectCustomer } from "./Connector.js"
 import { threeCalls } from "./W2.js"
 
 const connections = Number(process.env["SVC_BENCH_CONNECTIONS"] ?? 64)
 
-/** `make` answers the workflow, and headers beside the usual ones. */
-const profiled = async (
+/** `prepare` returns the id of the workflow, and headers beside the usual ones. */
+const profile = async (
   title: string,
-  make: (service: Service) => Promise<readonly [workflow: string, headers: Readonly<Record<string, string>>]>
+  prepare: (service: Service) => Promise<readonly [workflow: string, headers: Readonly<Record<string, string>>]>
 ): Promise<void> => {
   const directory = mkdtempSync(join(tmpdir(), "svc-profile-"))
   const service = await startService({ node: ["--cpu-prof", `--cpu-prof-dir=${directory}`] })
-  const [workflow, more] = await make(service)
+  const [workflow, extraHeaders] = await prepare(service)
   const { port } = service
-  const headers = { ...service.headers, ...more }
+  const headers = { ...service.headers, ...extraHeaders }
   const path = `/api/v1/workflows/${workflow}/execute`
   const body = JSON.stringify({ input: { name: "you" } })
   const now = () => performance.now()
@@ -34,19 +34,19 @@ const profiled = async (
 }
 
 export const profileW1 = (): Promise<void> =>
-  profiled("W1", async (service) => [await publish(service, "trivial", "return { hello: ctx.input.name }"), {}])
+  profile("W1", async (service) => [await publish(service, "trivial", "return { hello: ctx.input.name }"), {}])
 
 export const profileW2 = async (): Promise<void> => {
   const stub = await startStub()
-  await profiled("W2", async (service) => [await publish(service, "three_calls", threeCalls(stub.url)), {}])
+  await profile("W2", async (service) => [await publish(service, "three_calls", threeCalls(stub.url)), {}])
   await stub.stop()
 }
 
 export const profileConnector = async (): Promise<void> => {
   const stub = await startStub()
-  await profiled("connector", async (service) => {
-    const customer = await connected(service, stub.url)
-    return [await publish(service, "calling", calling), { "x-org-id": customer }]
+  await profile("connector", async (service) => {
+    const customer = await connectCustomer(service, stub.url)
+    return [await publish(service, "calling", oneCall), { "x-org-id": customer }]
   })
   await stub.stop()
 }

@@ -1,6 +1,6 @@
 /**
- * `svc keys rotate` under 100,000 stored credentials of 5,000 organisations, while they are read: each organisation has
- * a data key of its own, which the command wraps anew. Nobody may notice.
+ * Measures `svc keys rotate` with 100,000 stored credentials of 5,000 organisations while readers read them. Each
+ * organisation has a data key of its own, which the command wraps again. No read may fail.
  */
 import { Effect, Redacted } from "effect"
 import { randomInt } from "node:crypto"
@@ -13,27 +13,27 @@ import { WriterSql } from "../src/runtime/postgres/Pools.js"
 import * as DataKeys from "../src/runtime/vault/DataKeys.js"
 import * as VaultDriver from "../src/runtime/vault/Vault.js"
 import { start } from "./support/Children.js"
-import { inProcess } from "./support/InProcess.js"
-import { dataDirectory } from "./support/Service.js"
-import { connectionId, keyConnector, number, storeConnections } from "./support/StoredConnections.js"
+import { startInProcess } from "./support/InProcess.js"
+import { makeDataDirectory } from "./support/Service.js"
+import { connectionId, findKeyConnector, idNumber, storeConnections } from "./support/StoredConnections.js"
 import { Table } from "./support/Table.js"
 
 const organisations = 5_000
-const each = 20
-const stored = organisations * each
+const connectionsEach = 20
+const storedCount = organisations * connectionsEach
 const rotations = 3
 const readers = 4
-/** Between two reads of a reader: what is read stays in memory for a minute. */
-const restMillis = 2
+/** The pause between two reads of a reader. */
+const pauseMillis = 2
 
-// An id of its form, made here.
-const organisationId = (i: number) => `org_${number(i)}` as OrganisationId
-const customerId = (i: number) => `cus_${number(i)}`
+// A literal in the form of an id.
+const organisationId = (i: number) => `org_${idNumber(i)}` as OrganisationId
+const customerId = (i: number) => `cus_${idNumber(i)}`
 
 export const rewrap = async (): Promise<void> => {
-  const dataDir = dataDirectory()
-  const { config, runtime } = await inProcess(dataDir)
-  const connector = keyConnector()
+  const dataDir = makeDataDirectory()
+  const { config, runtime } = await startInProcess(dataDir)
+  const connector = findKeyConnector()
   await runtime.runPromise(
     Effect.gen(function* () {
       const sql = yield* WriterSql
@@ -52,16 +52,16 @@ export const rewrap = async (): Promise<void> => {
           storeConnections(
             { organisationId: organisationId(i), customerId: customerId(i) },
             connector,
-            i * each,
-            (i + 1) * each
+            i * connectionsEach,
+            (i + 1) * connectionsEach
           ),
         { concurrency: 8, discard: true }
       )
     })
   )
 
-  /** A node that has just started: it holds no key yet, and reads the keyring as it is now. */
-  const cold = Effect.gen(function* () {
+  /** The vault of a node that has just started: it has no data key in memory, and reads the current keyring. */
+  const coldVault = Effect.gen(function* () {
     const reread = Effect.map(resolveSecrets(config, { create: false }), ({ masterKeys }) => Redacted.value(masterKeys))
     return yield* VaultDriver.make({ keyring: yield* reread, reread })
   }).pipe(Effect.provide(DataKeys.layerPostgres))
@@ -77,7 +77,7 @@ export const rewrap = async (): Promise<void> => {
     )
   const open = (i: number, organisation: OrganisationId) =>
     Effect.gen(function* () {
-      const vault = yield* (yield* cold).of(organisation)
+      const vault = yield* (yield* coldVault).of(organisation)
       const { credential } = yield* Effect.flatten((yield* ConnectionStore).load(connectionId(i)))
       if (credential === null) return yield* Effect.fail("no credential")
       const { id, number: version, sealed } = credential
@@ -86,20 +86,20 @@ export const rewrap = async (): Promise<void> => {
       )
     })
 
-  let reading = true
-  const measured = <E, R>(read: (i: number, organisation: OrganisationId) => Effect.Effect<unknown, E, R>) => {
+  let isReading = true
+  const measureReads = <E, R>(read: (i: number, organisation: OrganisationId) => Effect.Effect<unknown, E, R>) => {
     const times: Array<number> = []
     const failures: Array<string> = []
     const once = Effect.suspend(() => {
-      const i = randomInt(stored)
+      const i = randomInt(storedCount)
       const began = performance.now()
-      return read(i, organisationId(Math.floor(i / each))).pipe(
+      return read(i, organisationId(Math.floor(i / connectionsEach))).pipe(
         Effect.sandbox,
         Effect.match({ onSuccess: () => undefined, onFailure: (cause) => void failures.push(String(cause)) }),
         Effect.map(() => times.push(performance.now() - began))
       )
     })
-    const work = Effect.repeat(Effect.zipRight(once, Effect.sleep(restMillis)), { while: () => reading })
+    const work = Effect.repeat(Effect.zipRight(once, Effect.sleep(pauseMillis)), { while: () => isReading })
     return {
       times,
       failures,
@@ -110,8 +110,8 @@ export const rewrap = async (): Promise<void> => {
     }
   }
   const kinds = {
-    "Authorize at the service": measured(authorize),
-    "opened by a node that has just started": measured(open)
+    "Authorize at the service": measureReads(authorize),
+    "opened by a node that has just started": measureReads(open)
   }
 
   const rows = new Table("what", "measured", "must")
@@ -135,11 +135,11 @@ export const rewrap = async (): Promise<void> => {
     const seconds = (performance.now() - began) / 1_000
     rows.add(
       `rotation ${n}: start of the command to its end`,
-      `${seconds.toFixed(1)} s, ${keys} data keys, ${Math.round(keys / seconds)}/s; ${Math.round(stored / seconds)} credentials/s`,
+      `${seconds.toFixed(1)} s, ${keys} data keys, ${Math.round(keys / seconds)}/s; ${Math.round(storedCount / seconds)} credentials/s`,
       ""
     )
   }
-  reading = false
+  isReading = false
   await readsEnd
   clearInterval(watch)
   for (const [name, { failures, times }] of Object.entries(kinds)) {
@@ -150,7 +150,7 @@ export const rewrap = async (): Promise<void> => {
     for (const failure of new Set(failures.slice(0, 3))) rows.note(failure)
   }
   rows.add("memory of the service, readers and all, at most", `${Math.round(peak / 1e6)} MB`, "")
-  const left = await runtime.runPromise(
+  const keysInUse = await runtime.runPromise(
     Effect.flatMap(WriterSql, (sql) =>
       Effect.map(
         sql<{ keys: number }>`SELECT count(DISTINCT master_key_id)::int AS keys FROM data_keys`,
@@ -158,7 +158,7 @@ export const rewrap = async (): Promise<void> => {
       )
     )
   )
-  rows.add("master keys in use afterwards", `${left}`, "1")
-  rows.print(`Rewrap: ${stored} credentials of ${organisations} organisations`)
+  rows.add("master keys in use afterwards", `${keysInUse}`, "1")
+  rows.print(`Rewrap: ${storedCount} credentials of ${organisations} organisations`)
   await runtime.dispose()
 }

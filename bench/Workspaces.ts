@@ -1,6 +1,6 @@
 /**
- * What many workspaces cost: `npx tsx bench/Workspaces.ts [1000]`. Each is used once on an embedded Postgres of its own,
- * on the disk of the temporary directory. Figures of decision 0011.
+ * Measures the cost of many workspaces: `npx tsx bench/Workspaces.ts [1000]`. It uses each once, on an embedded
+ * Postgres of its own in the temporary directory. Decision 0011 quotes the figures.
  */
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
@@ -21,7 +21,7 @@ const diskMiB = () =>
       0
     )
 
-/** CPU seconds that the server's processes have used, those that have ended among them. */
+/** CPU seconds that the server's processes have used, including those that have ended. */
 const cpuSeconds = (pid: number): number => {
   const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8")
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
@@ -38,15 +38,16 @@ const cpuSeconds = (pid: number): number => {
   return (fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) + living.reduce((a, b) => a + b, 0)) / 100
 }
 
-const at = (sorted: ReadonlyArray<number>, share: number) => sorted[Math.floor((sorted.length - 1) * share)]?.toFixed(0)
+const percentile = (sorted: ReadonlyArray<number>, share: number) =>
+  sorted[Math.floor((sorted.length - 1) * share)]?.toFixed(0)
 
 const server = await Effect.runPromise(Scope.extend(startEmbedded({ dataDir }), scope))
 const url = new URL(Redacted.value(server.admin))
 url.pathname = "/svc_ws"
-const began = performance.now()
+const openingAt = performance.now()
 const workspaces = await openWorkspaceDatabases({ admin: Redacted.make(url.href), pepper: Redacted.make("bench") })
-const opened = performance.now() - began
-const before = diskMiB()
+const openMillis = performance.now() - openingAt
+const diskBefore = diskMiB()
 const times: Array<number> = []
 for (let i = 0; i < count; i++) {
   const start = performance.now()
@@ -57,28 +58,28 @@ for (let i = 0; i < count; i++) {
   await client.end()
 }
 const sorted = times.toSorted((a, b) => a - b)
-const warm = performance.now()
+const connectingAt = performance.now()
 const client = new Client(await workspaces.reach("spc_1"))
 await client.connect()
 await client.query("SELECT 1")
-const connected = performance.now() - warm
-const sizing = performance.now()
+const connectMillis = performance.now() - connectingAt
+const sizingAt = performance.now()
 await workspaces.sizes(["spc_1"])
-const sized = performance.now() - sizing
+const sizeMillis = performance.now() - sizingAt
 await client.end()
 const pid = Number(
   fs.readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[0]
 )
-const cpu = cpuSeconds(pid)
+const cpuBefore = cpuSeconds(pid)
 await new Promise((resolve) => setTimeout(resolve, 30_000))
 process.stdout.write(
-  `${count} workspaces: opened in ${opened.toFixed(0)} ms; first use p50 ${at(sorted, 0.5)} ms, p99 ${at(sorted, 0.99)} ms, ` +
-    `last 20 p50 ${at(
+  `${count} workspaces: opened in ${openMillis.toFixed(0)} ms; first use p50 ${percentile(sorted, 0.5)} ms, p99 ${percentile(sorted, 0.99)} ms, ` +
+    `last 20 p50 ${percentile(
       times.slice(-20).toSorted((a, b) => a - b),
       0.5
     )} ms; ` +
-    `disk ${((diskMiB() - before) / count).toFixed(2)} MiB each; a connection ${connected.toFixed(1)} ms; ` +
-    `a size ${sized.toFixed(1)} ms; idle CPU ${(((cpuSeconds(pid) - cpu) / 30) * 100).toFixed(1)} % of a core\n`
+    `disk ${((diskMiB() - diskBefore) / count).toFixed(2)} MiB each; a connection ${connectMillis.toFixed(1)} ms; ` +
+    `a size ${sizeMillis.toFixed(1)} ms; idle CPU ${(((cpuSeconds(pid) - cpuBefore) / 30) * 100).toFixed(1)} % of a core\n`
 )
 await workspaces.close()
 await Effect.runPromise(Scope.close(scope, Exit.void))

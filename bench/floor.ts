@@ -1,6 +1,7 @@
 /**
- * The floors: a bare node:http server that writes one row a request, each with its own commit (`single`), with group
- * commit (`group`), or after three calls of the stub, with a group-committed row a call (`calls`). Prints its port.
+ * The floors, with which the service is compared: a bare node:http server that writes one row a request with a commit
+ * of its own (`single`), one row a request with group commit (`group`), or a group-committed row for each of three
+ * calls of the stub (`calls`). Prints its port.
  */
 import { createServer } from "node:http"
 import { Client, Pool } from "pg"
@@ -10,23 +11,23 @@ const [, , mode = "", connectionString = "", stub = ""] = process.argv
 
 const insert = "INSERT INTO floor (id, body) SELECT * FROM unnest($1::text[], $2::json[])"
 
-// --- Group commit: two flushes in flight, each takes all that waits ---
+// --- Group commit: at most two flushes in flight; each writes all rows that wait ---
 
-interface Waiting {
+interface WaitingRow {
   readonly id: string
   readonly body: string
   readonly done: () => void
 }
-let waiting: Array<Waiting> = []
-let scheduled = false
+let waitingRows: Array<WaitingRow> = []
+let isScheduled = false
 const idle: Array<Client> = []
 
 const flush = () => {
-  scheduled = false
-  const client = waiting.length === 0 ? undefined : idle.pop()
+  isScheduled = false
+  const client = waitingRows.length === 0 ? undefined : idle.pop()
   if (client === undefined) return
-  const batch = waiting
-  waiting = []
+  const batch = waitingRows
+  waitingRows = []
   void client
     .query({ name: "flush", text: insert, values: [batch.map(({ id }) => id), batch.map(({ body }) => body)] })
     .then(() => {
@@ -35,11 +36,11 @@ const flush = () => {
       flush()
     })
 }
-const committed = (id: string, body: string) =>
+const commitRow = (id: string, body: string) =>
   new Promise<void>((done) => {
-    waiting.push({ id, body, done })
-    if (scheduled) return
-    scheduled = true
+    waitingRows.push({ id, body, done })
+    if (isScheduled) return
+    isScheduled = true
     setImmediate(flush)
   })
 
@@ -51,12 +52,12 @@ const agent = new Agent({ connections: 128 })
 const handlers: Readonly<Record<string, (id: string, body: string) => Promise<unknown>>> = {
   single: (id, body) =>
     pool.query({ name: "single", text: "INSERT INTO floor (id, body) VALUES ($1, $2)", values: [id, body] }),
-  group: committed,
+  group: commitRow,
   calls: async (id, body) => {
     for (let i = 0; i < 3; i++) {
       const answer = await agent.request({ origin: stub, path: "/", method: "POST", body: "{}" })
       await answer.body.text()
-      await committed(`${id}-${i}`, body)
+      await commitRow(`${id}-${i}`, body)
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The load generator, in a process of its own: so many connections, each with one request at a time and the next as
- * soon as the answer is there. Raw sockets, because a client library would take a core from what is measured.
- * Prints `measuring`, later `measured`, then one line of JSON.
+ * The load generator, in a process of its own. Each connection sends one request at a time, the next as soon as it has
+ * the answer. It uses raw sockets, because a client library would take a core from the measured service. Prints
+ * `measuring`, later `measured`, then one line of JSON.
  */
 import { connect } from "node:net"
 
@@ -22,7 +22,7 @@ export interface LoadResult {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Processor time of the generator itself while it measured. */
+  /** CPU time of the generator itself during the measurement. */
   readonly cpuMillis: number
 }
 
@@ -41,10 +41,10 @@ const request = Buffer.from(
 const times: Array<number> = []
 let errors = 0
 let firstError = ""
-let measures = false
-let over = false
+let isMeasuring = false
+let isOver = false
 
-const failed = (what: string) => {
+const countError = (what: string) => {
   errors++
   firstError ||= what
 }
@@ -52,55 +52,55 @@ const failed = (what: string) => {
 const open = () => {
   const socket = connect({ port: order.port, host: "127.0.0.1", noDelay: true })
   let sent = 0
-  let held = ""
+  let received = ""
   const send = () => {
-    if (over) return void socket.end()
+    if (isOver) return void socket.end()
     sent = performance.now()
     socket.write(request)
   }
   socket.setEncoding("latin1")
   socket.on("connect", send)
   socket.on("data", (chunk: string) => {
-    held = held === "" ? chunk : held + chunk
-    const end = held.indexOf("\r\n\r\n")
+    received = received === "" ? chunk : received + chunk
+    const end = received.indexOf("\r\n\r\n")
     if (end < 0) return
-    const length = Number(/content-length: (\d+)/i.exec(held)?.[1])
-    if (held.length < end + 4 + length) return
-    if (measures) {
-      if (held.startsWith("200", 9)) times.push(performance.now() - sent)
-      else failed(held)
+    const length = Number(/content-length: (\d+)/i.exec(received)?.[1])
+    if (received.length < end + 4 + length) return
+    if (isMeasuring) {
+      if (received.startsWith("200", 9)) times.push(performance.now() - sent)
+      else countError(received)
     }
-    held = ""
+    received = ""
     send()
   })
-  socket.on("error", (error) => failed(String(error)))
+  socket.on("error", (error) => countError(String(error)))
   socket.on("close", () => {
-    if (!over) setTimeout(open, 10)
+    if (!isOver) setTimeout(open, 10)
   })
 }
 for (let i = 0; i < order.connections; i++) open()
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 await pause(order.warmupMillis)
-measures = true
+isMeasuring = true
 const started = performance.now()
 const cpuBefore = process.cpuUsage()
 console.log("measuring")
 await pause(order.millis)
-measures = false
+isMeasuring = false
 const seconds = (performance.now() - started) / 1000
 const cpu = process.cpuUsage(cpuBefore)
 console.log("measured")
-over = true
+isOver = true
 times.sort((a, b) => a - b)
-const at = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? Number.NaN
+const percentile = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? Number.NaN
 if (errors > 0) console.error(firstError.slice(0, 600))
 const result: LoadResult = {
   count: times.length,
   errors,
   perSecond: times.length / seconds,
-  p50: at(0.5),
-  p99: at(0.99),
+  p50: percentile(0.5),
+  p99: percentile(0.99),
   cpuMillis: (cpu.user + cpu.system) / 1000
 }
 process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0))

@@ -1,6 +1,6 @@
 /**
- * `npm run bench` runs all but the slow ones; `npm run bench -- W1 long-list` runs those that are named;
- * `npm run bench -- W1 W2 --compare <git ref>` measures this build and that one in turns.
+ * The benches. `npm run bench` runs all that are not on demand; `npm run bench -- W1 long-list` runs the named ones;
+ * `npm run bench -- W1 W2 --compare <git ref>` measures this build and that commit in turns.
  */
 import { compareW1, compareW2 } from "./Compare.js"
 import { connections } from "./Connections.js"
@@ -33,7 +33,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   "compare-W1": compareW1,
   "compare-W2": compareW2
 }
-/** These take minutes and gigabytes of disk, or disturb what they measure. */
+/** Benches that run only when they are named: they take minutes and gigabytes of disk, or disturb what they measure. */
 const onDemand = new Set([
   "long-list",
   "rewrap",
@@ -44,12 +44,12 @@ const onDemand = new Set([
   "compare-W2"
 ])
 
-const asked = process.argv.slice(2)
-const unknown = asked.filter((name) => benches[name] === undefined)
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => benches[name] === undefined)
 if (unknown.length > 0) {
   console.error(`There is no bench ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}.`)
   process.exit(2)
 }
-for (const name of asked.length > 0 ? asked : Object.keys(benches).filter((name) => !onDemand.has(name)))
+for (const name of names.length > 0 ? names : Object.keys(benches).filter((name) => !onDemand.has(name)))
   await benches[name]?.()
 process.exit(0)

@@ -1,6 +1,6 @@
 /**
- * A trivial workflow through the pool, from `start` to its result: rate, latency and what it costs this process.
- * Run: npx tsx bench/sandbox.ts
+ * Measures a trivial workflow in the sandbox's pool, from `start` to its result: rate, latency, CPU time of this
+ * process. Run: npx tsx bench/sandbox.ts
  */
 import { Effect, ManagedRuntime } from "effect"
 import { Sandbox } from "../src/actors/ports/Sandbox.js"
@@ -12,7 +12,12 @@ const program = {
   script: `globalThis.__workflow = async (ctx) => ({ hello: ctx.input.name })`
 }
 const limits = { memoryBytes: 128 * 1024 * 1024, cpuPerStepMillis: 2000 }
-const first = { t: "start", now: 1_700_000_000_000, seed: [1, 2, 3, 4], ctx: { input: { name: "world" } } } as const
+const startEvent = {
+  t: "start",
+  now: 1_700_000_000_000,
+  seed: [1, 2, 3, 4],
+  ctx: { input: { name: "world" } }
+} as const
 
 const percentile = (sorted: ReadonlyArray<number>, part: number): number =>
   sorted[Math.floor(sorted.length * part)] ?? 0
@@ -23,28 +28,28 @@ const runtime = ManagedRuntime.make(layer({ runnerPath: runner.path }))
 const measure = Effect.fn(function* (name: string, concurrency: number, total: number) {
   const sandbox = yield* Sandbox
   const times: Array<number> = []
-  const one = Effect.gen(function* () {
+  const runOnce = Effect.gen(function* () {
     const before = performance.now()
-    yield* sandbox.start(program, limits, first)
+    yield* sandbox.start(program, limits, startEvent)
     times.push(performance.now() - before)
   })
-  yield* Effect.forEach(Array.from({ length: 2000 }), () => one, { concurrency, discard: true })
+  yield* Effect.forEach(Array.from({ length: 2000 }), () => runOnce, { concurrency, discard: true })
   times.length = 0
   const cpu = process.cpuUsage()
   const before = performance.now()
   const each = Math.floor(total / concurrency)
   yield* Effect.all(
-    Array.from({ length: concurrency }, () => Effect.repeatN(one, each - 1)),
+    Array.from({ length: concurrency }, () => Effect.repeatN(runOnce, each - 1)),
     { concurrency, discard: true }
   )
   const seconds = (performance.now() - before) / 1000
-  const used = process.cpuUsage(cpu)
+  const cpuUsed = process.cpuUsage(cpu)
   times.sort((a, b) => a - b)
   console.log(
     `${name}: ${Math.round(times.length / seconds)}/s, p50 ${percentile(times, 0.5).toFixed(3)} ms, p99 ${percentile(
       times,
       0.99
-    ).toFixed(3)} ms, ${((used.user + used.system) / times.length).toFixed(1)} µs of this process per run`
+    ).toFixed(3)} ms, ${((cpuUsed.user + cpuUsed.system) / times.length).toFixed(1)} µs of this process per run`
   )
 })
 

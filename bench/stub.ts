@@ -1,27 +1,27 @@
 /**
- * The other side of a workflow's calls: answers after a millisecond, and counts what it was asked under which
+ * The system that workflows of the benches call. It answers after a millisecond, and counts calls by their
  * Idempotency-Key. `/held` never answers. Prints its port.
  */
 import { createServer } from "node:http"
 
 export interface StubCounts {
   readonly calls: number
-  /** Different keys. */
+  /** The number of different keys. */
   readonly distinct: number
-  /** Calls under a key that was there before. */
+  /** Calls whose key an earlier call had. */
   readonly repeated: number
-  /** Of these, the ones whose first call had been answered. */
+  /** Repeated calls whose first call had been answered. */
   readonly repeatedAfterAnswer: number
-  /** Unix milliseconds of the first call since the mark. */
+  /** Unix milliseconds of the first call after `/mark`. */
   readonly firstSinceMark: number | null
 }
 
-/** Whether the call under the key was answered. */
+/** For each key, whether a call with it was answered. */
 const keys = new Map<string, boolean>()
 let calls = 0
 let repeated = 0
 let repeatedAfterAnswer = 0
-let marked = false
+let isMarked = false
 let firstSinceMark: number | null = null
 
 const server = createServer((request, response) => {
@@ -35,21 +35,21 @@ const server = createServer((request, response) => {
     case "/reset":
       keys.clear()
       calls = repeated = repeatedAfterAnswer = 0
-      marked = false
+      isMarked = false
       firstSinceMark = null
       return void json({})
     case "/mark":
-      marked = true
+      isMarked = true
       firstSinceMark = null
       return void json({})
   }
   calls++
-  if (marked) firstSinceMark ??= Date.now()
+  if (isMarked) firstSinceMark ??= Date.now()
   const key = String(request.headers["idempotency-key"] ?? "")
-  const before = key === "" ? undefined : keys.get(key)
-  if (before !== undefined) repeated++
-  if (before === true) repeatedAfterAnswer++
-  if (key !== "") keys.set(key, before ?? false)
+  const wasAnswered = key === "" ? undefined : keys.get(key)
+  if (wasAnswered !== undefined) repeated++
+  if (wasAnswered === true) repeatedAfterAnswer++
+  if (key !== "") keys.set(key, wasAnswered ?? false)
   request.resume()
   if (request.url === "/held") return
   setTimeout(() => {

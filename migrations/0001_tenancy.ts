@@ -1,4 +1,4 @@
-/** Who there is: organisations, workspaces, customers, people, keys, secrets. */
+/** Tenants and what identifies them: organisations, workspaces, customers, people, API keys, secrets. */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"
 
@@ -62,7 +62,7 @@ const tables = script(
      deleted_at timestamptz, version int NOT NULL DEFAULT 1)`,
   `CREATE UNIQUE INDEX secrets_scope ON secrets (org, space, name, COALESCE(customer_id, ''), COALESCE(environment, ''))
      WHERE deleted_at IS NULL`,
-  // Old values stay until no journal can name them: a replay reads the version that the run read.
+  // Earlier values are kept until no journal can refer to them: a replay reads the version that the run read.
   `CREATE TABLE secret_versions (
      org text COLLATE "C" NOT NULL, secret_id text COLLATE "C" NOT NULL REFERENCES secrets, number int NOT NULL,
      sealed bytea NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), retired_at timestamptz,
@@ -71,7 +71,8 @@ const tables = script(
      id text PRIMARY KEY, org text COLLATE "C" NOT NULL, wrapped bytea NOT NULL, master_key_id text NOT NULL,
      active boolean NOT NULL DEFAULT true, created_at timestamptz NOT NULL DEFAULT now())`,
   `CREATE UNIQUE INDEX data_keys_active ON data_keys (org) WHERE active`,
-  // What a minute has granted so far: persisted before a token is used, so that a crash can only lose tokens.
+  // Requests granted in the current minute. Committed before a request uses its token, so that a crash never grants
+  // more.
   `CREATE TABLE rate_windows (
      org text COLLATE "C" NOT NULL, bucket text NOT NULL, minute timestamptz NOT NULL, granted int NOT NULL,
      PRIMARY KEY (org, bucket, minute))`

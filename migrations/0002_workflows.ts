@@ -1,4 +1,4 @@
-/** What there is to run: workflows, their versions and where they are deployed; state and configuration that runs read. */
+/** Workflows, their versions and deployments, and the state and configuration that runs read. */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"
 
@@ -28,7 +28,7 @@ const tables = script(
      org text COLLATE "C" NOT NULL, workflow_id text COLLATE "C" NOT NULL REFERENCES workflows, environment text NOT NULL,
      number int NOT NULL, deployed_at timestamptz NOT NULL DEFAULT now(), deployed_by text NOT NULL,
      PRIMARY KEY (workflow_id, environment))`,
-  // svc.state. owner: the workflow, customer or invocation that a narrower scope belongs to; '' for ORG.
+  // svc.state. owner: the workflow, customer or invocation whose scope this is; '' for the scope ORG.
   `CREATE TABLE key_values (
      org text COLLATE "C" NOT NULL, space text COLLATE "C" NOT NULL, scope text NOT NULL, environment text NOT NULL,
      owner text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, value json NOT NULL, expires_at timestamptz,

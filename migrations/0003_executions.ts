@@ -1,13 +1,13 @@
 /**
- * Runs and what they leave behind. `runs` holds the unfinished ones and carries the fence; the statement that ends
- * a run moves it to `executions`, which is only ever inserted into and is partitioned by retention and by id, that is time.
+ * Runs and their records. `runs` holds unfinished runs and carries the fence. The statement that ends a run moves it to
+ * `executions`, which is append-only and partitioned by retention and by id, which is ordered by time.
  */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"
 
 const all = "SELECT, INSERT, UPDATE, DELETE"
 const partitioned = ["executions", "steps", "logs", "blobs"] as const
-/** Retention in days, and how many days one partition spans: at most 60 partitions of a table live at once. */
+/** Retention in days, and the days that one partition spans: a table has at most 60 partitions at a time. */
 const classes = [
   [7, 1],
   [30, 2],
@@ -52,13 +52,13 @@ const tables = script(
       `CREATE TABLE ${table}_${days}_rest PARTITION OF ${table}_${days} DEFAULT`
     ])
   ),
-  // The exact results, sealed. Read by replay only.
+  // The exact results of host calls, sealed. Only a replay reads them.
   `CREATE TABLE journal (
      id text COLLATE "C" NOT NULL, seq int NOT NULL, epoch int NOT NULL, kind smallint NOT NULL, call int,
      hash text, body bytea NOT NULL, at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (id, seq)
    ) PARTITION BY RANGE (id)`,
   `CREATE TABLE journal_rest PARTITION OF journal DEFAULT`,
-  // Everything that waits to start. The row is the only marker of unfinished work.
+  // Everything that waits to start. The row is the only mark of a run that has not started.
   `CREATE TABLE outbox (
      seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, org text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL UNIQUE,
      shard int NOT NULL, priority smallint NOT NULL, vtag bigint NOT NULL, not_before timestamptz NOT NULL DEFAULT now(),
@@ -76,7 +76,7 @@ const tables = script(
      last_status int, last_error text, created_at timestamptz NOT NULL DEFAULT now(), finished_at timestamptz)`,
   `CREATE INDEX deliveries_due ON deliveries (next_at) WHERE status = 'pending'`,
   `CREATE INDEX deliveries_execution ON deliveries (org, execution_id)`,
-  // What a management request with an Idempotency-Key was answered; sealed, because an answer may hold a key.
+  // The answers to management requests with an Idempotency-Key; sealed, because an answer may contain an API key.
   `CREATE TABLE idempotent_replies (
      org text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, hash text NOT NULL, sealed bytea NOT NULL,
      expires_at timestamptz NOT NULL, PRIMARY KEY (org, key))`,
@@ -90,8 +90,9 @@ const functions = script(
        out := substr('0123456789abcdefghjkmnpqrstvwxyz', (rest % 32)::int + 1, 1) || out; rest := rest / 32;
      END LOOP;
      RETURN 'exec_' || out; END $$`,
-  // Makes what the next days need and drops what retention has passed. A range whose rows already went to the
-  // default partition is left there: it is dropped with nothing, and read like any other.
+  // Creates the partitions of the next days and drops those past their retention. A range with rows in the default
+  // partition gets no partition of its own: those rows stay there, are read like all others, and this function does not
+  // drop them.
   `CREATE FUNCTION svc_partition_range(parent text, days int, ahead int, keep int) RETURNS int
    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
    DECLARE span int := days * 86400; first bigint := floor(extract(epoch FROM now()) / span); made int := 0; name text;

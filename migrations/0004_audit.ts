@@ -1,6 +1,6 @@
 /**
- * The audit trail: entries are written by the statement that they tell of; the seal chains them afterwards.
- * Both can only grow: triggers refuse every other change, also by their owner.
+ * The audit trail. The statement that makes a change also writes its entry; the sealer chains entries afterwards.
+ * Both tables are append-only: triggers refuse every other change, also by the tables' owner.
  */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"

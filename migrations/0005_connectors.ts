@@ -1,4 +1,4 @@
-/** Connectors that organisations describe themselves, their versions, and organisations' clients at providers. */
+/** Connectors that organisations define, their versions, and organisations' OAuth clients at providers. */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"
 
@@ -13,7 +13,7 @@ const tables = script(
      deleted_at timestamptz, version int NOT NULL DEFAULT 1)`,
   `CREATE UNIQUE INDEX connectors_slug ON connectors (org, slug) WHERE deleted_at IS NULL`,
   `CREATE INDEX connectors_list ON connectors (org, created_at DESC, id DESC) WHERE deleted_at IS NULL`,
-  // The draft is the version that is not published. A definition may be megabytes: lists never read it.
+  // The draft is the version that is not yet published. A definition may have megabytes: lists never read it.
   `CREATE TABLE connector_versions (
      org text COLLATE "C" NOT NULL, connector_id text COLLATE "C" NOT NULL REFERENCES connectors, number int NOT NULL,
      semver text NOT NULL, definition json NOT NULL, actions json NOT NULL,

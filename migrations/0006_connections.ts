@@ -1,11 +1,11 @@
-/** Customers' links to connectors: connections, their sealed credentials, what is under way, and what the world is told. */
+/** Connections of customers, their sealed credentials, token refreshes in flight, and the outbox of domain events. */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"
 
 const all = "SELECT, INSERT, UPDATE, DELETE"
 
 const tables = script(
-  // Written by the connection's actor alone: `revision` fences an owner that is none any more.
+  // Only the connection's owner writes here: `revision` refuses writes of a former owner.
   `CREATE TABLE connections (
      id text COLLATE "C" PRIMARY KEY, org text COLLATE "C" NOT NULL REFERENCES organisations,
      customer_id text COLLATE "C" NOT NULL REFERENCES customers ON DELETE CASCADE, user_id text, connector text NOT NULL,
@@ -30,7 +30,7 @@ const tables = script(
      connection_id text COLLATE "C" NOT NULL UNIQUE REFERENCES connections ON DELETE CASCADE, number int NOT NULL,
      sealed bytea NOT NULL, members text[] NOT NULL, fingerprint text NOT NULL, expires_at timestamptz,
      created_at timestamptz NOT NULL DEFAULT now(), rotated_at timestamptz)`,
-  // Committed before the token endpoint is asked, removed by the commit of what it answered.
+  // A refresh in flight. Committed before the request to the token endpoint, removed by the commit of its answer.
   `CREATE TABLE refresh_intents (
      connection_id text COLLATE "C" PRIMARY KEY REFERENCES connections ON DELETE CASCADE, org text COLLATE "C" NOT NULL,
      refresh_seq int NOT NULL, token_hash text NOT NULL, attempt int NOT NULL, at timestamptz NOT NULL)`,
@@ -43,7 +43,7 @@ const tables = script(
      created_at timestamptz NOT NULL DEFAULT now(), expires_at timestamptz NOT NULL, finished_at timestamptz)`,
   `CREATE INDEX connect_sessions_open ON connect_sessions (expires_at) WHERE status = 'open'`,
   `CREATE INDEX connect_sessions_of ON connect_sessions (connection_id)`,
-  // Written with the change that they tell of; the relay of events takes them from here.
+  // The outbox: each event is committed with its change, and the relay of events reads it here.
   `CREATE TABLE domain_events (
      id text COLLATE "C" PRIMARY KEY, org text COLLATE "C" NOT NULL, type text NOT NULL, subject text NOT NULL,
      customer_id text COLLATE "C", payload jsonb NOT NULL, at timestamptz NOT NULL DEFAULT now())`,
@@ -62,7 +62,7 @@ const tables = script(
 const policies = Effect.all([
   tenantTable("connections", { app: "SELECT", writer: all }),
   tenantTable("credentials", {
-    // Requests see that there is a credential, never the credential.
+    // A request may read whether a credential exists, never the sealed credential.
     app: "SELECT (id, org, connection_id, members, fingerprint, expires_at, created_at, rotated_at)",
     writer: all
   }),

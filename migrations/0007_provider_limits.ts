@@ -1,4 +1,4 @@
-/** What was granted of providers' limits that count over all connections of a connector. */
+/** Permits granted under providers' limits that count over all connections of a connector. */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"
 

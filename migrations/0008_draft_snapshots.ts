@@ -1,4 +1,4 @@
-/** The code of drafts that were run, so that a run of one can be repeated after the draft has changed. */
+/** The code of drafts that were run, so that such a run can be repeated after the draft has changed. */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"
 

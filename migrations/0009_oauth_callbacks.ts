@@ -1,4 +1,7 @@
-/** Where a connect session sends people back to, and what it asked for. Connections that exist keep the common callback. */
+/**
+ * The address to which a connect session sends people back, and what it asked for. Existing connections keep the common
+ * callback.
+ */
 import { script } from "./policies.js"
 
 export default script(

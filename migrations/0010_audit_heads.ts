@@ -1,6 +1,6 @@
 /**
- * How far each organisation's audit entries have been sealed. Without a row the sealer goes through all of them once and
- * takes up what an earlier release left out.
+ * The number up to which each organisation's audit entries are sealed. Without a row the sealer reads all entries of
+ * the organisation once, and seals those that an earlier release left unsealed.
  */
 import { Effect } from "effect"
 import { script, tenantTable } from "./policies.js"

@@ -1,4 +1,4 @@
-/** In which form a connector's definition is stored, so that one in the present form is used without reading it again. */
+/** The version of the form in which a connector's definition is stored: one in the current form needs no conversion. */
 import { script } from "./policies.js"
 
 export default script("ALTER TABLE connector_versions ADD COLUMN form integer NOT NULL DEFAULT 1")

@@ -1,4 +1,4 @@
-/** Workspaces are changed by clients, each change against the version that it read. */
+/** Versions of workspaces for optimistic concurrency: a client changes the version that it read. */
 import { script } from "./policies.js"
 
 export default script(

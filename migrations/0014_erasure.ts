@@ -1,4 +1,6 @@
-/** Maintenance erases all that a deleted customer left: also its workflows, and the people who were invited for it alone. */
+/**
+ * Lets maintenance also erase a deleted customer's workflows and the people who were invited for that customer only.
+ */
 import { script } from "./policies.js"
 
 export default script("GRANT DELETE ON workflows, workflow_versions, deployments, users TO svc_writer")

@@ -1,4 +1,4 @@
-/** A row of the run queue is deleted by the statement that starts its run: it is never leased. */
+/** Removes leases from the run queue: the statement that starts a run deletes its row. */
 import { script } from "./policies.js"
 
 export default script("ALTER TABLE outbox DROP COLUMN claimed_by, DROP COLUMN claimed_until")

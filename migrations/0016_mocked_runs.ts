@@ -1,4 +1,4 @@
-/** A run says from where it takes the answers of connectors: a list tells mocked runs from real ones. */
+/** Records whether connectors answer a run with mocks, so that lists distinguish mocked runs from real ones. */
 import { script } from "./policies.js"
 
 export default script(

@@ -1,4 +1,4 @@
-/** What waits to start stands in a queue: its table is called so. */
+/** Renames the table of the runs that wait to start to `start_queue`. */
 import { script } from "./policies.js"
 
 export default script(

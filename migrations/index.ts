@@ -1,4 +1,4 @@
-/** Every migration, in order; generated. A released one is never changed: the next number follows. */
+/** Every migration, in order; generated. Never change a released migration: add the next number. */
 import { Effect } from "effect"
 import tenancy from "./0001_tenancy.js"
 import workflows from "./0002_workflows.js"

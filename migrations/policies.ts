@@ -1,15 +1,15 @@
 /**
- * The second wall between tenants: row-level security on every table that holds a tenant's rows.
- * A request role sees the organisation named by the setting `svc.org` of its transaction and nothing without it;
- * the writer sees all rows of the tables that its work needs.
+ * The second barrier between tenants: row-level security on every table that has rows of tenants. The request role sees
+ * the rows of the organisation that the setting `svc.org` of its transaction names, and none without it. The writer
+ * sees all rows of the tables that its work needs.
  */
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 interface Access {
-  /** What a request may do, within its organisation. */
+  /** Statements that the request role may run, on rows of its organisation. */
   readonly app: string
-  /** What journal, intake, sweeps and look-ups may do, over all organisations. Empty: nothing. */
+  /** Statements that the writer may run, on rows of all organisations. Empty: none. */
   readonly writer?: string
   /** The column that names the organisation. */
   readonly column?: string

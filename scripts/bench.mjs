@@ -1,4 +1,4 @@
-// Bundles the benches and runs them on the service that was built. `npm run bench -- W1` runs one;
+// Bundles the benches and runs them on the program in dist/. `npm run bench -- W1` runs one;
 // `npm run bench -- W1 W2 --compare <git ref>` builds that commit too and measures both in turns.
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
@@ -29,8 +29,8 @@ const run = (command, args, options = {}) => {
   if (status !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${status}`)
 }
 
-/** Builds a commit beside this one, measures with it, and removes it. */
-const withOther = (ref, measure) => {
+/** Builds the commit in a temporary worktree, measures with it, and removes it. */
+const measureWithOther = (ref, measure) => {
   const other = join(mkdtempSync(join(tmpdir(), "svc-compare-")), "svc")
   run("git", ["worktree", "add", "--quiet", "--detach", other, ref])
   try {
@@ -52,16 +52,16 @@ const measure = (names, env) =>
   }).status ?? 1
 
 const names = process.argv.slice(2)
-const compare = names.indexOf("--compare")
-const ref = compare < 0 ? undefined : names.splice(compare, 2)[1]
-if (compare >= 0 && (ref === undefined || names.length === 0)) {
-  console.error("Say what to compare with which commit: npm run bench -- W1 W2 --compare <git ref>")
+const compareAt = names.indexOf("--compare")
+const ref = compareAt < 0 ? undefined : names.splice(compareAt, 2)[1]
+if (compareAt >= 0 && (ref === undefined || names.length === 0)) {
+  console.error("Name the benches and the commit to compare: npm run bench -- W1 W2 --compare <git ref>")
   process.exit(2)
 }
 process.exit(
   ref === undefined
     ? measure(names, {})
-    : withOther(ref, (env) =>
+    : measureWithOther(ref, (env) =>
         measure(
           names.map((name) => `compare-${name}`),
           env

@@ -1,6 +1,6 @@
-// Compares docs/openapi with what was released: the documents of the newest tag v*, or else those of
-// docs/openapi/released. A change that breaks a client of a release fails. Nothing is compared before the first release.
-// With two files: compares these.
+// Compares docs/openapi with the released documents: those of the newest tag v*, or else those of
+// docs/openapi/released. Fails on a change that breaks clients of a release. Without a release it compares nothing.
+// With two file arguments it compares these files.
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 
@@ -8,8 +8,8 @@ const surfaces = ["a", "b", "c"]
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value)
 const entries = (value) => (isObject(value) ? Object.entries(value) : [])
 
-/** What a reference points to. */
-const found = (document, value) =>
+/** The value, or the value that it refers to by `$ref`. */
+const dereference = (document, value) =>
   isObject(value) && typeof value.$ref === "string"
     ? value.$ref
         .slice(2)
@@ -17,35 +17,37 @@ const found = (document, value) =>
         .reduce((at, name) => at?.[name.replaceAll("~1", "/").replaceAll("~0", "~")], document)
     : value
 
-/** The types that a schema allows by itself; `undefined`: any. */
+/** The types that the member `type` of a schema allows; `undefined`: any type. */
 const typesOf = ({ type }) => (type === undefined ? undefined : new Set([type].flat()))
 const alternativesOf = (schema) => schema.anyOf ?? schema.oneOf
 
-const missing = (from, to) => [...from].filter((one) => !to.has(one))
+const difference = (from, to) => [...from].filter((one) => !to.has(one))
 
-/** An integer is a number. */
-const widened = (types) => new Set([...types].flatMap((type) => (type === "number" ? ["number", "integer"] : [type])))
+/** Adds `integer` where `number` is allowed. */
+const withIntegers = (types) =>
+  new Set([...types].flatMap((type) => (type === "number" ? ["number", "integer"] : [type])))
 
 const typeBreaks = (before, after, sent, place) => {
   const [from, to] = sent ? [typesOf(before), typesOf(after)] : [typesOf(after), typesOf(before)]
   if (to === undefined) return []
-  const others = from === undefined ? ["any type"] : missing(from, widened(to))
+  const others = from === undefined ? ["any type"] : difference(from, withIntegers(to))
   return others.map((type) => `${place} ${sent ? "no longer takes" : "may now be"} ${type}`)
 }
 
-/** Enums of answers may grow: clients ignore values that they do not know. */
+/** Enums of answers may grow: clients must ignore unknown values. */
 const enumBreaks = (before, after, sent, place) => {
   if (!sent) return before.enum !== undefined && after.enum === undefined ? [`${place} may now be any value`] : []
   if (after.enum === undefined) return []
-  const gone = before.enum === undefined ? ["other values"] : missing(new Set(before.enum), new Set(after.enum))
-  return gone.map((value) => `${place} no longer takes ${JSON.stringify(value)}`)
+  const removedValues =
+    before.enum === undefined ? ["other values"] : difference(new Set(before.enum), new Set(after.enum))
+  return removedValues.map((value) => `${place} no longer takes ${JSON.stringify(value)}`)
 }
 
 const requiredBreaks = (before, after, sent, place) => {
   const [was, is] = [new Set(before.required), new Set(after.required)]
   return sent
-    ? missing(is, was).map((name) => `${place}.${name} is now required`)
-    : missing(was, is).map((name) => `${place}.${name} is no longer always there`)
+    ? difference(is, was).map((name) => `${place}.${name} is now required`)
+    : difference(was, is).map((name) => `${place}.${name} is no longer always there`)
 }
 
 const memberBreaks = (before, after, sent, place, next) =>
@@ -63,7 +65,7 @@ const partBreaks = (before, after, place, next) =>
     isObject(before[part]) && isObject(after[part]) ? next(before[part], after[part], `${place}${mark}`) : []
   )
 
-/** What a client sends must fit one of the new alternatives; what it reads must fit one of the old ones. */
+/** Every value that a client sends must fit a new alternative; every value that it reads must fit an old one. */
 const alternativeBreaks = (before, after, sent, place, next) => {
   const [was, is] = [alternativesOf(before), alternativesOf(after)]
   if (was === undefined || is === undefined) return []
@@ -75,12 +77,12 @@ const alternativeBreaks = (before, after, sent, place, next) => {
 }
 
 /**
- * Breaks between two schemas. `sent`: a client sends values of it, so that it may allow more and demand no more.
- * Otherwise a client reads them, so that it may tell more and lack nothing.
+ * The breaking changes between two schemas. `sent`: clients send the values, so that the new schema must allow every
+ * old value. Otherwise clients read them, so that every new value must fit the old schema; further members are allowed.
  */
 const schemaBreaks = (was, is, sent, place, seen = new Set()) => {
-  const before = found(was.document, was.schema)
-  const after = found(is.document, is.schema)
+  const before = dereference(was.document, was.schema)
+  const after = dereference(is.document, is.schema)
   if (!isObject(before)) return []
   if (!isObject(after)) return [`${place} is gone`]
   const pair = `${was.schema.$ref ?? ""} ${is.schema.$ref ?? ""}`
@@ -100,7 +102,7 @@ const schemaBreaks = (was, is, sent, place, seen = new Set()) => {
 const parametersOf = (document, operation) =>
   new Map(
     (operation.parameters ?? [])
-      .map((one) => found(document, one))
+      .map((one) => dereference(document, one))
       .map((one) => [`${one.in} ${one.name.toLowerCase()}`, one])
   )
 
@@ -120,12 +122,12 @@ const operationBreaks = (was, is, before, after, place) => {
   const [older, newer] = [parametersOf(was, before), parametersOf(is, after)]
   const breaks = []
   for (const [name, parameter] of newer) {
-    const known = older.get(name)
-    if (parameter.required === true && known?.required !== true) breaks.push(`${place}: ${name} is now required`)
-    if (known !== undefined)
+    const earlier = older.get(name)
+    if (parameter.required === true && earlier?.required !== true) breaks.push(`${place}: ${name} is now required`)
+    if (earlier !== undefined)
       breaks.push(
         ...schemaBreaks(
-          { document: was, schema: known.schema },
+          { document: was, schema: earlier.schema },
           { document: is, schema: parameter.schema },
           true,
           `${place}: ${name}`
@@ -144,12 +146,12 @@ const operationBreaks = (was, is, before, after, place) => {
     )
   )
   for (const [status, answer] of entries(before.responses)) {
-    const now = found(is, after.responses?.[status])
+    const now = dereference(is, after.responses?.[status])
     if (now === undefined) {
       breaks.push(`${place}: ${status} is gone`)
       continue
     }
-    const then = found(was, answer)
+    const then = dereference(was, answer)
     for (const name of Object.keys(then.headers ?? {}))
       if (now.headers?.[name] === undefined) breaks.push(`${place}: ${status}: header ${name} is gone`)
     breaks.push(
@@ -159,8 +161,8 @@ const operationBreaks = (was, is, before, after, place) => {
   return breaks
 }
 
-/** What of the second document breaks a client of the first, one line each. */
-const breaksBetween = (was, is) =>
+/** The changes in the second document that break clients of the first, one line each. */
+const findBreaks = (was, is) =>
   entries(was.paths).flatMap(([path, item]) => {
     const now = is.paths?.[path]
     if (now === undefined) return [`${path} is gone`]
@@ -181,8 +183,8 @@ const lastRelease = () => {
   }
 }
 
-/** A document as it was released; `undefined` where none was. */
-const releasedDocument = (tag, file) => {
+/** The released document; `undefined` if there is none. */
+const readReleased = (tag, file) => {
   if (tag !== undefined) {
     try {
       return JSON.parse(git("show", `${tag}:docs/openapi/${file}`))
@@ -190,25 +192,25 @@ const releasedDocument = (tag, file) => {
       return undefined
     }
   }
-  const kept = `docs/openapi/released/${file}`
-  return existsSync(kept) ? read(kept) : undefined
+  const releasedFile = `docs/openapi/released/${file}`
+  return existsSync(releasedFile) ? read(releasedFile) : undefined
 }
 
 const read = (file) => JSON.parse(readFileSync(file, "utf8"))
 
 const main = () => {
   const [older, newer] = process.argv.slice(2)
-  if (older !== undefined && newer !== undefined) return end(breaksBetween(read(older), read(newer)), older)
+  if (older !== undefined && newer !== undefined) return report(findBreaks(read(older), read(newer)), older)
   const tag = lastRelease()
   const breaks = surfaces.flatMap((surface) => {
     const file = `${surface}.json`
-    const was = releasedDocument(tag, file)
-    return was === undefined ? [] : breaksBetween(was, read(`docs/openapi/${file}`))
+    const was = readReleased(tag, file)
+    return was === undefined ? [] : findBreaks(was, read(`docs/openapi/${file}`))
   })
-  end(breaks, tag ?? "docs/openapi/released")
+  report(breaks, tag ?? "docs/openapi/released")
 }
 
-const end = (breaks, since) => {
+const report = (breaks, since) => {
   for (const one of breaks) console.error(`${one} (since ${since})`)
   process.exit(breaks.length === 0 ? 0 : 1)
 }

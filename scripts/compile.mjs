@@ -1,4 +1,4 @@
-// Has V8 compile the program, and keeps what came of it for the next start.
+// Compiles the program with V8 and writes the code cache, which makes the next start faster.
 import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { pathToFileURL } from "node:url"
@@ -9,7 +9,7 @@ const url = pathToFileURL(from)
 const script = new Script(readFileSync(url, "latin1"), { filename: url.href })
 const program = { exports: {} }
 script.runInThisContext()(program.exports, createRequire(url), program, url.href)
-// Functions that have run are compiled: the modules of every command, as far as loading them goes.
+// The cache contains functions that have run: loading the modules of every command runs their top-level code.
 await program.exports.load()
 const draft = `${to}.${process.pid}`
 writeFileSync(draft, script.createCachedData())

@@ -1,27 +1,27 @@
-// Leaves the engine of this build where later builds find it: a run goes on with the engine that it began with.
+// Keeps the engine of this build for later builds: a run continues with the engine that it began with.
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** Earlier engines that are carried, beside the current one. */
-const earlier = 2
+/** The number of earlier engines that are kept beside the current one. */
+const earlierEngines = 2
 
 /**
- * Writes `files` (names and contents) into `<folder>/<engine>/`, and removes all but the newest two of the other engines.
- * Under its name a file is always whole, also for a service that starts and for a build that runs at the same time.
+ * Writes `files` (names and contents) into `<folder>/<engine>/`, and removes all but the newest two of the other
+ * engines. Renames complete files into place, so that a service or a build at the same time never reads a partial file.
  */
 export const keepEngine = (folder, engine, files) => {
-  const place = join(folder, engine)
-  mkdirSync(place, { recursive: true })
+  const directory = join(folder, engine)
+  mkdirSync(directory, { recursive: true })
   for (const [name, contents] of Object.entries(files)) {
-    const draft = join(place, `${name}.${process.pid}`)
+    const draft = join(directory, `${name}.${process.pid}`)
     writeFileSync(draft, contents)
-    renameSync(draft, join(place, name))
+    renameSync(draft, join(directory, name))
   }
   const now = new Date()
-  utimesSync(place, now, now)
+  utimesSync(directory, now, now)
   const others = readdirSync(folder)
     .filter((name) => name !== engine)
     .map((name) => ({ name, at: statSync(join(folder, name)).mtimeMs }))
     .sort((a, b) => b.at - a.at)
-  for (const { name } of others.slice(earlier)) rmSync(join(folder, name), { recursive: true, force: true })
+  for (const { name } of others.slice(earlierEngines)) rmSync(join(folder, name), { recursive: true, force: true })
 }

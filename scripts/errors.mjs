@@ -1,5 +1,5 @@
-// The error table of the documents, read from the source: what each failure means and which codes it has from
-// src/domain/Failure.ts, how it is answered from src/http/ErrorRows.ts.
+// Generates the table of errors in docs/errors.md. Meanings and codes come from src/domain/Failure.ts, status and other
+// members from src/http/ErrorRows.ts.
 import { readFileSync } from "node:fs"
 import ts from "typescript"
 
@@ -11,32 +11,35 @@ const parse = (file) =>
     true
   )
 
-/** Every node below that fits. */
-const all = (node, fits) => [...(fits(node) ? [node] : []), ...node.getChildren().flatMap((child) => all(child, fits))]
+/** The node and all nodes below it for which `fits` is true. */
+const findNodes = (node, fits) => [
+  ...(fits(node) ? [node] : []),
+  ...node.getChildren().flatMap((child) => findNodes(child, fits))
+]
 
-const literals = (node) => all(node, ts.isStringLiteral).map((literal) => literal.text)
+const stringLiterals = (node) => findNodes(node, ts.isStringLiteral).map((literal) => literal.text)
 
-const failures = () =>
-  all(parse("domain/Failure.ts"), ts.isClassDeclaration).map((declared) => {
-    const code = all(declared, ts.isPropertySignature).find((member) => member.name.getText() === "code")
+const readFailures = () =>
+  findNodes(parse("domain/Failure.ts"), ts.isClassDeclaration).map((declared) => {
+    const code = findNodes(declared, ts.isPropertySignature).find((member) => member.name.getText() === "code")
     const [doc] = ts.getJSDocCommentsAndTags(declared)
-    if (doc === undefined) throw new Error(`${declared.name.text} says nothing about itself`)
+    if (doc === undefined) throw new Error(`${declared.name.text} has no docstring`)
     const meaning = ts.getTextOfJSDocComment(doc.comment).replaceAll(/\s+/g, " ").trim()
-    return { tag: declared.name.text, meaning, codes: code === undefined ? [] : literals(code.type) }
+    return { tag: declared.name.text, meaning, codes: code === undefined ? [] : stringLiterals(code.type) }
   })
 
 /** The members of an object literal by their names. */
 const members = (object) => new Map(object.properties.map((property) => [property.name.getText(), property]))
 
-const surface = () => {
+const readErrorRows = () => {
   const source = parse("http/ErrorRows.ts")
   const declared = (name) => {
-    const found = all(source, ts.isVariableDeclaration).find((variable) => variable.name.getText() === name)
-    if (found === undefined) throw new Error(`src/http/ErrorRows.ts declares no ${name}`)
+    const found = findNodes(source, ts.isVariableDeclaration).find((variable) => variable.name.getText() === name)
+    if (found === undefined) throw new Error(`src/http/ErrorRows.ts does not declare ${name}`)
     return found
   }
   const answer = (node) => {
-    const [object] = all(node, ts.isObjectLiteralExpression)
+    const [object] = findNodes(node, ts.isObjectLiteralExpression)
     const found = members(object)
     const code = found.get("code")
     return {
@@ -46,9 +49,9 @@ const surface = () => {
       more: found.has("more") ? [...members(found.get("more").initializer).keys()] : []
     }
   }
-  const [rows] = all(declared("rows"), ts.isObjectLiteralExpression)
+  const [rows] = findNodes(declared("rows"), ts.isObjectLiteralExpression)
   const retryable = new Set(
-    all(declared("retryableStatuses"), ts.isNumericLiteral).map((literal) => Number(literal.text))
+    findNodes(declared("retryableStatuses"), ts.isNumericLiteral).map((literal) => Number(literal.text))
   )
   return {
     answers: new Map([...members(rows)].map(([tag, property]) => [tag, answer(property)])),
@@ -58,30 +61,31 @@ const surface = () => {
   }
 }
 
-/** `docs/errors.md` */
+/** The text of `docs/errors.md`. */
 export const errorTable = () => {
-  const { answers, defect, method, retryable } = surface()
+  const { answers, defect, method, retryable } = readErrorRows()
   const row = ({ status, retryAfter, more }, codes, meaning) => {
     const retry = retryable.has(status) || retryAfter ? (retryAfter ? "yes, after `Retry-After`" : "yes") : "no"
     const inCode = (names) => names.map((name) => `\`${name}\``).join(" ")
     return { status, line: `| ${status} | ${inCode(codes)} | ${retry} | ${inCode(more)} | ${meaning} |` }
   }
-  const rows = failures().map(({ tag, meaning, codes }) => {
+  const rows = readFailures().map(({ tag, meaning, codes }) => {
     const answer = answers.get(tag)
     if (answer === undefined) throw new Error(`src/http/ErrorRows.ts has no row for ${tag}`)
     return row(answer, answer.code === undefined ? codes : [answer.code], meaning)
   })
-  const otherMethod = "The path exists and does not take this method; the header `allow` names those that it takes."
+  const otherMethod =
+    "The path exists but does not support this method; the header `allow` names the methods that it supports."
   const bug = "A bug of the service; report the request id."
   return [
     "# Errors",
     "",
     "Generated by `npm run generate` from `src/domain/Failure.ts` and `src/http/ErrorRows.ts`. Every error has the body",
-    "`{code, statusCode, message, requestId, retryable, details}`, and where the table names them members of its own.",
-    "`details` names the place and the reason of each mistake. A run that fails is no error of its request: it is",
-    "answered with 200 and `x-svc-execution-status: failed`.",
+    "`{code, statusCode, message, requestId, retryable, details}`, and the further members that the table names.",
+    "`details` names the place and the reason of each mistake. A run that fails is not an error of its request: the answer",
+    "is 200 with `x-svc-execution-status: failed`.",
     "",
-    "| Status | Codes | Retry | More members | Meaning |",
+    "| Status | Codes | Retry | Further members | Meaning |",
     "|---|---|---|---|---|",
     ...[...rows, row(method, [method.code], otherMethod), row(defect, [defect.code], bug)]
       .sort((a, b) => a.status - b.status)

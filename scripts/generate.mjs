@@ -1,25 +1,25 @@
-// Writes what is generated from the source. With --check: writes nothing, and fails if something is out of date.
-// With --unreleased SLUG.ACTION@VERSION…: forgets first how these actions were locked, because no release had them so.
+// Writes the files that are generated from the source. --check: writes nothing, and fails if a file is out of date.
+// --unreleased SLUG.ACTION@VERSION…: removes the locks of these actions first, because no release contains them.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { tsImport } from "tsx/esm/api"
 import { errorTable } from "./errors.mjs"
 
-const from = (file) => tsImport(`../${file}`, import.meta.url)
+const importSource = (file) => tsImport(`../${file}`, import.meta.url)
 
-const { environmentTable, environmentExample } = await from("src/runtime/configuration/EnvironmentPages.ts")
-const { documentText } = await from("src/http/Documents.ts")
-const { builtInConnectors } = await from("src/domain/connectors/index.ts")
-const { actionLockFile, actionLockText, locked, unlocked } = await from("test/support/actionLock.ts")
+const { environmentTable, environmentExample } = await importSource("src/runtime/configuration/EnvironmentPages.ts")
+const { documentText } = await importSource("src/http/Documents.ts")
+const { builtInConnectors } = await importSource("src/domain/connectors/index.ts")
+const { actionLockFile, actionLockText, addToLock, removeFromLock } = await importSource("test/support/actionLock.ts")
 
 const at = process.argv.indexOf("--unreleased")
 const unreleased = at < 0 ? [] : process.argv.slice(at + 1)
 const before = existsSync(actionLockFile) ? JSON.parse(readFileSync(actionLockFile, "utf8")) : {}
-const { lock, broken } = locked(unlocked(before, unreleased), builtInConnectors)
+const { lock, broken } = addToLock(removeFromLock(before, unreleased), builtInConnectors)
 if (broken.length > 0) {
-  for (const one of broken) console.error(one)
+  for (const message of broken) console.error(message)
   console.error(
-    `Only where no release had it: npm run generate -- --unreleased SLUG.ACTION@VERSION (${actionLockFile})`
+    `If no release contains the action: npm run generate -- --unreleased SLUG.ACTION@VERSION (${actionLockFile})`
   )
   process.exit(1)
 }
@@ -30,7 +30,7 @@ const migrationIndex = () => {
   const valueOf = (name) => name.slice(5).replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase())
   const lines = (line) => names.sort().map(line)
   return [
-    "/** Every migration, in order; generated. A released one is never changed: the next number follows. */",
+    "/** Every migration, in order; generated. Never change a released migration: add the next number. */",
     'import { Effect } from "effect"',
     ...lines((name) => `import ${valueOf(name)} from "./${name}.js"`),
     "",
@@ -41,7 +41,7 @@ const migrationIndex = () => {
   ].join("\n")
 }
 
-/** Path and content of every generated file. */
+/** The path and the content of every generated file. */
 const generated = {
   "docs/env.md": environmentTable(),
   ".env.example": environmentExample(),
@@ -64,5 +64,5 @@ if (process.argv.includes("--check")) {
 for (const [file, content] of stale) {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, content)
-  console.log(`${file} is written`)
+  console.log(`wrote ${file}`)
 }

@@ -1,4 +1,4 @@
-// Every check that needs no running service: one line each, the findings below it. `npm run verify -- NAME…` runs some.
+// Runs every check that needs no running service, and prints a line for each. `npm run verify -- NAME…` runs some.
 import { spawn } from "node:child_process"
 import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -7,7 +7,7 @@ process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 
 const code = ["src", "test", "migrations", "bench", "scripts"]
 
-/** Name, command. What each proves is what its name says. */
+/** The name and the command of each check. */
 const checks = [
   ["types", "tsc"],
   [
@@ -46,7 +46,7 @@ const run = (command, args) =>
         ...process.env,
         PATH: `${join(process.cwd(), "node_modules", ".bin")}${delimiter}${process.env.PATH}`,
         NO_COLOR: "1",
-        // The linter of the documents reports nothing to its makers, and asks for no newer version.
+        // Keeps redocly from sending telemetry and from asking for newer versions.
         REDOCLY_TELEMETRY: "off",
         REDOCLY_SUPPRESS_UPDATE_NOTICE: "true"
       },
@@ -59,15 +59,15 @@ const run = (command, args) =>
     child.on("close", (status) => resolve({ passed: status === 0, output }))
   })
 
-const asked = process.argv.slice(2)
-const unknown = asked.filter((name) => !checks.some(([known]) => known === name))
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !checks.some(([check]) => check === name))
 if (unknown.length > 0) {
   console.error(`There is no check ${unknown.join(", ")}; there are ${checks.map(([name]) => name).join(", ")}.`)
   process.exit(2)
 }
 
 let failed = 0
-for (const [name, command, ...args] of checks.filter(([name]) => asked.length === 0 || asked.includes(name))) {
+for (const [name, command, ...args] of checks.filter(([name]) => names.length === 0 || names.includes(name))) {
   const started = performance.now()
   const { passed, output } = await run(command, args)
   console.log(`${passed ? "ok  " : "FAIL"} ${name.padEnd(13)} ${((performance.now() - started) / 1000).toFixed(1)} s`)

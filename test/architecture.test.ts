@@ -1,4 +1,4 @@
-/** The documents name only what is there, and stay short. */
+/** The documents name only what exists and stay short, and names in `src` follow the conventions. */
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import * as path from "node:path"
@@ -12,7 +12,7 @@ import { TenantApi } from "../src/http/tenant/Api.js"
 const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (file: string) => readFileSync(path.join(root, file), "utf8")
 
-/** What stands in back quotes and begins with a folder or a file of the repository. */
+/** Text in back quotes that begins with a folder or a file of the repository. */
 const top = readdirSync(root).filter((name) => !["node_modules", ".git", ".svc", "dist", ".env"].includes(name))
 const pathsIn = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/`([^`\s]+)`/g)]
@@ -40,7 +40,7 @@ describe("every path exists that is named in", () => {
   }
 })
 
-it("README.md names the connectors that come with svc by the names that the API takes", () => {
+it("README.md lists the built-in connectors by their slugs", () => {
   const [, named = ""] = /\(`GET \/api\/v1\/connectors`: ([^)]*)\)/.exec(read("README.md")) ?? []
   assert.sameMembers(
     named.split(",").map((one) => one.trim()),
@@ -50,11 +50,11 @@ it("README.md names the connectors that come with svc by the names that the API 
 
 const guides = ["docs/connectors.md", "docs/connections.md"]
 const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi), ...routesOf(TenantApi)]
-/** `{id}` in a guide, `:conn` in a route: any part. */
+/** `{id}` in a guide and `:conn` in a route match any segment. */
 const shape = (path: string) => path.replace(/\{[^}]*\}|:\w+/g, "*")
 
 describe.each([...guides, "README.md"])("%s names only", (file) => {
-  it("requests that the service takes", () => {
+  it("requests that the service has routes for", () => {
     const named = [...read(file).matchAll(/\b(GET|POST|PUT|DELETE) (\/api\/v1\/[\w{}/-]+)/g)]
     assert.isNotEmpty(named)
     const known = (method: string, path: string) =>
@@ -73,7 +73,7 @@ describe.each([...guides, "README.md"])("%s names only", (file) => {
   })
 })
 
-it("docs/connections.md names only errors that there are, by their status", () => {
+it("docs/connections.md names only existing errors, with their status", () => {
   const rows = (text: string) =>
     [...text.matchAll(/^\| (\d{3}) \| ([^|]*)\|/gm)].flatMap(([, status = "", codes = ""]) =>
       [...codes.matchAll(/`([A-Z_]+)`/g)].map(([, code = ""]) => `${status} ${code}`)
@@ -87,8 +87,8 @@ const sources = readdirSync(path.join(root, "src"), { recursive: true, encoding:
   .filter((name) => name.endsWith(".ts"))
   .map((name) => `src/${name}`)
 
-describe("an expression that is made from data", () => {
-  /** Where one may be made: of constants, or for a tenant in a computing worker or in the guest itself. */
+describe("a regular expression that is built from data", () => {
+  /** Files that may build one: from constants, or from a tenant's data in a computing worker or in the guest. */
   const allowed = new Set([
     "src/domain/Ids.ts",
     "src/domain/connector/Path.ts",
@@ -96,7 +96,7 @@ describe("an expression that is made from data", () => {
     "src/runtime/computing/worker/Table.ts",
     "src/runtime/sandbox/runner/prelude/Text.ts"
   ])
-  it("is made in few places, none of which matches a tenant's on the main loop", () => {
+  it("is built in few files, none of which runs a tenant's expression in the main process", () => {
     const made = sources.filter((file) => /\bRegExp\(/.test(read(file)))
     assert.sameMembers(made, [...allowed])
   })
@@ -109,7 +109,7 @@ describe("the fence of runs", () => {
     /[=<>]\s*(?:\$\{)?\w+\.epoch\b/,
     /\bUSING\s*\([^)]*\bepoch\b/i
   ]
-  /** Whether a change has an epoch at all is no comparison. */
+  /** A check whether a change has an epoch does not count as a comparison. */
   const comparesEpochs = (text: string) => {
     const rest = text.replaceAll(/\bepoch [!=]== null/g, "")
     return comparisons.some((comparison) => comparison.test(rest))
@@ -181,9 +181,9 @@ describe("names that src exports", () => {
   it("are nouns and verbs, neither adverbs nor participles nor pronouns", () => {
     const words = "known made held taken told plainly lacking whole first fresh asked given found seen done gone kept"
     const forbidden = new Set(`${words} rest own none most least now then later before after beside`.split(" "))
-    /** Nouns, and words of JSON Schema and of the plans. */
+    /** Exceptions: nouns, and words of JSON Schema and of the plans. */
     const allowed = new Set(["setting", "sharding", "redacted", "required", "unlimited"])
-    // The catalogue of connectors names what it describes: `listing`, `billing`.
+    // The catalogue of connectors has names of what it describes: `listing`, `billing`.
     const found = exported
       .filter(({ file, kind }) => !isType(kind) && !file.startsWith("src/domain/connectors/"))
       .filter(({ name }) => !allowed.has(name) && (forbidden.has(name) || /^[a-z]+(ed|ing)$/.test(name)))
@@ -227,7 +227,7 @@ it("the rooms of src/runtime depend on each other in one direction", () => {
     }
   }
   assert.isAtLeast(rooms.size, 15)
-  // A room that needs no other goes, until none is left: what is left needs itself.
+  // Removes rooms that depend on no other until none can be removed: the rest has a cycle.
   for (let isSmaller = true; isSmaller;) {
     isSmaller = false
     for (const [room, needs] of rooms)

@@ -1,7 +1,7 @@
-/** The processes of a bench, ended with it. */
+/** Starts the child processes of a bench, and ends them with it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { isTrouble, lineReader, ofThisMachine } from "../../test/support/LogLines.js"
+import { isTrouble, lineReader, machineLines } from "../../test/support/LogLines.js"
 import type { LoadOrder, LoadResult } from "../load.js"
 import type { StubCounts } from "../stub.js"
 
@@ -15,9 +15,12 @@ export interface Child {
   readonly pid: number
   readonly kill: (signal: NodeJS.Signals) => void
   readonly ended: Promise<number | null>
-  /** Resolves when it has printed the text, with all that it has printed; rejects when it ends before. */
+  /**
+   * Waits until the process has printed the text, and resolves with its whole output. Rejects if the process ends
+   * before.
+   */
   readonly printed: (text: string | RegExp) => Promise<string>
-  /** Log lines above INFO. */
+  /** Log lines above INFO that do not result from the machine. */
   readonly trouble: () => ReadonlyArray<string>
 }
 
@@ -30,12 +33,12 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
   let output = ""
   const trouble: Array<string> = []
   const lines = lineReader((text) => {
-    if (isTrouble({ stream: "stdout", text }) && !ofThisMachine.some((one) => one.test(text))) trouble.push(text)
+    if (isTrouble({ stream: "stdout", text }) && !machineLines.some((one) => one.test(text))) trouble.push(text)
   })
-  const looks = new Set<() => void>()
+  const watchers = new Set<() => void>()
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text
-    for (const look of looks) look()
+    for (const check of watchers) check()
     lines.push(text)
   })
   const ended = new Promise<number | null>((resolve) =>
@@ -46,22 +49,28 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
   )
   const printed = (text: string | RegExp) =>
     new Promise<string>((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         if (typeof text === "string" ? !output.includes(text) : !text.test(output)) return
-        looks.delete(look)
+        watchers.delete(check)
         resolve(output)
       }
-      looks.add(look)
-      look()
+      watchers.add(check)
+      check()
       void ended.then(() => reject(new Error(`ended before it printed ${String(text)}: ${output}`)))
     })
-  return { pid: child.pid ?? 0, kill: (signal) => void child.kill(signal), ended, printed, trouble: () => trouble }
+  return {
+    pid: child.pid ?? 0,
+    kill: (signal) => void child.kill(signal),
+    ended,
+    printed,
+    trouble: () => trouble
+  }
 }
 
-/** The bundle of a sibling of the main program. */
-const bundle = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
+/** The bundle of another program of the benches. */
+const bundlePath = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
 
-const listening = async (child: Child): Promise<number> =>
+const readPort = async (child: Child): Promise<number> =>
   Number(/listening (\d+)/.exec(await child.printed(/listening \d+\n/))?.[1])
 
 export interface Server {
@@ -70,17 +79,17 @@ export interface Server {
   readonly stop: () => Promise<unknown>
 }
 
-const server = async (name: string, ...args: ReadonlyArray<string>): Promise<Server> => {
-  const child = start([bundle(name), ...args])
+const startServer = async (name: string, ...args: ReadonlyArray<string>): Promise<Server> => {
+  const child = start([bundlePath(name), ...args])
   const stop = () => {
     child.kill("SIGKILL")
     return child.ended
   }
-  return { pid: child.pid, port: await listening(child), stop }
+  return { pid: child.pid, port: await readPort(child), stop }
 }
 
-export const floor = (mode: "single" | "group" | "calls", databaseUrl: string, stub = ""): Promise<Server> =>
-  server("floor", mode, databaseUrl, stub)
+export const startFloor = (mode: "single" | "group" | "calls", databaseUrl: string, stub = ""): Promise<Server> =>
+  startServer("floor", mode, databaseUrl, stub)
 
 export interface Stub extends Server {
   readonly url: string
@@ -90,11 +99,11 @@ export interface Stub extends Server {
 }
 
 export const startStub = async (): Promise<Stub> => {
-  const found = await server("stub")
-  const url = `http://127.0.0.1:${found.port}`
+  const server = await startServer("stub")
+  const url = `http://127.0.0.1:${server.port}`
   const get = async <A>(path: string): Promise<A> => JSON.parse(await (await fetch(`${url}${path}`)).text())
   return {
-    ...found,
+    ...server,
     url,
     counts: () => get<StubCounts>("/counts"),
     reset: () => get("/reset"),
@@ -102,12 +111,12 @@ export const startStub = async (): Promise<Stub> => {
   }
 }
 
-/** Puts load on a server; `sample` is called as the measured time begins and ends. */
+/** Puts load on a server. Calls `sample` at the beginning and at the end of the measured time. */
 export const load = async <A>(
   order: LoadOrder,
   sample: () => A
 ): Promise<{ readonly result: LoadResult; readonly before: A; readonly after: A }> => {
-  const child = start([bundle("load"), JSON.stringify(order)])
+  const child = start([bundlePath("load"), JSON.stringify(order)])
   await child.printed("measuring\n")
   const before = sample()
   await child.printed("measured\n")

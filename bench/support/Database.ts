@@ -1,4 +1,4 @@
-/** A database of the bench's own beside the service's, and statements as the superuser. */
+/** Runs statements as the superuser, and creates the database of the floors beside the service's. */
 import { Client } from "pg"
 import type { Service } from "./Service.js"
 
@@ -15,9 +15,9 @@ export const sql = async (
   return rows
 }
 
-/** Where the floors write. */
-export const floorDatabase = async (service: Service): Promise<string> => {
-  // Closed to other logins: the service refuses svc.db where a workspace's login could connect to another database.
+/** Creates the database and the table that the floors write to. Returns the URL. */
+export const createFloorDatabase = async (service: Service): Promise<string> => {
+  // No other login may connect: the service refuses svc.db if a workspace's login could connect to another database.
   await sql(service.admin("postgres"), "CREATE DATABASE floor", "REVOKE CONNECT ON DATABASE floor FROM PUBLIC")
   const url = service.admin("floor")
   await sql(url, "CREATE TABLE floor (id text PRIMARY KEY, body json NOT NULL, at timestamptz NOT NULL DEFAULT now())")

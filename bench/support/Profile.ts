@@ -1,4 +1,4 @@
-/** Where a process spent its time, by the file that V8's profiler wrote: self time by module and by function. */
+/** Prints where a process spent its CPU time, from the file of V8's profiler: self time by module and by function. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -11,14 +11,14 @@ interface CpuProfile {
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
   }>
   readonly samples: ReadonlyArray<number>
-  /** Microseconds since the sample before. */
+  /** Microseconds since the previous sample. */
   readonly timeDeltas: ReadonlyArray<number>
   readonly startTime: number
   readonly endTime: number
 }
 
-/** Which module a line of a bundle comes from: esbuild writes its path above it. */
-const moduleFinder = () => {
+/** Finds the module of a line of a bundle, by the comments with paths that esbuild writes. */
+const makeModuleFinder = () => {
   const bundles = new Map<string, ReadonlyArray<string>>()
   const modulesOf = (url: string): ReadonlyArray<string> => {
     let module = ""
@@ -34,7 +34,9 @@ const moduleFinder = () => {
   }
 }
 
-/** Prints the profile in the directory; only what came in the `millis` before the last `endMillis` counts. */
+/**
+ * Prints the profile in the directory. The window lasted `millis` and ended `endMillis` before the end of the profile.
+ */
 export const printProfile = (
   directory: string,
   title: string,
@@ -43,7 +45,7 @@ export const printProfile = (
   const file = readdirSync(directory).find((name) => name.endsWith(".cpuprofile"))
   if (file === undefined) throw new Error(`there is no profile in ${directory}`)
   const profile: CpuProfile = JSON.parse(readFileSync(join(directory, file), "utf8"))
-  const moduleOf = moduleFinder()
+  const moduleOf = makeModuleFinder()
   const parents = new Map(
     profile.nodes.flatMap(({ children = [], id }) => children.map((child) => [child, id] as const))
   )
@@ -53,7 +55,7 @@ export const printProfile = (
       return [id, { module, name: `${functionName || "(anonymous)"} ${module}:${lineNumber + 1}` }] as const
     })
   )
-  /** The innermost function of this code base that was running. */
+  /** The innermost function of this code base on the stack. */
   const ownCaller = (id: number | undefined, leaf = places.get(id ?? 0)): string => {
     const place = id === undefined ? undefined : places.get(id)
     return place === undefined
@@ -62,7 +64,7 @@ export const printProfile = (
         ? place.name
         : ownCaller(parents.get(id ?? 0), leaf)
   }
-  const found = {
+  const totals = {
     module: new Map<string, number>(),
     function: new Map<string, number>(),
     "own function and what it called": new Map<string, number>()
@@ -77,11 +79,11 @@ export const printProfile = (
     const micros = profile.timeDeltas[i + 1] ?? 0
     if (place === undefined || place.name.startsWith("(idle)") || at > end || at < end - window.millis * 1000) return
     busy += micros
-    add(found.module, place.module, micros)
-    add(found.function, place.name, micros)
-    add(found["own function and what it called"], ownCaller(sample), micros)
+    add(totals.module, place.module, micros)
+    add(totals.function, place.name, micros)
+    add(totals["own function and what it called"], ownCaller(sample), micros)
   })
-  for (const [what, times] of Object.entries(found)) {
+  for (const [what, times] of Object.entries(totals)) {
     const rows = new Table(`self time by ${what}`, "ms", "%")
     for (const [name, micros] of [...times].sort((a, b) => b[1] - a[1]).slice(0, 40)) {
       rows.add(name, Math.round(micros / 1000), ((100 * micros) / busy).toFixed(1))

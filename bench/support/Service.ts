@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { proofs } from "../../test/support/proofs.js"
 import { type Child, start } from "./Children.js"
-import { type Usage, usage } from "./Usage.js"
+import { readUsage, type Usage } from "./Usage.js"
 
 interface DevFile {
   readonly baseUrl: string
@@ -21,11 +21,11 @@ export interface Service {
   readonly dev: DevFile
   readonly usage: () => Usage
   readonly headers: Readonly<Record<string, string>>
-  /** A request to the API; fails unless the status is 2xx. */
+  /** Sends a request to the API. Rejects unless the status is 2xx. */
   readonly call: (method: string, path: string, body?: unknown) => Promise<{ readonly [member: string]: unknown }>
-  /** The superuser's login to a database. */
+  /** The superuser's URL of a database. */
   readonly admin: (database: string) => string
-  /** Asks the service for its proofs, and ends it. */
+  /** Has the service prove its invariants, and ends it. */
   readonly stop: () => Promise<void>
 }
 
@@ -34,8 +34,8 @@ process.on("exit", () => {
   for (const path of removals) rmSync(path, { recursive: true, force: true })
 })
 
-/** A directory that is removed at the end, after its Postgres was stopped. */
-export const dataDirectory = (): string => {
+/** Creates a directory that is removed when the bench ends, after its Postgres was stopped. */
+export const makeDataDirectory = (): string => {
   const path = mkdtempSync(join(tmpdir(), "svc-bench-"))
   removals.add(path)
   return path
@@ -48,18 +48,18 @@ const postgresPid = (dataDir: string): readonly [pid: number, port: number] => {
   return [Number(pid), Number(port)]
 }
 
-/** Nothing survives the bench, not even a Postgres whose service was killed. */
+/** Ends every Postgres with the bench, also one whose service was killed. */
 process.prependListener("exit", () => {
   for (const path of removals) {
     try {
       process.kill(postgresPid(path)[0], "SIGQUIT")
     } catch {
-      // It has ended already.
+      // The process has ended already.
     }
   }
 })
 
-/** Of earlier builds too, which `--compare` starts. */
+/** Also matches the line of earlier builds, which `--compare` starts. */
 const ready = /ready.*?http:\/\/127\.0\.0\.1:(\d+)/
 
 export interface Start {
@@ -91,7 +91,8 @@ export const launch = ({ dataDir, env = {}, node = [], npm = false, program = "d
     ...env
   })
 
-export const attach = async (child: Child, dataDir: string): Promise<Service> => {
+/** Waits until the service is ready. */
+export const awaitService = async (child: Child, dataDir: string): Promise<Service> => {
   const port = Number(ready.exec(await child.printed(ready))?.[1])
   const dev: DevFile = JSON.parse(readFileSync(join(dataDir, "dev.json"), "utf8"))
   const headers = { authorization: `Bearer ${dev.apiKey}`, "content-type": "application/json" }
@@ -117,13 +118,13 @@ export const attach = async (child: Child, dataDir: string): Promise<Service> =>
     call,
     admin,
     stop,
-    usage: () => usage(child.pid, postgresPid(dataDir)[0])
+    usage: () => readUsage(child.pid, postgresPid(dataDir)[0])
   }
 }
 
 export const startService = async (options: Partial<Start> = {}): Promise<Service> => {
-  const dataDir = options.dataDir ?? dataDirectory()
-  return attach(launch({ ...options, dataDir }), dataDir)
+  const dataDir = options.dataDir ?? makeDataDirectory()
+  return awaitService(launch({ ...options, dataDir }), dataDir)
 }
 
 /** Creates and publishes a workflow; returns its id. */

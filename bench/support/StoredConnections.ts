@@ -1,4 +1,4 @@
-/** Connections as they lie in the database, made many at a time. */
+/** Inserts many connections into the database at a time, without the service. */
 import { Effect, Redacted } from "effect"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import { credentialText } from "../../src/domain/connection/Credential.js"
@@ -7,8 +7,8 @@ import { catalogue } from "../../src/domain/connectors/index.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 
-/** A connector of the catalogue that is called with a key, at an address of its own. */
-export const keyConnector = () => {
+/** Finds a connector of the catalogue with API keys and a fixed address. */
+export const findKeyConnector = () => {
   for (const definition of catalogue()) {
     const method = definition.auth.find((one) => one.type === "api_key")
     const origins = connectionOrigins(definition, {})
@@ -20,16 +20,18 @@ export const keyConnector = () => {
   throw new Error("no connector of the catalogue is called with a key")
 }
 
-/** An id's part behind its prefix. */
-export const number = (i: number) => String(i).padStart(26, "0")
-// An id of its form, made here.
-export const connectionId = (i: number) => `conn_${number(i)}` as ConnectionId
-const credentialId = (i: number) => `cred_${number(i)}`
+/** The part of an id after its prefix. */
+export const idNumber = (i: number) => String(i).padStart(26, "0")
+// A literal in the form of an id.
+export const connectionId = (i: number) => `conn_${idNumber(i)}` as ConnectionId
+const credentialId = (i: number) => `cred_${idNumber(i)}`
 
-/** Active connections of one customer, with the numbers `from` to `to`, each with a sealed credential. */
+/**
+ * Inserts active connections of one customer with the numbers from `from` up to `to`, each with a sealed credential.
+ */
 export const storeConnections = (
   owner: { readonly organisationId: string; readonly customerId: string },
-  connector: ReturnType<typeof keyConnector>,
+  connector: ReturnType<typeof findKeyConnector>,
   from: number,
   to: number
 ) =>

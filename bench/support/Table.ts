@@ -1,4 +1,4 @@
-/** A table on the terminal, with notes below it. */
+/** A table that is printed on the terminal, with notes below it. */
 export class Table {
   private readonly rows: Array<ReadonlyArray<string>>
   private readonly notes: Array<string> = []

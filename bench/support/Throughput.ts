@@ -1,10 +1,10 @@
-/** Load on one path at one, 16 and 64 connections, as rows of the table. */
+/** Measures one path under load at 1, 16 and 64 connections, and adds a row to the table for each. */
 import { load, type Server } from "./Children.js"
 import type { Service } from "./Service.js"
 import { Table } from "./Table.js"
-import { machineMillis, type Usage, usage } from "./Usage.js"
+import { machineMillis, readUsage, type Usage } from "./Usage.js"
 
-export const table = () =>
+export const makeTable = () =>
   new Table(
     "",
     "c",
@@ -20,12 +20,12 @@ export const table = () =>
     "others, cores"
   )
 
-export interface Measured {
+export interface Measurement {
   readonly perSecond: number
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Processor time of one request in milliseconds. */
+  /** CPU time of one request in milliseconds. */
   readonly cpu: Usage["cpu"]
 }
 
@@ -45,13 +45,13 @@ export const serviceTarget = (service: Service, name: string, workflow: string):
   usage: service.usage
 })
 
-/** A floor runs on the service's Postgres. */
+/** The target of a floor. Its Postgres is the service's and is not counted. */
 export const floorTarget = (name: string, server: Server): Target => ({
   name,
   port: server.port,
   path: "/",
   headers: {},
-  usage: () => usage(server.pid, -1)
+  usage: () => readUsage(server.pid, -1)
 })
 
 export const levels = [1, 16, 64] as const
@@ -60,25 +60,26 @@ export type Level = (typeof levels)[number]
 /** Seconds of each measurement; `SVC_BENCH_SECONDS` makes a quick run. */
 const seconds = Number(process.env["SVC_BENCH_SECONDS"] ?? 6)
 
-/** `SVC_BENCH_FLOORS=no` leaves them out, for who changes the service and measures often. */
+/** `SVC_BENCH_FLOORS=no` omits the floors, for quicker measurements while the service is changed. */
 export const withFloors = process.env["SVC_BENCH_FLOORS"] !== "no"
 
 const body = JSON.stringify({ input: { name: "you" } })
 
-/** What is measured has been running for a while, as servers do: V8 compiles what is hot only after thousands of calls. */
+/** Runs load without measuring: V8 compiles hot functions only after thousands of calls. */
 export const warmUp = async ({ headers, path, port }: Target): Promise<void> => {
   await load({ port, path, headers, body, connections: 64, warmupMillis: 0, millis: seconds * 1000 }, () => 0)
 }
 
-/** One level, as one row. */
-export const measureAt = async (rows: Table, target: Target, connections: Level): Promise<Measured> => {
+/** Measures at one number of connections, and adds one row. */
+export const measureAt = async (rows: Table, target: Target, connections: Level): Promise<Measurement> => {
   const { headers, path, port } = target
   const order = { port, path, headers, body, connections, warmupMillis: seconds * 500, millis: seconds * 1000 }
   const { after, before, result } = await load(order, () => ({ ...target.usage(), machine: machineMillis() }))
-  const spent = (part: keyof Usage["cpu"]) => after.cpu[part] - before.cpu[part]
-  const each = (part: keyof Usage["cpu"]) => spent(part) / result.count
-  const cpu = { own: each("own"), runners: each("runners"), postgres: each("postgres") }
-  const rest = after.machine - before.machine - spent("own") - spent("runners") - spent("postgres") - result.cpuMillis
+  const cpuSpent = (part: keyof Usage["cpu"]) => after.cpu[part] - before.cpu[part]
+  const cpuPerRequest = (part: keyof Usage["cpu"]) => cpuSpent(part) / result.count
+  const cpu = { own: cpuPerRequest("own"), runners: cpuPerRequest("runners"), postgres: cpuPerRequest("postgres") }
+  const rest =
+    after.machine - before.machine - cpuSpent("own") - cpuSpent("runners") - cpuSpent("postgres") - result.cpuMillis
   const { count: _, errors, p50, p99, perSecond } = result
   rows.add(
     target.name,
@@ -97,18 +98,18 @@ export const measureAt = async (rows: Table, target: Target, connections: Level)
   return { perSecond, p50, p99, cpu }
 }
 
-export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<Level, Measured>> => {
-  const found = new Map<Level, Measured>()
+export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<Level, Measurement>> => {
+  const measurements = new Map<Level, Measurement>()
   await warmUp(target)
-  for (const connections of levels) found.set(connections, await measureAt(rows, target, connections))
-  return found
+  for (const connections of levels) measurements.set(connections, await measureAt(rows, target, connections))
+  return measurements
 }
 
-/** How the service stands to the best floor and to its targets. */
-export const verdict = (
+/** Adds notes that compare the service with the best floor and with its targets. */
+export const addVerdict = (
   rows: Table,
-  own: ReadonlyMap<Level, Measured>,
-  floor: ReadonlyMap<Level, Measured>,
+  own: ReadonlyMap<Level, Measurement>,
+  floor: ReadonlyMap<Level, Measurement>,
   targets: {
     readonly mustPerSecond: number
     readonly aimPerSecond: number
@@ -116,16 +117,16 @@ export const verdict = (
     readonly aimP50: number
   }
 ): void => {
-  const most = own.get(64)?.perSecond ?? 0
-  const ratio = most / (floor.get(64)?.perSecond ?? Number.NaN)
+  const peakRate = own.get(64)?.perSecond ?? 0
+  const ratio = peakRate / (floor.get(64)?.perSecond ?? Number.NaN)
   const latency = own.get(1)?.p50 ?? Number.NaN
-  const word = (must: boolean, aim: boolean) => (aim ? "aim reached" : must ? "must reached" : "MISSED")
+  const describeResult = (must: boolean, aim: boolean) => (aim ? "aim reached" : must ? "must reached" : "MISSED")
   rows.note(
-    `c=64: ${Math.round(most)}/s is ${ratio.toFixed(2)} of the floor; must ${targets.mustPerSecond}, aim ${targets.aimPerSecond}: ` +
-      word(most >= targets.mustPerSecond, most >= targets.aimPerSecond)
+    `c=64: ${Math.round(peakRate)}/s is ${ratio.toFixed(2)} of the floor; must ${targets.mustPerSecond}, aim ${targets.aimPerSecond}: ` +
+      describeResult(peakRate >= targets.mustPerSecond, peakRate >= targets.aimPerSecond)
   )
   rows.note(
     `c=1: p50 ${latency.toFixed(2)} ms (floor ${floor.get(1)?.p50.toFixed(2)}); must ${targets.mustP50}, aim ${targets.aimP50}: ` +
-      word(latency <= targets.mustP50, latency <= targets.aimP50)
+      describeResult(latency <= targets.mustP50, latency <= targets.aimP50)
   )
 }

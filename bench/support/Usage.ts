@@ -1,7 +1,10 @@
-/** What processes have used, by the books of Linux: processor time and memory. */
+/** Reads CPU time and memory of processes from /proc. */
 import { readdirSync, readFileSync } from "node:fs"
 
-/** Of a service's tree: itself, its Postgres, its runners. Processor time in milliseconds, memory in MB, shared pages divided. */
+/**
+ * The usage of the service itself, its Postgres and its runners. CPU time in milliseconds; memory in MB, where each of
+ * the processes that share a page counts its part of it.
+ */
 export interface Usage {
   readonly cpu: { readonly own: number; readonly postgres: number; readonly runners: number }
   readonly memory: { readonly own: number; readonly postgres: number; readonly runners: number }
@@ -16,7 +19,7 @@ interface Process {
   readonly cpu: number
 }
 
-const processes = (): ReadonlyArray<Process> =>
+const listProcesses = (): ReadonlyArray<Process> =>
   readdirSync("/proc").flatMap((entry) => {
     if (!/^\d+$/.test(entry)) return []
     try {
@@ -34,20 +37,20 @@ const processes = (): ReadonlyArray<Process> =>
         }
       ]
     } catch {
-      // It ended meanwhile.
+      // The process has ended meanwhile.
       return []
     }
   })
 
-/** Processor time that the whole machine has spent, in milliseconds. */
+/** CPU time that the whole machine has spent, in milliseconds. */
 export const machineMillis = (): number => {
   const [, ...fields] = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/ +/).map(Number)
   const [user = 0, nice = 0, system = 0, , , irq = 0, soft = 0, steal = 0] = fields
   return ((user + nice + system + irq + soft + steal) * 1000) / ticksPerSecond
 }
 
-/** Proportional memory in MB: a page that several processes share is divided among them, so that sums are true. */
-const proportional = (pid: number): number => {
+/** Proportional set size in MB: a page that several processes share is divided among them. */
+const readMemory = (pid: number): number => {
   try {
     return Number(/^Pss: +(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1] ?? 0) / 1024
   } catch {
@@ -55,9 +58,12 @@ const proportional = (pid: number): number => {
   }
 }
 
-/** `postgresPid`: its parent may be gone, when it was adopted. */
-export const usage = (pid: number, postgresPid: number): Usage => {
-  const all = processes()
+/**
+ * The usage of the tree of `pid`. Postgres has a pid of its own, since it outlives a killed service and then has
+ * another parent.
+ */
+export const readUsage = (pid: number, postgresPid: number): Usage => {
+  const all = listProcesses()
   const isBelow = (process: Process | undefined, root: number): boolean =>
     process !== undefined &&
     (process.pid === root ||
@@ -78,7 +84,7 @@ export const usage = (pid: number, postgresPid: number): Usage => {
             : undefined
     if (part === undefined) continue
     cpu[part] += process.cpu
-    memory[part] += proportional(process.pid)
+    memory[part] += readMemory(process.pid)
   }
   return { cpu, memory }
 }

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, TestClock } from "effect"
 import { backgroundTask } from "../../src/actors/BackgroundTask.js"
 import { BackgroundTasks, isFailing, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 
 const inRegistry = <A, E>(body: Effect.Effect<A, E>) =>
   Effect.suspend(() => Effect.provideService(body, BackgroundTasks, makeRegistry()))
@@ -27,7 +27,7 @@ describe("a background task is failing", () => {
         yield* busy.reportWaiting(true)
         yield* TestClock.adjust("60 seconds")
         assert.isEmpty(yield* failing)
-        // What is said again does not begin the minute anew.
+        // A repeated report does not restart the minute.
         yield* busy.reportWaiting(true)
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(yield* failing, ["busy"])

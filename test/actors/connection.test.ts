@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Redacted, TestClock } from "effect"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
-import { by, failing, fresh, makeWorld, manifest, organisation } from "../support/connectionWorld.js"
+import { initiator, failedAnswer, freshTokens, makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
 const hour = Duration.hours(1)
-/** Inside the margin of a token of an hour: twelve minutes. */
+/** Within the refresh margin of a token of an hour, which is twelve minutes. */
 const due = Duration.minutes(50)
 
 const refreshTokenOf = (request: { readonly grant: { readonly type: string } }) =>
@@ -13,14 +13,14 @@ const refreshTokenOf = (request: { readonly grant: { readonly type: string } }) 
     ? Redacted.value(request.grant.refreshToken)
     : undefined
 
-/** Lets everything that is ready run, without time passing. */
+/** Runs everything that is ready, without advancing the clock. */
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
 
 describe("at the instant of expiry", () => {
   it.scoped("a thousand callers cause one token request, and all are served, however long it takes", () =>
     Effect.gen(function* () {
       for (const latency of ["10 millis", "15 seconds"] as const) {
-        const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), latency) })
+        const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), latency) })
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         const callers = yield* Effect.fork(
@@ -50,7 +50,7 @@ describe("at the instant of expiry", () => {
     })
   )
 
-  it.scoped("a slow provider does not keep the connection from being ended", () =>
+  it.scoped("a connection can be ended while a slow provider answers", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const id = yield* world.connected()
@@ -58,7 +58,7 @@ describe("at the instant of expiry", () => {
       yield* Effect.fork(world.authorize(id))
       yield* settle
       const actor = yield* world.client(id)
-      yield* makeActorClient(actor).disconnect({ organisationId: organisation, by, version: null })
+      yield* makeActorClient(actor).disconnect({ organisationId: organisation, by: initiator, version: null })
       assert.strictEqual(world.row(id).connection.status, "disconnected")
       assert.isNull(world.row(id).credential)
     })
@@ -67,12 +67,16 @@ describe("at the instant of expiry", () => {
   it.scoped("the answer to a refresh that a disconnect has overtaken is dropped", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
-      const world = yield* makeWorld({ answer: (_, n) => Effect.as(Deferred.await(gate), fresh(n)) })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.as(Deferred.await(gate), freshTokens(n)) })
       const id = yield* world.connected()
       yield* TestClock.adjust(hour)
       const caller = yield* Effect.fork(Effect.exit(world.authorize(id)))
       yield* settle
-      yield* makeActorClient(yield* world.client(id)).disconnect({ organisationId: organisation, by, version: null })
+      yield* makeActorClient(yield* world.client(id)).disconnect({
+        organisationId: organisation,
+        by: initiator,
+        version: null
+      })
       yield* Deferred.succeed(gate, undefined)
       assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
       assert.isNull(world.row(id).credential)
@@ -88,10 +92,10 @@ describe("a provider", () => {
         answer: (request, n) => {
           if (refreshTokenOf(request) !== valid) {
             valid = "none"
-            return failing(400, "invalid_grant")
+            return failedAnswer(400, "invalid_grant")
           }
           valid = `refresh-${n}`
-          return Effect.succeed(fresh(n))
+          return Effect.succeed(freshTokens(n))
         }
       })
       const id = yield* world.connected()
@@ -109,7 +113,7 @@ describe("a provider", () => {
 
   it.scoped("that sends no new refresh token keeps its old one", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed({ ...fresh(n), refreshToken: null }) })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed({ ...freshTokens(n), refreshToken: null }) })
       const id = yield* world.connected()
       for (let n = 0; n < 3; n++) {
         yield* TestClock.adjust(hour)
@@ -120,10 +124,10 @@ describe("a provider", () => {
   )
 
   it.scoped(
-    "that is down is asked again after 30 s, 2 min, 10 min and 30 min, while the old token serves to its end",
+    "that is down gets retries after 30 s, 2 min, 10 min and 30 min, while the old token is used until its expiry",
     () =>
       Effect.gen(function* () {
-        const world = yield* makeWorld({ answer: () => failing(503) })
+        const world = yield* makeWorld({ answer: () => failedAnswer(503) })
         const id = yield* world.connected()
         yield* TestClock.adjust(due)
         const times: Array<number> = []
@@ -134,7 +138,7 @@ describe("a provider", () => {
           yield* settle
           if (world.asked.length > seen) times.push(((yield* world.now) - from) / 1_000)
           seen = world.asked.length
-          // The token ends ten minutes after it is due.
+          // The token expires ten minutes after its refresh is due.
           assert.strictEqual(answer._tag, second < 600 ? "Granted" : "WaitUntil")
           yield* TestClock.adjust("5 seconds")
         }
@@ -147,7 +151,7 @@ describe("a provider", () => {
 
   it.scoped("that stays down for four days loses the connection", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: () => failing(null) })
+      const world = yield* makeWorld({ answer: () => failedAnswer(null) })
       const id = yield* world.connected()
       yield* TestClock.adjust(hour)
       for (let i = 0; i < 4 * 48 + 10; i++) {
@@ -165,7 +169,7 @@ describe("a provider", () => {
     "that answers %s ends it at once, with the reason",
     (code) =>
       Effect.gen(function* () {
-        const world = yield* makeWorld({ answer: () => failing(400, code) })
+        const world = yield* makeWorld({ answer: () => failedAnswer(400, code) })
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         const answer = yield* Effect.flip(world.authorize(id))
@@ -180,7 +184,7 @@ describe("a provider", () => {
 })
 
 describe("an owner that dies", () => {
-  /** Its fiber stops at the point for good, as that of a killed process does. */
+  /** Its fiber stops forever at the kill point, as that of a killed process. */
   const dying = (point: string, answer: Parameters<typeof makeWorld>[0]["answer"], refresh: object = {}) => {
     let deaths = 1
     return makeWorld({
@@ -194,7 +198,7 @@ describe("an owner that dies", () => {
     "before its request: the next owner sends one request, after the dead one's time, and all callers are served",
     () =>
       Effect.gen(function* () {
-        const world = yield* dying("intentWritten", (_, n) => Effect.succeed(fresh(n)))
+        const world = yield* dying("intentWritten", (_, n) => Effect.succeed(freshTokens(n)))
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         yield* Effect.fork(world.authorize(id))
@@ -214,10 +218,10 @@ describe("an owner that dies", () => {
   )
 
   it.scoped(
-    "with an answer that it did not commit: one more request, which serves all where the provider does not rotate",
+    "before it commits the answer: one more request, which serves all callers if the provider does not rotate tokens",
     () =>
       Effect.gen(function* () {
-        const world = yield* dying("tokenReceived", (_, n) => Effect.succeed({ ...fresh(n), refreshToken: null }))
+        const world = yield* dying("tokenReceived", (_, n) => Effect.succeed({ ...freshTokens(n), refreshToken: null }))
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         yield* Effect.fork(world.authorize(id))
@@ -232,36 +236,34 @@ describe("an owner that dies", () => {
       })
   )
 
-  it.scoped(
-    "with an answer that it did not commit, of a provider that rotates: expired, never a loop, and the state says why",
-    () =>
-      Effect.gen(function* () {
-        const world = yield* dying("tokenReceived", (_, n) =>
-          n === 1 ? Effect.succeed(fresh(1)) : failing(400, "invalid_grant")
-        )
-        const id = yield* world.connected()
-        yield* TestClock.adjust(hour)
-        yield* Effect.fork(world.authorize(id))
-        yield* settle
-        const next = yield* world.node
-        const caller = yield* Effect.fork(Effect.exit(world.authorize(id, next)))
-        yield* settle
-        yield* TestClock.adjust("21 seconds")
-        assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
-        for (let i = 0; i < 5; i++) yield* Effect.exit(world.authorize(id, yield* world.node))
-        assert.lengthOf(world.asked, 2)
-        const { health, status } = world.row(id).connection
-        assert.strictEqual(status, "expired")
-        assert.include(health.lastError ?? "", "invalid_grant")
-        assert.deepStrictEqual(world.types(), ["created", "expired"])
-      })
+  it.scoped("before it commits the answer of a provider that rotates: expired with the reason, never a loop", () =>
+    Effect.gen(function* () {
+      const world = yield* dying("tokenReceived", (_, n) =>
+        n === 1 ? Effect.succeed(freshTokens(1)) : failedAnswer(400, "invalid_grant")
+      )
+      const id = yield* world.connected()
+      yield* TestClock.adjust(hour)
+      yield* Effect.fork(world.authorize(id))
+      yield* settle
+      const next = yield* world.node
+      const caller = yield* Effect.fork(Effect.exit(world.authorize(id, next)))
+      yield* settle
+      yield* TestClock.adjust("21 seconds")
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
+      for (let i = 0; i < 5; i++) yield* Effect.exit(world.authorize(id, yield* world.node))
+      assert.lengthOf(world.asked, 2)
+      const { health, status } = world.row(id).connection
+      assert.strictEqual(status, "expired")
+      assert.include(health.lastError ?? "", "invalid_grant")
+      assert.deepStrictEqual(world.types(), ["created", "expired"])
+    })
   )
 
   it.scoped("and its successor as well: no third request is sent", () =>
     Effect.gen(function* () {
       let deaths = 2
       const world = yield* makeWorld({
-        answer: (_, n) => Effect.succeed(fresh(n)),
+        answer: (_, n) => Effect.succeed(freshTokens(n)),
         at: (point) => (point === "tokenReceived" && deaths-- > 0 ? Effect.never : Effect.void)
       })
       const id = yield* world.connected()
@@ -282,9 +284,9 @@ describe("an owner that dies", () => {
     })
   )
 
-  it.scoped("only seemingly: what the slow owner commits is used, and no second request is sent", () =>
+  it.scoped("only apparently: the slow owner's commit is used, and no second request is sent", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), "15 seconds") })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), "15 seconds") })
       const id = yield* world.connected()
       yield* TestClock.adjust(hour)
       const first = yield* Effect.fork(world.authorize(id))
@@ -302,7 +304,7 @@ describe("an owner that dies", () => {
     Effect.gen(function* () {
       let slept = false
       const world = yield* makeWorld({
-        answer: (_, n) => Effect.succeed(fresh(n)),
+        answer: (_, n) => Effect.succeed(freshTokens(n)),
         at: (point) =>
           point === "intentWritten" && !slept
             ? Effect.zipRight(

@@ -9,7 +9,15 @@ import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { unlimited } from "../../src/domain/connection/RateLimiter.js"
 import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
-import { by, failing, fresh, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
+import {
+  initiator,
+  failedAnswer,
+  freshTokens,
+  makeWorld,
+  manifest,
+  organisation,
+  origin
+} from "../support/connectionWorld.js"
 
 const tagOf = (answer: Effect.Effect.Success<ReturnType<World["atOnce"]>>) =>
   answer === undefined ? undefined : answer._tag === "Right" ? answer.right._tag : `refused: ${answer.left._tag}`
@@ -59,9 +67,9 @@ describe("a call through a connection whose actor lives on this node", () => {
     })
   )
 
-  it.scoped("begins no refresh and never carries a token that is due for one", () =>
+  it.scoped("starts no refresh and never uses a token that is due for one", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(fresh(n)), "15 seconds") })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), "15 seconds") })
       // The margin of a token of an hour is twelve minutes.
       const id = yield* world.connected(3_600)
       yield* TestClock.adjust("2879 seconds")
@@ -78,9 +86,9 @@ describe("a call through a connection whose actor lives on this node", () => {
     })
   )
 
-  it.scoped("never carries a token that has ended, also while none can be renewed", () =>
+  it.scoped("never uses an expired token, also while no refresh is possible", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: () => failing(503) })
+      const world = yield* makeWorld({ answer: () => failedAnswer(503) })
       const id = yield* world.connected(60)
       yield* TestClock.adjust("55 seconds")
       yield* world.authorize(id)
@@ -145,9 +153,9 @@ describe("a call through a connection whose actor lives on this node", () => {
   )
 })
 
-const ordered = { organisationId: organisation, by }
+const ordered = { organisationId: organisation, by: initiator }
 
-/** An owner on a node that holds shard 7. */
+/** An owner on the node of shard 7. */
 const here = Effect.gen(function* () {
   const world = yield* makeWorld({ answer: () => Effect.never })
   const id = yield* world.connected(null)

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import { readGrant } from "../../src/domain/connection/Grant.js"
-import { fresh, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
+import { freshTokens, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
-/** Lets everything that is ready run, without time passing. */
+/** Runs everything that is ready, without advancing the clock. */
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
 
 describe("a grant", () => {
@@ -49,8 +49,8 @@ describe("a grant", () => {
   )
 })
 
-describe("a token that cannot be renewed", () => {
-  it.scoped("expires its connection when it ends", () =>
+describe("a token that cannot be refreshed", () => {
+  it.scoped("expires its connection when it expires", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })
       const id = yield* world.connected(3_600, null)
@@ -86,9 +86,9 @@ describe("a credential that the provider refuses", () => {
     })
   )
 
-  it.scoped("is renewed first if it can be", () =>
+  it.scoped("is refreshed first if that is possible", () =>
     Effect.gen(function* () {
-      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed(fresh(n)) })
+      const world = yield* makeWorld({ answer: (_, n) => Effect.succeed(freshTokens(n)) })
       const id = yield* world.connected(null)
       yield* TestClock.adjust("2 minutes")
       yield* settled(id, world, 401)
@@ -103,7 +103,7 @@ describe("a credential that the provider refuses", () => {
 })
 
 describe("the provider's rate limit", () => {
-  it.scoped("tells callers when to try again, and never makes them wait", () =>
+  it.scoped("tells callers when to retry, and never makes them wait", () =>
     Effect.gen(function* () {
       const limited = manifest({}, { rateLimit: { requests: 2, perSeconds: 10 } })
       const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })

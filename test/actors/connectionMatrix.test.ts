@@ -1,6 +1,6 @@
 /**
- * Whatever asks the provider, in whatever state the token is and however many ask at once: one token request per expiry,
- * a grant that is never used twice, and a connection that stays good.
+ * Any number of concurrent tests, refreshes and calls, in every state of the token, cause one token request per expiry,
+ * use no grant twice, and leave the connection active.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Either, Fiber, Layer, Option, Redacted, TestClock } from "effect"
@@ -10,7 +10,7 @@ import { type ConnectedCall, ConnectedCalls } from "../../src/actors/ports/Conne
 import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
 import { ConnectionNotActive, Connections } from "../../src/actors/ports/Connections.js"
 import { decodeManifest } from "../../src/domain/connector/Definition.js"
-import { by, failing, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
+import { initiator, failedAnswer, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
 const ways = ["run", "proxy", "test", "enable", "refresh", "health sweep"] as const
 type Way = (typeof ways)[number]
@@ -38,7 +38,7 @@ const providerOf = (seconds: number, latency: Duration.DurationInput) => {
         const given = "refreshToken" in grant && Redacted.isRedacted(grant.refreshToken) ? grant.refreshToken : null
         if (!isGrantAlive || given === null || Redacted.value(given) !== refreshToken) {
           isGrantAlive = false
-          return yield* failing(400, "invalid_grant")
+          return yield* failedAnswer(400, "invalid_grant")
         }
         refreshToken = `refresh-${n}`
         endsAt.clear()
@@ -64,7 +64,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
     const id = yield* world.connected(seconds)
     const actor = yield* world.client(id)
     const commands = makeActorClient(actor)
-    const asked = { organisationId: organisation, by }
+    const asked = { organisationId: organisation, by: initiator }
 
     const connections = Connections.of({
       ...unused(Connections.key),
@@ -78,9 +78,9 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
       settle: ({ connectionId: _id, ...settlement }) => actor.Settle(settlement).pipe(Effect.orDie),
       renewRefused: ({ organisationId, permit }) => Effect.orDie(commands.renewRefused({ organisationId, permit }))
     })
-    /** The grant of a world is legible: whose token it holds decides what the provider answers. */
+    /** Reads the token in a grant, which the test's vault does not encrypt: the provider's answer depends on it. */
     const statusFor = (grant: Uint8Array) => {
-      // The bytes before it are the grant's end, and may be any.
+      // The preceding bytes are the grant's expiry, with arbitrary values.
       const sealed = Buffer.from(grant).toString("latin1").split("\n").at(-1) ?? ""
       const token = /access-\d+/.exec(Buffer.from(sealed, "base64").toString())?.[0] ?? ""
       return Effect.map(provider.isTaken(token), (taken) => (taken ? 200 : 401))
@@ -137,14 +137,14 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
       test: Effect.flatMap(commands.test(asked), ({ message, ok }) => (ok ? Effect.void : Effect.fail(message))),
       enable: Effect.catchIf(
         commands.enable(asked),
-        // Another one of many was first.
+        // Another of the concurrent callers was first.
         (refusal) => refusal._tag === "WrongState" && refusal.status === "active",
         () => Effect.void
       ),
       refresh: commands.refresh(asked),
       "health sweep": commands.checkDue({ organisationId: organisation })
     }
-    /** Lets virtual time pass until all have their answer. */
+    /** Advances the test clock until all callers have their answer. */
     const all = <E>(way: Effect.Effect<void, E>, callers: number) =>
       Effect.gen(function* () {
         const fiber = yield* Effect.fork(
@@ -165,7 +165,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
 
 const states = ["fresh", "lapsed", "revoked"] as const
 
-/** A token that is good is renewed only on request; the sweep does not ask the provider of its API. */
+/** A valid token is refreshed only on request; the sweep sends no request to the API. */
 const requestsFor = (way: Way, state: (typeof states)[number]): number => {
   if (way === "refresh") return 1
   return state === "fresh" || (way === "health sweep" && state === "revoked") ? 0 : 1
@@ -180,7 +180,7 @@ describe.each(ways)("%s", (way) => {
     [3_600, "10 millis"],
     [3_600, "3 seconds"]
   ] as const)(
-    "with tokens of %i s and a provider that takes %s: fresh, lapsed and revoked, alone and 200 at once",
+    "with tokens of %i s and a provider that takes %s: valid, expired and revoked, alone and 200 at once",
     ([seconds, latency]) =>
       Effect.gen(function* () {
         for (const state of states) {
@@ -251,7 +251,7 @@ describe("a refused token", () => {
     })
   )
 
-  it.scoped("is not renewed if the definition calls the refusal final", () =>
+  it.scoped("is not refreshed if the definition declares the refusal final", () =>
     Effect.gen(function* () {
       const final = manifest(
         {},
@@ -272,13 +272,14 @@ describe("a refused token", () => {
       yield* TestClock.adjust("10 minutes")
       isClosed = true
       const commands = makeActorClient(yield* world.client(id))
-      for (let i = 0; i < 3; i++) assert.isFalse((yield* commands.test({ organisationId: organisation, by })).ok)
+      for (let i = 0; i < 3; i++)
+        assert.isFalse((yield* commands.test({ organisationId: organisation, by: initiator })).ok)
       assert.lengthOf(world.asked, 0)
       assert.strictEqual(world.row(id).connection.status, "active")
     })
   )
 
-  it.scoped("of a disabled connection is renewed, and the rotated refresh token is stored", () =>
+  it.scoped("of a disabled connection is refreshed, and the rotated refresh token is stored", () =>
     Effect.gen(function* () {
       const scene = yield* makeScene(3_600, "3 seconds")
       yield* TestClock.adjust("1 hour")

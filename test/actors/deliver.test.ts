@@ -1,4 +1,6 @@
-/** Deliveries reach their endpoint, within the limits of concurrency, on the schedule of the contract, despite failures. */
+/**
+ * Deliveries reach their endpoint, within the limits of concurrency, on the schedule of the contract, despite failures.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
 import { CallbackSecrets } from "../../src/actors/ports/CallbackSecrets.js"
@@ -19,7 +21,7 @@ import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../src
 import { verifyWebhook } from "../../src/domain/Signature.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
 import * as LocalWakeups from "../../src/runtime/process/Wakeups.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 
 const secrets = ["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="]
 const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
@@ -105,7 +107,7 @@ describe("a delivery", () => {
     })
   )
 
-  it.scoped("whose secret cannot be read is not given up", () =>
+  it.scoped("whose secret cannot be read is retried", () =>
     Effect.gen(function* () {
       announce(/"delivery\.not_settled".*Unavailable: the vault is locked/, { required: true })
       const world = yield* makeWorld()
@@ -173,7 +175,7 @@ describe("an endpoint", () => {
       yield* TestClock.adjust("10 millis")
       assert.strictEqual(world.sent.length, deliveriesInFlight.perNode)
       for (const gate of gates.slice(0, 10)) yield* Deferred.succeed(gate, undefined)
-      // No time passes: a place that becomes free is an event.
+      // The clock stands still: a slot that becomes free is an event.
       yield* world.settled("d9")
       yield* TestClock.adjust(0)
       assert.strictEqual(world.sent.length, deliveriesInFlight.perNode + 10)
@@ -200,7 +202,7 @@ describe("an endpoint", () => {
   )
 })
 
-// --- The world around the sweep ---
+// --- The sweep and its ports ---
 
 interface Row {
   readonly id: DeliveryId
@@ -336,7 +338,7 @@ const makeWorld = Effect.fnUntraced(function* (
     sendDue,
     until: yieldUntil,
     begin: Effect.map(Effect.forkScoped(sweep), Fiber.id),
-    /** Lets the fibers go on, without any time passing, until it is settled. */
+    /** Runs the fibers, without advancing the clock, until the delivery is settled. */
     settled: (id: string) => yieldUntil(() => rows.some((row) => row.id === id && row.status !== "pending"))
   })
 })

@@ -1,4 +1,4 @@
-/** A run that asks for much is written in parts: no change of it takes long to make or to commit. */
+/** The changes of a run with many calls are written in parts, none of which takes long to build or to commit. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Executions } from "../../src/actors/ports/Executions.js"
@@ -6,7 +6,7 @@ import { makeRunWorld, request, runnable } from "../support/runWorld.js"
 import type { Guest } from "../support/scriptedSandbox.js"
 
 describe("a run", () => {
-  it.scoped("that makes many calls but none to the outside is committed in parts of bounded size", () => {
+  it.scoped("that makes many calls without a request is committed in parts of bounded size", () => {
     const guest: Guest = function* () {
       for (let n = 0; n < 1_000; n++) yield { name: "timer.sleep", args: [0] }
       return "done"

@@ -3,7 +3,7 @@ import { Deferred, Effect, TestClock } from "effect"
 import { pollWhileBusy } from "../../src/actors/PollWhileBusy.js"
 
 describe("polling", () => {
-  it.scoped("begins one interval after work appears, goes on while work is left, and stops", () =>
+  it.scoped("starts one interval after work appears, continues while work is left, and stops", () =>
     Effect.gen(function* () {
       let looks = 0
       let left = 2
@@ -26,7 +26,7 @@ describe("polling", () => {
     })
   )
 
-  it.scoped("goes on for work that appears during a poll", () =>
+  it.scoped("continues for work that appears during a poll", () =>
     Effect.gen(function* () {
       let looks = 0
       const first = yield* Deferred.make<void>()

@@ -14,7 +14,7 @@ import { makeWorld, manifest, organisation } from "../support/connectionWorld.js
 
 const limits: CallLimits = { requests: 6, perMillis: 10_000, concurrency: null }
 
-/** The table in memory: it outlives every owner. */
+/** The table in memory, which outlives every owner. */
 const table = () => {
   const rows = new Map<string, StoredWindow>()
   return Layer.succeed(
@@ -33,14 +33,14 @@ const table = () => {
   )
 }
 
-/** An owner of the limit, and a node that asks it. */
+/** An owner of the limit, and a node that requests permits from it. */
 const node = (windows: Layer.Layer<ProviderWindows>) =>
   Effect.gen(function* () {
     const client = yield* Entity.makeTestClient(ProviderLimit, limitLayer.pipe(Layer.provide(windows))).pipe(
       Effect.provide(ShardingConfig.layerDefaults)
     )
     const actor = yield* client(`${organisation}|acme`)
-    // Only the client of this one entity is ever asked for.
+    // The code under test requests the client of this entity only.
     const sharding = { makeClient: () => Effect.succeed(() => actor) } as unknown as Sharding.Sharding["Type"]
     const context = yield* Layer.build(
       permitsLayer.pipe(
@@ -51,7 +51,7 @@ const node = (windows: Layer.Layer<ProviderWindows>) =>
     return { actor, permits: Context.get(context, Permits) }
   })
 
-/** Lets everything that is ready run, without time passing. */
+/** Runs everything that is ready, without advancing the clock. */
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
 const limited = manifest({}, { rateLimit: { scope: "connector", requests: 6, perSeconds: 10 } })
 
@@ -88,7 +88,7 @@ describe("a limit of scope connector", () => {
       const used = yield* before.actor.LeaseCalls({ limits, id: "one", wanted: 1, timeoutMillis: 1_000 })
       assert.deepInclude(used, { _tag: "Leased", count: 1 })
       yield* before.actor.Report({ limits, leases: [{ id: "one", used: 1, lastAt: 0 }], reading: null })
-      // Nobody reports this one: the node dies, and the owner with it.
+      // This call is never reported: the node dies, and the owner with it.
       assert.deepInclude(yield* before.actor.LeaseCalls({ limits, id: "two", wanted: 1, timeoutMillis: 1_000 }), {
         _tag: "Leased"
       })
@@ -100,7 +100,7 @@ describe("a limit of scope connector", () => {
         if (answer._tag === "Leased") got += answer.count
       }
       assert.strictEqual(got, 4)
-      // The one before is none any more: what it holds is old, so it reads again and grants nothing either.
+      // The former owner has outdated counts: it reads the table again and grants nothing either.
       assert.strictEqual(
         (yield* before.actor.LeaseCalls({ limits, id: "late", wanted: 1, timeoutMillis: 1_000 }))._tag,
         "WaitUntil"
@@ -108,31 +108,29 @@ describe("a limit of scope connector", () => {
     })
   )
 
-  it.scoped(
-    "keeps the place of a call that lasts, however short the one that it was leased for, and no dead node's",
-    () =>
-      Effect.gen(function* () {
-        const windows = table()
-        const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
-        const dying = yield* Scope.make()
-        const here = yield* Scope.extend(node(windows), dying)
-        const there = yield* node(windows)
-        const mine = here.permits.of(organisation, "acme", single)
-        const asked = there.actor.LeaseCalls({ limits: single, id: "other", wanted: 1, timeoutMillis: 1_000 })
-        yield* mine.fetch(20_000)
-        const taken = mine.take(yield* Effect.clockWith((clock) => clock.currentTimeMillis))
-        assert.isTrue(taken !== undefined && "lease" in taken)
-        for (let n = 0; n < 40; n++) {
-          yield* TestClock.adjust("15 seconds")
-          yield* settle
-          if (n < 30) assert.strictEqual((yield* asked)._tag, "WaitUntil", `after ${(n + 1) * 15} s`)
-          if (n === 30) yield* Scope.close(dying, Exit.void)
-        }
-        assert.strictEqual((yield* asked)._tag, "Leased")
-      })
+  it.scoped("keeps the slot of a long call, whatever it was leased for, and frees those of a dead node", () =>
+    Effect.gen(function* () {
+      const windows = table()
+      const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
+      const dying = yield* Scope.make()
+      const here = yield* Scope.extend(node(windows), dying)
+      const there = yield* node(windows)
+      const mine = here.permits.of(organisation, "acme", single)
+      const asked = there.actor.LeaseCalls({ limits: single, id: "other", wanted: 1, timeoutMillis: 1_000 })
+      yield* mine.fetch(20_000)
+      const taken = mine.take(yield* Effect.clockWith((clock) => clock.currentTimeMillis))
+      assert.isTrue(taken !== undefined && "lease" in taken)
+      for (let n = 0; n < 40; n++) {
+        yield* TestClock.adjust("15 seconds")
+        yield* settle
+        if (n < 30) assert.strictEqual((yield* asked)._tag, "WaitUntil", `after ${(n + 1) * 15} s`)
+        if (n === 30) yield* Scope.close(dying, Exit.void)
+      }
+      assert.strictEqual((yield* asked)._tag, "Leased")
+    })
   )
 
-  it.scoped("gives the slot of a call that has ended to the next, also after a long call", () =>
+  it.scoped("gives the slot of an ended call to the next one, also after a long call", () =>
     Effect.gen(function* () {
       const { permits } = yield* node(table())
       const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }

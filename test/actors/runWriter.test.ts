@@ -1,4 +1,6 @@
-/** The writes of a run: in order, committed before the next call, and in the background if another call is predicted. */
+/**
+ * The writes of a run: in order, committed before the next call, and in the background if another call is predicted.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Either, Fiber } from "effect"
 import { Progress } from "../../src/actors/execution/Progress.js"
@@ -50,7 +52,7 @@ const progress = () =>
     { offload: { id: () => makeIdentifiers().next("blob"), sha256: String }, hash: String }
   )
 
-/** A journal whose commits the test lets through, one by one. */
+/** A journal whose commits the test completes one by one. */
 const slowJournal = () => {
   const appended: Array<RunChange> = []
   const commits: Array<Deferred.Deferred<void, AppendFailure>> = []
@@ -69,7 +71,7 @@ const slowJournal = () => {
 const faults = { at: () => Effect.void }
 const settled = Effect.yieldNow().pipe(Effect.repeatN(20))
 
-/** As after a run of the program that made one call to the outside. */
+/** The prediction after a run of the program with one request. */
 const learned = Effect.gen(function* () {
   const slow = slowJournal()
   const writer = makeRunWriter(slow.journal, faults)
@@ -95,7 +97,7 @@ describe("a change of a run", () => {
   )
 
   it.effect(
-    "is on its way while the guest computes, where the last run went on; the next call waits for its commit",
+    "is committed in the background while the guest computes, if the last run made another call; the next call waits for the commit",
     () =>
       Effect.gen(function* () {
         const { appended, commit, writer } = yield* learned
@@ -146,7 +148,7 @@ describe("a change of a run", () => {
     })
   )
 
-  it.effect("that was refused in the background stops the run at its next call", () =>
+  it.effect("that is refused in the background stops the run at its next call", () =>
     Effect.gen(function* () {
       const { commits, writer } = yield* learned
       const run = progress()

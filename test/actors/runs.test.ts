@@ -45,7 +45,7 @@ const audit: AuditEntry = {
 
 const now = Effect.map(DateTime.now, DateTime.toEpochMillis)
 
-/** Starts a run that waits in the queue; answers its id. */
+/** Queues a run, and returns its id. */
 const enqueue = Effect.fnUntraced(function* (of = runnable()) {
   const executions = yield* Executions
   const started = yield* executions.start(request(of))
@@ -56,7 +56,7 @@ const enqueue = Effect.fnUntraced(function* (of = runnable()) {
 const kindsOf = (entries: ReadonlyArray<{ readonly kind: string }>) => entries.map(({ kind }) => kind)
 
 describe("a run", () => {
-  it.scoped("makes its calls one after the other and ends with what its guest returns", () => {
+  it.scoped("makes its calls one after the other and ends with its guest's result", () => {
     const world = makeRunWorld({ guests: { main: twoCalls } })
     return Effect.gen(function* () {
       const executions = yield* Executions
@@ -69,7 +69,7 @@ describe("a run", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("makes a call to the outside only after everything before it is committed", () => {
+  it.scoped("sends a request only after everything before it is committed", () => {
     const world = makeRunWorld({ guests: { main: twoCalls } })
     const committed: Array<ReadonlyArray<string>> = []
     world.onSend.run = () => {
@@ -118,7 +118,7 @@ describe("a run", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("that fails temporarily is retried after its back-off, and fails when no attempt is left", () => {
+  it.scoped("with a transient failure is retried after its back-off, and fails when no attempt is left", () => {
     const tries: Array<number> = []
     const guest: Guest = function* () {
       tries.push(tries.length)
@@ -161,7 +161,7 @@ describe("the deadline", () => {
       const id = yield* enqueue()
       const run = world.runs.get(id) ?? assert.fail("gone")
       assert.strictEqual(run.deadlineAt - run.createdAt, Duration.toMillis("1 day"))
-      // As if the day were nearly over.
+      // The day is nearly over.
       world.runs.set(id, { ...run, deadlineAt: (yield* now) + 10_000 })
       yield* TestClock.adjust("9 seconds")
       assert.isFalse(world.ended.has(id))
@@ -194,7 +194,7 @@ describe("a cancellation", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("of a run in the queue keeps it from ever starting", () => {
+  it.scoped("of a queued run prevents its start", () => {
     const world = makeRunWorld({ guests: { main: hangs } })
     return Effect.gen(function* () {
       const executions = yield* Executions
@@ -207,7 +207,7 @@ describe("a cancellation", () => {
 })
 
 describe("a guest that is lost", () => {
-  it.scoped("is replayed: no completed call is made again, and the run ends as it would have", () => {
+  it.scoped("is replayed: no completed call is repeated, and the run ends with the same result", () => {
     const world = makeRunWorld({ guests: { main: twoCalls } })
     world.onSend.run = (url) => {
       if (url.endsWith("/b")) world.guestHost.losses.push("runnerDied")

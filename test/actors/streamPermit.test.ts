@@ -18,7 +18,7 @@ import { manifest, origin } from "../support/connectionWorld.js"
 
 const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
 
-/** Calls over a provider that takes one at a time, whose answers end when the test, or the caller, says so. */
+/** Calls to a provider that allows one at a time. The test or the caller ends the answers. */
 const world = Effect.gen(function* () {
   let limiter: LimiterState = idleLimiter
   let permits = 0

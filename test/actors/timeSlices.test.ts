@@ -1,4 +1,7 @@
-/** Busy runs share the main loop: one slice in a turn of it, organisations in turn, whoever gives up among them. */
+/**
+ * Busy runs share the event loop: one slice per turn, organisations round-robin, also when waiting runs are
+ * interrupted.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SliceOrder } from "../../src/actors/execution/TimeSlices.js"
@@ -36,7 +39,7 @@ describe("The slices of busy runs", () => {
     })
   )
 
-  it.live("are granted on when a run that waits, or is next, is interrupted", () =>
+  it.live("continue to be granted when a run that waits, or is next, is interrupted", () =>
     Effect.gen(function* () {
       const { begun, run } = yield* world
       const given = [yield* run("a", one, 2), yield* run("b", one, 2), yield* run("c", other, 2)]

@@ -119,7 +119,7 @@ describe("the scrubber", () => {
       const value = Array.from({ length: longest / 8 }, (_, n) => n.toString(16).padStart(8, "x")).join("")
       let steps = 0
       for (const _step of scrubber.hideInSteps(value)) steps++
-      // Its forms have some 600,000 characters, of which a step takes in 8,192.
+      // The encodings have some 600,000 characters, of which one step processes 8,192.
       assert.isAbove(steps, 60)
       for (const encode of Object.values(encodings))
         assert.notInclude(scrubber.scrubText(`a ${encode(value)} b`), encode(value).slice(1_000, 1_040))

@@ -1,18 +1,18 @@
-/** An operator's own Postgres: from nothing to a run, by the commands that the README names. */
+/** An operator's own Postgres: the commands of README.md lead from an empty server to a run. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Schema, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { dataDirectory, service } from "../support/Service.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
 const scope = Effect.runSync(Scope.make())
-const server = dataDirectory()
-const elsewhere = dataDirectory()
+const server = makeDataDirectory()
+const elsewhere = makeDataDirectory()
 let administrator = ""
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
 })
 
 const command = async (words: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
-  const one = service({ dataDir: elsewhere.dataDir, command: words, env })
+  const one = startService({ dataDir: elsewhere.dataDir, command: words, env })
   return { code: await one.ended, output: one.output() }
 }
 
@@ -46,7 +46,7 @@ const Created = Schema.Struct({ data: Schema.Struct({ id: Schema.String }) })
 const readVariables = (output: string): Readonly<Record<string, string>> =>
   Object.fromEntries([...output.matchAll(/^(SVC_[A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 
-it("migrate, keys new, bootstrap and start lead to a run by the key that was printed", async () => {
+it("migrate, keys new, bootstrap and start lead to a run with the printed key", async () => {
   const migrated = await command(["migrate", "--admin-url", administrator])
   assert.strictEqual(migrated.code, 0, migrated.output)
   const keys = await command(["keys", "new"])
@@ -63,7 +63,7 @@ it("migrate, keys new, bootstrap and start lead to a run by the key that was pri
   assert.include(again.output, "There is an organisation called Acme already")
   assert.notInclude(again.output, "svk_")
 
-  const running = service({ dataDir: elsewhere.dataDir, env })
+  const running = startService({ dataDir: elsewhere.dataDir, env })
   await running.ready
   const baseUrl = /"service\.ready".*"url":"(http:\/\/[\w.:]+)"/.exec(running.output())?.[1]
   assert.isDefined(baseUrl)
@@ -84,7 +84,7 @@ it("migrate, keys new, bootstrap and start lead to a run by the key that was pri
   assert.strictEqual(workflow.status, 201, JSON.stringify(workflow.body))
   const { id } = Schema.decodeUnknownSync(Created)(workflow.body).data
   assert.strictEqual((await call(`/api/v1/workflows/${id}/publish`, {})).status, 200)
-  // The plan is the one that SVC_DEFAULT_PLAN names: 600 calls a minute.
+  // The organisation has the plan that SVC_DEFAULT_PLAN names: 600 calls a minute.
   assert.deepStrictEqual(await call(`/api/v1/workflows/${id}/execute`, { input: { n: 21 } }), {
     status: 200,
     body: { n: 42 },

@@ -1,4 +1,4 @@
-/** The program as it is shipped: what the bundle loads only when it is asked for is there, and is what it is taken for. */
+/** The program as it is shipped: the modules that it loads on demand exist and work. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -29,17 +29,17 @@ it("a connector is imported from YAML", async () => {
   )
 })
 
-it("what is no YAML is the client's mistake", async () => {
+it("text that is not YAML is a mistake of the client", async () => {
   const refused = await imported("][")
   assert.deepStrictEqual([refused.status, refused.body.details[0].code], [422, "SYNTAX_ERROR"])
 })
 
-it("the page of the API's documents is drawn", async () => {
+it("the page of the API's documents renders", async () => {
   const page = await world.api().call("GET", "/docs")
   assert.deepStrictEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"])
 })
 
-/** The bundle as it lies in `dist/`, in a folder of its own; `change` spoils something of it. */
+/** A copy of `dist/` in a folder of its own; `change` damages a part of it. */
 const copied = (change: (files: { readonly [ending: string]: string }) => void): string => {
   const from = path.join(import.meta.dirname, "../../dist")
   const to = fs.mkdtempSync(path.join(os.tmpdir(), "svc-bundle-"))
@@ -58,7 +58,7 @@ const helped = (folder: string) => {
   return [status, stdout.includes("svc 0.1.0")]
 }
 
-it("what V8 compiled is of this program and this V8, and starts without it or with rubbish in its place", () => {
+it("uses a code cache of this program and this V8, and starts without one or with a damaged one", () => {
   let rejected: boolean | undefined
   const whole = copied(({ js = "", v8 = "" }) => {
     const script = new Script(fs.readFileSync(js, "utf8"), { cachedData: fs.readFileSync(v8) })

@@ -1,13 +1,13 @@
-/** Whoever asked to be called back is: once a run has ended, signed, whatever happens to the service in between. */
+/** After the end of a run its callback is delivered, signed, whatever happens to the service meanwhile. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { api, type Api, eventually } from "../support/api.js"
-import { type Received, receiver, type Receiver } from "../support/receiver.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { type Received, startReceiver, type Receiver } from "../support/receiver.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 const env = { SVC_EGRESS_ALLOW: "127.0.0.1/32" }
 
-/** The algorithm as Standard Webhooks writes it down, by hand. */
+/** The algorithm of the Standard Webhooks specification, written without the service's code. */
 const verifies = (secret: string, { body, headers }: Received): boolean => {
   const key = Buffer.from(secret.slice("whsec_".length), "base64")
   const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`
@@ -24,15 +24,15 @@ const throws = `export default async function () { throw new RangeError("no such
 const waits = `export default async function (ctx) { await new Promise((resolve) => setTimeout(resolve, 600000)); return null }`
 
 describe("A callback", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let outside: Receiver
   let current: Service
   let client: Api
   const workflows = new Map<string, string>()
 
-  const startService = async (kill?: string): Promise<void> => {
-    current = service({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
+  const restart = async (kill?: string): Promise<void> => {
+    current = startService({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
     await current.ready
     client = api(dataDir)
   }
@@ -48,7 +48,7 @@ describe("A callback", () => {
   const execute = (id: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
     client.call("POST", `/api/v1/workflows/${id}/execute`, body, headers)
 
-  /** Waits for so many requests to the path. */
+  /** Waits for this number of requests to the path. */
   const calls = (path: string, count = 1) =>
     eventually(
       async () => outside.at(path),
@@ -71,8 +71,8 @@ describe("A callback", () => {
   }
 
   beforeAll(async () => {
-    outside = await receiver()
-    await startService()
+    outside = await startReceiver()
+    await restart()
   }, 120_000)
 
   afterAll(async () => {
@@ -82,7 +82,7 @@ describe("A callback", () => {
     place.remove()
   }, 60_000)
 
-  it("tells of a completed run exactly as the contract says, signed with the workspace's secret", async () => {
+  it("reports a completed run exactly as the contract says, signed with the workspace's secret", async () => {
     const id = await workflow("echo", "standard", echo)
     const started = await execute(
       id,
@@ -142,7 +142,7 @@ describe("A callback", () => {
     assert.match(record.trigger.keyId, /^key_/)
   })
 
-  it("tells of a failed run, with the error's name, message, category and step only", async () => {
+  it("reports a failed run, with the error's name, message, category and step only", async () => {
     const id = await workflow("fails", "long", throws)
     await execute(id, { callback: { url: `${outside.url}/failed` } })
     const { message } = await only("/failed")
@@ -163,7 +163,7 @@ describe("A callback", () => {
     })
   })
 
-  it("tells of a cancelled run", async () => {
+  it("reports a cancelled run", async () => {
     const id = await workflow("waits", "standard", waits)
     const { body } = await execute(id, { callback: { url: `${outside.url}/cancelled` } })
     const cancelled = await client.call("POST", `/api/v1/executions/${body.executionId}/cancel`)
@@ -175,7 +175,7 @@ describe("A callback", () => {
     assert.deepInclude(message.data["error"], { category: "cancelled" })
   })
 
-  it("tells of a run that took too long", async () => {
+  it("reports a run that timed out", async () => {
     const id = await workflow("too_long", "long", waits, { timeoutMs: 300 })
     const { body } = await execute(id, { callback: { url: `${outside.url}/timed_out` } })
     const { message } = await only("/timed_out")
@@ -184,7 +184,7 @@ describe("A callback", () => {
     assert.deepInclude(message.data["error"], { category: "timeout" })
   })
 
-  it("goes where the header says, else where the workflow says; the body comes first", async () => {
+  it("goes to the URL of the body, else of the header, else of the workflow", async () => {
     const id = await workflow("with_url", "standard", echo, { callbackUrl: `${outside.url}/workflow` })
     const header = { "x-svc-callback-url": `${outside.url}/header` }
     const byWorkflow = await execute(id, {})
@@ -202,7 +202,7 @@ describe("A callback", () => {
     assert.strictEqual(outside.at("/workflow").length + outside.at("/header").length + outside.at("/body").length, 3)
   })
 
-  it("comes only for the events that were asked for", async () => {
+  it("is sent only for the requested events", async () => {
     const completes = await workflow("echo", "standard", echo)
     const fails = await workflow("fails", "long", throws)
     const callback = { url: `${outside.url}/filtered`, events: ["execution.failed", "execution.timed_out"] }
@@ -211,11 +211,11 @@ describe("A callback", () => {
     const told = await execute(fails, { callback })
     const { message } = await only("/filtered")
     assert.strictEqual(message.data["executionId"], told.body.executionId)
-    // The one that completed ended first: had it been told of, it would have come before.
+    // The completed run ended first: its callback would have arrived before this one.
     assert.strictEqual(outside.at("/filtered").length, 1)
   })
 
-  it("leaves an output above 256 KiB out, and says so", async () => {
+  it("omits an output above 256 KiB, and says so", async () => {
     const id = await workflow(
       "large",
       "standard",
@@ -231,7 +231,7 @@ describe("A callback", () => {
     assert.isTrue(verifies(client.dev.callbackSecret, large.call))
   })
 
-  it("that does not arrive comes again after the first pause, under the same id", async () => {
+  it("that fails is sent again after the first back-off, with the same id", async () => {
     outside.answer("/again", [500])
     outside.answer("/redirected", [302, { location: `${outside.url}/elsewhere` }])
     const id = await workflow("echo", "standard", echo)
@@ -250,7 +250,7 @@ describe("A callback", () => {
     assert.strictEqual(outside.at("/elsewhere").length, 0)
   })
 
-  it("is not sent where the service may not go", async () => {
+  it("is not sent to a forbidden address", async () => {
     const id = await workflow("echo", "standard", echo)
     for (const url of [
       "http://10.0.0.1/hook",
@@ -269,16 +269,16 @@ describe("A callback", () => {
     ["beforeEffect:1", 1],
     ["effected:1", 2]
   ] as const) {
-    it(`arrives when the service dies at ${kill}, after the run has ended`, { timeout: 90_000 }, async () => {
+    it(`is delivered when the service dies at ${kill}, after the run has ended`, { timeout: 90_000 }, async () => {
       const id = await workflow("echo", "standard", echo)
       current.kill("SIGTERM")
       await current.ended
-      await startService(kill)
+      await restart(kill)
       const path = `/killed/${kill}`
       const { body } = await execute(id, { input: { value: kill }, callback: { url: outside.url + path } })
       assert.strictEqual(await current.ended, null, "it has died by the signal")
       assert.strictEqual(outside.at(path).length, sent - 1)
-      await startService()
+      await restart()
       const found = await calls(path, sent)
       assert.strictEqual(found.length, sent)
       assert.strictEqual(new Set(found.map(({ headers }) => headers["webhook-id"])).size, 1)

@@ -1,15 +1,17 @@
-/** A run that asks for much at once: it ends as its own success or typed failure, and holds up nobody. */
+/**
+ * A run with thousands of concurrent calls or timers ends as its own success or typed failure, and delays no other run.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { run, startCalls, stopCalls, workflow } from "../support/calls.js"
 
-/** The most requests that were in hand together, and the order in which all came. */
+/** The maximum of concurrent requests, and the order of their arrival. */
 const seen = { now: 0, most: 0, paths: new Array<string>() }
 const slow = createServer((request, response) => {
   seen.most = Math.max(seen.most, ++seen.now)
   seen.paths.push(request.url ?? "")
-  // Ended by its client, or by the end of the test.
+  // The client or the end of the test ends this request.
   if (request.url === "/hang") return
   setTimeout(() => {
     seen.now--
@@ -28,7 +30,7 @@ afterAll(async () => {
   slow.close()
 })
 
-/** The run's answer, and the longest time for which nothing else had its turn. */
+/** The run's answer, and the longest delay of the event loop meanwhile. */
 const measured = async (body: string, input: unknown = {}) => {
   const id = await workflow(body)
   let longest = 0
@@ -44,7 +46,7 @@ const measured = async (body: string, input: unknown = {}) => {
   return { answer, longest }
 }
 
-/** Far above what was measured on a quiet machine, far below the seconds of work that are cut into pieces. */
+/** Far above what a quiet machine takes, and far below the seconds of work that the service cuts into slices. */
 const heldUpMillis = 1500
 
 describe("A run that makes more calls than it awaits", () => {
@@ -56,17 +58,17 @@ describe("A run that makes more calls than it awaits", () => {
     })
 
   ends(
-    "ends with thousands of reads that nobody awaits",
+    "ends with thousands of reads that are not awaited",
     `for (let i = 0; i < 4000; i++) svc.state.get("k" + i); return await svc.state.get("x")`,
     null
   )
   ends(
-    "gets the results of as many calls as a run may make",
+    "gets the results of as many calls as a run is allowed",
     `const all = []; for (let i = 0; i < 9999; i++) all.push(svc.envConfig.get("k" + i, i)); return (await Promise.all(all)).every((v, i) => v === i)`,
     true
   )
   ends(
-    "fails as TooManyCalls beyond what a run may make",
+    "fails as TooManyCalls beyond the allowed number of calls",
     `const all = []; for (let i = 0; i < 20000; i++) all.push(svc.state.get("k" + i)); return (await Promise.all(all)).length`,
     "TooManyCalls"
   )
@@ -91,14 +93,14 @@ describe("A run that makes more calls than it awaits", () => {
     "TooMuchAsked"
   )
   ends(
-    "ends when timers do not wait for places",
+    "ends on time, since timers take no place among the concurrent calls",
     `for (let i = 0; i < 200; i++) new Promise((r) => setTimeout(r, 20_000)); await new Promise((r) => setTimeout(r, 5)); return "on time"`,
     "on time"
   )
 })
 
 describe("The calls of one run", () => {
-  it("are made at most 64 at a time, in the order in which it made them", { timeout: 60_000 }, async () => {
+  it("are sent at most 64 at a time, in the order of the run's calls", { timeout: 60_000 }, async () => {
     Object.assign(seen, { now: 0, most: 0, paths: [] })
     const { answer } = await measured(
       `const all = []; for (let i = 0; i < 300; i++) all.push(fetch(ctx.input.url + i).then((r) => r.text())); return (await Promise.all(all)).length`,
@@ -107,7 +109,7 @@ describe("The calls of one run", () => {
     assert.strictEqual(answer, 300)
     assert.isAtMost(seen.most, 64)
     assert.isAbove(seen.most, 8)
-    // Connections of one batch may overtake each other; a later batch never comes before an earlier one has begun.
+    // Requests of one batch may overtake each other; a later batch never starts before an earlier one.
     const places = seen.paths.map((path) => Number(path.slice(1)))
     places.forEach((place, at) => assert.isBelow(Math.abs(place - at), 2 * 64))
   })
@@ -142,7 +144,7 @@ describe("An extreme scalar is a typed error at its call", () => {
     `(() => { let v = 1; for (let i = 0; i < 600; i++) v = [v]; return svc.state.set("deep", v) })()`,
     /^RangeError: .*nests deeper than 256/
   )
-  it("and a timer of NaN fires at once, as everywhere", async () => {
+  it("a timer of NaN milliseconds fires at once, as in browsers and Node", async () => {
     const { answer } = await measured(`return await new Promise((r) => setTimeout(() => r("fired"), NaN))`)
     assert.strictEqual(answer, "fired")
   })

@@ -1,16 +1,16 @@
 /**
- * No secret leaves in what the service tells of itself: with a collector of traces, logs and metrics configured and at
- * the most talkative level, whatever providers answer, and in whatever form they send the secret back.
+ * No trace, log or metric contains a secret: with a collector at the most verbose level, whatever providers answer, and
+ * in every encoding in which they may send the secret back.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { randomBytes } from "node:crypto"
 import { api, type Api, eventually } from "../support/api.js"
-import { type Collector, collector, findings, formsOf } from "../support/collector.js"
-import { everyRow } from "../support/everyRow.js"
-import { provider, type Provider } from "../support/provider.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { type Collector, startCollector, findValues, encodingsOf } from "../support/collector.js"
+import { readEveryRow } from "../support/everyRow.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
-/** With letters that each encoding writes differently. */
+/** Contains characters that every encoding represents differently. */
 const secret = (name: string) => `canary-${name}-${randomBytes(9).toString("base64url")}/+"\\?~x`
 
 const given = {
@@ -30,17 +30,17 @@ const given = {
   stored: secret("stored"),
   overwritten: secret("overwritten")
 }
-/** Every value that must stand nowhere, by its name; what providers and the service make is added as it is made. */
+/** Every value that must not occur anywhere, by name. Secrets that providers and the service create are added later. */
 const canaries = new Map<string, string>(Object.entries(given))
 
 describe("With a collector", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let otlp: Collector
   let outside: Provider
   let current: Service
   let client: Api
-  /** Answers the token endpoint with an error that tells all it was sent. */
+  /** Answers the token endpoint with an error that repeats the whole request. */
   let refuses = false
 
   const tokens = () => {
@@ -52,8 +52,8 @@ describe("With a collector", () => {
   }
 
   beforeAll(async () => {
-    otlp = await collector()
-    outside = await provider((request, response) => {
+    otlp = await startCollector()
+    outside = await startProvider((request, response) => {
       const said = `${request.url} ${JSON.stringify(request.headers)} ${request.body}`
       const json = (status: number, body: unknown) =>
         response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
@@ -62,7 +62,7 @@ describe("With a collector", () => {
         const form = new URLSearchParams(request.body)
         const verifier = form.get("code_verifier")
         if (verifier !== null) canaries.set(`verifier${canaries.size}`, verifier)
-        // Where a message is cut, a secret may stand across the end.
+        // A message that is cut may end in the middle of a secret.
         const before = form.get("grant_type") === "refresh_token" ? "x".repeat(224) : ""
         const all = `${before}${[...form.values()].toSorted().join(" ")}`
         if (refuses) json(400, { error: "invalid_grant", error_description: `${all} ${said}`, hint: all })
@@ -81,7 +81,7 @@ describe("With a collector", () => {
         })
       } else json(200, { ok: true, account: "Ada" })
     })
-    current = service({
+    current = startService({
       dataDir,
       env: {
         SVC_EGRESS_ALLOW: "127.0.0.1/32",
@@ -118,7 +118,9 @@ describe("With a collector", () => {
     return made.body.data.id
   }
 
-  /** A person with a browser follows a link, fills in the form if there is one, and says yes at the provider. */
+  /**
+   * Acts as a person with a browser: follows a link, fills in the form if there is one, and consents at the provider.
+   */
   const follow = async (connectUrl: string, form?: Readonly<Record<string, string>>) => {
     const link = new URL(connectUrl)
     canaries.set(`link${canaries.size}`, link.pathname.split("/").at(-1) ?? "")
@@ -145,7 +147,7 @@ describe("With a collector", () => {
   const proxy = async (connectionId: string, target: string) => {
     const answer = await fetch(`${client.dev.baseUrl}/api/v1/proxy/${target}`, {
       method: "POST",
-      // A provider's redirect comes back as it is, and leads nowhere.
+      // The answer is the provider's redirect, which is not followed.
       redirect: "manual",
       body: "{}",
       headers: {
@@ -159,7 +161,7 @@ describe("With a collector", () => {
     return { status: answer.status, text: JSON.stringify([await answer.text(), ...answer.headers]) }
   }
 
-  it("connects in every way, well and badly", async () => {
+  it("connections are made in every way, with and without failures", async () => {
     for (const [method, credential] of [
       ["key", { apiKey: given.apiKey }],
       ["query", { token: given.queryKey }],
@@ -182,7 +184,7 @@ describe("With a collector", () => {
     const [status, text] = await follow(no.body.data.connectUrl)
     refuses = false
     assert.strictEqual(status, 400, text)
-    assert.deepStrictEqual(findings(canaries, new Map([["the page", text]])), [])
+    assert.deepStrictEqual(findValues(canaries, new Map([["the page", text]])), [])
     const form = await connection("key", undefined, { config: { base: outside.url } })
     const filled = { "credential.apiKey": given.formKey, "config.how": "echo401" }
     assert.strictEqual((await follow(form.body.data.connectUrl, filled))[0], 422)
@@ -201,7 +203,7 @@ describe("With a collector", () => {
     assert.strictEqual(tenant.status, 201, JSON.stringify(tenant.body))
   }, 60_000)
 
-  it("runs, refreshes, passes on and calls back, well and badly", async () => {
+  it("runs, refreshes, proxied requests and callbacks take place, with and without failures", async () => {
     for (const [name, value] of [
       ["CANARY", given.overwritten],
       ["CANARY", given.stored]
@@ -247,7 +249,7 @@ describe("With a collector", () => {
         for (const part of ["", "/logs"]) {
           const shown = JSON.stringify((await client.call("GET", `/api/v1/executions/${execution}${part}`)).body)
           assert.include(shown, part === "" ? execution : "it is")
-          assert.deepStrictEqual(findings(canaries, new Map([[`execution${part}`, shown]])), [])
+          assert.deepStrictEqual(findValues(canaries, new Map([[`execution${part}`, shown]])), [])
         }
       }
     }
@@ -265,7 +267,7 @@ describe("With a collector", () => {
         assert.notInclude([401, 403, 404, 422], answer.status, answer.text)
         const seen = new Map([["answer", answer.text]])
         const theirs = new Map([...canaries].filter(([name]) => name !== "inProxy"))
-        assert.deepStrictEqual(findings(theirs, seen), [], how)
+        assert.deepStrictEqual(findValues(theirs, seen), [], how)
       }
     await proxy(ids[0] ?? "", `bot${given.inPath}/send`)
     refuses = true
@@ -274,7 +276,7 @@ describe("With a collector", () => {
       assert.strictEqual(refreshed.status, 409, JSON.stringify(refreshed.body))
       const record = JSON.stringify((await client.call("GET", `/api/v1/connections/${id}`)).body)
       assert.include(record, "invalid_grant")
-      assert.deepStrictEqual(findings(canaries, new Map([["record", record]])), [])
+      assert.deepStrictEqual(findValues(canaries, new Map([["record", record]])), [])
     }
     refuses = false
     const key = await client.call("POST", "/api/v1/api-keys", { name: "one", mode: "live", preset: "full_access" })
@@ -294,25 +296,25 @@ describe("With a collector", () => {
     )
   }, 120_000)
 
-  it("is told of all that, and of no secret; nor is the log, the metrics or any table", async () => {
+  it("neither the collector nor the log, the metrics or any table has a secret", async () => {
     const metrics = await (await fetch(`${client.dev.baseUrl}/metrics`)).text()
-    const rows = await everyRow(dataDir)
+    const rows = await readEveryRow(dataDir)
     current.kill("SIGTERM")
     await current.ended
     const places = new Map([...rows, ["metrics", metrics], ["log", current.output()], ["collector", otlp.received()]])
 
-    // The search finds what is there, and what is searched holds what happened.
-    for (const [form, text] of formsOf(given.apiKey))
-      assert.isNotEmpty(findings(new Map([["a", given.apiKey]]), new Map([["b", `x${text}y`]])), form)
+    // Proves that the search works and that the data contains the events of the tests above.
+    for (const [form, text] of encodingsOf(given.apiKey))
+      assert.isNotEmpty(findValues(new Map([["a", given.apiKey]]), new Map([["b", `x${text}y`]])), form)
     const sent = new Map([["provider", outside.requests.map((one) => JSON.stringify(one)).join("\n")]])
     for (const name of ["apiKey", "queryKey", "password", "pin", "refreshToken", "clientSecret", "stored", "inPath"])
-      assert.isNotEmpty(findings(new Map([[name, canaries.get(name) ?? ""]]), sent), `${name} was never used`)
+      assert.isNotEmpty(findValues(new Map([[name, canaries.get(name) ?? ""]]), sent), `${name} was never used`)
     for (const signal of ["traces", "logs", "metrics"]) assert.isNotEmpty(otlp.received(`/v1/${signal}`), signal)
     for (const name of ["/oauth/callback", "/api/v1/workflows/:id/execute", "/connect/:link", "/api/v1/proxy/"])
       assert.include(otlp.received("/v1/traces"), name)
     assert.isAbove(rows.size, 40)
 
-    assert.deepStrictEqual(findings(canaries, places), [])
+    assert.deepStrictEqual(findValues(canaries, places), [])
   }, 60_000)
 })
 

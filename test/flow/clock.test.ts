@@ -1,12 +1,12 @@
-/** A machine whose clock is wrong does no harm: the service goes by Postgres' time. */
+/** A wrong clock of the machine has no effect: the service uses Postgres' time. */
 import { assert, it } from "@effect/vitest"
 import { vi } from "vitest"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { api } from "../support/api.js"
-import { announce } from "../support/Heard.js"
-import { dataDirectory, service } from "../support/Service.js"
+import { announce } from "../support/LogExpectations.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
-/** A process and its Postgres: a busy machine takes its time. */
+/** Starting a process and its Postgres takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
 const shifted = (millis: number) =>
@@ -16,10 +16,10 @@ for (const [name, hours] of [
   ["ahead", 1],
   ["behind", -1]
 ] as const) {
-  it(`a node an hour ${name} of Postgres records and waits by Postgres' time`, async () => {
+  it(`a node whose clock is an hour ${name} of Postgres' records and waits by Postgres' time`, async () => {
     announce(/"clock\.differs_from_postgres"/, { required: true })
-    const place = dataDirectory()
-    const running = service({ dataDir: place.dataDir, env: { NODE_OPTIONS: shifted(hours * 3_600_000) } })
+    const place = makeDataDirectory()
+    const running = startService({ dataDir: place.dataDir, env: { NODE_OPTIONS: shifted(hours * 3_600_000) } })
     try {
       await running.ready
       assert.match(running.output(), /"clock\.differs_from_postgres".*"postgresAheadMillis":-?3\d{6}/)

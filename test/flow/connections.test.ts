@@ -1,6 +1,6 @@
 /**
- * A credential is never refreshed twice: over the real service, its database and its death in the middle. Whatever
- * happens, no credential is readable anywhere, and one that was moved does not open.
+ * Concurrent callers cause one refresh of a credential, also when the service dies meanwhile. No credential is readable
+ * anywhere, and a credential that was moved to another row does not open.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -11,8 +11,8 @@ import { Connections } from "../../src/actors/ports/Connections.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
 import { api, type Api, eventually } from "../support/api.js"
 import { type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 const at = "/api/v1/connections"
 const env = { SVC_EGRESS_ALLOW: "127.0.0.1/32" }
@@ -24,7 +24,7 @@ describe("a thousand callers at the instant of expiry", () => {
   let provider: OAuthProvider
 
   beforeAll(async () => {
-    provider = await oauthProvider()
+    provider = await startOAuthProvider()
     svc = await start(env)
     await svc.ask("POST", "/api/v1/connectors", { key: svc.first.key, body: acme() })
     await svc.ask("POST", "/api/v1/connectors/acme/publish", { key: svc.first.key, body: {} })
@@ -63,7 +63,7 @@ describe("a thousand callers at the instant of expiry", () => {
     "cause one token request and all succeed, when the provider takes %i ms",
     async (latency) => {
       provider.behaviour.latencyMillis = latency
-      // From its creation on: a sweep may be the first to see that it expires.
+      // Counted from the creation: the sweep may be the first to notice the expiry.
       const before = provider.tokenRequests.length
       const id = await expiring()
       const answers = await svc.run(
@@ -82,7 +82,7 @@ describe("a thousand callers at the instant of expiry", () => {
 })
 
 describe("an owner killed in the middle of a refresh", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let provider: OAuthProvider
   let current: Service
@@ -90,7 +90,7 @@ describe("an owner killed in the middle of a refresh", () => {
   let log = ""
 
   const begin = async (kill?: string): Promise<void> => {
-    current = service({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
+    current = startService({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
     await current.ready
     client = api(dataDir)
   }
@@ -101,7 +101,7 @@ describe("an owner killed in the middle of a refresh", () => {
   }
 
   beforeAll(async () => {
-    provider = await oauthProvider()
+    provider = await startOAuthProvider()
     await begin()
     assert.strictEqual((await client.call("POST", "/api/v1/connectors", acme())).status, 201)
     assert.strictEqual((await client.call("POST", "/api/v1/connectors/acme/publish", {})).status, 200)
@@ -124,7 +124,7 @@ describe("an owner killed in the middle of a refresh", () => {
   }
   const record = async (id: string) => (await client.call("GET", `${at}/${id}`)).body.data
 
-  /** Kills the service as it passes the point in a refresh, starts another, and asks it for a refresh. */
+  /** Kills the service at the kill point in a refresh, starts another, and has it refresh. */
   const killedAt = async (point: string) => {
     const id = await connect()
     await end()
@@ -139,7 +139,7 @@ describe("an owner killed in the middle of a refresh", () => {
     return { id, first, answer, asked: () => provider.tokenRequests.length - before }
   }
 
-  it("before it has asked: one request in all, and the connection is well", async () => {
+  it("before its request: one request in total, and the connection is active", async () => {
     provider.behaviour.rotates = true
     const { answer, asked, first, id } = await killedAt("intentWritten")
     assert.strictEqual(first, 0)
@@ -148,7 +148,7 @@ describe("an owner killed in the middle of a refresh", () => {
     assert.strictEqual((await record(id)).status, "active")
   }, 90_000)
 
-  it("with an answer that it did not commit: two requests, and the connection is well where the provider does not rotate", async () => {
+  it("before it commits the answer: two requests, and the connection is active if the provider does not rotate tokens", async () => {
     provider.behaviour.rotates = false
     const { answer, asked, first, id } = await killedAt("tokenReceived")
     assert.strictEqual(first, 1)
@@ -157,7 +157,7 @@ describe("an owner killed in the middle of a refresh", () => {
     assert.strictEqual((await record(id)).status, "active")
   }, 90_000)
 
-  it("with an answer that it did not commit, of a provider that ends the grant: two requests, expired with its reason, told, and never a third", async () => {
+  it("before it commits the answer, with a provider that ends the grant: two requests, expired with reason and event, never a third", async () => {
     provider.behaviour.rotates = true
     const { answer, asked, first, id } = await killedAt("tokenReceived")
     assert.strictEqual(first, 1)
@@ -186,7 +186,7 @@ describe("an owner killed in the middle of a refresh", () => {
     assert.strictEqual((await record(id)).status, "active")
   }, 60_000)
 
-  it("a pending connection that nobody completes is removed, and told of", async () => {
+  it("a pending connection that is not completed is removed, with an event", async () => {
     const made = await client.call("POST", at, {
       connector: "acme",
       customerId: client.dev.customerId,
@@ -204,7 +204,7 @@ describe("an owner killed in the middle of a refresh", () => {
     assert.deepStrictEqual(rows, [{ type: "connection.abandoned" }])
   }, 60_000)
 
-  it("the connections of a customer that is deleted are disconnected, and their credentials wiped", async () => {
+  it("the connections of a deleted customer are disconnected, and their credentials erased", async () => {
     const customer = await client.call("POST", "/api/v1/customers", { name: "Leaving" })
     const made = await client.call("POST", at, {
       connector: "acme",
@@ -222,7 +222,7 @@ describe("an owner killed in the middle of a refresh", () => {
     await database.end()
   }, 60_000)
 
-  it("credentials swapped between two rows do not open, and nothing else stops", async () => {
+  it("credentials swapped between two rows do not open, and other connections still work", async () => {
     const [a, b, untouched] = [await connect(), await connect(), await connect()]
     const database = await superuser(dataDir)
     await database.query(
@@ -237,7 +237,7 @@ describe("an owner killed in the middle of a refresh", () => {
     assert.strictEqual((await client.call("POST", `${at}/${untouched}/reveal`, {})).status, 200)
   }, 60_000)
 
-  it("no credential stands in any row or log", async () => {
+  it("no row and no log line contains a credential", async () => {
     await end()
     await begin()
     const database = await superuser(dataDir)

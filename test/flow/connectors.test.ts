@@ -1,7 +1,10 @@
-/** svc.connector: bound, pinned, through the customer's own connection; refusals are typed, waiting holds no compute. */
+/**
+ * svc.connector calls the bound, pinned action through the customer's connection. Failures are typed; a waiting run is
+ * suspended.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import {
-  asked,
+  requestsTo,
   connect,
   execution,
   publishConnector,
@@ -19,7 +22,7 @@ beforeAll(startCalls)
 afterAll(stopCalls)
 
 describe("A workflow's call of a connector", () => {
-  it("goes through its customer's connection, under its key, and is a step that shows no credential", async () => {
+  it("goes through the customer's connection with an Idempotency-Key, and its step in the trace shows no credential", async () => {
     await publishConnector("acme-crm")
     await connect("acme-crm", "canary-of-the-first")
     const id = await workflow(
@@ -30,7 +33,7 @@ describe("A workflow's call of a connector", () => {
       answer.body.map(({ path }: { path: string }) => path),
       ["/acme-crm/create", "/acme-crm/get/a%2Fb", "/acme-crm/get/2"]
     )
-    const [created] = asked("/acme-crm/create")
+    const [created] = requestsTo("/acme-crm/create")
     assert.strictEqual(created?.headers["x-acme-key"], "canary-of-the-first")
     assert.match(created?.key ?? "", /^[0-9a-f]{64}$/)
     assert.strictEqual(created?.body, '{"name":"Ada"}')
@@ -45,7 +48,7 @@ describe("A workflow's call of a connector", () => {
     assert.notInclude(JSON.stringify(seen), "canary")
   })
 
-  it("uses each customer's own connection, the one that is named, and nobody else's", async () => {
+  it("uses the customer's own connection or the named one, and never another customer's", async () => {
     await publishConnector("own")
     const other = await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Other one" } })
     const theirs = other.body.data.id
@@ -54,7 +57,7 @@ describe("A workflow's call of a connector", () => {
     const id = await workflow(
       `try { await svc.connector.own.create({ name: "x" }, ctx.input.opts); return "done" } catch (e) { return { name: e.name, code: e.code, message: e.message, category: e.category } }`
     )
-    const keyOf = () => asked("/own/create").at(-1)?.headers["x-acme-key"]
+    const keyOf = () => requestsTo("/own/create").at(-1)?.headers["x-acme-key"]
     assert.strictEqual((await run(id)).body, "done")
     assert.strictEqual(keyOf(), "mine")
     await run(id, { opts: { connection: "second" } })
@@ -74,7 +77,7 @@ describe("A workflow's call of a connector", () => {
     assert.match((await run(id, {}, null)).body.message, /acts for no customer/)
   })
 
-  it("stays with the version of the action that was published, until the workflow is published again", async () => {
+  it("uses the version of the action at the time of publishing, until the workflow is published again", async () => {
     await publishConnector("pinned")
     await connect("pinned", "k")
     const id = await workflow(`return await svc.connector.pinned.get({ id: "1" })`)
@@ -100,7 +103,7 @@ describe("A workflow's call of a connector", () => {
     )
   })
 
-  it("that is not bound, not known or not well said is refused before anything is sent", async () => {
+  it("that is not bound, unknown or has invalid arguments is refused before a request is sent", async () => {
     await publishConnector("strict")
     await connect("strict", "k")
     const attempt = async (call: string) =>
@@ -126,7 +129,7 @@ describe("A workflow's call of a connector", () => {
     assert.strictEqual(systems.requests.length, before)
   })
 
-  it("is tried again as the connector says, and throws the provider's words when that does not help", async () => {
+  it("is retried as the connector defines, and throws the provider's message when all retries fail", async () => {
     await publishConnector("shaky")
     await connect("shaky", "k")
     scripts.set("/shaky/create", (_, nth) => (nth < 3 ? { status: 503, body: "busy" } : { body: { ok: nth } }))
@@ -150,7 +153,7 @@ describe("A workflow's call of a connector", () => {
       action: "get",
       code: "bad_name"
     })
-    const keys = new Set(asked("/shaky/create").map(({ key }) => key))
+    const keys = new Set(requestsTo("/shaky/create").map(({ key }) => key))
     assert.strictEqual(keys.size, 1)
     const { steps } = await execution(answer.headers["x-svc-execution-id"])
     assert.deepStrictEqual(
@@ -161,12 +164,12 @@ describe("A workflow's call of a connector", () => {
       `try { await svc.connector.shaky.create({}, { retry: false }) } catch (e) { return e.status }`
     )
     scripts.set("/shaky/create", () => ({ status: 503, body: "busy" }))
-    const count = asked("/shaky/create").length
+    const count = requestsTo("/shaky/create").length
     assert.strictEqual((await run(once)).body, 503)
-    assert.strictEqual(asked("/shaky/create").length, count + 1)
+    assert.strictEqual(requestsTo("/shaky/create").length, count + 1)
   })
 
-  it("goes through the pages of a list, all or one by one", async () => {
+  it("reads the pages of a list, all at once or one by one", async () => {
     await publishConnector("paged")
     await connect("paged", "k")
     scripts.set("/paged/list", (request) => {
@@ -185,7 +188,7 @@ describe("A workflow's call of a connector", () => {
     })
   })
 
-  it("that its provider does not take yet waits without compute, and is made when the time has come", async () => {
+  it("that the provider defers suspends the run, and is sent when the time has come", async () => {
     await publishConnector("limited")
     await connect("limited", "k")
     scripts.set("/limited/create", (_, nth) =>
@@ -205,14 +208,14 @@ describe("A workflow's call of a connector", () => {
       15_000
     )
     assert.deepStrictEqual(ended.output, { nth: 2 })
-    const [first, second] = asked("/limited/create")
+    const [first, second] = requestsTo("/limited/create")
     assert.isAtLeast((second?.at ?? 0) - (first?.at ?? 0), 2_900)
     assert.strictEqual(first?.key, second?.key)
   }, 30_000)
 })
 
-describe("What a connection offers", () => {
-  it("is told by its connector's version, and only to those who reach it", async () => {
+describe("The list of a connection's actions", () => {
+  it("is that of its connector's version, and only keys that reach the connection see it", async () => {
     await publishConnector("offered")
     const { id } = await connect("offered", "k")
     const ask = (connectionId: string, key: string) =>
@@ -235,7 +238,7 @@ describe("A run with mocks", () => {
   const mocked = (id: string, more: object) =>
     svc.ask("POST", `/api/v1/workflows/${id}/execute`, { key: svc.first.key, body: { input: {}, ...more } })
 
-  it("takes the answers from its fixtures and the action's mocks, and calls nobody", async () => {
+  it("takes answers from its fixtures and the actions' mocks, and sends no request", async () => {
     await publishConnector("mocked", "1.0.0", {
       actions: [
         {
@@ -267,7 +270,7 @@ describe("A run with mocks", () => {
       assert.strictEqual((await mocked(id, wrong)).status, 422)
   })
 
-  it("can be given what another run recorded", async () => {
+  it("can use the answers that another run recorded", async () => {
     await publishConnector("recorded")
     await connect("recorded", "k")
     scripts.set("/recorded/get/7", () => ({ body: { id: 7 } }))
@@ -284,8 +287,8 @@ describe("A run with mocks", () => {
       input: { id: "7" },
       output: { id: 7 }
     })
-    const count = asked("/recorded").length
+    const count = requestsTo("/recorded").length
     assert.deepStrictEqual((await mocked(id, { mock: "full", fixtures: body.data })).body, real.body)
-    assert.lengthOf(asked("/recorded"), count)
+    assert.lengthOf(requestsTo("/recorded"), count)
   })
 })

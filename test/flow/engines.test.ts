@@ -3,22 +3,22 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
-import { provider, type Provider } from "../support/provider.js"
-import { keepEngine, type Release, release } from "../support/release.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { keepEngine, type Release, buildRelease } from "../support/release.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 describe("A run that began on an earlier engine", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let systems: Provider
   let earlier: Release
   let later: Release
   let current: Service
-  /** Whether the second call is answered. */
+  /** Whether the provider answers the second call. */
   let isOpen = false
 
   const start = async (which: Release): Promise<void> => {
-    current = service({ dataDir, release: which.program, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
+    current = startService({ dataDir, release: which.program, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
     await current.ready
   }
   const stop = async (): Promise<void> => {
@@ -27,11 +27,11 @@ describe("A run that began on an earlier engine", () => {
   }
 
   beforeAll(async () => {
-    systems = await provider((request, response) => {
+    systems = await startProvider((request, response) => {
       if (request.url !== "/second" || isOpen) response.end(request.url)
     })
-    earlier = await release("earlier")
-    later = await release("later")
+    earlier = await buildRelease("earlier")
+    later = await buildRelease("later")
   }, 120_000)
 
   afterAll(async () => {
@@ -42,7 +42,7 @@ describe("A run that began on an earlier engine", () => {
     place.remove()
   }, 60_000)
 
-  it("waits for a release that carries it, is told of until then, and goes on with it; one without a history takes the new one", async () => {
+  it("waits for a release that has that engine, is reported until then, and continues with it; a run without a journal uses the new one", async () => {
     await start(earlier)
     const client = api(dataDir)
     const workflow = await client.workflow(
@@ -88,8 +88,8 @@ describe("A run that began on an earlier engine", () => {
 })
 
 describe("The build", () => {
-  it("keeps the engines of the two builds before, each whole", () => {
-    const place = dataDirectory()
+  it("keeps the complete engines of the two previous builds", () => {
+    const place = makeDataDirectory()
     const folder = path.join(place.directory, "v1")
     fs.mkdirSync(folder)
     const files = (text: string) => ({ "runner.js": Buffer.from(text), "quickjs.wasm": Buffer.from("wasm") })

@@ -1,6 +1,6 @@
 /**
- * All of a deleted customer is erased: its rows are made through the API, and looked for in every table that the
- * catalogue knows, so that a new table cannot be forgotten.
+ * All rows of a deleted customer are erased. The test creates them through the API and searches every table of the
+ * database's catalogue, so that it covers new tables too.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -33,13 +33,13 @@ const sql = <A extends object>(statement: string) =>
   svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
 const maintain = () => svc.run(Effect.scoped(runMaintenance))
 
-/** Tables that keep what they have of a customer, and why. */
+/** Tables that keep rows of a deleted customer, with the reason. */
 const keepers: ReadonlyMap<string, string> = new Map([
   ["audit_entries", "no entry of the trail is ever removed"],
   ["customers", "the tombstone of thirty days"]
 ])
 
-/** Every table that is no partition of another one. */
+/** Every table that is not a partition. */
 const tables = async (condition = "true") =>
   (
     await sql<{ name: string }>(
@@ -52,7 +52,7 @@ const customerTables = () =>
   tables(`EXISTS (SELECT FROM information_schema.columns i
     WHERE i.table_schema = 'public' AND i.table_name = c.relname AND i.column_name LIKE '%customer%')`)
 
-/** How many rows of each table have a text in any column; tables without one are left out. */
+/** The number of rows of each table with the text in any column; tables without such rows are omitted. */
 const rowsWith = async (text: string): Promise<ReadonlyMap<string, number>> => {
   const found = new Map<string, number>()
   for (const table of await tables()) {
@@ -64,7 +64,7 @@ const rowsWith = async (text: string): Promise<ReadonlyMap<string, number>> => {
   return found
 }
 
-/** A customer with something in every table that can belong to one. */
+/** Creates a customer with rows in every table that may have rows of a customer. */
 const furnish = async (name: string): Promise<string> => {
   const { id } = (
     await ask("POST", "/api/v1/customers", { name: `canary ${name}`, adminEmail: `${name}@canary.example` })
@@ -117,7 +117,7 @@ const furnish = async (name: string): Promise<string> => {
   const long = (await workflow("await new Promise((done) => setTimeout(done, 3_600_000))", "long", null)).body.data.id
   await ask("POST", `/api/v1/workflows/${long}/publish`, {})
   await ask("POST", `/api/v1/workflows/${long}/execute`, { input: { note: `canary ${name}` } }, acting)
-  // Environments of a customer have no endpoint yet.
+  // No endpoint creates environments of a customer.
   await sql(
     `INSERT INTO environments (id, org, customer_id, name, slug) VALUES ('env_${name}', '${svc.first.organisationId}', '${id}', 'e', 'e')`
   )
@@ -133,7 +133,7 @@ const withoutKeepers = (found: ReadonlyMap<string, number>) =>
   Object.fromEntries([...found].filter(([table]) => !keepers.has(table)))
 
 describe("a customer that was deleted", () => {
-  it("has nothing left after a day but its tombstone and the audit trail; no other customer loses anything", async () => {
+  it("has only its tombstone and audit entries left after a day; other customers lose nothing", async () => {
     const gone = await furnish("gone")
     const kept = await furnish("kept")
     const before = await rowsWith(gone)
@@ -149,7 +149,7 @@ describe("a customer that was deleted", () => {
 
     await sql(`UPDATE customers SET deleted_at = now() - interval '23 hours' WHERE id = '${gone}'`)
     await maintain()
-    // The run that waits for an hour is ended by the sweep of runs, and erased by the next pass.
+    // The sweep of runs ends the run that waits for an hour, and the next pass of maintenance erases it.
     await eventually(
       () => rowsWith(gone),
       (found) => !found.has("runs"),
@@ -168,7 +168,7 @@ describe("a customer that was deleted", () => {
     for (const [table, n] of keptBefore) if (!keepers.has(table)) assert.strictEqual(keptAfter.get(table), n, table)
   })
 
-  it("leaves people and keys of other customers with these, and none with all of them", async () => {
+  it("restricts people and keys to their other customers, and gives none access to all", async () => {
     const users = await sql<{ email: string; ids: ReadonlyArray<string> }>(
       "SELECT email, customer_ids AS ids FROM users WHERE email LIKE '%gone.example'"
     )
@@ -182,7 +182,7 @@ describe("a customer that was deleted", () => {
     ])
   })
 
-  it("is forgotten after thirty days, also where it had workflows", async () => {
+  it("loses its tombstone after thirty days, also if it had workflows", async () => {
     await sql("UPDATE customers SET deleted_at = now() - interval '31 days' WHERE deleted_at IS NOT NULL")
     await maintain()
     assert.deepStrictEqual(await sql("SELECT id FROM customers WHERE deleted_at IS NOT NULL"), [])

@@ -1,7 +1,7 @@
-/** The guides do what they say: every request that they show is made, in order, and the tutorial's workflow runs. */
+/** The guides are correct: the test sends every request that they show, in order, and runs the tutorial's workflow. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { asked, scripts, startCalls, stopCalls, svc, systems } from "../support/calls.js"
+import { requestsTo, scripts, startCalls, stopCalls, svc, systems } from "../support/calls.js"
 import { type Block, blocksOf } from "../support/guide.js"
 
 beforeAll(async () => {
@@ -12,7 +12,7 @@ afterAll(stopCalls)
 
 const invoices = ["inv_1", "inv_2", "inv_3"].map((id) => ({ id, currency: "EUR", total: 1_990 }))
 
-/** The guides' imaginary system. */
+/** The example system of the guides. */
 const ledger = () => {
   scripts.set("/v1/me", ({ headers }) =>
     String(headers["x-ledger-key"] ?? headers.authorization).includes("l")
@@ -38,7 +38,7 @@ paths:
 `
 const refusal = { ok: false, error: { code: "no_number", text: "an invoice has a number" } }
 
-/** The system stands on this machine, without TLS: its address is the connection's config. */
+/** The system runs on this machine without TLS; its address is in the connection's config. */
 const moved = (text: string) =>
   text
     .replaceAll("https://{{connection.config.company}}.ledger.example", "{{connection.config.company}}")
@@ -47,7 +47,7 @@ const moved = (text: string) =>
 
 const requestOf = ({ what }: Block) => /^(?:GET|POST|PUT|DELETE) \/api\/v1\/\S+$/.exec(what)?.[0].split(" ")
 
-/** The connection that the last answer told of. */
+/** The id of the connection in the last answer. */
 let connection = ""
 
 const send = async (method: string, path: string, text: string) => {
@@ -80,7 +80,7 @@ const only = (file: string, kind: string): Block => {
 }
 
 describe("docs/connectors.md", () => {
-  it("leads from nothing to calls of an action, page by page and under an idempotency key", async () => {
+  it("leads from an empty organisation to calls of an action, page by page and with an idempotency key", async () => {
     const made = await send("POST", "/api/v1/connectors", only("docs/connectors.md", "definition").text)
     assert.strictEqual(made.status, 201, made.text)
     const answers = await follow("docs/connectors.md")
@@ -89,10 +89,10 @@ describe("docs/connectors.md", () => {
     const run = await started(text)
     assert.deepStrictEqual([run.status, run.body], [200, { open: 3, made: "inv_9" }], run.text)
     assert.deepStrictEqual(
-      asked("/v1/invoices").map(({ url }) => url),
+      requestsTo("/v1/invoices").map(({ url }) => url),
       ["/v1/invoices?status=sent&limit=2", "/v1/invoices?status=sent&limit=2&cursor=2", "/v1/invoices"]
     )
-    const created = asked("/v1/invoices").at(-1)
+    const created = requestsTo("/v1/invoices").at(-1)
     assert.match(created?.key ?? "", /^[0-9a-f]{64}$/)
     assert.match(String(created?.headers["x-ledger-key"]), /^lk_live_51/)
     assert.deepStrictEqual((await started(text.replace('"A-18"', '""'))).body, {
@@ -119,7 +119,7 @@ describe("docs/connectors.md", () => {
     assert.strictEqual(served.text, readFileSync("docs/connector.schema.json", "utf8"))
   })
 
-  it("exports what it showed, so that it can be saved again", async () => {
+  it("exports a definition that can be saved again", async () => {
     const exported = await svc.ask("GET", "/api/v1/connectors/ledger/export", { key: svc.first.key })
     assert.notProperty(exported.body, "$schema")
     const again = await svc.ask("POST", "/api/v1/connectors", {
@@ -141,7 +141,7 @@ describe("docs/connections.md", () => {
     assert.deepStrictEqual([answer.status, answer.body], [200, { data: invoices, next_cursor: null }])
   })
 
-  it("shows requests that are taken, and a link that connects", async () => {
+  it("shows requests that succeed, and a link that connects", async () => {
     const answers = await follow("docs/connections.md")
     const opened = answers.filter(({ body }) => body.data.connectUrl !== undefined)
     assert.lengthOf(opened, 2)

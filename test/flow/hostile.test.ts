@@ -1,19 +1,19 @@
-/** Promise 7: a hostile workflow ends within its limit, nobody else notices, nothing of the host is reachable. */
+/** A hostile workflow ends within its limits, delays no neighbour, and reaches nothing of the host. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { afterAll } from "vitest"
 import type { SandboxFailure, Turn } from "../../src/actors/ports/Sandbox.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, calls, done, end, limits, program, startEvent } from "../support/guests.js"
-import { announce } from "../support/Heard.js"
+import { begin, calls, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)
 
 const hostile = { memoryBytes: 48 * 1024 * 1024, cpuPerStepMillis: 400 }
-/** Where memory is what is asked about: the time that it takes to fill it depends on the machine. */
+/** For tests of memory: the time to fill it depends on the machine. */
 const patient = { ...hostile, cpuPerStepMillis: 15_000 }
 const unhurried = { ...hostile, cpuPerStepMillis: 5000 }
 
@@ -23,7 +23,7 @@ const neighbour = Effect.gen(function* () {
   const sandbox = yield* Sandbox
   let lost = 0
   for (;;) {
-    const history = [done(0, 1), done(1, 2), done(2, 3)]
+    const history = [doneEvent(0, 1), doneEvent(1, 2), doneEvent(2, 3)]
     const outcome = yield* Effect.either(
       Effect.gen(function* () {
         let turn: Turn = yield* sandbox.start(program(neighbourBody, "org_victim"), limits, startEvent())
@@ -32,7 +32,7 @@ const neighbour = Effect.gen(function* () {
       })
     )
     if (outcome._tag === "Right") return { ended: outcome.right, lost }
-    // What the port promises: lost through no fault of its own, to be replayed.
+    // The port's contract: the guest is lost through no fault of its own, and the run can be replayed.
     assert.strictEqual(outcome.left._tag, "SessionLost")
     lost++
   }
@@ -49,7 +49,7 @@ const told = (outcome: Turn): string => {
         : ended.t
 }
 
-/** Runs the attack with a neighbour beside it, and says how the attack ended. */
+/** Runs the attack beside a neighbour, and returns how the attack ended. */
 const attack = Effect.fn(function* (body: string, allowed: typeof hostile) {
   const waiting = yield* begin(`return await svc.state.get("k")`)
   const beside = yield* Effect.fork(neighbour)
@@ -59,13 +59,13 @@ const attack = Effect.fn(function* (body: string, allowed: typeof hostile) {
   })
   const { ended: unharmed, lost } = yield* Fiber.join(beside)
   assert.deepStrictEqual(unharmed, { t: "ret", v: { sum: 6, clean: "undefined" } })
-  const held = yield* Effect.either(waiting.session.feed([done(0, "kept")]))
+  const held = yield* Effect.either(waiting.session.feed([doneEvent(0, "kept")]))
   if (held._tag === "Right") assert.deepStrictEqual(end(held.right), { t: "ret", v: "kept" })
   else assert.strictEqual(held.left._tag, "SessionLost")
   return { ended, neighbourLost: lost > 0 || held._tag === "Left" }
 })
 
-// No spare: a neighbour that has to wait cannot go elsewhere, and is seen to be left alone.
+// No spare runner: a neighbour cannot move, so that the test measures the delay beside the attack.
 layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
   "a hostile workflow",
   (it) => {
@@ -119,7 +119,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       })
     )
 
-    describe("that hoards is stopped", () => {
+    describe("that fills the memory is stopped", () => {
       ends("with objects", "const a = []; for (;;) a.push({ a: [a.length] })", "OutOfMemory", patient)
       ends(
         "with a string that doubles",
@@ -156,7 +156,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
         patient
       )
       ends(
-        "not with a hundred thousand promises, which are its own business",
+        "not with a hundred thousand promises, which fit into its memory",
         "const all = await Promise.all(Array.from({ length: 1e5 }, async (_, i) => { await null; return i })); return all.length",
         "returned 100000",
         { ...patient, memoryBytes: limits.memoryBytes }
@@ -265,7 +265,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       ends("through a static import in eval", `return eval("import fs from 'fs'")`, "threw SyntaxError")
     })
 
-    it.effect("cannot speak for the host: what it writes is data of its own calls", () =>
+    it.effect("cannot forge messages of the host: what it writes is data of its own calls", () =>
       Effect.gen(function* () {
         const forged = `"]},{"t":"ret","v":"forged"},{"t":"call","id":9,"name":"secrets.get","args":["`
         const turn = yield* begin(
@@ -283,7 +283,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       })
     )
 
-    it.effect("cannot answer its own calls, end twice or speak after its end", () =>
+    it.effect("cannot answer its own calls, end twice or send anything after its end", () =>
       Effect.gen(function* () {
         const turn = yield* begin(`
         Promise.prototype.then = function (ok) { ok("hijacked"); ok("twice") }

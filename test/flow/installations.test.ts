@@ -1,7 +1,16 @@
-/** A run that belongs to an installation: its connections, its values, and who may name it. */
+/** A run that names an installation uses its connections and values, if the key may use it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/api.js"
-import { asked, connect, execution, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import {
+  requestsTo,
+  connect,
+  execution,
+  publishConnector,
+  startCalls,
+  stopCalls,
+  svc,
+  workflow
+} from "../support/calls.js"
 
 beforeAll(async () => {
   await startCalls()
@@ -45,7 +54,7 @@ describe("A run that names an installation", () => {
     assert.strictEqual(again.body.data.installationId, id, again.text)
   })
 
-  it("has the values of the request instead, where it sends some", async () => {
+  it("has the values of the request, if the request has any", async () => {
     const { id } = await install({ config: { greeting: "hello" } })
     const echo = await workflow("return ctx.installation")
     const config = { "x-svc-installation-config": '{"greeting":"bye"}' }
@@ -58,15 +67,15 @@ describe("A run that names an installation", () => {
     const [first, second] = [await connect("acme", "first"), await connect("acme", "second")]
     const [one, none] = [await install({ connections: { acme: second.id } }), await install()]
     const call = await workflow("return await svc.connector.acme.get({ id: 'used' })")
-    const keyUsed = () => asked("/acme/get/used").at(-1)?.headers["x-acme-key"]
+    const keyUsed = () => requestsTo("/acme/get/used").at(-1)?.headers["x-acme-key"]
     assert.strictEqual((await run(call, one.id)).status, 200)
     assert.strictEqual(keyUsed(), "second")
     await run(call, one.id, { "x-svc-connections": `acme=${first.id}` })
     assert.strictEqual(keyUsed(), "first")
-    const before = asked("/acme/get/used").length
+    const before = requestsTo("/acme/get/used").length
     const refused = await run(call, none.id)
     assert.strictEqual(refused.body.error?.code, "CONNECTION_REQUIRED", refused.text)
-    assert.strictEqual(asked("/acme/get/used").length, before)
+    assert.strictEqual(requestsTo("/acme/get/used").length, before)
   })
 
   it("is refused while the installation is paused, and once it is uninstalled", async () => {
@@ -97,7 +106,7 @@ describe("A run that names an installation", () => {
     assert.deepStrictEqual(await eventually(again, ([status]) => status === 409), [409, "INVALID_STATE"])
   })
 
-  it("answers for another customer's installation as for one that is not there", async () => {
+  it("answers for another customer's installation as for one that does not exist", async () => {
     const other = (await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Other" } })).body
       .data
     const foreign = await svc.organisation("Foreign")
@@ -133,7 +142,7 @@ describe("A run that names an installation", () => {
     assert.deepStrictEqual([answer.status, answer.body.code], [403, "RESOURCE_OUT_OF_SCOPE"], answer.text)
   })
 
-  it("reads the configuration of its integration: before the customer's, after the workflow's", async () => {
+  it("reads the configuration of its integration, which overrides the customer's and is overridden by the workflow's", async () => {
     const { id, integration } = await install()
     const reading = await workflow('return await svc.envConfig.get("REGION", "nothing")')
     const set = async (level: string, scopeId: string, value: string | null) => {
@@ -165,7 +174,7 @@ describe("A run that names an installation", () => {
         }
       })
     const answer = await through("acme")
-    assert.deepStrictEqual([answer.status, asked("/things").at(-1)?.headers["x-acme-key"]], [200, "proxied"])
+    assert.deepStrictEqual([answer.status, requestsTo("/things").at(-1)?.headers["x-acme-key"]], [200, "proxied"])
     assert.strictEqual((await through("beta")).body.code, "CONNECTION_REQUIRED")
   })
 })

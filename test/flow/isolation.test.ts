@@ -12,14 +12,14 @@ describe("Two tenants", () => {
   beforeAll(() => world.start(), 60_000)
   afterAll(() => world.stop(), 30_000)
 
-  it("whose runs alternate on the same runners see nothing of each other", async () => {
+  it("whose runs alternate on the same runners cannot see each other's data", async () => {
     const { call, run, workflow } = world.api()
     const customers = await Promise.all(
       ["north", "south"].map(async (name) =>
         String((await call("POST", "/api/v1/customers", { name, externalRef: name })).body.data.id)
       )
     )
-    // Leaves a mark in every place that a guest can write to, and looks for the other's.
+    // Leaves a mark in every place that a guest can write to, and looks for marks of the other tenant.
     const id = await workflow(
       "marks",
       "instant",
@@ -79,7 +79,7 @@ describe("Two tenants", () => {
     assert.strictEqual((await call("GET", `/api/v1/customers/${customer}`, undefined, narrowed)).status, 404)
   })
 
-  it("reach nothing inside by fetch, whatever form its address has", async () => {
+  it("reach no internal address by fetch, whatever its form", async () => {
     let connections = 0
     const inside = createServer(() => {
       connections += 1
@@ -139,7 +139,7 @@ describe("A secret", () => {
   beforeAll(() => world.start(), 60_000)
   afterAll(() => world.stop(), 30_000)
 
-  it("appears nowhere: in no log, record, error, header or file", async () => {
+  it("appears in no log, record, error, header or file", async () => {
     const { call, run, workflow } = world.api()
     for (const [i, value] of canaries.entries()) {
       const made = await call("POST", "/api/v1/secrets", { name: `CANARY_${i}`, type: "text", value })
@@ -169,7 +169,7 @@ describe("A secret", () => {
       "export default async () => ({ v: await svc.secrets.get('CANARY_0') })"
     )
     const returned = await run(returns)
-    // The caller gets what the workflow returns; nothing else does.
+    // Only the caller gets what the workflow returns.
     assert.strictEqual(returned.body.v, canaries[0])
     assert.strictEqual(failed.body.status, "failed")
     const seen: Array<string> = [JSON.stringify(failed.body), world.output()]

@@ -5,10 +5,10 @@ import * as path from "node:path"
 import { Client } from "pg"
 import { api, type Api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
-import { provider, type Provider } from "../support/provider.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
-// The long form is a command of its own: npm run test:kill.
+// `npm run test:kill` runs the long form.
 const long = process.env["SVC_TEST_LONG"] === "1"
 const runs = long ? 10_000 : 1_000
 const kills = long ? 50 : 8
@@ -28,22 +28,26 @@ const workflowCalls = 3
 const keyOf = (execution: string, call: number) => createHash("sha256").update(`${execution}|${call}`).digest("hex")
 
 describe("A run that was accepted", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let systems: Provider
   let current: Service
   let client: Api
   let workflow: string
 
-  const startService = async (kill: string | undefined): Promise<void> => {
-    current = service({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" }, ...(kill === undefined ? {} : { kill }) })
+  const restart = async (kill: string | undefined): Promise<void> => {
+    current = startService({
+      dataDir,
+      env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" },
+      ...(kill === undefined ? {} : { kill })
+    })
     await current.ready
     client = api(dataDir)
   }
 
   beforeAll(async () => {
-    systems = await provider()
-    await startService(undefined)
+    systems = await startProvider()
+    await restart(undefined)
     workflow = await client.workflow(
       "three_calls",
       "standard",
@@ -66,15 +70,15 @@ describe("A run that was accepted", () => {
     place.remove()
   }, 60_000)
 
-  /** Restarts the service whenever it has died, each time with the next kill; without one after the last. */
+  /** Restarts the service whenever it has died, each time with the next kill point, and after the last one without. */
   const keepAlive = (stopped: () => boolean) => {
     let next = 0
     const go = async (): Promise<number> => {
       while (!stopped()) {
-        // Far enough into the run that other runs are in every state.
+        // Late enough that other runs are in every state.
         const kill = next < kills ? `${points[next % points.length]}:${20 + next * 7}` : undefined
         next++
-        await startService(kill)
+        await restart(kill)
         if (kill === undefined) return next - 1
         await current.ended
       }
@@ -83,7 +87,7 @@ describe("A run that was accepted", () => {
     return go()
   }
 
-  /** Starts run `n` until it is acknowledged: the same key each time, so that it is the same run. */
+  /** Repeats the start of run `n` until it is acknowledged. Each start has the same key, so that it is the same run. */
   const start = (n: number) =>
     eventually(
       async () => {
@@ -99,7 +103,7 @@ describe("A run that was accepted", () => {
     )
 
   it(
-    "is never lost, repeats no call that had completed, and ends, however often the process is killed",
+    "is never lost, repeats no completed call, and ends, however often the process is killed",
     async () => {
       let acknowledged = 0
       let stopped = false
@@ -114,7 +118,7 @@ describe("A run that was accepted", () => {
       }
       await Promise.all(Array.from({ length: callers }, caller))
       assert.strictEqual(new Set(ids).size, runs)
-      // Kills that need more work than is left to reach their point are passed over.
+      // Skips kill points that the remaining work is too small to reach.
       let drained = 0
       while (drained < 200) {
         const found = await client.call("GET", "/api/v1/executions?status=running&page_size=1").catch(() => undefined)
@@ -144,14 +148,14 @@ describe("A run that was accepted", () => {
       )
       assert.strictEqual(ended.length, runs, "a run started twice for one key")
 
-      // A completed call is one whose result is in the journal: nobody asks for it after that commit.
+      // A call is completed when its result is in the journal: it must not be sent after that commit.
       const { rows: journal } = await database.query<{ id: string; call: number; at: Date }>(
         "SELECT id, call, at FROM journal WHERE kind = 1"
       )
       const committed = new Map(journal.map((row) => [keyOf(row.id, row.call), row.at.getTime()]))
       const late = systems.requests.filter((request) => {
         const at = committed.get(request.key ?? "")
-        // The two clocks are one, read a moment apart.
+        // Both times are from the same clock.
         return at !== undefined && request.at > at + 5
       })
       assert.deepStrictEqual(late, [], "a completed call was made again")
@@ -163,11 +167,11 @@ describe("A run that was accepted", () => {
         `${runs} runs, ${kills} kills: ${repeated} of ${times.size} calls were in flight at a kill and made again under their key`
       )
       await database.end()
-      // The service that follows the last kill is left for the proofs.
+      // The service after the last kill stays up for the proofs.
       stopped = true
       current.kill("SIGTERM")
       await Promise.race([alive, current.ended])
-      await startService(undefined)
+      await restart(undefined)
     },
     long ? 3_600_000 : 300_000
   )

@@ -1,8 +1,10 @@
-/** E-mail of a customer's own server: tested when it is connected, sent by workflows, never to what nobody may reach. */
+/**
+ * E-mail over a customer's own server: tested when it is connected, sent by workflows, never to a forbidden address.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
-import { type SmtpServer, smtpServer } from "../support/smtpServer.js"
+import { type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
 
 const password = "canary/of+the mailbox"
 let svc: Running
@@ -10,8 +12,8 @@ let server: SmtpServer
 let inner: SmtpServer
 
 beforeAll(async () => {
-  server = await smtpServer(["ada", password])
-  inner = await smtpServer(["ada", password])
+  server = await startSmtpServer(["ada", password])
+  inner = await startSmtpServer(["ada", password])
   svc = await start({ SVC_EGRESS_ALLOW: `127.0.0.1:${server.port}` })
 })
 afterAll(async () => {
@@ -21,7 +23,7 @@ afterAll(async () => {
 
 const ask = (method: string, target: string, body?: unknown) =>
   svc.ask(method, target, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
-/** Without TLS: no certificate of a test is trusted here. */
+/** Without TLS, since the service does not trust a test's certificate. */
 const connect = (config: object, credential: object = { username: "ada", password }, label = "Main") =>
   ask("POST", "/api/v1/connections", {
     connector: "email",
@@ -55,7 +57,7 @@ const sends = async (name: string) => {
 }
 
 describe("E-mail", () => {
-  it("is connected when its server takes the login, and not when it does not", async () => {
+  it("is connected if the server accepts the login, and else not", async () => {
     server.script = { EHLO: "250-smtp.example\r\n250 AUTH PLAIN", AUTH: `535 not with ${password}` }
     const refused = await connect({})
     assert.deepStrictEqual([refused.status, refused.body.code], [422, "CREDENTIAL_TEST_FAILED"], refused.text)
@@ -70,7 +72,7 @@ describe("E-mail", () => {
     assert.isTrue(server.commands.some(({ line }) => line.startsWith("AUTH PLAIN")))
   }, 30_000)
 
-  it("is sent by a workflow, again when it was refused for now, under the same Message-ID", async () => {
+  it("is sent by a workflow, and again after a temporary refusal, with the same Message-ID", async () => {
     let refusals = 0
     server.script = {
       EHLO: "250-smtp.example\r\n250 AUTH PLAIN",
@@ -87,7 +89,7 @@ describe("E-mail", () => {
     assert.notInclude(text, "canary")
   }, 30_000)
 
-  it("that its server refuses for good is a typed failure at once, and shows no password that it repeats", async () => {
+  it("that the server refuses permanently is a typed failure at once, without a password that the server repeats", async () => {
     server.script = {
       EHLO: "250-smtp.example\r\n250 AUTH PLAIN",
       RCPT: `550 5.1.1 no such mailbox, ${password}, ${Buffer.from(`\0ada\0${password}`).toString("base64")}`
@@ -99,7 +101,7 @@ describe("E-mail", () => {
     assert.notInclude(text, Buffer.from(password).toString("base64").slice(0, 20))
   }, 30_000)
 
-  it("reaches no server that nobody may reach, when it is connected or later", async () => {
+  it("reaches no server at a forbidden address, when it is connected or later", async () => {
     for (const host of ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001"]) {
       const made = await connect({ host, port: inner.port }, undefined, host)
       assert.strictEqual(made.status, 422, `${host}: ${made.text}`)

@@ -4,13 +4,13 @@
  * quiet machine: no request delays `/healthz` by more than 250 ms, neighbours keep a p99 of three times theirs.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { organisationBeside } from "../support/beside.js"
-import { flood, holdBodies } from "../support/flood.js"
-import { type Answer, beside, type Client, clientOf, type Probe } from "../support/neighbours.js"
+import { createSecondOrganisation } from "../support/secondOrganisation.js"
+import { sendFlood, holdBodies } from "../support/flood.js"
+import { type Answer, runBesideNeighbour, type Client, clientOf, type Probe } from "../support/neighbours.js"
 import { worldOf } from "../support/World.js"
 
 const long = process.env["SVC_TEST_LONG"] === "1"
-/** Files of the suite run beside this one: what froze the service took seconds to minutes. */
+/** Generous, since other test files run beside this one: the defects that this prevents took seconds to minutes. */
 const mostDelay = long ? 250 : 1_500
 
 const world = worldOf({ allow: true, env: { SVC_RUNNERS: "2" } })
@@ -20,7 +20,7 @@ let neighbour: Client
 let quiet: Probe
 
 let named = 0
-/** A published workflow; answers its id, or the refusal. */
+/** Publishes a workflow. Returns its id, or the refusal. */
 const workflow = async (client: Client, code: string, more: object = {}): Promise<string> => {
   const made = await client("POST", "/api/v1/workflows", {
     name: `flow_${(named += 1)}`,
@@ -47,12 +47,15 @@ const succeeds = async (id: string) => {
   assert.deepInclude(answer, { ok: true }, "a run of the neighbour failed")
 }
 const probed = <A>(body: () => Promise<A>) =>
-  beside({ baseUrl: world.api().dev.baseUrl, runs: [() => succeeds(calling), () => succeeds(querying)] }, body)
+  runBesideNeighbour(
+    { baseUrl: world.api().dev.baseUrl, runs: [() => succeeds(calling), () => succeeds(querying)] },
+    body
+  )
 
 beforeAll(async () => {
   await world.start()
   attacker = clientOf(baseUrl, world.api().dev.apiKey)
-  neighbour = clientOf(baseUrl, await organisationBeside(world.dataDir, "Neighbour"))
+  neighbour = clientOf(baseUrl, await createSecondOrganisation(world.dataDir, "Neighbour"))
   calling = await workflow(
     neighbour,
     code(`for (let i = 0; i < 3; i++) await (await fetch("${world.systems().url}/ok")).text(); return { ok: true }`)
@@ -66,7 +69,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => world.stop())
 
-/** The vector ends as `judge` wants, and nobody else notices. */
+/** Asserts that the attack ends as `judge` expects, and that no neighbour is delayed or fails. */
 const vector = (
   name: string,
   attack: () => Promise<Answer>,
@@ -85,7 +88,7 @@ const vector = (
       )
   })
 
-/** A run that failed: with this code or name. */
+/** Expects a failed run with this code or name. */
 const failedWith =
   (expected: RegExp) =>
   ({ body, status }: Answer) => {
@@ -98,7 +101,7 @@ const refusedWith =
     assert.strictEqual(status, expected, JSON.stringify(body))
     assert.match(JSON.stringify(body), detail)
   }
-/** Any outcome but an error of the service. */
+/** Expects any outcome except an error of the service. */
 const answered = ({ body, status }: Answer) => assert.isBelow(status, 500, JSON.stringify(body))
 
 const endless = "^(a+)+$"
@@ -327,7 +330,7 @@ describe("secrets", () => {
   )
 })
 
-describe("whoever has no key", () => {
+describe("a client without a key", () => {
   vector(
     "holds 200 connections with 1.9 MB each",
     async () => {
@@ -343,12 +346,13 @@ describe("whoever has no key", () => {
     async () => {
       const authorization = `Bearer svk_live_${"x".repeat(43)}`
       const url = `${baseUrl()}/api/v1/customers`
-      const all = await flood({ url, headers: { authorization }, count: 2_000, atOnce: 50 })
+      const all = await sendFlood({ url, headers: { authorization }, count: 2_000, atOnce: 50 })
       assert.isAbove(all.filter((status) => status === 429).length, 1_000)
       return { status: all[0] ?? 0, body: null }
     },
     ({ status }) => assert.strictEqual(status, 401),
-    // The flood is answered at a pace at which the neighbour makes hundreds; unpaced, it makes some dozens meanwhile.
+    // The service paces the flood, so that the neighbour makes hundreds of runs meanwhile; without pacing it makes
+    // dozens.
     { leastRuns: 80 }
   )
 })

@@ -1,4 +1,4 @@
-/** What an operator meets at the start and in the commands: each refusal says what is wrong and what to do. */
+/** Refusals of the start and of commands: each says what is wrong and what to do. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Schema, Scope } from "effect"
 import { spawnSync } from "node:child_process"
@@ -10,13 +10,13 @@ import { Client } from "pg"
 import { onTestFinished, vi } from "vitest"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
-import { announce } from "../support/Heard.js"
-import { dataDirectory, service, type ServiceOptions } from "../support/Service.js"
+import { announce } from "../support/LogExpectations.js"
+import { makeDataDirectory, startService, type ServiceOptions } from "../support/Service.js"
 
-// What is refused is said in a sentence, which each test looks at.
+// A refusal is one sentence, which each test asserts.
 announce(/^[^{]/)
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -24,11 +24,11 @@ const isRoot = process.getuid?.() === 0
 const daemon = 1
 
 const run = async (options: ServiceOptions) => {
-  const one = service(options)
+  const one = startService(options)
   return { code: await one.ended, output: one.output() }
 }
 
-/** A start that must end by itself, with one refusal and nothing else. */
+/** Runs a start that must end with exactly one refusal. */
 const refusedStart = async (options: ServiceOptions) => {
   const { code, output } = await run(options)
   assert.strictEqual(code, 1, output)
@@ -37,14 +37,14 @@ const refusedStart = async (options: ServiceOptions) => {
 }
 
 const startAndStop = async (options: ServiceOptions) => {
-  const one = service(options)
+  const one = startService(options)
   await one.ready
   one.kill("SIGTERM")
   assert.strictEqual(await one.ended, 0, one.output())
 }
 
 const place = () => {
-  const { dataDir, directory, remove } = dataDirectory()
+  const { dataDir, directory, remove } = makeDataDirectory()
   fs.chmodSync(directory, 0o755)
   onTestFinished(remove)
   return { dataDir, directory }
@@ -58,10 +58,10 @@ const secretsOf = () => {
   return { SVC_MASTER_KEYS: masterKeys, SVC_KEY_PEPPER: keyPepper }
 }
 
-describe.sequential("on one's own Postgres", () => {
+describe.sequential("on an operator's own Postgres", () => {
   const scope = Effect.runSync(Scope.make())
   const postgres = operatorsPostgres()
-  const { dataDir, directory, remove } = dataDirectory()
+  const { dataDir, directory, remove } = makeDataDirectory()
   const own = secretsOf()
   let logins: Readonly<Record<string, string>> = {}
   let apiKey = ""
@@ -91,9 +91,9 @@ describe.sequential("on one's own Postgres", () => {
     }
   }
 
-  it("makes the directory of the audit checkpoints", async () => {
+  it("the start creates the directory of the audit checkpoints", async () => {
     const elsewhere = path.join(directory, "not", "there")
-    const one = service({ dataDir: elsewhere, env: env() })
+    const one = startService({ dataDir: elsewhere, env: env() })
     await one.ready
     const baseUrl = /"url":"(http:[^"]+)"/.exec(one.output())?.[1] ?? ""
     const answer = await fetch(`${baseUrl}/api/v1/secrets`, {
@@ -107,7 +107,7 @@ describe.sequential("on one's own Postgres", () => {
     assert.isTrue(fs.existsSync(path.join(elsewhere, "audit-checkpoints.jsonl")))
   })
 
-  it("a wrong pepper is refused by the start and by commands", async () => {
+  it("the start and commands refuse a wrong pepper", async () => {
     const wrong = env({ SVC_KEY_PEPPER: secretsOf().SVC_KEY_PEPPER })
     const said = /^SVC_KEY_PEPPER is not the pepper .* set it back to that one.*\n$/m
     assert.match(await refusedStart({ dataDir, env: wrong }), said)
@@ -116,7 +116,7 @@ describe.sequential("on one's own Postgres", () => {
     assert.match((await run({ dataDir, command: ["migrate"], env: wrong })).output, said)
   })
 
-  it("a master key that is missing, another's, or unknown is refused by name, and the right ones start again", async () => {
+  it("the start refuses a missing, a foreign and an unknown master key by name, and starts with the right ones", async () => {
     const [id = "", bytes = ""] = own.SVC_MASTER_KEYS.split(":")
     const [otherId = "", otherBytes = ""] = secretsOf().SVC_MASTER_KEYS.split(":")
     assert.match(
@@ -125,7 +125,7 @@ describe.sequential("on one's own Postgres", () => {
     )
     const swapped = env({ SVC_MASTER_KEYS: `${id}:${otherBytes}` })
     assert.match(await refusedStart({ dataDir, env: swapped }), new RegExp(`holds another master key ${id} than this`))
-    // An installation of an earlier release has no check values: its data keys tell.
+    // An installation of an earlier release has no check values: its data keys are checked instead.
     await asOwner("DELETE FROM secret_checks")
     assert.match(await refusedStart({ dataDir, env: swapped }), new RegExp(`another master key ${id} than the one`))
     assert.deepStrictEqual(await asOwner("SELECT * FROM secret_checks"), [])
@@ -137,7 +137,7 @@ describe.sequential("on one's own Postgres", () => {
     await startAndStop({ dataDir, env: env({ SVC_MASTER_KEYS: `${otherId}x:${otherBytes},${id}:${bytes}` }) })
   })
 
-  it("a rotation keeps the check values right", async () => {
+  it("a rotation updates the check values", async () => {
     const fresh = secretsOf().SVC_MASTER_KEYS.replace(":", "r:")
     const rotating = env({ SVC_MASTER_KEYS: `${fresh},${own.SVC_MASTER_KEYS}` })
     const rotated = await run({ dataDir, command: ["keys", "rotate"], env: rotating })
@@ -150,7 +150,7 @@ describe.sequential("on one's own Postgres", () => {
     await startAndStop({ dataDir, env: env() })
   })
 
-  it("where the secrets are lost for good, keys accept lets svc start with others", async () => {
+  it("after the secrets are lost, keys accept lets svc start with new ones", async () => {
     const others = { ...logins, ...secretsOf() }
     const said = await refusedStart({ dataDir, env: others })
     assert.match(said, /SVC_KEY_PEPPER[^]*SVC_MASTER_KEYS[^]*keys accept/)
@@ -188,7 +188,7 @@ describe.sequential("on one's own Postgres", () => {
 })
 
 describe("commands", () => {
-  it("only a start makes an installation: every other command leaves a mistyped directory as it is", async () => {
+  it("only a start creates an installation: every other command leaves a mistyped directory unchanged", async () => {
     const { dataDir, directory } = place()
     const commands = [
       ["keys", "rotate"],
@@ -208,7 +208,7 @@ describe("commands", () => {
     }
   })
 
-  it("an unknown option is blamed itself, with the one that was meant", async () => {
+  it("an unknown option is named in the refusal, with the closest known one", async () => {
     const { dataDir } = place()
     const said = async (...command: ReadonlyArray<string>) => (await run({ dataDir, command })).output
     assert.match(await said("backup", "--foo", "x"), /^svc backup has no option --foo\. Run svc backup --help/)
@@ -269,7 +269,7 @@ describe("the files of the data directory", () => {
   it("once /readyz says ready, dev.json is complete and its example runs", async () => {
     const { dataDir } = place()
     const port = await freePort()
-    const one = service({ dataDir, env: { SVC_PORT: String(port), SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
+    const one = startService({ dataDir, env: { SVC_PORT: String(port), SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
     const file = path.join(dataDir, "dev.json")
     const seen = new Set<string>()
     for (;;) {

@@ -1,7 +1,7 @@
-/** Whatever an argument is, it stays in its place; whatever URL a tenant sets, nothing private is reached. */
+/** Every argument stays in its place in the request, and no URL that a tenant sets reaches a private address. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import type { answer } from "../support/misbehaving.js"
+import type { answer } from "../support/misbehavingProvider.js"
 import { call, canary, type ProviderWorld, providerWorld } from "../support/providerWorld.js"
 
 let world: ProviderWorld
@@ -116,7 +116,7 @@ describe("A value of an argument", () => {
     }
   }, 60_000)
 
-  it("never leaves its place in the URL that a connection's config is a part of", async () => {
+  it("never leaves its place in a URL that contains the connection's config", async () => {
     await world.publish("tenanted", {
       baseUrl: "https://{{connection.config.shop}}.svc-test.invalid/{{connection.config.base}}",
       connectionConfig: { type: "object", properties: { base: { type: "string" }, shop: { type: "string" } } },
@@ -143,10 +143,10 @@ describe("A value of an argument", () => {
   }, 30_000)
 })
 
-// --- Places that must not be reached ---
+// --- Private addresses ---
 
 describe("A URL that a tenant sets", () => {
-  /** Every way to write the machine itself, or what only it can reach. */
+  /** Every way to write an address of the machine itself, or one that only the machine can reach. */
   const urls = () => {
     const { port } = world.inner
     return [
@@ -196,7 +196,7 @@ describe("A URL that a tenant sets", () => {
       })
     )
     for (const { base, body, made, tested } of ended) {
-      // A name with a dot at its end is not the machine's own to every resolver.
+      // Not every resolver resolves a name with a final dot to the machine itself.
       const known = base.includes("LOCALHOST.") ? ["BLOCKED", "UNREACHABLE"] : ["BLOCKED", "INVALID_ARGUMENTS"]
       const codes = made.status === 201 ? known : ["CONNECTION_REQUIRED"]
       assert.include(codes, body.code, `${base}: ${JSON.stringify(body)}`)
@@ -250,7 +250,7 @@ describe("A URL that a tenant sets", () => {
       const gone = await world.ask("DELETE", `/api/v1/connections/${person.body.data.id}`)
       assert.strictEqual(gone.status, 200, base)
     }
-    // The same way, where it may: the requests are made indeed.
+    // With an allowed address the same steps do send the requests.
     const before = world.elsewhere.connections()
     const allowed = await world.connect(
       "granted",
@@ -315,7 +315,7 @@ describe("A URL that a tenant sets", () => {
     assert.isEmpty(more)
     assert.match(only?.head ?? "", /^GET \/landed /)
     assert.notInclude(only?.head ?? "", "canary")
-    // On its own origin the request stays what it was.
+    // On its own origin the request is unchanged.
     assert.strictEqual((await world.run(header, { opts: { connection: "within" } })).body.result?.ok, true)
     const followed = world.systems.requests.find(({ head }) => head.startsWith("GET /landed "))
     assert.include(followed?.head ?? "", `x-acme-key: ${canary}`)

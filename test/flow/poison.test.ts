@@ -1,4 +1,4 @@
-/** A run whose process dies counts the death against itself; what ran beside it goes on, uncounted. */
+/** The death of a runner counts against the run that computed in it, and not against the runs beside it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
@@ -10,15 +10,15 @@ import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { execution, run, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-import { announce } from "../support/Heard.js"
-import { soundness } from "../support/proofs.js"
+import { announce } from "../support/LogExpectations.js"
+import { assertSound } from "../support/proofs.js"
 
-/** Runners are killed in every test, some while they start, and the computing worker with them: its command line is the same. */
+/** Every test kills runners, some during their start, and also computing workers, whose command line is the same. */
 announce(/"sandbox\.runner_(?:replaced|not_started)"|"computing\.worker\.replaced"/)
 
 beforeAll(startCalls, 60_000)
 afterAll(async () => {
-  await soundness(async (target) => (await svc.ask("GET", target, { key: svc.first.key })).body)
+  await assertSound(async (target) => (await svc.ask("GET", target, { key: svc.first.key })).body)
   await stopCalls()
   assert.isEmpty(runners(), "no runner is left")
 }, 60_000)
@@ -32,7 +32,7 @@ const childrenOf = (pid: number): ReadonlyArray<number> => {
     return []
   }
 }
-/** The runners' own processes, below those of their jails, with the processor ticks that each has used. */
+/** The processes of the runners below those of their jails, with the CPU ticks that each has used. */
 const runners = (pid = process.pid): ReadonlyArray<{ readonly pid: number; readonly ticks: number }> =>
   childrenOf(pid).flatMap((child) => {
     const below = runners(child)
@@ -50,14 +50,14 @@ const runners = (pid = process.pid): ReadonlyArray<{ readonly pid: number; reado
 
 const moment = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** Kills the runner that computes until `isOver`; returns the processes that it killed. */
+/** Kills the runner that computes, again and again until `isOver`. Returns the killed processes. */
 const killWhatComputes = async (isOver: () => boolean) => {
   const killed = new Array<number>()
   const seen = new Map<number, number>()
   for (; !isOver(); await moment(50)) {
     for (const { pid, ticks } of runners()) {
       const idle = seen.get(pid)
-      // The first look is at what its start has cost; then a quarter of a second of computing.
+      // The first sample is the cost of its start; a quarter of a second more is computing.
       if (idle === undefined) seen.set(pid, ticks)
       else if (ticks - idle > 25 && !killed.includes(pid)) {
         killed.push(pid)
@@ -71,10 +71,10 @@ const killWhatComputes = async (isOver: () => boolean) => {
 const computes = "let n = 0; for (let i = 0; i < 3e7; i++) n += i; return n"
 
 describe("A run that takes its runner down", () => {
-  it("is tried again in runners of its own, and is poisoned after five deaths", { timeout: 60_000 }, async () => {
+  it("is retried in runners of its own, and fails as poisoned after five deaths", { timeout: 60_000 }, async () => {
     const [bad, good] = [await workflow(computes), await workflow(`return await svc.state.get("k")`)]
     const waiting = await workflow("await new Promise((r) => setTimeout(r, 900)); return 'unharmed'")
-    // Its guest lies in the runner that is killed first.
+    // Its guest is in the runner that is killed first.
     const beside = run(waiting)
     let isOver = false
     const ended = run(bad).finally(() => {
@@ -82,7 +82,7 @@ describe("A run that takes its runner down", () => {
     })
     const killed = await killWhatComputes(() => isOver)
     assert.strictEqual((await ended).body.error?.code, "POISONED", (await ended).text)
-    // Some of them while they started, which counts against nobody.
+    // Some died during their start, which counts against no run.
     assert.isAtLeast(killed.length, 5)
     assert.strictEqual((await beside).body, "unharmed")
     assert.strictEqual((await run(good)).status, 200)
@@ -95,7 +95,7 @@ describe("A run that takes its runner down", () => {
 })
 
 describe("The calls of a run whose guest is lost", () => {
-  it("go on, and are made once", { timeout: 30_000 }, async () => {
+  it("continue, and are sent once", { timeout: 30_000 }, async () => {
     const asked = new Map<string, number>()
     const server = createServer((request, response) => {
       const path = request.url ?? ""
@@ -128,7 +128,7 @@ describe("The activations of a run", () => {
       )
     )
 
-  it("count from its start, and no more once the process has survived it", { timeout: 30_000 }, async () => {
+  it("count from its start, and not after the process has survived it", { timeout: 30_000 }, async () => {
     const id = await workflow(
       "await svc.state.set('k', 1); for (let i = 0; i < 40; i++) await new Promise((r) => setTimeout(r, 150)); return 1",
       "standard"
@@ -146,7 +146,7 @@ describe("The activations of a run", () => {
     )
     assert.strictEqual(later[0]?.activations, 0)
     assert.strictEqual((await execution(executionId))?.status, "running")
-    // Of an earlier epoch: says nothing of the run as it is now.
+    // Of an earlier epoch, and therefore ignored.
     await svc.run(
       Effect.flatMap(Runs, (runs) =>
         Effect.zipRight(

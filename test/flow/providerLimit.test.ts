@@ -1,22 +1,22 @@
-/** A limit that a provider counts over all connections of a connector outlives the process that keeps it. */
+/** A limit that a provider counts over all connections of a connector holds also after the death of its owner. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { api, type Api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
-import { provider, type Provider } from "../support/provider.js"
-import { dataDirectory, type Service, service } from "../support/Service.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 const limit = { requests: 4, perSeconds: 3 }
 const callsOfEach = 5
 
 describe("a limit of scope connector", () => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   const { dataDir } = place
   let systems: Provider
   let current: Service
   let client: Api
 
   const begin = async (): Promise<void> => {
-    current = service({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
+    current = startService({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
     await current.ready
     client = api(dataDir)
   }
@@ -27,7 +27,7 @@ describe("a limit of scope connector", () => {
   }
 
   beforeAll(async () => {
-    systems = await provider()
+    systems = await startProvider()
     await begin()
     await made("/connectors", {
       svcConnector: 1,
@@ -57,7 +57,7 @@ describe("a limit of scope connector", () => {
     place.remove()
   }, 60_000)
 
-  it("is kept over two customers' connections and over a kill -9: no window holds more, and every call is made", async () => {
+  it("holds over two customers' connections and a kill -9: no window has more calls, and every call is sent", async () => {
     const workflow = await client.workflow(
       "limited_calls",
       "standard",
@@ -88,7 +88,7 @@ describe("a limit of scope connector", () => {
     const distinct = new Set(systems.requests.map(({ url }) => url))
     assert.strictEqual(distinct.size, customers.length * callsOfEach)
     const times = systems.requests.map(({ at }) => at).sort((a, b) => a - b)
-    // A call is counted when it is granted and seen when it arrives: a little later, never earlier.
+    // The service counts a call when it grants it; the provider sees it a little later, never earlier.
     const window = limit.perSeconds * 1_000 - 400
     for (const [i, at] of times.entries()) {
       const within = times.slice(i).filter((other) => other - at < window).length

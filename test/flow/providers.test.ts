@@ -1,7 +1,7 @@
-/** Whatever a provider does, a call ends as a typed failure within its limits, and its credential stays unseen. */
+/** Whatever a provider does, a call ends as a typed failure within its limits, and never shows its credential. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { answer, misdeeds } from "../support/misbehaving.js"
+import { answer, misbehaviours } from "../support/misbehavingProvider.js"
 import { call, canary, limitMillis, type ProviderWorld, providerWorld } from "../support/providerWorld.js"
 
 let world: ProviderWorld
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** For calls that end by something else than time, however slow the machine is. */
+/** A time limit for calls that end for another reason, on any machine. */
 const patientMillis = 20_000
 
 interface End {
@@ -50,7 +50,8 @@ const ends: Readonly<Record<string, End>> = {
 }
 
 describe("A provider that misbehaves", () => {
-  it("has a typed end for every misdeed", () => assert.sameMembers(Object.keys(ends), Object.keys(misdeeds)))
+  it("has a typed failure for every kind of misbehaviour", () =>
+    assert.sameMembers(Object.keys(ends), Object.keys(misbehaviours)))
 
   it("ends a workflow's call as its typed failure, within the action's time", async () => {
     await world.publish("bad", { actions: [call] })
@@ -74,12 +75,12 @@ describe("A provider that misbehaves", () => {
       assert.strictEqual(body.retryable, end.category === "transient", how)
       assert.match(body.message, end.message, how)
       assert.notInclude(text, canary, how)
-      // All at once on a machine that others use, too.
+      // All run at once, on a machine with other load.
       assert.isBelow(took, (end === timedOut ? limitMillis : patientMillis) + 5_000, how)
     }
   }, 60_000)
 
-  it("ends the test of a connection with its reason, and nothing is stored", async () => {
+  it("fails the test of a connection with the reason, and nothing is stored", async () => {
     await world.publish("badtest", { actions: [call], test: { action: "call" } })
     const before = (await world.ask("GET", "/api/v1/connections?connector=badtest")).body.data.length
     const all = await Promise.all(
@@ -101,7 +102,7 @@ describe("A provider that misbehaves", () => {
     ["in seconds", () => "2"],
     ["as a date", () => new Date(Date.now() + 3_000).toUTCString()]
   ])(
-    "and names the time of the next request %s is asked again then, and not before",
+    "and names the time of the next request %s gets the next request at that time, and not before",
     async (form, retryAfter) => {
       const how = `later_${form.length}`
       const due = { at: 0 }
@@ -130,7 +131,7 @@ describe("A provider that misbehaves", () => {
     30_000
   )
 
-  it("cannot fill the memory, however many calls it floods", async () => {
+  it("cannot fill the memory, however many calls it answers without end", async () => {
     const id = await world.attempt("bad")
     await world.run(id, { opts: { connection: "bomb" } })
     const before = process.memoryUsage().rss
@@ -144,11 +145,11 @@ describe("A provider that misbehaves", () => {
     const codes = (await Promise.all(calls)).map(({ body }) => body.code)
     clearInterval(timer)
     assert.deepStrictEqual([...new Set(codes)].toSorted(), ["TOO_LARGE"])
-    // 48 answers of at most 4 MiB each, in whatever buffers they pass through; and the provider is in this process.
+    // 48 answers of at most 4 MiB each, in several buffers; the provider is in this process too.
     assert.isBelow((most - before) / 1_048_576, 48 * 4 * 2)
   }, 60_000)
 
-  it("cannot put an answer of its own before the next one", async () => {
+  it("cannot make a second answer count for the next request", async () => {
     const forged = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 15\r\n\r\n{"forged":true}'
     world.scripts.set("/smuggle", (socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}${forged}`)
@@ -162,7 +163,7 @@ describe("A provider that misbehaves", () => {
     }
   }, 30_000)
 
-  it("that repeats the credential shows it to nobody: not the workflow, not the trace, not the connection", async () => {
+  it("that repeats the credential cannot show it in the workflow, the trace or the connection", async () => {
     const secret = "canary/echo+1=="
     const echoed = [secret, encodeURIComponent(secret), Buffer.from(`x:${secret}`).toString("base64")]
     const body = JSON.stringify({ ok: true, echoed, error: { message: `bad key ${secret}` }, email: secret })

@@ -1,7 +1,7 @@
-/** The proxy, and the connections that a request names: a credential goes where it may and nowhere else. */
+/** The proxy, and the connections that a request names: a credential is sent only to its connector's system. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import {
-  asked,
+  requestsTo,
   connect,
   publishConnector,
   scripts,
@@ -32,7 +32,7 @@ describe("The connections that a request names", () => {
     const id = await workflow(
       `try { await svc.connector.named.create({}, ctx.input.opts); return "done" } catch (e) { return e.code }`
     )
-    const keyOf = () => asked("/named/create").at(-1)?.headers["x-acme-key"]
+    const keyOf = () => requestsTo("/named/create").at(-1)?.headers["x-acme-key"]
     assert.strictEqual((await runWith(id, names(second.id))).body, "done")
     assert.strictEqual(keyOf(), "second")
     assert.strictEqual(
@@ -44,7 +44,7 @@ describe("The connections that a request names", () => {
     assert.strictEqual(outside.body, "CONNECTION_REQUIRED")
   })
 
-  it("must be the customer's own, and of the connector that is said", async () => {
+  it("must be the customer's own, and of the named connector", async () => {
     await publishConnector("checked")
     const { id } = await connect("checked", "k")
     const flow = await workflow("return 1")
@@ -79,7 +79,7 @@ describe("The proxy", () => {
       }
     })
 
-  it("passes a request through a connection with its credential, and the answer back as it is", async () => {
+  it("sends a request with the connection's credential, and returns the answer unchanged", async () => {
     await publishConnector("passage")
     const { id } = await connect("passage", "canary-key")
     scripts.set("/v9/orders", (request) => ({
@@ -91,7 +91,7 @@ describe("The proxy", () => {
     assert.deepStrictEqual([answer.status, answer.body], [418, { got: '{"total":1}', agent: "yes" }])
     assert.deepInclude(answer.headers, { "x-own": "1", "x-svc-connection-id": id })
     assert.isUndefined(answer.headers["set-cookie"])
-    const sent = asked("/v9/orders").at(-1)
+    const sent = requestsTo("/v9/orders").at(-1)
     assert.strictEqual(sent?.url, "/v9/orders?limit=2&q=a%20b")
     assert.deepInclude(sent?.headers, { "x-acme-key": "canary-key", "x-mine": "yes" })
     for (const hidden of ["authorization", "cookie", "x-org-id", "x-svc-connector"])
@@ -103,20 +103,20 @@ describe("The proxy", () => {
     assert.deepInclude(trail.body.data[0], { outcome: "success", customerId: svc.first.customerId })
   })
 
-  it("tries again what is harmless, as the connector says, and hands over the last answer", async () => {
+  it("retries safe requests as the connector defines, and returns the last answer", async () => {
     scripts.set("/flaky", (_, nth) => (nth < 3 ? { status: 503, body: {} } : { body: { nth } }))
     assert.deepStrictEqual((await through("GET", "flaky")).body, { nth: 3 })
     scripts.set("/down", () => ({ status: 503, body: { down: true } }))
     const down = await through("GET", "down")
-    assert.deepStrictEqual([down.status, down.body, asked("/down").length], [503, { down: true }, 3])
+    assert.deepStrictEqual([down.status, down.body, requestsTo("/down").length], [503, { down: true }, 3])
     scripts.set("/broken", () => ({ status: 502, body: {} }))
     assert.strictEqual((await through("POST", "broken", {}, {})).status, 502)
-    assert.lengthOf(asked("/broken"), 1)
+    assert.lengthOf(requestsTo("/broken"), 1)
     assert.strictEqual((await through("POST", "broken", { "idempotency-key": "k" }, {})).status, 502)
-    assert.lengthOf(asked("/broken"), 4)
+    assert.lengthOf(requestsTo("/broken"), 4)
   })
 
-  it("goes nowhere but below the connector's base URL, and says what is missing", async () => {
+  it("sends only below the connector's base URL, and names what a request lacks", async () => {
     const before = systems.requests.length
     const leadingOut = ["../x", "a/%2e%2e/b", "a%2fb", "a//b", "a\\b", "%00", "..;/x", "a/..;v=1/b", "a/.;/b"]
     const encoded = [

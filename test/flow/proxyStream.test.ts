@@ -1,17 +1,17 @@
-/** Answers through the proxy: they flow as they come, within a cap, without the credential, and end with their caller. */
+/** Answers through the proxy stream, within a cap, without the credential, and end when their caller disconnects. */
 import { request as ask, type IncomingMessage } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { svc } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-import { type FlowingProvider, flowingProvider } from "../support/flowingProvider.js"
-import { heldBytes } from "../support/heap.js"
+import { type FlowingProvider, startFlowingProvider } from "../support/flowingProvider.js"
+import { liveBytes } from "../support/heap.js"
 
 const canary = "canary/of+the=stream"
 const MiB = 1024 * 1024
 let provider: FlowingProvider
 
 beforeAll(async () => {
-  provider = await flowingProvider("flowing", canary)
+  provider = await startFlowingProvider("flowing", canary)
 })
 afterAll(() => provider.close())
 
@@ -39,7 +39,7 @@ const through = (path: string, signal?: AbortSignal, method = "GET") =>
       .end()
   })
 
-/** All that came, and whether it came to its end. */
+/** The received text, and whether it is complete. */
 const rest = async (body: IncomingMessage) => {
   const pieces: Array<Buffer> = []
   try {
@@ -63,7 +63,7 @@ describe("An answer through the proxy", () => {
     assert.deepStrictEqual(await rest(body), { text: "data: 2\n\n", whole: true })
   })
 
-  it("has no trace of the credential, wherever its pieces are cut", async () => {
+  it("never contains the credential, wherever its chunks are split", async () => {
     const written = `a ${canary} b ${Buffer.from(`user:${canary}`).toString("base64")} c ${encodeURIComponent(canary)} d`
     provider.scripts.set("/echo", async (_, response) => {
       response.writeHead(200, { "x-echo": canary })
@@ -80,7 +80,7 @@ describe("An answer through the proxy", () => {
     assert.match(text, /^a \[redacted\] b [\w+/=]*\[redacted\][\w+/=]* c \[redacted\] d$/)
   })
 
-  it("of more than the cap is refused where it says so, and else breaks off, however slowly it comes", async () => {
+  it("above the cap is refused if its length is known, and else breaks off, however slowly it arrives", async () => {
     provider.scripts.set(
       "/announced",
       (_, response) => void response.writeHead(200, { "content-length": 7 * MiB }).write("x")
@@ -105,7 +105,7 @@ describe("An answer through the proxy", () => {
     await provider.nothingOpen()
   })
 
-  it("that nobody reads keeps its provider waiting and not the service's memory full", async () => {
+  it("that its caller does not read slows the provider down instead of filling the service's memory", async () => {
     let sent = 0
     provider.scripts.set("/full", (_, response) => {
       const piece = Buffer.alloc(64 * 1024)
@@ -120,15 +120,15 @@ describe("An answer through the proxy", () => {
       }
       more()
     })
-    const before = heldBytes()
+    const before = liveBytes()
     const answers = await Promise.all(Array.from({ length: 9 }, () => through("/full")))
     await new Promise((resolve) => setTimeout(resolve, 300))
-    assert.isBelow(heldBytes() - before, 12 * MiB)
+    assert.isBelow(liveBytes() - before, 12 * MiB)
     for (const { body } of answers) assert.isTrue((await rest(body)).whole)
     assert.strictEqual(sent, 9 * 6 * MiB)
   })
 
-  it("breaks off with its provider, which is not asked again once something came", async () => {
+  it("breaks off with its provider, and is not retried after its first byte", async () => {
     provider.scripts.set("/halfway", (_, response) => {
       response.write("half")
       setTimeout(() => response.destroy(), 20)
@@ -138,7 +138,7 @@ describe("An answer through the proxy", () => {
     assert.strictEqual(provider.asked.get("/halfway"), 1)
   })
 
-  it("is tried again before anything came, and the last one is the caller's", async () => {
+  it("is retried before its first byte, and the caller gets the last answer", async () => {
     provider.scripts.set("/flaky", (_, response, nth) => void response.writeHead(nth < 3 ? 503 : 200).end(String(nth)))
     assert.strictEqual((await rest((await through("/flaky")).body)).text, "3")
     provider.scripts.set("/down", (_, response) => void response.writeHead(503).end("down"))
@@ -146,7 +146,7 @@ describe("An answer through the proxy", () => {
     assert.deepStrictEqual([status, (await rest(body)).text, provider.asked.get("/down")], [503, "down", 3])
   })
 
-  it("has a head only where it has no body", async () => {
+  it("without a body has only a head", async () => {
     provider.scripts.set("/head", (_, response) => void response.writeHead(200, { "x-own": "1" }).end())
     provider.scripts.set("/nothing", (_, response) => void response.writeHead(204).end())
     const head = await through("/head", undefined, "HEAD")
@@ -155,7 +155,7 @@ describe("An answer through the proxy", () => {
     assert.deepStrictEqual([nothing.status, await rest(nothing.body)], [204, { text: "", whole: true }])
   })
 
-  it("closes the provider's connection when its caller goes away, before the head and after", async () => {
+  it("closes the provider's connection when its caller disconnects, before the head and after", async () => {
     provider.scripts.set("/silent", () => undefined)
     provider.scripts.set("/begun", (_, response) => void response.write("begun"))
     const early = new AbortController()

@@ -1,4 +1,4 @@
-/** Bodies through the proxy: they flow as they come, exact over every further try, and never look whole when they are not. */
+/** Bodies through the proxy stream, are exact over every retry, and never look complete when they are not. */
 import { createHash, createHmac, randomBytes } from "node:crypto"
 import { type ClientRequest, request as ask, type IncomingMessage, type ServerResponse } from "node:http"
 import { createConnection } from "node:net"
@@ -7,7 +7,7 @@ import { Option } from "effect"
 import { signIdentity } from "../../src/domain/Signature.js"
 import { connect, publishConnector, svc, systems } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-import { type FlowingProvider, flowingProvider } from "../support/flowingProvider.js"
+import { type FlowingProvider, startFlowingProvider } from "../support/flowingProvider.js"
 
 const canary = "canary/of+the=upload"
 const MiB = 1024 * 1024
@@ -20,7 +20,7 @@ const wholeOf = async (body: IncomingMessage) => {
   for await (const piece of body) pieces.push(piece)
   return Buffer.concat(pieces)
 }
-/** Answers what came, once it is whole. */
+/** Answers with the received body once it is complete. */
 const summing = async (request: IncomingMessage, response: ServerResponse) => {
   const body = await wholeOf(request)
   const { authorization, "content-length": length, "transfer-encoding": coding } = request.headers
@@ -28,7 +28,7 @@ const summing = async (request: IncomingMessage, response: ServerResponse) => {
 }
 
 beforeAll(async () => {
-  provider = await flowingProvider("rising", canary, summing)
+  provider = await startFlowingProvider("rising", canary, summing)
 })
 afterAll(() => provider.close())
 
@@ -42,7 +42,7 @@ interface Sending {
   readonly answer: Promise<Answer>
 }
 
-/** `length`: of the body, as its head tells it; null: in chunks. */
+/** `length`: the content-length of the body; null: chunked. */
 const upload = (path: string, length: number | null, more: Readonly<Record<string, string>> = {}): Sending => {
   const headers = {
     authorization: `Bearer ${svc.first.key}`,
@@ -66,7 +66,7 @@ const json = async ({ answer }: Sending) => {
   const { body, status } = await answer
   return { status, said: JSON.parse((await wholeOf(body)).toString()) }
 }
-/** Resolves when the provider has this many bytes, over all that it was asked by this path. */
+/** Resolves when the provider has received this number of bytes in all requests to the path. */
 const receiving = () => {
   let bytes = 0
   return {
@@ -106,7 +106,7 @@ describe("A body through the proxy", () => {
     assert.strictEqual(said.key, "[redacted]", "what is sent with it is taken out of the answer")
   })
 
-  it("goes whole, with a length, where it is small or came in chunks", async () => {
+  it("that is small is sent with a length, also if it arrived chunked", async () => {
     for (const [length, size] of [
       [1_000, 1_000],
       [null, 1_000],
@@ -124,7 +124,7 @@ describe("A body through the proxy", () => {
     }
   })
 
-  it("is sent again from its beginning, and on with what still comes", async () => {
+  it("is sent again from its beginning, followed by what still arrives", async () => {
     const body = randomBytes(5 * MiB)
     const half = 2 * MiB
     const { count, reach } = receiving()
@@ -142,7 +142,7 @@ describe("A body through the proxy", () => {
     assert.deepStrictEqual([status, said.hash, provider.asked.get("/again")], [200, hash(body), 3])
   })
 
-  it("is sent again with a new token, when the first was refused in its middle", async () => {
+  it("is sent again with a new token, if the first was refused in the middle of the body", async () => {
     provider.scripts.set("/token", async (request, response) => {
       tokens.push((await wholeOf(request)).toString())
       const granted = { access_token: "canary-second", expires_in: 3_600, token_type: "Bearer" }
@@ -176,7 +176,7 @@ describe("A body through the proxy", () => {
       if (request.headers.authorization === "Bearer canary-second") return summing(request, response)
       return void request.once("data", () => response.writeHead(401).end())
     })
-    // A token of two minutes' age is worth a refresh; one that was fresh would not be.
+    // The service refreshes a token that is two minutes old, and not one that is new.
     let release = () => {}
     provider.scripts.set("/hold", (_, response) => {
       release = () => void response.end("{}")
@@ -197,7 +197,7 @@ describe("A body through the proxy", () => {
     assert.deepStrictEqual([status, said.hash, tokens.length], [200, hash(body), 1])
   })
 
-  it("whose caller goes away breaks off at the provider too, is recorded, and gives its permit back", async () => {
+  it("whose caller disconnects breaks off at the provider too, is recorded, and returns its permit", async () => {
     await publishConnector("single", "1.0.0", { rateLimit: { concurrency: 1 } })
     await connect("single", canary)
     let ended = ""
@@ -223,7 +223,7 @@ describe("A body through the proxy", () => {
     assert.strictEqual(provider.asked.get("/left"), 1, "nothing is tried again for nobody")
   })
 
-  it("that is not wanted is answered at once with what the provider says", async () => {
+  it("that the provider refuses early is answered at once with the provider's answer", async () => {
     provider.scripts.set("/unwanted", (request, response) => {
       request.once("data", () => response.writeHead(413, { "x-own": "1" }).end("too much for me"))
     })
@@ -235,14 +235,14 @@ describe("A body through the proxy", () => {
     assert.strictEqual((await wholeOf(body)).toString(), "too much for me")
     await provider.nothingOpen()
     assert.strictEqual(await closed, "closed", "nobody waits for ever for the rest")
-    // A caller that sends all the same reads the answer after that.
+    // A caller that sends the whole body reads the answer afterwards.
     const stubborn = upload("/unwanted", 4 * MiB)
     stubborn.request.end(randomBytes(4 * MiB))
     assert.strictEqual((await stubborn.answer).status, 413)
     await provider.nothingOpen()
   })
 
-  it("that was answered early and is sent to its end leaves its connection to the next request", async () => {
+  it("that was answered early and is sent completely leaves its connection open for the next request", async () => {
     const head = [
       `PUT /api/v1/proxy/unwanted HTTP/1.1`,
       "host: x",
@@ -268,7 +268,7 @@ describe("A body through the proxy", () => {
     socket.destroy()
   })
 
-  it("flows on while the answer to it flows already", async () => {
+  it("continues to stream while its answer already streams", async () => {
     const body = randomBytes(2 * MiB)
     provider.scripts.set("/both", async (request, response) => {
       response.write("begun ")
@@ -281,7 +281,7 @@ describe("A body through the proxy", () => {
     assert.strictEqual((await wholeOf(answer.body)).toString(), `begun ${hash(body)}`)
   })
 
-  it("that a signature covers is signed as a whole, and sent when it is whole", async () => {
+  it("that a signature covers is signed and sent when it is complete", async () => {
     await publishConnector("sealed", "1.0.0", {
       auth: [
         {
@@ -309,7 +309,7 @@ describe("A body through the proxy", () => {
     assert.strictEqual((await json(sending)).status, 200)
   })
 
-  it("of more than the cap goes nowhere, whether its head says so or not", async () => {
+  it("above the cap is not sent, whether its length is known or not", async () => {
     const told = upload("/capped", 7 * MiB)
     assert.strictEqual((await told.answer).status, 413)
     told.request.destroy()
@@ -328,7 +328,7 @@ describe("A body through the proxy", () => {
     assert.isUndefined(provider.asked.get("/refused"))
   })
 
-  it("that the caller's own signature covers is checked as a whole before anything is sent", async () => {
+  it("that the caller's own signature covers is checked completely before a byte is sent", async () => {
     const made = await svc.ask("POST", "/api/v1/api-keys", {
       key: svc.first.key,
       body: { name: "signing", mode: "live", preset: "full_access", hmac: { enabled: true } }

@@ -1,4 +1,4 @@
-/** Every command line and every block of README.md runs as it stands there, in order, from a folder of its own. */
+/** Runs every command line and every block of README.md as written, in order, in a folder of its own. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Schema, Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -10,14 +10,14 @@ import { vi } from "vitest"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
 import { type Block, blocksOf } from "../support/guide.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const readme = fs.readFileSync(path.join(root, "README.md"), "utf8")
 const blocks = blocksOf("README.md")
 
-/** Like a checkout: `.svc`, `.env` and archives come into it, the program is the one that is built. */
+/** A folder like a checkout, for `.svc`, `.env` and archives; the program is that of the build. */
 const checkout = () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "svc-readme-"))
   fs.chmodSync(directory, 0o755)
@@ -44,7 +44,7 @@ afterAll(async () => {
   for (const directory of [embeddedCheckout, externalCheckout]) fs.rmSync(directory, { recursive: true, force: true })
 })
 
-/** One command line in a shell, with what earlier blocks defined. It waits for its end, or until svc is ready. */
+/** Runs one command line in a shell, with the variables of earlier blocks. Waits for its end, or until svc is ready. */
 const shell = (directory: string, line: string, definitions: string) => {
   const child = spawn("bash", ["-c", `${definitions}\n${line}`], {
     cwd: directory,
@@ -72,7 +72,7 @@ const shell = (directory: string, line: string, definitions: string) => {
   return { child, ended, ready, output: () => output }
 }
 
-/** The svc that a block started; the next start, a restore and the end stop it. */
+/** The svc that a block started. The next start, a restore and the end of the test stop it. */
 let service: { readonly stop: () => Promise<void> } | undefined
 let definitions = ""
 
@@ -86,7 +86,7 @@ const start = async (directory: string, line: string) => {
   const started = shell(directory, line, "")
   await started.ready
   service = {
-    // As Ctrl-C: npm hands the signal on.
+    // Like Ctrl-C: npm forwards the signal.
     stop: async () => {
       started.child.kill("SIGINT")
       assert.strictEqual(await started.ended, 0, started.output())
@@ -103,7 +103,7 @@ const run = async (directory: string, line: string): Promise<string> => {
   return output()
 }
 
-/** The command lines of a block; a line that ends with a backslash goes on in the next. */
+/** The command lines of a block; a line with a final backslash continues on the next. */
 const linesOf = ({ text }: Block): ReadonlyArray<string> =>
   text
     .replaceAll("\\\n", "\u0000")
@@ -153,10 +153,10 @@ const shellBlocks = (title: string) => section(title).filter(({ language }) => l
 const scriptBlocks = (title: string) => section(title).filter(({ language }) => language === "js")
 
 describe.sequential("README.md", () => {
-  it("starts svc by two commands and a curl command that works as pasted", async () => {
+  it("starts svc by two commands, and its curl command works as written", async () => {
     const [install = "", begin = ""] = shellBlocks("Start").flatMap(linesOf)
     assert.strictEqual(install, "npm ci")
-    // The lock fits the package; what is installed is shared with other tests and stays.
+    // Checks that the lock file matches; installs nothing, since other tests share node_modules.
     const apart = fs.mkdtempSync(path.join(os.tmpdir(), "svc-readme-ci-"))
     for (const name of ["package.json", "package-lock.json"]) {
       fs.copyFileSync(path.join(root, name), path.join(apart, name))
@@ -174,7 +174,7 @@ describe.sequential("README.md", () => {
     assert.notStrictEqual(definitions, "")
   })
 
-  it("shows requests that the service takes", async () => {
+  it("shows requests that succeed", async () => {
     const [executed = ""] = await runAll(embeddedCheckout, shellBlocks("Run a workflow"))
     assert.include(executed, "Hello, you!")
     const [listed = ""] = await runAll(embeddedCheckout, shellBlocks("Manage"))
@@ -197,12 +197,12 @@ describe.sequential("README.md", () => {
     }
   })
 
-  it("starts svc with hosts of one's own", async () => {
+  it("starts svc with hosts of the user's own", async () => {
     const [output = ""] = await runAll(embeddedCheckout, shellBlocks("Workflows"))
     assert.notInclude(output, "SVC_EGRESS_ALLOW=")
   })
 
-  it("backs up, rotates the keys while svc runs, restores after a stop, and goes on", async () => {
+  it("backs up, rotates the keys while svc runs, restores after a stop, and starts again", async () => {
     const [backup] = shellBlocks("Backup, and the keys")
     assert.isDefined(backup)
     const outputs = await runAll(embeddedCheckout, [backup])
@@ -217,7 +217,7 @@ describe.sequential("README.md", () => {
     await stop()
   })
 
-  it("leads to svc on one's own Postgres", async () => {
+  it("leads to svc on an operator's own Postgres", async () => {
     const [block] = shellBlocks("On your own Postgres")
     assert.isDefined(block)
     ran.add(block)
@@ -240,11 +240,11 @@ describe.sequential("README.md", () => {
     await stop()
   })
 
-  it("names only commands that there are, and no block is left out", () => {
+  it("names only commands that exist, and every block was tested", () => {
     const { scripts } = Schema.decodeSync(Schema.parseJson(Schema.Struct({ scripts: commands })))(
       fs.readFileSync(path.join(root, "package.json"), "utf8")
     )
-    // These run the tests themselves, or take minutes; CI runs them.
+    // These commands run the tests themselves, or take minutes; CI runs them.
     for (const block of shellBlocks("Work on it")) {
       ran.add(block)
       for (const line of linesOf(block)) {
@@ -268,5 +268,5 @@ describe.sequential("README.md", () => {
 
 const commands = Schema.Record({ key: Schema.String, value: Schema.String })
 
-/** Commands within the text that are complete. */
+/** Complete commands within the text. */
 const inline = [...readme.matchAll(/`(npm run svc -- [^`]+)`/g)].map(([, command = ""]) => command)

@@ -1,4 +1,4 @@
-/** What the record of a run says is what happened: times, steps that are used again, names of connectors. */
+/** The record of a run is true: times, steps that are used again, names of connectors. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/api.js"
 import { worldOf } from "../support/World.js"
@@ -37,7 +37,7 @@ describe("the record of a run", () => {
     assert.deepStrictEqual(step.attempts[0].startedAt, step.startedAt)
   })
 
-  it("shows the steps that a resumed run uses again, marked as such", { timeout: 60_000 }, async () => {
+  it("marks the steps that a resumed run uses again", { timeout: 60_000 }, async () => {
     const url = world.systems().url
     const asked = ["first", "second", "last"].map((path) => `await fetch("${url}/${path}")`).join("; ")
     const id = await world

@@ -1,4 +1,4 @@
-/** A run that is repeated sees what it saw the first time. */
+/** A repeated run has the inputs of the first one. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -9,7 +9,7 @@ import { makeScopedKey } from "../support/keys.js"
 beforeAll(startCalls, 60_000)
 afterAll(() => stopCalls())
 
-/** The output of the run, and of its repetition. */
+/** The outputs of the run and of its repetition. */
 const twice = async (body: string, headers: { readonly [name: string]: string }) => {
   const id = await workflow(body)
   const first = await svc.ask("POST", `/api/v1/workflows/${id}/execute`, {
@@ -35,7 +35,7 @@ const twice = async (body: string, headers: { readonly [name: string]: string })
   return { executionId, first: first.body, repeated: repeated?.output }
 }
 
-describe("A run that is repeated afresh", () => {
+describe("A run that is repeated from its start", () => {
   const headers = { "x-mine": "yes", "accept-language": "de", "x-note": "a b" }
 
   it.each([
@@ -47,7 +47,7 @@ describe("A run that is repeated afresh", () => {
     assert.deepStrictEqual(repeated, first)
   })
 
-  it("is not given a header that is a secret, which no record holds", async () => {
+  it("does not get secret headers, which no record contains", async () => {
     const { executionId, first, repeated } = await twice("return ctx.headers['x-shop-access-token'].length", {
       "x-shop-access-token": "canary-in-a-header"
     })
@@ -65,7 +65,7 @@ describe("A run of a draft that is repeated", () => {
   const key = () => svc.first.key
   let drafts = 0
 
-  /** A draft that ran and was changed since, and the id of its run. */
+  /** A draft that was changed after a run, and the id of the run. */
   const changed = async (journaled: boolean) => {
     const call = journaled ? `await svc.state.set("k", 1);` : ""
     const made = await svc.ask("POST", "/api/v1/workflows", {
@@ -124,8 +124,8 @@ describe("A run of a draft that is repeated", () => {
   })
 })
 
-describe("A key that is narrowed to a connector", () => {
-  it("neither starts nor repeats a run that is given a connection to another", async () => {
+describe("A key that is restricted to a connector", () => {
+  it("neither starts nor repeats a run with a connection to another one", async () => {
     await publishConnector("reached")
     await publishConnector("other")
     const { id } = await connect("other", "credential")

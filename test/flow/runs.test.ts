@@ -50,7 +50,7 @@ describe("A run", () => {
       [computes, (found) => found.status === "running"]
     ]
     for (const [flow, ready] of cases) {
-      // Each in its turn: one that computes ends by itself after two seconds.
+      // One after the other: a run that computes ends by itself after two seconds.
       const id = await started(flow)
       await eventually(() => execution(id), ready)
       const before = performance.now()
@@ -71,7 +71,7 @@ describe("A run", () => {
     assert.strictEqual((await ended(queued[1] ?? "")).status, "cancelled")
   })
 
-  it("ends at its ceiling, and each tier has its own", async () => {
+  it("ends at the ceiling of its tier", async () => {
     const { call, ended, execution, run, workflow } = world.api()
     const code =
       "export default async () => { await new Promise((r) => setTimeout(r, 600)); await new Promise((r) => setTimeout(r, 900)); await new Promise((r) => setTimeout(r, 900)) }"
@@ -82,7 +82,7 @@ describe("A run", () => {
     assert.strictEqual((await execution(answer.body.executionId)).status, "timed_out")
     const standard = await workflow(name("standard"), "standard", code, { timeoutMs: 1_000 })
     assert.strictEqual((await ended(await started(standard))).status, "timed_out")
-    // The ceilings themselves, from the deadlines that runs are given.
+    // The ceilings follow from the deadlines of the runs.
     const ceilings = { instant: 30, standard: 15 * 60, long: 36 * 3_600 }
     for (const tier of ["instant", "standard", "long"] as const) {
       const slow = await workflow(
@@ -102,7 +102,7 @@ describe("A run", () => {
     }
   })
 
-  it("goes on after a crash where it was: nothing done twice, timers keep their time, logs are told once", async () => {
+  it("continues after a crash: no call is repeated, timers keep their time, each log line is recorded once", async () => {
     const { execution, workflow } = world.api()
     const url = world.systems().url
     const code = `export default async (ctx) => {
@@ -137,7 +137,7 @@ describe("A run", () => {
     assert.isAbove(done.durationMs, 2_400)
   }, 60_000)
 
-  it("is retried only where its policy says so and only for transient failures, with its successes kept", async () => {
+  it("is retried only if its policy says so, only after transient failures, and keeps its successful steps", async () => {
     const { ended, workflow } = world.api()
     const url = world.systems().url
     const code = (last: string) => `export default async (ctx) => {
@@ -166,7 +166,7 @@ describe("A run", () => {
     assert.deepStrictEqual([failed.status, failed.attempt, failed.error.category], ["failed", 1, "code"])
   }, 60_000)
 
-  it("that is repeated begins anew or goes on from its successes", async () => {
+  it("that is repeated starts again or continues after its successful steps", async () => {
     const { call, ended, workflow } = world.api()
     const url = world.systems().url
     const id = await started(
@@ -205,7 +205,7 @@ describe("A run", () => {
     assert.strictEqual(refused.status, 422)
   }, 60_000)
 
-  it("with one Idempotency-Key happens once, and every repetition gets its answer", async () => {
+  it("with an Idempotency-Key happens once, and every repetition gets its answer", async () => {
     const { run, workflow } = world.api()
     const counted = await workflow(
       name("once"),
@@ -221,7 +221,7 @@ describe("A run", () => {
     assert.deepStrictEqual([other.status, other.body.code], [422, "IDEMPOTENCY_KEY_REUSED"])
   })
 
-  it("has a trace without its credentials, and large values as blobs", async () => {
+  it("has a trace without credentials, and stores large values as blobs", async () => {
     const { call, execution, run, workflow } = world.api()
     const url = world.systems().url
     const big = await workflow(

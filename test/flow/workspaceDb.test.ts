@@ -1,4 +1,7 @@
-/** svc.db: a workspace has a schema of its own, reaches nothing else, and its transactions survive a crash of the service. */
+/**
+ * svc.db: a workspace has a schema of its own and reaches nothing else. A crash of the service undoes open
+ * transactions.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -15,7 +18,7 @@ describe("A workspace", () => {
   })
   afterAll(() => svc.stop())
 
-  /** What a workflow with this body answers; what it throws as `{name, code, message}`. */
+  /** Runs a workflow with this body. Returns its output, or its error as `{name, code, message}`. */
   const run = async (body: string, input: unknown = {}, key = svc.first.key) => {
     const made = await svc.ask("POST", "/api/v1/workflows", {
       key,
@@ -31,7 +34,7 @@ describe("A workspace", () => {
   }
   const one = (sql: string, key?: string) => run("return await svc.db.query(ctx.input.sql)", { sql }, key)
 
-  it("makes tables, fills and asks them, with values kept out of the statement", async () => {
+  it("creates, fills and queries tables, with values as parameters", async () => {
     const answer = await run(`
       await svc.db.query("CREATE TABLE orders (id int PRIMARY KEY, total numeric(12,2), tags text[], at timestamptz, more jsonb, paid boolean, big bigint)")
       const added = await svc.db.query(
@@ -110,7 +113,7 @@ describe("A workspace", () => {
     }
   })
 
-  it("stops a statement that answers too much or takes too long to lock, and says what to do", async () => {
+  it("stops a statement that returns too much or waits too long for a lock, and says what to do", async () => {
     const many = await one("SELECT * FROM generate_series(1, 10001)")
     assert.deepStrictEqual([many.name, many.code], ["DatabaseError", "TOO_LARGE"])
     assert.lengthOf(await one("SELECT * FROM generate_series(1, 10000)"), 10_000)
@@ -121,7 +124,7 @@ describe("A workspace", () => {
     assert.match(refused.message, /one statement: SELECT, INSERT/)
   })
 
-  it("commits a transaction whole or not at all", async () => {
+  it("commits a transaction completely or not at all", async () => {
     await one("CREATE TABLE accounts (id int PRIMARY KEY, amount int CHECK (amount >= 0))")
     const moved = await run(`
       await svc.db.query("INSERT INTO accounts VALUES (1, 10), (2, 0)")
@@ -153,7 +156,7 @@ describe("A workspace", () => {
     assert.deepStrictEqual(await one("SELECT amount FROM accounts ORDER BY id"), [{ amount: 6 }, { amount: 4 }])
   })
 
-  it("warns on saving when a statement is put together from values", async () => {
+  it("warns on saving if a statement is concatenated from values", async () => {
     const made = await svc.ask("POST", "/api/v1/workflows", {
       key: svc.first.key,
       body: {
@@ -174,7 +177,7 @@ describe("The whole service", () => {
   beforeAll(() => world.start(), 60_000)
   afterAll(() => world.stop(), 30_000)
 
-  /** The longest that `/healthz` took, asked every 20 ms while this runs. */
+  /** The slowest answer of `/healthz`, requested every 20 ms while this runs. */
   const slowestHealth = async (body: () => Promise<unknown>): Promise<number> => {
     const { dev } = world.api()
     const times: Array<number> = []
@@ -193,7 +196,7 @@ describe("The whole service", () => {
     return Math.max(...times)
   }
 
-  it("goes on while runs ask svc.db for what is too large, too deep or just allowed", async () => {
+  it("stays responsive while runs read from svc.db what is too large, too deep or just allowed", async () => {
     const { output, workflow, run, dev } = { ...world.api(), output: world.output }
     const id = await workflow(
       "asks_much",
@@ -221,14 +224,14 @@ describe("The whole service", () => {
     for (const [sql, expected] of scenario) {
       const slowest = await slowestHealth(async () => assert.deepStrictEqual(await answered(sql), expected, sql))
       if (process.env["SVC_TEST_SHOW"] !== undefined) console.log(Math.round(slowest), sql.slice(0, 70))
-      // Most of it goes to the run's journal and trace; a busy machine takes several times as long.
+      // Most of the time goes into the run's journal and trace; a busy machine takes several times as long.
       assert.isBelow(slowest, 750, sql.slice(0, 80))
     }
     assert.strictEqual((await fetch(`${dev.baseUrl}/readyz`)).status, 200)
     assert.notMatch(output(), /RangeError|ERR_STRING_TOO_LONG/)
   }, 90_000)
 
-  it("undoes a transaction that a crash cuts off, and begins it again when the run goes on", async () => {
+  it("undoes a transaction that a crash interrupts, and repeats it when the run continues", async () => {
     const { run, workflow } = world.api()
     const id = await workflow(
       "cut_off",

@@ -2,11 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
 import { referencePage } from "../../src/http/reference/ReferencePage.js"
-import { violations } from "../support/accessibility.js"
+import { findViolations } from "../support/accessibility.js"
 
 describe("the rules of axe", () => {
   it("find what is wrong with a page", async () => {
-    const found = await violations("<!doctype html><html><body><img src='a.png'><input></body></html>")
+    const found = await findViolations("<!doctype html><html><body><img src='a.png'><input></body></html>")
     for (const rule of ["html-has-lang", "document-title", "image-alt", "label"])
       assert.isTrue(
         found.some((one) => one.startsWith(`${rule}:`)),
@@ -19,6 +19,6 @@ describe("the rules of axe", () => {
       document: JSON.parse(documentText("b")),
       documents: [{ path: "/api/v1/openapi.json", title: "OpenAPI 3.1" }]
     })
-    assert.deepStrictEqual(await violations(page), [])
+    assert.deepStrictEqual(await findViolations(page), [])
   })
 })

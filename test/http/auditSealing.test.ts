@@ -4,7 +4,7 @@ import { Redacted } from "effect"
 import { Client } from "pg"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
@@ -75,7 +75,7 @@ const order = async ({ organisationId }: Organisation) =>
     )
   ).rows.map(({ xid }) => Number(xid))
 
-/** No entry of the organisation can be sealed meanwhile. */
+/** Runs `body` while Postgres refuses to seal entries of the organisation. */
 const refusingSealOf = async ({ organisationId }: Organisation, body: () => Promise<unknown>) => {
   announce(/"audit\.seal_failed".*P0001/, { required: true })
   announce(/"background_task\.failed".*"task":"audit\.seal"/, { required: true })

@@ -4,7 +4,7 @@ import { Redacted } from "effect"
 import { Client } from "pg"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running

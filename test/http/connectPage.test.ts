@@ -1,15 +1,15 @@
 /** The connect page has the fields that the method needs, plain error messages, and completes a sign-in in one browser only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { violations } from "../support/accessibility.js"
-import { cookieJar } from "../support/cookieJar.js"
+import { findViolations } from "../support/accessibility.js"
+import { makeCookieJar } from "../support/cookieJar.js"
 import { type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   assert.strictEqual((await ask("POST", "/connectors", acme())).status, 201)
   assert.strictEqual((await ask("POST", "/connectors/acme/publish", {})).status, 200)
@@ -29,7 +29,7 @@ const open = async (body: object) => {
 }
 
 const newBrowser = () => {
-  const jar = cookieJar()
+  const jar = makeCookieJar()
   return async (target: string, form?: { readonly [name: string]: string }) => {
     const type = { "content-type": "application/x-www-form-urlencoded" }
     const answer = await (form === undefined
@@ -112,7 +112,7 @@ describe("the form", () => {
     const form = await browser(path)
     const refused = await browser(path, { "config.baseUrl": "ftp://x", "credential.token": "t" })
     const gone = await browser("/connect/cst_unknown")
-    for (const { text } of [form, refused, gone]) assert.deepStrictEqual(await violations(text), [])
+    for (const { text } of [form, refused, gone]) assert.deepStrictEqual(await findViolations(text), [])
   })
 
   it("says in a customer's words what is wrong, and puts the focus there", async () => {

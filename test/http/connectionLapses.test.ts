@@ -1,7 +1,7 @@
 /** A connection whose access token has expired or was revoked recovers by one token request, whatever triggers it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
@@ -11,7 +11,7 @@ const ask = (method: string, target: string, body?: unknown, headers: { readonly
   svc.ask(method, `/api/v1${target}`, { key: svc.first.key, headers, ...(body === undefined ? {} : { body }) })
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   assert.strictEqual((await ask("POST", "/connectors", acme())).status, 201)
   assert.strictEqual((await ask("POST", "/connectors/acme/publish", {})).status, 200)
@@ -76,7 +76,7 @@ describe.each(Object.keys(ways))("%s", (way) => {
       await wait(2_050)
       const answers = await Promise.all(Array.from({ length: callers }, () => go(id)))
       assert.deepStrictEqual([...new Set(answers.map(({ status, text }) => (status < 300 ? 200 : text)))], [200])
-      // Later refreshes refresh again.
+      // Later requests refresh again.
       if (way !== "refresh") assert.strictEqual(provider.tokenRequests.length - before, 1)
       assert.strictEqual(await statusOf(id), "active")
     },
@@ -118,7 +118,7 @@ describe("a connection", () => {
 
   it("whose grant has ended says so, with the remedy, and is not refreshed again", async () => {
     const id = await connect(1)
-    // Counted from here, since a background refresh may precede the first request.
+    // Counts from here, since a background refresh may precede the first request.
     provider.behaviour.refuses = { status: 400, body: { error: "invalid_grant" } }
     const before = provider.tokenRequests.length
     await wait(1_050)

@@ -1,8 +1,8 @@
 /** The auth method and the OAuth client that a connection uses. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { cookieJar } from "../support/cookieJar.js"
+import { makeCookieJar } from "../support/cookieJar.js"
 import { type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
@@ -20,7 +20,7 @@ const machine = (fields: ReadonlyArray<object>) => ({
 })
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   const entered = [{ name: "clientId" }, { name: "clientSecret", secret: true }]
   for (const definition of [
@@ -74,7 +74,7 @@ describe("client credentials without a client of the organisation", () => {
 
 describe("a grant", () => {
   /** A browser that opens a page of the service. */
-  const browser = cookieJar()
+  const browser = makeCookieJar()
   const visit = async (url: string) => {
     const { pathname, search } = new URL(url)
     const answer = await svc.ask("GET", `${pathname}${search}`, { headers: browser.sent() })

@@ -1,8 +1,8 @@
 /** Connections over the API and in the browser: creation, use, refresh, isolation. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { cookieJar } from "../support/cookieJar.js"
+import { makeCookieJar } from "../support/cookieJar.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
@@ -10,7 +10,7 @@ let provider: OAuthProvider
 const at = "/api/v1/connections"
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   const made = await svc.ask("POST", "/api/v1/connectors", { key: svc.first.key, body: acme() })
   assert.strictEqual(made.status, 201, made.text)
@@ -41,7 +41,7 @@ const withKey = async (more: object = {}): Promise<string> => {
 }
 
 /** A browser that opens a page of the service. */
-const browser = cookieJar()
+const browser = makeCookieJar()
 const visit = async (url: string, form?: { readonly [name: string]: string }): Promise<Answer> => {
   const { pathname, search } = new URL(url)
   const headers = { "content-type": "application/x-www-form-urlencoded", ...browser.sent() }

@@ -1,14 +1,14 @@
 /** A connector can be developed against a local server: http:// is allowed for hosts in the operator's networks. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let open: Running
 let closed: Running
 let provider: OAuthProvider
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   open = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32,::1/128" })
   closed = await start()
 })

@@ -1,6 +1,6 @@
 /**
- * A customer named in headers, on every endpoint: another one named in the path, query or body is refused, what is
- * another's is not found, and lists show what is that customer's. Generated from the table of endpoints.
+ * A customer named in headers, on every endpoint: a different customer in the path, query or body is refused, records
+ * of other customers are not found, and lists show only that customer's. Generated from the table of endpoints.
  */
 import { HttpApi } from "@effect/platform"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -8,7 +8,7 @@ import { Option, SchemaAST } from "effect"
 import type { Route } from "../../src/http/pipeline/Routes.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
 import { TenantApi } from "../../src/http/tenant/Api.js"
-import { nameOf, type Prepared, prepared, refusalOf, routes, sent } from "../support/endpoints.js"
+import { nameOf, type Prepared, prepareRequest, refusalOf, routes, sendRequest } from "../support/endpoints.js"
 import { type Side, startWorld, type World } from "../support/endpointWorld.js"
 import { listingOf } from "../support/listings.js"
 
@@ -111,7 +111,7 @@ const headerForms: ReadonlyArray<(customer: string) => { readonly [name: string]
 ]
 
 const ask = (route: Route, request: Prepared, customer: string, form = headerForms[0]) =>
-  sent(world, route, { ...request, headers: { ...request.headers, ...form?.(customer) } }, key)
+  sendRequest(world, route, { ...request, headers: { ...request.headers, ...form?.(customer) } }, key)
 
 describe("a request whose headers name a customer", () => {
   it("there are endpoints of each way to look at", () => {
@@ -128,7 +128,7 @@ describe("a request whose headers name a customer", () => {
   })
 
   it.each(naming)("%s names no other one by %s", async (_, way, route, make) => {
-    const request = make(prepared(route, { world, side: own, scope: [] }), own.customer)
+    const request = make(prepareRequest(route, { world, side: own, scope: [] }), own.customer)
     for (const form of headerForms) {
       const refused = await ask(route, request, other.customer, form)
       assert.deepStrictEqual(refusalOf(refused), [400, "INVALID_HEADER"], `${way}: ${refused.text}`)
@@ -136,8 +136,8 @@ describe("a request whose headers name a customer", () => {
   })
 
   it.each(owned)("%s finds nothing of another customer", async (_, route) => {
-    const missing = await ask(route, prepared(route, { world, side: own, scope: [] }), other.customer)
-    const body = prepared(route, { world, side: own, scope: [] }).body
+    const missing = await ask(route, prepareRequest(route, { world, side: own, scope: [] }), other.customer)
+    const body = prepareRequest(route, { world, side: own, scope: [] }).body
     const namesOwner = typeof body === "object" && body !== null && "customerId" in body
     assert.deepStrictEqual(
       refusalOf(missing),
@@ -148,7 +148,7 @@ describe("a request whose headers name a customer", () => {
 
   it.each(lists)("%s shows that customer's records", async (_, route) => {
     const { item, itemsOf } = listingOf(route)
-    const request = prepared(route, { world, side: own, scope: [] })
+    const request = prepareRequest(route, { world, side: own, scope: [] })
     const target = `${request.target}?page_size=200`
     for (const form of headerForms)
       for (const [named, unnamed] of [
@@ -167,7 +167,7 @@ describe("a request whose headers name a customer", () => {
     const route = routes.find((one) => nameOf(one) === "GET /api/v1/tenants/:tid/credentials")
     assert.isDefined(route)
     if (route === undefined) return
-    const answer = await ask(route, prepared(route, { world, side: own, scope: [] }), own.customer)
+    const answer = await ask(route, prepareRequest(route, { world, side: own, scope: [] }), own.customer)
     assert.include(listingOf(route).itemsOf(answer), own.credential)
   })
 })

@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
 import { type Running, start } from "../support/InProcess.js"
-import { type Provider, provider } from "../support/provider.js"
+import { type Provider, startProvider } from "../support/provider.js"
 
 const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
 
@@ -35,7 +35,7 @@ let system: Provider
 const ids: { [parameter: string]: string } = {}
 
 beforeAll(async () => {
-  system = await provider()
+  system = await startProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   Object.assign(ids, {
     oid: svc.first.organisationId,

@@ -1,6 +1,6 @@
 /**
- * No request is an error of the service, whatever stands in its scalars: extremes for every parameter and member of
- * every endpoint, generated from the OpenAPI documents, so that a new field is covered by being there.
+ * No request causes an error of the service, whatever its scalars: extremes for every parameter and member of every
+ * endpoint, generated from the OpenAPI documents, so that new fields are covered.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
@@ -197,7 +197,7 @@ const valuesAt = (place: number): ReadonlyArray<Json> =>
     (value, at) => isAll || typeof value === "number" || value === nul || value === lone || (at + place) % 3 === 0
   )
 
-/** A few concurrently. */
+/** Sends a few requests at a time. */
 const each = async (send: (value: Json) => Promise<void>, chosen = values) => {
   for (let at = 0; at < chosen.length; at += 16) await Promise.all(chosen.slice(at, at + 16).map(send))
 }

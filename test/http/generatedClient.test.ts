@@ -1,4 +1,7 @@
-/** A client that openapi-typescript generates from the documents compiles strictly and can send what the service accepts. */
+/**
+ * A client that openapi-typescript generates from the documents compiles strictly and can send what the service
+ * accepts.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs/promises"
@@ -79,7 +82,7 @@ const programOf = (name: string, document: JsonObject): Program => {
   }
 }
 
-/** What programs send beyond the examples: any JSON below \`input\`, and members that have defaults left out. */
+/** Requests beyond the examples: any JSON below \`input\`, and omitted members with defaults. */
 const nested = `import type { components } from "./a.js"
 import type { components as management } from "./c.js"
 export const run: components["schemas"]["ExecuteRequest"] = {

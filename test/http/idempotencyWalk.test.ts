@@ -1,7 +1,15 @@
 /** An Idempotency-Key on every POST and PUT of every surface: the request takes effect once. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Route } from "../../src/http/pipeline/Routes.js"
-import { endpointOf, nameOf, type Prepared, prepared, refusalOf, routes, sent } from "../support/endpoints.js"
+import {
+  endpointOf,
+  nameOf,
+  type Prepared,
+  prepareRequest,
+  refusalOf,
+  routes,
+  sendRequest
+} from "../support/endpoints.js"
 import { startWorld, type World } from "../support/endpointWorld.js"
 import { eventually } from "../support/eventually.js"
 import type { Answer } from "../support/InProcess.js"
@@ -23,11 +31,11 @@ const passedOn = named(repeatable.filter(({ form }) => form.idempotency === "non
 const request = async (route: Route): Promise<Prepared> => {
   const asked = { world, side: world.sides.inside, scope: [] }
   const own = await endpointOf(route).uses?.(asked)
-  return prepared(route, { ...asked, side: { ...asked.side, ...own } })
+  return prepareRequest(route, { ...asked, side: { ...asked.side, ...own } })
 }
 
 const send = (route: Route, { headers, ...rest }: Prepared, name: string): Promise<Answer> =>
-  sent(world, route, { ...rest, headers: { ...headers, "idempotency-key": name } }, key)
+  sendRequest(world, route, { ...rest, headers: { ...headers, "idempotency-key": name } }, key)
 
 const isReplay = ({ headers }: Answer): boolean => headers["idempotent-replayed"] === "true"
 

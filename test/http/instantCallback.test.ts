@@ -2,12 +2,12 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
-import { receiver, type Receiver } from "../support/receiver.js"
+import { startReceiver, type Receiver } from "../support/receiver.js"
 
 let svc: Running
 let outside: Receiver
 beforeAll(async () => {
-  outside = await receiver()
+  outside = await startReceiver()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
 })
 afterAll(async () => {

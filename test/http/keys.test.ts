@@ -346,7 +346,7 @@ describe("a key that verifies its callers", () => {
     const trail = await svc.ask("GET", `/api/v1/audit?resource_id=${made.id}&action=api_key.reveal_identity_secret`, {
       key: full
     })
-    // The refusal before this is written soon as well.
+    // The entry of the previous refusal is written soon as well.
     const successes = trail.body.data.filter(({ outcome }: { readonly outcome: string }) => outcome === "success")
     assert.strictEqual(successes.length, 1)
   })
@@ -355,7 +355,7 @@ describe("a key that verifies its callers", () => {
 describe("a key of five calls a minute", () => {
   it("gets exactly five of fifty concurrent calls, on both routes together, and every answer says so", async () => {
     const made = await make({ rateLimitPerMinute: 5 })
-    // It needs a minute of its own, so that no other call is in the next one.
+    // Starts in a new minute, so that no other call falls into the next one.
     const later = `${60_000 - (Date.now() % 60_000) + 1_000} millis` as const
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? list(made.key, { later }) : run(made.key, { later })))

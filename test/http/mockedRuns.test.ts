@@ -46,7 +46,7 @@ describe("the member mock of an execution", () => {
     assert.deepStrictEqual([cancelled.body.data.status, cancelled.body.data.mock], ["cancelled", "full"])
     assert.deepStrictEqual(await listed(workflow), ["full"])
 
-    // Its journal has the fixtures.
+    // The journal of the run has the fixtures.
     const again = await ask("POST", `/executions/${body.executionId}/rerun`, {})
     assert.deepStrictEqual([again.status, again.body.data.mock], [202, "full"], again.text)
     assert.strictEqual((await ask("POST", `/executions/${again.body.data.id}/cancel`)).status, 200)

@@ -5,10 +5,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import { Client } from "pg"
-import { cookieJar } from "../support/cookieJar.js"
+import { makeCookieJar } from "../support/cookieJar.js"
 import { TestDatabase } from "../support/Database.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let honest: OAuthProvider
@@ -24,8 +24,8 @@ const connector = (more: object = {}) => {
 const [oauth] = acme().auth
 
 beforeAll(async () => {
-  honest = await oauthProvider()
-  hostile = await oauthProvider()
+  honest = await startOAuthProvider()
+  hostile = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   attacker = await svc.organisation("Attacker")
   await publish(svc.first.key, connector())
@@ -60,7 +60,7 @@ const revise = async (slug: string, version: string, method: object) => {
 /** A published version is used on every node within a second. */
 const heard = () => new Promise((resolve) => setTimeout(resolve, 1_000))
 
-const browser = cookieJar()
+const browser = makeCookieJar()
 
 interface Begun {
   readonly id: string

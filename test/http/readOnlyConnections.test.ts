@@ -1,13 +1,13 @@
 /** Records of connections and connectors that were read can be put back; their read-only members cannot be changed. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Answer, type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   await ask("POST", "/connectors", acme())
   await ask("POST", "/connectors/acme/publish", {})

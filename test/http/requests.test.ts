@@ -15,7 +15,7 @@ afterAll(() => svc.stop())
 
 const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`
 
-/** Places that take a body: a typed endpoint and the thin route. */
+/** Routes with a body: a typed endpoint and the thin route. */
 const places = ["POST /api/v1/customers", "PUT /api/v1/customers/:cid", "POST execute"] as const
 type Place = (typeof places)[number]
 

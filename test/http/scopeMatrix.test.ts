@@ -1,12 +1,21 @@
 /**
- * The scope of a key, by type of resource and endpoint: what is in scope, what is out of it. Generated from the table of
- * endpoints, each of which says how the scopes apply to it.
+ * The scope of a key, by type of resource and endpoint: requests in scope succeed, others are refused. Generated from
+ * the table of endpoints, each of which declares how the scopes apply to it.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { ScopeRule } from "../../src/http/Endpoint.js"
 import type { Route } from "../../src/http/pipeline/Routes.js"
 import type { ScopeType } from "../../src/domain/ResourceScope.js"
-import { type Asked, endpointOf, endpoints, nameOf, prepared, refusalOf, routes, sent } from "../support/endpoints.js"
+import {
+  type EndpointRequest,
+  endpointOf,
+  endpoints,
+  nameOf,
+  prepareRequest,
+  refusalOf,
+  routes,
+  sendRequest
+} from "../support/endpoints.js"
 import { type Scope, type Side, startWorld, type World } from "../support/endpointWorld.js"
 import { eventually } from "../support/eventually.js"
 import type { Answer } from "../support/InProcess.js"
@@ -45,8 +54,8 @@ const reachingScope = (route: Route, type: ScopeType, side: Side): Scope =>
 
 // --- Requests ---
 
-const ask = async (route: Route, { scope, side, type }: Omit<Asked, "world">): Promise<Answer> =>
-  sent(world, route, prepared(route, { world, side, scope, type }), await world.keyOf(scope))
+const ask = async (route: Route, { scope, side, type }: Omit<EndpointRequest, "world">): Promise<Answer> =>
+  sendRequest(world, route, prepareRequest(route, { world, side, scope, type }), await world.keyOf(scope))
 
 /** The side whose records the request may consume. */
 const withOwn = async (route: Route, side: Side, scope: Scope, type?: ScopeType): Promise<Side> => {
@@ -66,10 +75,15 @@ const assertRefused = (answer: Answer) =>
 const listed = async (route: Route, side: Side, scope: Scope): Promise<ReadonlyArray<string>> => {
   const { itemsOf } = listingOf(route)
   const key = await world.keyOf(scope)
-  const base = prepared(route, { world, side, scope })
+  const base = prepareRequest(route, { world, side, scope })
   const found: Array<string> = []
   for (let cursor = ""; ;) {
-    const answer = await sent(world, route, { ...base, target: `${base.target}?page_size=1&cursor=${cursor}` }, key)
+    const answer = await sendRequest(
+      world,
+      route,
+      { ...base, target: `${base.target}?page_size=1&cursor=${cursor}` },
+      key
+    )
     assert.strictEqual(answer.status, 200, answer.text)
     found.push(...itemsOf(answer))
     const page = answer.body.page
@@ -111,16 +125,16 @@ const isClosed = async (route: Route, type: ScopeType) => {
   assertAnswered(route, await ask(route, { side, scope: [] }))
 }
 
-/** What the run of an endpoint reads of a secret of the side. */
+/** The secret of the side as the run of an endpoint reads it. */
 const readBy = async (route: Route, side: Side): Promise<string> => {
   const scope = scopeOf("secret", inside)
-  const { headers, target } = prepared(route, { world, side, scope })
+  const { headers, target } = prepareRequest(route, { world, side, scope })
   const { "x-end-org-id": customer } = headers
   const body = {
     input: { secret: side.secretName },
     ...(customer === undefined ? {} : { environment: side.environment })
   }
-  const started = await sent(world, route, { target, body, headers }, await world.keyOf(scope))
+  const started = await sendRequest(world, route, { target, body, headers }, await world.keyOf(scope))
   assert.isBelow(started.status, 300, started.text)
   const { body: ended } = await eventually(
     () =>
@@ -148,7 +162,7 @@ const rules: { readonly [R in ScopeRule]: (route: Route, type: ScopeType) => Pro
 
 // --- Endpoints that scopes do not affect ---
 
-/** Without members that differ between any two requests. */
+/** An answer without members that differ between any two requests. */
 const volatile: ReadonlySet<string> = new Set(["lastUsedAt", "requestId", "nextCursor"])
 const steady = ({ body, status }: Answer) => ({
   status,

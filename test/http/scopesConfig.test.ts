@@ -57,7 +57,7 @@ describe("a key that is narrowed to particular environments", () => {
     assert.deepStrictEqual(await set(narrow, { level: "saas", value: null }), outside)
     assert.deepStrictEqual(await get(narrow, "environment=test"), done)
     assert.deepStrictEqual(await get(narrow, "environment=live"), outside)
-    // Without a name it is the organisation's default environment, live.
+    // Without a name the environment is the organisation's default, live.
     assert.deepStrictEqual(await get(narrow, ""), outside)
   })
 })

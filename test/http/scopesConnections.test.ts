@@ -1,22 +1,22 @@
 /** The scope of a key binds connections by their id and by their connector, and credentials with their connection. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { cookieJar } from "../support/cookieJar.js"
+import { makeCookieJar } from "../support/cookieJar.js"
 import { eventually } from "../support/eventually.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { scopedKey } from "../support/keys.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
 let customer: string
 let otherCustomer: string
-/** In the scope of all keys here; its connector is acme. */
+/** A connection to acme in the scope of all keys of this test. */
 let inside: string
-/** Of the same connector, in the scope of a connector's key only. */
+/** A connection to the same connector, in scope only of the key restricted to the connector. */
 let sibling: string
-/** Of another connector. */
+/** A connection to another connector. */
 let outside: string
-/** Another customer's, of the connector acme. */
+/** Another customer's connection to acme. */
 let foreign: string
 let ofConnection: string
 let ofConnector: string
@@ -48,7 +48,7 @@ const publish = async (slug: string) => {
 }
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   customer = svc.first.customerId
   otherCustomer = (await ask("POST", "/api/v1/customers", svc.first.key, { name: "Other" })).body.data.id
@@ -142,7 +142,7 @@ describe("a key of particular connectors", () => {
       config: { base: provider.url }
     })
     assert.strictEqual(opened.status, 201, opened.text)
-    const browser = cookieJar()
+    const browser = makeCookieJar()
     const visit = async (url: string) => {
       const { pathname, search } = new URL(url)
       const answer = await svc.ask("GET", `${pathname}${search}`, { headers: browser.sent() })

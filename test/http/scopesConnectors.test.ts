@@ -2,11 +2,11 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { scopedKey } from "../support/keys.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
-/** Of the connector acme. */
+/** A key that is restricted to the connectors acme and slack. */
 let key: string
 let ids: { readonly [slug: string]: string }
 
@@ -35,7 +35,7 @@ const connect = async (connector: string): Promise<string> => {
 }
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   ids = { acme: await publish("acme"), zeta: await publish("zeta") }
   key = await scopedKey(svc, [{ type: "connector", ids: ["acme", "slack"] }])
@@ -135,7 +135,7 @@ describe("an installation", () => {
   const listed = async (as: string): Promise<ReadonlyArray<string>> =>
     (await ask("GET", `${installations}?page_size=200`, as)).body.data.map(({ id }: { readonly id: string }) => id)
 
-  /** What each type of scope is tried with: parts in scope, and parts of which one is not. */
+  /** For each type of scope: parts in scope, and parts of which one is out of scope. */
   const matrix = async () => {
     const [connection, other] = [await connect("acme"), await connect("acme")]
     const zeta = await connect("zeta")

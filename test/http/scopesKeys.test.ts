@@ -1,7 +1,7 @@
 /** The scope of a new key: connectors by id or slug, and never more than its creator's. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
-import { makeKey, makeKeyElsewhere, makeScopedKey } from "../support/keys.js"
+import { makeKey, makeKeyOfOtherWorkspace, makeScopedKey } from "../support/keys.js"
 
 let svc: Running
 let own: { readonly id: string; readonly slug: string }
@@ -96,7 +96,7 @@ describe("a key that was read", () => {
 describe("a key of another workspace", () => {
   it("reads no key of this one, and no key of this one reads it", async () => {
     const mine = await makeKey(svc, {})
-    const elsewhere = await makeKeyElsewhere(svc)
+    const elsewhere = await makeKeyOfOtherWorkspace(svc)
     const listed = await ask("GET", "/api-keys", undefined, elsewhere.key)
     assert.deepStrictEqual(
       listed.body.data.map(({ id }: { readonly id: string }) => id),

@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
-import { makeKeyElsewhere, makeScopedKey } from "../support/keys.js"
+import { makeKeyOfOtherWorkspace, makeScopedKey } from "../support/keys.js"
 
 let svc: Running
 let inside: string
@@ -208,7 +208,7 @@ describe("a run that is repeated", () => {
 
 describe("a key of another workspace", () => {
   it("reads no workflow and no execution of this one", async () => {
-    const { key } = await makeKeyElsewhere(svc)
+    const { key } = await makeKeyOfOtherWorkspace(svc)
     assert.deepStrictEqual(idsOf(await ask(key, "GET", "/workflows")), [])
     assert.deepStrictEqual(idsOf(await ask(key, "GET", "/executions")), [])
     for (const [method, target, body] of [

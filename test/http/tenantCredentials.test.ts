@@ -4,13 +4,13 @@ import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { type Running, start } from "../support/InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "../support/oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
 let provider: OAuthProvider
 
 beforeAll(async () => {
-  provider = await oauthProvider()
+  provider = await startOAuthProvider()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   await svc.ask("POST", "/api/v1/connectors", { key: svc.first.key, body: acme() })
   await svc.ask("POST", "/api/v1/connectors/acme/publish", { key: svc.first.key, body: {} })

@@ -9,7 +9,7 @@ import { make as makePipeline, defaultRules } from "../../src/http/pipeline/Pipe
 import { routesOf } from "../../src/http/pipeline/Routes.js"
 import { make as makeTypedApi } from "../../src/http/pipeline/TypedApi.js"
 import type { RawReply } from "../../src/http/Wire.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 import { type Running, start } from "../support/InProcess.js"
 
 const Small = Schema.Struct({ data: Schema.Struct({ kind: Schema.String.pipe(Schema.maxLength(3)) }) })

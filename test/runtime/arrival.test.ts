@@ -1,4 +1,4 @@
-/** A request's body on its way in: nothing comes that is not asked for, and nobody waits for ever. */
+/** The body of an incoming request: the service reads only what it asks for, and never waits without a limit. */
 import { request as ask, type ClientRequest } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
@@ -8,7 +8,7 @@ import { httpServer } from "./egressServer.js"
 
 const MiB = 1024 * 1024
 
-/** One request, whose sender and whose body the test holds. */
+/** One request: the test controls its sender and reads its body. */
 const arriving = (length: number | null, limit = 64 * MiB, stall = Duration.seconds(5)) =>
   Effect.gen(function* () {
     let arrived: (arrival: IncomingBody) => void = () => undefined
@@ -34,7 +34,7 @@ const failureOf = async (arrival: IncomingBody) => {
   }
 }
 
-/** Sends pieces as fast as they are taken; answers how many bytes that are. */
+/** Sends chunks as fast as the socket accepts them. Returns the number of bytes. */
 const pumped = (sender: ClientRequest, bytes: number) => {
   let sent = 0
   const more = () => {
@@ -48,20 +48,20 @@ const pumped = (sender: ClientRequest, bytes: number) => {
   return () => sent
 }
 
-describe("a body on its way in", () => {
-  it.scoped("stays with its sender until it is asked for", () =>
+describe("the body of an incoming request", () => {
+  it.scoped("is not read before it is asked for", () =>
     Effect.gen(function* () {
       const { arrival, sender } = yield* arriving(50 * MiB)
       const sent = pumped(sender, 50 * MiB)
       yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 300)))
-      // What the sockets of the machine hold lies between.
+      // The buffers of the sockets hold the difference.
       assert.isBelow(sent(), 20 * MiB)
       assert.isUndefined(yield* Effect.promise(() => failureOf(arrival)))
       assert.strictEqual(sent(), 50 * MiB)
     })
   )
 
-  it.scoped("fails where nothing of it comes, where its sender goes away, and beyond its limit", () =>
+  it.scoped("fails when nothing arrives in time, when its sender disconnects, and above its limit", () =>
     Effect.gen(function* () {
       const stalled = yield* arriving(1_000, MiB, Duration.millis(100))
       stalled.sender.write("some")
@@ -82,7 +82,7 @@ describe("a body on its way in", () => {
     })
   )
 
-  it.scoped("that nobody wants any more is read to its end and goes nowhere", () =>
+  it.scoped("that is no longer needed is read to its end and discarded", () =>
     Effect.gen(function* () {
       const { arrival, finish, sender } = yield* arriving(50 * MiB)
       const waiting = arrival.next()

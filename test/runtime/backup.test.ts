@@ -5,12 +5,12 @@ import * as path from "node:path"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { dataDirectory, service } from "../support/Service.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
-const { directory, dataDir, remove } = dataDirectory()
+const { directory, dataDir, remove } = makeDataDirectory()
 fs.chmodSync(directory, 0o755)
 afterAll(remove)
 
@@ -26,15 +26,15 @@ const connected = async <A>(dataDir: string, use: (client: Client) => Promise<A>
 }
 
 const run = async (dataDir: string, ...command: ReadonlyArray<string>) => {
-  const one = service({ dataDir, command })
+  const one = startService({ dataDir, command })
   return { code: await one.ended, output: one.output() }
 }
 
 const archive = path.join(directory, "backup.tar.gz")
 const restored = path.join(directory, "elsewhere")
 
-it("a backup made while the service writes holds every row acknowledged before it, and its keys", async () => {
-  const source = service({ dataDir })
+it("a backup made while the service writes has every row acknowledged before it, and the keys", async () => {
+  const source = startService({ dataDir })
   await source.ready
   const before = await connected(dataDir, async (client) => {
     await client.query("CREATE TABLE written (n int PRIMARY KEY, filler text)")
@@ -65,7 +65,7 @@ it("a backup made while the service writes holds every row acknowledged before i
     )
     assert.strictEqual(fs.statSync(path.join(restored, file)).mode & 0o777, 0o600)
   }
-  const copy = service({ dataDir: restored })
+  const copy = startService({ dataDir: restored })
   await copy.ready
   const [row] = await connected(
     restored,
@@ -91,7 +91,7 @@ it("a backup can be made while the service is stopped", async () => {
   assert.strictEqual((await run(path.join(directory, "third"), "restore", file)).code, 0)
 })
 
-it("a restore over data keeps what was there", async () => {
+it("a restore over existing data keeps a copy of that data", async () => {
   fs.writeFileSync(path.join(restored, "master.keys"), "the old keys")
   const put = await run(restored, "restore", archive)
   assert.strictEqual(put.code, 0, put.output)
@@ -104,7 +104,7 @@ it("a restore over data keeps what was there", async () => {
 })
 
 it("a restore under a running service is refused", async () => {
-  const source = service({ dataDir })
+  const source = startService({ dataDir })
   await source.ready
   const refused = await run(dataDir, "restore", archive)
   assert.strictEqual(refused.code, 1)
@@ -113,7 +113,7 @@ it("a restore under a running service is refused", async () => {
   await source.ended
 })
 
-it("a cut or foreign archive changes nothing", async () => {
+it("a truncated or foreign archive changes nothing", async () => {
   const whole = fs.readFileSync(archive)
   const cut = path.join(directory, "cut.tar.gz")
   fs.writeFileSync(cut, whole.subarray(0, Math.floor(whole.length * 0.9)))

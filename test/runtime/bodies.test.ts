@@ -1,4 +1,4 @@
-/** Request bodies: none is read further than its sender is known for, and all together are bounded. */
+/** Request bodies: a sender without a valid key gets only a small buffer, and all bodies together are bounded. */
 import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,7 +15,7 @@ const MiB = 1024 * KiB
 
 const nobody = new Unauthorized({ code: "UNAUTHORIZED", message: "no API key" })
 
-/** The header `x-who` is the key; the answer tells how long the body was. */
+/** The header `x-who` is the key; the answer has the length of the body. */
 const handlers: Handlers = {
   execute: (request) => Effect.succeed(jsonReply(200, { bytes: request.body.byteLength })),
   handle: (request) => Effect.succeed(jsonReply(200, { bytes: request.body.byteLength })),
@@ -28,7 +28,7 @@ const handlers: Handlers = {
   refused: (failure) => failureReply(failure, "req_test", 0)
 }
 
-/** A server whose bodies may hold `budget` bytes, and connections to it. */
+/** A server whose bodies may use `budget` bytes of memory together, and connections to it. */
 const serving = (budget: number) =>
   Effect.gen(function* () {
     const server = yield* serve(handlers, { host: "127.0.0.1", port: 0, bodyBudget: budget })
@@ -78,7 +78,7 @@ const post = (length: number | "chunked", more: ReadonlyArray<string> = []) => [
 const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`
 
 describe("a body", () => {
-  it.scopedLive("that is told to be too large is refused by its head, and its connection is closed", () =>
+  it.scopedLive("whose content-length is too large is refused by its head, and its connection is closed", () =>
     Effect.gen(function* () {
       const { open, server } = yield* serving(64 * MiB)
       for (const more of [["x-who: a"], ["expect: 100-continue"], []]) {
@@ -103,7 +103,7 @@ describe("a body", () => {
     })
   )
 
-  it.scopedLive("whose sender is unknown is not read beyond a small part, told in its head or not", () =>
+  it.scopedLive("of an unknown sender is not read beyond a small part, with and without a content-length", () =>
     Effect.gen(function* () {
       const { open, server } = yield* serving(64 * MiB)
       const told = yield* open()
@@ -118,30 +118,36 @@ describe("a body", () => {
     })
   )
 
-  it.scopedLive("of a known sender comes whole: in one piece, in many, in very small ones, and asked for", () =>
-    Effect.gen(function* () {
-      const { open, server } = yield* serving(64 * MiB)
-      const ways: ReadonlyArray<readonly [Parameters<typeof post>, string, number]> = [
-        [[MiB, ["x-who: a"]], "x".repeat(MiB), MiB],
-        [["chunked", ["x-who: a"]], `${chunk(MiB)}0\r\n\r\n`, MiB],
-        [["chunked", ["x-who: a"]], `${chunk(1).repeat(100_000)}0\r\n\r\n`, 100_000],
-        [[MiB, ["x-who: a", "expect: 100-continue"]], "x".repeat(MiB), MiB],
-        [[incomingBody.unidentifiedBytes], "x".repeat(incomingBody.unidentifiedBytes), incomingBody.unidentifiedBytes],
-        [["chunked"], "0\r\n\r\n", 0]
-      ]
-      for (const [head, body, bytes] of ways) {
-        const client = yield* open()
-        client.send(post(...head), body)
-        assert.include(yield* client.answer(200), `"bytes":${bytes}`)
-        client.socket.destroy()
-      }
-      yield* Effect.promise(() =>
-        eventually(
-          async () => server.bodiesHeld(),
-          (held) => held === 0
+  it.scopedLive(
+    "of a known sender is read completely: in one chunk, in many, in very small ones, and after 100-continue",
+    () =>
+      Effect.gen(function* () {
+        const { open, server } = yield* serving(64 * MiB)
+        const ways: ReadonlyArray<readonly [Parameters<typeof post>, string, number]> = [
+          [[MiB, ["x-who: a"]], "x".repeat(MiB), MiB],
+          [["chunked", ["x-who: a"]], `${chunk(MiB)}0\r\n\r\n`, MiB],
+          [["chunked", ["x-who: a"]], `${chunk(1).repeat(100_000)}0\r\n\r\n`, 100_000],
+          [[MiB, ["x-who: a", "expect: 100-continue"]], "x".repeat(MiB), MiB],
+          [
+            [incomingBody.unidentifiedBytes],
+            "x".repeat(incomingBody.unidentifiedBytes),
+            incomingBody.unidentifiedBytes
+          ],
+          [["chunked"], "0\r\n\r\n", 0]
+        ]
+        for (const [head, body, bytes] of ways) {
+          const client = yield* open()
+          client.send(post(...head), body)
+          assert.include(yield* client.answer(200), `"bytes":${bytes}`)
+          client.socket.destroy()
+        }
+        yield* Effect.promise(() =>
+          eventually(
+            async () => server.bodiesHeld(),
+            (held) => held === 0
+          )
         )
-      )
-    })
+      })
   )
 
   it.scopedLive("of one sender too many is a 503 with Retry-After, and another sender's is read", () =>
@@ -186,7 +192,7 @@ describe("a body", () => {
   )
 
   it.scopedLive(
-    "and a head that do not come in time are given up",
+    "and a head that do not arrive in time end their connection",
     () =>
       Effect.gen(function* () {
         const { open, server } = yield* serving(8 * MiB)
@@ -226,7 +232,7 @@ describe("a request", () => {
 })
 
 describe("the budget", () => {
-  it("is given back, and one holder takes at most a quarter", () => {
+  it("is returned, and one sender takes at most a quarter", () => {
     const budget = new BodyBudget(400)
     assert.isUndefined(budget.take("a", 100))
     assert.isDefined(budget.take("a", 1))

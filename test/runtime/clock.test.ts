@@ -1,4 +1,4 @@
-/** Whatever the machine's clock says, the service goes by Postgres' time. */
+/** The service uses Postgres' time, whatever the machine's clock says. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, Runtime, TestClock } from "effect"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
@@ -7,14 +7,14 @@ import { Runs } from "../../src/actors/ports/Runs.js"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { layer as clockLayer } from "../../src/runtime/postgres/DatabaseClock.js"
 import { layerIdentifiers } from "../../src/runtime/process/Crypto.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 
-/** Something that keeps the runtime of its making, as a server does. */
+/** A service that keeps the runtime of its construction, as a server does. */
 class Kept extends Context.Tag("test/Kept")<Kept, Runtime.Runtime<never>>() {}
 
 const unasked = () => Effect.dieMessage("not asked for by a clock")
 
-/** Postgres, ahead by what the list says: one entry a measurement, the last for ever. */
+/** A Postgres whose clock is ahead: each measurement takes one entry of the list, and all later ones the last. */
 const runs = (offsets: ReadonlyArray<number | "gone">) => {
   let n = 0
   return Layer.succeed(
@@ -47,7 +47,7 @@ const above = (offsets: ReadonlyArray<number | "gone">) =>
 const times = (value: number | "gone", n = 5) => Array.from({ length: n }, () => value)
 
 describe("the clock of the service", () => {
-  it.scoped("is Postgres' for all that is built on it: fibers, servers, ids", () =>
+  it.scoped("is Postgres' time for fibers, servers and ids", () =>
     Effect.gen(function* () {
       announce(/"clock\.differs_from_postgres".*"postgresAheadMillis":60000/, { required: true })
       yield* Effect.gen(function* () {
@@ -67,22 +67,22 @@ describe("the clock of the service", () => {
     )
   )
 
-  it.scoped("is left alone when it differs by no more than a measurement does", () =>
+  it.scoped("is not corrected by less than the error of a measurement", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* Clock.currentTimeMillis, 0)
     }).pipe(Effect.provide(above([5])))
   )
 
-  it.scoped("is not moved by one slow answer", () =>
+  it.scoped("is not corrected after one slow answer", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* Clock.currentTimeMillis, 0)
     }).pipe(Effect.provide(above([0, 900, 1, -700, 2])))
   )
 
-  it.scoped("follows within 30 s, and keeps the last correction while Postgres is away", () =>
+  it.scoped("follows within 30 s, and keeps the last correction while Postgres is unreachable", () =>
     Effect.gen(function* () {
       announce(/"background_task\.failed".*"task":"clock\.correct"/, { required: true })
-      // The test's clock is found by its place, which the service's takes.
+      // The service's clock replaces the test's clock in the runtime.
       const real = yield* Effect.clock
       const pass = Effect.withClock(TestClock.adjust("31 seconds"), real)
       yield* Effect.gen(function* () {

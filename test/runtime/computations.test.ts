@@ -1,4 +1,4 @@
-/** What a tenant makes expensive ends within its limit in a process of its own, and delays no other organisation. */
+/** An expensive computation of a tenant ends within its limit in another process, and delays no other organisation. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Either, Fiber } from "effect"
 import { afterAll } from "vitest"
@@ -7,10 +7,10 @@ import { OrganisationId } from "../../src/domain/Ids.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
 import { computationLimits } from "../../src/domain/Limits.js"
 import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
-import { TurnQueue } from "../../src/runtime/computing/TurnQueue.js"
-import { announce } from "../support/Heard.js"
+import { FairQueue } from "../../src/runtime/computing/FairQueue.js"
+import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
-import { loopDelay } from "../support/loopDelay.js"
+import { measureLoopDelay } from "../support/loopDelay.js"
 
 const worker = bundleRunner("src/runtime/computing/worker/Worker.ts")
 afterAll(worker.remove)
@@ -54,7 +54,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
   ) =>
     it.effect(`that a tenant makes endless ends as its failure: ${name}`, () =>
       Effect.gen(function* () {
-        const { value, worst } = yield* loopDelay(Effect.either(computation))
+        const { value, worst } = yield* measureLoopDelay(Effect.either(computation))
         assert.strictEqual(Either.isLeft(value) ? value.left._tag : "succeeded", expected)
         assert.isBelow(worst, 250, "the main loop was held up")
       })
@@ -86,7 +86,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
     compute("matchPatterns", [{ pattern: "^(a+)+$", text: `${"a".repeat(500)}!` }])
   )
 
-  it.effect("on a large document is linear in it", () =>
+  it.effect("on a large document takes linear time", () =>
     Effect.gen(function* () {
       const imported = (source: Json) =>
         compute("importDefinition", { source, path: "import.source", format: "openapi", options: {} })
@@ -95,7 +95,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
       const twice = yield* imported(`${hostileYaml}\nk0: 2`)
       assert.match(
         yaml.ok || twice.ok ? "" : (twice.mistakes[0]?.message ?? ""),
-        /a key stands twice in one map at line 40001/
+        /a key occurs twice in one map at line 40001/
       )
       const equal = yield* imported(operations("same", 5_000))
       assert.isTrue(equal.ok)
@@ -103,7 +103,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
     })
   )
 
-  it.effect("of one organisation does not make another wait for its deadlines", () =>
+  it.effect("of one organisation does not delay another by its deadlines", () =>
     Effect.gen(function* () {
       const endless = check({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`)
       const flood = yield* Effect.fork(
@@ -122,7 +122,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
     })
   )
 
-  it.effect("beyond those that may wait is refused, and not held", () =>
+  it.effect("beyond the limit of waiting ones is refused", () =>
     Effect.gen(function* () {
       const slow = check({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`)
       const many = yield* Effect.fork(
@@ -130,7 +130,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
           concurrency: "unbounded"
         })
       )
-      // Every fiber of the flood has submitted its own.
+      // Every fiber of the flood has submitted its computation.
       yield* Effect.sleep("50 millis")
       const refused = yield* Effect.flip(check({ type: "number" }, 1))
       assert.strictEqual(refused._tag, "Unavailable")
@@ -139,7 +139,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
     })
   )
 
-  it.effect("that takes too much memory ends, and the next one finds a worker", () =>
+  it.effect("that takes too much memory ends, and the next one gets a worker", () =>
     Effect.gen(function* () {
       announce(/"computing\.worker\.replaced"/, { required: true })
       const anchors = Array.from(
@@ -162,8 +162,8 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
 })
 
 describe("the queue of computations", () => {
-  it("gives owners turns and keeps the order of each", () => {
-    const queue = new TurnQueue<string, number>()
+  it("serves owners round-robin and keeps the order of each", () => {
+    const queue = new FairQueue<string, number>()
     for (let n = 0; n < 3; n++) queue.add("a", n)
     queue.add("b", 10)
     const taken: Array<number> = []

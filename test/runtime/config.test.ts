@@ -3,7 +3,7 @@ import { Effect, Logger, Option, Redacted } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 import { readConfig } from "../../src/runtime/configuration/Config.js"
 import { settingTable } from "../../src/runtime/configuration/SettingTable.js"
 import { environmentExample, environmentTable } from "../../src/runtime/configuration/EnvironmentPages.js"
@@ -29,7 +29,7 @@ const withWarnings = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     return warnings
   })
 
-it.effect("with no variable at all svc is embedded, local and unlimited", () =>
+it.effect("without variables svc is embedded, local and unlimited", () =>
   Effect.gen(function* () {
     const config = yield* readConfig({})
     assert.deepStrictEqual(config.database, { _tag: "Embedded" })
@@ -40,7 +40,7 @@ it.effect("with no variable at all svc is embedded, local and unlimited", () =>
   })
 )
 
-it.effect("everything that is wrong is reported at once, each in a sentence, and no secret is repeated", () =>
+it.effect("all mistakes are reported at once, each in a sentence, and no secret is repeated", () =>
   Effect.gen(function* () {
     const refusal = yield* Effect.flip(
       readConfig({
@@ -70,7 +70,7 @@ it.effect("everything that is wrong is reported at once, each in a sentence, and
   })
 )
 
-it.effect("with a Postgres of the operator's, svc refuses to start without keys and says how to make them", () =>
+it.effect("with an operator's Postgres, svc refuses to start without keys and says how to create them", () =>
   Effect.gen(function* () {
     const refusal = yield* Effect.flip(readConfig({ SVC_DATABASE_URL: external.SVC_DATABASE_URL }))
     assert.match(refusal.message, /SVC_MASTER_KEYS is missing.*npm run svc -- keys new/)
@@ -78,7 +78,7 @@ it.effect("with a Postgres of the operator's, svc refuses to start without keys 
   })
 )
 
-it.effect("one login takes on each role; a role's own login wins; three of four logins are not enough", () =>
+it.effect("one login serves all roles; a role's own login takes precedence; three of four logins are not enough", () =>
   Effect.gen(function* () {
     const config = yield* readConfig({ ...external, SVC_DATABASE_URL_OWNER: "postgres://owner@db/svc" })
     if (config.database._tag !== "External") return assert.fail("the Postgres given was not used")
@@ -98,7 +98,7 @@ it.effect("one login takes on each role; a role's own login wins; three of four 
   })
 )
 
-it.effect("an unknown SVC_ variable warns, with the name that was probably meant", () =>
+it.effect("an unknown SVC_ variable causes a warning with the closest known name", () =>
   Effect.gen(function* () {
     announce(/config\.unknown_variable/, { required: true })
     const warnings = yield* withWarnings(
@@ -129,24 +129,26 @@ it.effect("a keyring is read in order, the active key first", () =>
   })
 )
 
-it.effect("keys are made once, for their owner only, and never anew beside data that needs the old ones", () =>
-  Effect.gen(function* () {
-    const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "svc-keys-"))
-    const config = yield* readConfig({ SVC_DATA_DIR: dataDir })
-    const none = yield* Effect.flip(resolveSecrets(config, { create: false }))
-    assert.match(none.message, /There is no installation of svc in .*svc-keys-.*SVC_DATA_DIR/)
-    assert.deepStrictEqual(fs.readdirSync(dataDir), [], "only a start makes keys")
-    const made = yield* resolveSecrets(config, { create: true })
-    assert.deepStrictEqual(yield* resolveSecrets(config, { create: false }), made)
-    assert.strictEqual(fs.statSync(path.join(dataDir, "master.keys")).mode & 0o777, 0o600)
-    fs.mkdirSync(path.join(dataDir, "postgres", "cluster"), { recursive: true })
-    fs.rmSync(path.join(dataDir, "master.keys"))
-    assert.match(
-      (yield* Effect.flip(resolveSecrets(config, { create: true }))).message,
-      /master\.keys is missing, and the data/
-    )
-    fs.rmSync(dataDir, { recursive: true })
-  })
+it.effect(
+  "keys are created once, readable by their owner only, and never again beside data that needs the old ones",
+  () =>
+    Effect.gen(function* () {
+      const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "svc-keys-"))
+      const config = yield* readConfig({ SVC_DATA_DIR: dataDir })
+      const none = yield* Effect.flip(resolveSecrets(config, { create: false }))
+      assert.match(none.message, /There is no installation of svc in .*svc-keys-.*SVC_DATA_DIR/)
+      assert.deepStrictEqual(fs.readdirSync(dataDir), [], "only a start makes keys")
+      const made = yield* resolveSecrets(config, { create: true })
+      assert.deepStrictEqual(yield* resolveSecrets(config, { create: false }), made)
+      assert.strictEqual(fs.statSync(path.join(dataDir, "master.keys")).mode & 0o777, 0o600)
+      fs.mkdirSync(path.join(dataDir, "postgres", "cluster"), { recursive: true })
+      fs.rmSync(path.join(dataDir, "master.keys"))
+      assert.match(
+        (yield* Effect.flip(resolveSecrets(config, { create: true }))).message,
+        /master\.keys is missing, and the data/
+      )
+      fs.rmSync(dataDir, { recursive: true })
+    })
 )
 
 it("the documents of the environment are current and name every variable", () => {

@@ -1,13 +1,13 @@
-/** What a JSON Schema finds wrong is said so that it can be mended. */
+/** Messages about JSON Schemas and values say what is expected. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
-import { compileSchema, schemaMistakes } from "../../src/runtime/computing/worker/Contracts.js"
+import { compileSchema, findSchemaMistakes } from "../../src/runtime/computing/worker/Contracts.js"
 
 const messages = (schema: JsonObject, value: Json) =>
   compileSchema(schema)(value).map(({ message, path }) => `${path}: ${message}`)
 
-describe("A value that breaks its schema", () => {
-  it("is told the pattern, wherever the schema has it", () => {
+describe("A value that violates its schema", () => {
+  it("gets the pattern in the message, wherever the schema has it", () => {
     const url = { type: "string", pattern: "^https://" }
     const told = "String does not match the pattern ^https://"
     assert.deepStrictEqual(messages({ properties: { baseUrl: url } }, { baseUrl: "x" }), [`baseUrl: ${told}`])
@@ -38,19 +38,19 @@ describe("A value that breaks its schema", () => {
     ["the format", { format: "email" }, "x", "email"],
     ["the member that is missing", { required: ["name"] }, {}, "name"],
     ["that it does not belong", { properties: {}, additionalProperties: false }, { more: 1 }, "not allowed here"]
-  ])("is told %s", (_, schema, value, expected) => {
+  ])("gets the message: %s", (_, schema, value, expected) => {
     const [first = ""] = messages(schema, value)
     assert.include(first, expected)
   })
 
-  it("gets no longer an answer than can be read", () => {
+  it("gets a bounded number of errors with bounded messages", () => {
     const [first = ""] = messages({ enum: Array.from({ length: 1_000 }, (_, at) => `choice ${at}`) }, "x")
     assert.isAtMost(first.length, 510)
   })
 })
 
 describe("A schema that cannot be used", () => {
-  const mistakes = (schema: JsonObject) => schemaMistakes(schema).map(({ message, path }) => `${path}: ${message}`)
+  const mistakes = (schema: JsonObject) => findSchemaMistakes(schema).map(({ message, path }) => `${path}: ${message}`)
 
   it.each<[string, JsonObject, RegExp]>([
     [
@@ -80,7 +80,7 @@ describe("A schema that cannot be used", () => {
     assert.match(mistakes(schema)[0] ?? "", expected)
   })
 
-  it("is none that describes trees and lists by referring to itself", () => {
+  it("does not include a schema that refers to itself for trees and lists", () => {
     const tree: JsonObject = {
       type: "object",
       properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#" } } },

@@ -7,7 +7,7 @@ import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.j
 const digests = makeDigests({ pepper: Redacted.make("pepper") })
 
 describe("Digests", () => {
-  it("hashes and signs as everybody else does", () => {
+  it("hashes and signs as the standards define", () => {
     assert.strictEqual(digests.sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     assert.strictEqual(digests.sha256Hex(new Uint8Array([97, 98, 99])), digests.sha256Hex("abc"))
     assert.strictEqual(
@@ -28,7 +28,7 @@ describe("Digests", () => {
     )
   })
 
-  it("gives an execution the same seed at every replay, and every other execution another", () => {
+  it("gives an execution the same seed at every replay, and different executions different seeds", () => {
     assert.deepStrictEqual(digests.seed("exec_a"), makeDigests({ pepper: Redacted.make("pepper") }).seed("exec_a"))
     assert.notDeepEqual(digests.seed("exec_a"), digests.seed("exec_b"))
     for (const word of digests.seed("exec_a")) assert.isTrue(Number.isInteger(word) && word >= 0 && word < 2 ** 32)
@@ -45,7 +45,7 @@ describe("Digests", () => {
 })
 
 describe("Identifiers", () => {
-  it("makes ids that decode as theirs and carry their time", () => {
+  it("makes ids that decode as their type and contain their time", () => {
     const identifiers = makeIdentifiers(() => 1_795_244_400_123)
     const id = identifiers.next("exec")
     assert.isTrue(Schema.is(ExecutionId)(id))

@@ -6,7 +6,7 @@ import { AppSql, connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { holdDatabase } from "../../src/runtime/postgres/DatabaseLock.js"
 import { urlsOfLogin } from "../../src/runtime/postgres/Roles.js"
 import { layer, ownerSql, TestDatabase } from "../support/Database.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 
 const insertOrganisation = (id: string) =>
   Effect.flatMap(
@@ -27,7 +27,7 @@ it.layer(layer)("a migrated database", (it) => {
     })
   )
 
-  it.effect("a request sees its own organisation and nothing without one; the writer sees all", () =>
+  it.effect("a request sees the rows of its own organisation, and none without one; the writer sees all", () =>
     Effect.gen(function* () {
       yield* insertOrganisation("org_a")
       yield* insertOrganisation("org_b")
@@ -42,7 +42,7 @@ it.layer(layer)("a migrated database", (it) => {
     })
   )
 
-  it.effect("neither a request nor the writer can make tables or read what was not granted", () =>
+  it.effect("neither a request nor the writer can create tables or read without a grant", () =>
     Effect.gen(function* () {
       const app = yield* AppSql
       const writer = yield* WriterSql
@@ -65,7 +65,7 @@ it.layer(layer)("a migrated database", (it) => {
     })
   )
 
-  it.scoped("one login takes on each role by its connection", () =>
+  it.scoped("one login assumes each role by its connection", () =>
     Effect.gen(function* () {
       const { admin } = yield* TestDatabase
       const urls = urlsOfLogin(admin)
@@ -87,34 +87,36 @@ it.layer(layer)("a migrated database", (it) => {
   )
 })
 
-it.scopedLive("a service whose session the server has cut holds the database again, or learns that another does", () =>
-  Effect.gen(function* () {
-    announce(/"database\.session_lost"/, { required: true })
-    announce(/"database\.held_by_another"/, { required: true })
-    const { admin, urls } = yield* TestDatabase
-    const server = yield* connect(admin, { maxConnections: 1, applicationName: "test" })
-    const first = yield* connect(urls.owner, { maxConnections: 2, applicationName: "first" })
-    const lost = yield* Deferred.make<void>()
-    yield* holdDatabase(first, Deferred.succeed(lost, undefined))
-    const holder = server<{ readonly pid: number; readonly name: string }>`
+it.scopedLive(
+  "a service whose session was terminated takes the lock again, or learns that another service has it",
+  () =>
+    Effect.gen(function* () {
+      announce(/"database\.session_lost"/, { required: true })
+      announce(/"database\.held_by_another"/, { required: true })
+      const { admin, urls } = yield* TestDatabase
+      const server = yield* connect(admin, { maxConnections: 1, applicationName: "test" })
+      const first = yield* connect(urls.owner, { maxConnections: 2, applicationName: "first" })
+      const lost = yield* Deferred.make<void>()
+      yield* holdDatabase(first, Deferred.succeed(lost, undefined))
+      const holder = server<{ readonly pid: number; readonly name: string }>`
         SELECT pid, application_name AS name FROM pg_stat_activity JOIN pg_locks USING (pid)
         WHERE locktype = 'advisory' AND granted AND datname = current_database()`
-    const cut = Effect.flatMap(holder, ([{ pid } = { pid: 0 }]) => server`SELECT pg_terminate_backend(${pid}, 5000)`)
-    const [before] = yield* holder
-    yield* cut
-    const after = yield* holder.pipe(
-      Effect.filterOrFail(
-        (rows) => rows.length > 0,
-        () => "nobody holds it yet"
-      ),
-      Effect.retry(Schedule.spaced("50 millis"))
-    )
-    assert.strictEqual(after[0]?.name, "first")
-    assert.notStrictEqual(after[0]?.pid, before?.pid)
-    const second = yield* connect(urls.owner, { maxConnections: 2, applicationName: "second" })
-    yield* cut
-    yield* holdDatabase(second, Effect.void)
-    yield* Deferred.await(lost)
-    assert.strictEqual((yield* holder)[0]?.name, "second")
-  }).pipe(Effect.timeout("20 seconds"), Effect.provide(layer))
+      const cut = Effect.flatMap(holder, ([{ pid } = { pid: 0 }]) => server`SELECT pg_terminate_backend(${pid}, 5000)`)
+      const [before] = yield* holder
+      yield* cut
+      const after = yield* holder.pipe(
+        Effect.filterOrFail(
+          (rows) => rows.length > 0,
+          () => "nobody holds it yet"
+        ),
+        Effect.retry(Schedule.spaced("50 millis"))
+      )
+      assert.strictEqual(after[0]?.name, "first")
+      assert.notStrictEqual(after[0]?.pid, before?.pid)
+      const second = yield* connect(urls.owner, { maxConnections: 2, applicationName: "second" })
+      yield* cut
+      yield* holdDatabase(second, Effect.void)
+      yield* Deferred.await(lost)
+      assert.strictEqual((yield* holder)[0]?.name, "second")
+    }).pipe(Effect.timeout("20 seconds"), Effect.provide(layer))
 )

@@ -47,7 +47,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
   excludeTestServices: true,
   timeout: "60 seconds"
 })("waiting deliveries on Postgres", (it) => {
-  it.effect("are taken once, the longest due first, two to an endpoint", () =>
+  it.effect("are claimed once, the longest due first, two for an endpoint", () =>
     Effect.gen(function* () {
       const deliveries = yield* Deliveries
       yield* clear
@@ -76,7 +76,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
     })
   )
 
-  it.effect("are taken no more than there are slots", () =>
+  it.effect("are claimed up to the number of free slots", () =>
     Effect.gen(function* () {
       const deliveries = yield* Deliveries
       yield* clear
@@ -105,7 +105,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
     })
   )
 
-  it.effect("asked for by many at once each go to one of them", () =>
+  it.effect("claimed by many at once are each claimed by one", () =>
     Effect.gen(function* () {
       const deliveries = yield* Deliveries
       yield* clear
@@ -119,7 +119,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
     })
   )
 
-  it.effect("are settled as delivered, put off by Postgres' clock, or kept as exhausted", () =>
+  it.effect("are settled as delivered, deferred by Postgres' clock, or kept as exhausted", () =>
     Effect.gen(function* () {
       const deliveries = yield* Deliveries
       yield* clear
@@ -162,7 +162,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
     })
   )
 
-  it.effect("whose lease has ended belong to the next; the late result changes nothing", () =>
+  it.effect("whose lease has expired go to the next claim, and the late result changes nothing", () =>
     Effect.gen(function* () {
       const deliveries = yield* Deliveries
       const sql = yield* WriterSql
@@ -177,7 +177,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
     })
   )
 
-  it.effect("that a dead process held are free as soon as the next one starts", () =>
+  it.effect("that a dead process had claimed are free when the next one starts", () =>
     Effect.gen(function* () {
       const deliveries = yield* Deliveries
       yield* clear

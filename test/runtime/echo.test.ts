@@ -1,4 +1,4 @@
-/** Whatever a provider repeats of a credential, in whichever form, nobody gets to see. */
+/** A credential that a provider repeats in its answer is removed, in whichever encoding. */
 import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc, Redacted, Schema } from "effect"
@@ -58,20 +58,24 @@ const forms: Readonly<Record<string, (value: string) => string>> = {
     `<p>${value.replace(/[&<>"']/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[one] ?? one)}</p>`
 }
 
-describe("What a provider repeats of a credential", () => {
+describe("A credential that a provider repeats", () => {
   for (const [name, form] of Object.entries(forms)) {
-    it.prop(`is taken out of the body and of headers: ${name}`, [secret, around, around], ([value, before, after]) => {
-      const written = form(value)
-      const clean = filter(value).answer(answered(`${before}${written}${after}`, [["x-echo", written]]))
-      assert.notInclude(text(clean), written)
-      assert.notInclude(clean.headers.map(([, header]) => header).join(), written)
-      assert.include(text(clean), "[redacted]")
-    })
+    it.prop(
+      `is removed from the body and from headers: ${name}`,
+      [secret, around, around],
+      ([value, before, after]) => {
+        const written = form(value)
+        const clean = filter(value).answer(answered(`${before}${written}${after}`, [["x-echo", written]]))
+        assert.notInclude(text(clean), written)
+        assert.notInclude(clean.headers.map(([, header]) => header).join(), written)
+        assert.include(text(clean), "[redacted]")
+      }
+    )
   }
 
   for (const [name, form] of Object.entries(forms)) {
     it.effect.prop(
-      `is taken out of a body that comes in pieces, wherever they are cut: ${name}`,
+      `is removed from a streamed body, wherever its chunks are split: ${name}`,
       [secret, around, around, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 })],
       ([value, before, after, sizes]) =>
         Effect.promise(async () => {
@@ -85,7 +89,7 @@ describe("What a provider repeats of a credential", () => {
     )
   }
 
-  it("waits for the next piece only with what may be a secret's beginning", async () => {
+  it("delays only those bytes of a chunk that may begin a secret", async () => {
     const seen: Array<string> = []
     const { body } = filter("canary-of-mine").opened({
       ...answered(""),
@@ -97,7 +101,7 @@ describe("What a provider repeats of a credential", () => {
     assert.deepStrictEqual(seen, ["data: 1\n\n", "can't say", "[redacted]", "!"])
   })
 
-  it("is taken out where it was sent in Latin-1, and where it stands as a number", () => {
+  it("is removed in Latin-1, and as a number", () => {
     assert.strictEqual(
       filter("pässwort").answer(answered(Buffer.from("a pässwort b", "latin1"))).body.length,
       "a [redacted] b".length
@@ -108,7 +112,7 @@ describe("What a provider repeats of a credential", () => {
     })
   })
 
-  it("does not change an answer without it by a byte, not even the object", () => {
+  it("leaves an answer without it unchanged, and the same object", () => {
     const bytes = Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 7919) % 256))
     for (const body of [bytes, gzipSync("x".repeat(9999)), Buffer.from('{"a":1}'), Buffer.alloc(0)]) {
       const answer = answered(body, [["content-length", String(body.length)]])
@@ -116,7 +120,7 @@ describe("What a provider repeats of a credential", () => {
     }
   })
 
-  it("leaves every other byte of a binary body as it was, and no length that is not true", () => {
+  it("leaves every other byte of a binary body unchanged, and no wrong length", () => {
     const head = Buffer.from([0, 255, 128, 13, 10, 195, 40])
     const body = Buffer.concat([head, Buffer.from("canary-in-the-middle"), head])
     const clean = filter("canary-in-the-middle").answer(answered(body, [["content-length", "34"]]))
@@ -137,11 +141,11 @@ describe("What a provider repeats of a credential", () => {
     assert.strictEqual(failure(timedOut), timedOut)
   })
 
-  it("of three characters or fewer is left alone: it would be found everywhere", () => {
+  it("of three characters or fewer is not removed, since it would occur everywhere", () => {
     assert.strictEqual(text(filter("abc", "").answer(answered("abc"))), "abc")
   })
 
-  it("costs little where there is nothing to find", () => {
+  it("costs little time in an answer without it", () => {
     const token = `eyJ${"aB3_-x".repeat(300)}`
     const answer = answered(JSON.stringify({ rows: Array.from({ length: 200 }, (_, at) => ({ at, name: "row" })) }))
     const rounds = 2_000
@@ -152,14 +156,14 @@ describe("What a provider repeats of a credential", () => {
   })
 })
 
-describe("What of a credential must not come back", () => {
+describe("The secret part of a credential", () => {
   const method = Schema.decodeUnknownSync(AuthMethod)
   const secrets = (auth: object, credential: { readonly [name: string]: string }) =>
     injectedSecrets(method(auth), credential)
       .map((one) => Redacted.value(one))
       .toSorted()
 
-  it("is what goes into the request and is not said to be open", () => {
+  it("is what the request contains, except members that are not secret", () => {
     assert.deepStrictEqual(secrets({ id: "k", type: "api_key" }, { apiKey: "the-key", other: "not sent" }), ["the-key"])
     assert.deepStrictEqual(
       secrets({ id: "o", type: "oauth2", tokenUrl: "https://t.example" }, { accessToken: "at", refreshToken: "rt" }),
@@ -174,7 +178,7 @@ describe("What of a credential must not come back", () => {
     assert.deepStrictEqual(secrets(custom, { account: "acme", key: "k1", old: "k0" }), ["k0", "k1"])
   })
 
-  it("is the password of a login and both together, and the user name where that is the key", () => {
+  it("is the password of a login, both together, and the user name if that is the key", () => {
     const joined = (text: string) => Buffer.from(text).toString("base64")
     const basic = { id: "b", type: "basic" }
     assert.deepStrictEqual(secrets(basic, { username: "ada", password: "pw" }), [joined("ada:pw"), "pw"].toSorted())

@@ -6,7 +6,7 @@ import { egressLayer, httpServer, send, textOf } from "./egressServer.js"
 const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>) =>
   Either.match(result, { onLeft: (failure) => failure._tag, onRight: () => "answered" })
 
-/** A server's redirect, then whatever reached the end, told as JSON. */
+/** A server that redirects, and one that answers the received request as JSON. */
 const echo = () =>
   httpServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://x")
@@ -96,11 +96,11 @@ describe("nothing connects to an address that is not allowed", () => {
     }).pipe(Effect.provide(egressLayer("127.0.0.1/32")))
   )
 
-  it.scoped("not by a name that answers publicly first and privately after", () =>
+  it.scoped("not by a name that resolves to a public address first and a private one later", () =>
     Effect.gen(function* () {
       const server = yield* httpServer((_, response) => response.end("secret"))
       let asked = 0
-      // 127.0.0.3 stands for the public address: it is allowed, nobody listens there.
+      // 127.0.0.3 represents the public address: it is allowed and has no listener.
       const rebinding = () => Promise.resolve(asked++ === 0 ? ["127.0.0.3"] : ["127.0.0.1"])
       const results = yield* Effect.all(
         [1, 2].map(() => Effect.either(send(`http://rebind.example:${server.port}/`)))
@@ -111,7 +111,7 @@ describe("nothing connects to an address that is not allowed", () => {
     })
   )
 
-  it.scoped("of several records only the permitted ones are tried", () =>
+  it.scoped("only the allowed addresses of several records are tried", () =>
     Effect.gen(function* () {
       const inner = yield* httpServer((_, response) => response.end("secret"))
       const resolve = (name: string) =>
@@ -125,7 +125,7 @@ describe("nothing connects to an address that is not allowed", () => {
     })
   )
 
-  it.scoped("other schemes, credentials in the URL and what is no URL are refused before anything is sent", () =>
+  it.scoped("other schemes, credentials in the URL and invalid URLs are refused before a request is sent", () =>
     Effect.gen(function* () {
       const egress = yield* Egress
       for (const url of [
@@ -164,8 +164,8 @@ describe("nothing connects to an address that is not allowed", () => {
   )
 })
 
-describe("what goes out", () => {
-  it.scoped("method, path, query, headers and body arrive as given", () =>
+describe("a request", () => {
+  it.scoped("method, path, query, headers and body arrive unchanged", () =>
     Effect.gen(function* () {
       const server = yield* echo()
       const response = yield* send(`${server.origin}/a%20b?q=1#fragment`, {
@@ -188,7 +188,7 @@ describe("what goes out", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("headers of the connection are ours and are dropped", () =>
+  it.scoped("hop-by-hop headers of the caller are dropped", () =>
     Effect.gen(function* () {
       const server = yield* echo()
       const response = yield* send(server.origin, {
@@ -238,7 +238,7 @@ describe("what goes out", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("errors tell the URL without its query or credentials", () =>
+  it.scoped("errors have the URL without its query and credentials", () =>
     Effect.gen(function* () {
       const failures = yield* Effect.all([
         Effect.flip(send("http://10.0.0.1/a?api_key=hush")),
@@ -251,16 +251,17 @@ describe("what goes out", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("connections are kept and used again", () =>
+  it.scoped("connections are kept alive and reused", () =>
     Effect.gen(function* () {
       const server = yield* echo()
       for (let i = 0; i < 20; i++) yield* send(server.origin)
-      // undici returns a connection to its pool one turn after the answer, so a caller in a hurry opens a second one.
+      // undici returns a connection to its pool one turn of the event loop after the answer; an earlier request opens
+      // another.
       assert.isAtMost(server.connections(), 2)
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("an interrupted caller takes its request with it", () =>
+  it.scoped("the interruption of the caller aborts its request", () =>
     Effect.gen(function* () {
       let aborted: () => void = () => undefined
       const gone = new Promise<void>((resolve) => {
@@ -285,7 +286,7 @@ describe("what goes out", () => {
 describe("redirects", () => {
   const via = (origin: string, to: string, status: number) => `${origin}/?status=${status}&to=${encodeURIComponent(to)}`
 
-  it.scoped("change the method as HTTP says", () =>
+  it.scoped("change the method as HTTP defines", () =>
     Effect.gen(function* () {
       const server = yield* echo()
       const rules: ReadonlyArray<readonly [number, string, string, string]> = [
@@ -313,7 +314,7 @@ describe("redirects", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("leave every possible credential behind when the origin changes, and keep it when it does not", () =>
+  it.scoped("drop every possible credential when the origin changes, and keep it otherwise", () =>
     Effect.gen(function* () {
       const [server, other] = [yield* echo(), yield* echo()]
       const headers: ReadonlyArray<readonly [string, string]> = [
@@ -336,7 +337,7 @@ describe("redirects", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("are answered themselves when none may be followed or when they lead nowhere", () =>
+  it.scoped("are the answer if none may be followed or if they have no location", () =>
     Effect.gen(function* () {
       const server = yield* httpServer((request, response) => {
         response.writeHead(302, request.url === "/nowhere" ? {} : { location: "/x" })
@@ -348,7 +349,7 @@ describe("redirects", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("end after three, also when more are asked for and when they go in a circle", () =>
+  it.scoped("end after three, also if more are requested and in a cycle", () =>
     Effect.gen(function* () {
       let served = 0
       const server = yield* httpServer((_, response) => {

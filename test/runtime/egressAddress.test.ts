@@ -4,13 +4,13 @@ import { parseAllowList, whyBlocked } from "../../src/runtime/egress/Address.js"
 
 const allowing = (text: string) => Either.getOrThrow(parseAllowList(text))
 
-describe("which addresses may be reached", () => {
-  it("public unicast addresses, also inside NAT64, 6to4 and mapped form", () => {
+describe("allowed addresses", () => {
+  it("include public unicast addresses, also in NAT64, 6to4 and mapped form", () => {
     const open = ["8.8.8.8", "1.1.1.1", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"]
     for (const address of open) assert.isUndefined(whyBlocked(address, 443, []), address)
   })
 
-  it("nothing private, local, reserved or embedded", () => {
+  it("include no private, local, reserved or embedded address", () => {
     const closed = [
       "127.0.0.1",
       "127.255.255.254",
@@ -62,7 +62,7 @@ describe("which addresses may be reached", () => {
     for (const address of closed) assert.isString(whyBlocked(address, 443, []), address)
   })
 
-  it("never anything that is not an address", () => {
+  it("include only addresses", () => {
     for (const text of ["", "localhost", "127.1", "0x7f.1", "1.2.3.4.5", "::g"])
       assert.isString(whyBlocked(text, 80, []), text)
   })
@@ -80,7 +80,7 @@ describe("which addresses may be reached", () => {
 })
 
 describe("the operator's allow list", () => {
-  it("opens what it names and nothing beside it", () => {
+  it("allows what it names and nothing else", () => {
     const allow = allowing("127.0.0.1/32, 10.0.0.0/8:443, [fd00::]/8:8443, ::1, 192.168.1.5:80")
     const open: ReadonlyArray<readonly [string, number]> = [
       ["127.0.0.1", 1],

@@ -15,7 +15,7 @@ const onRequest = (reply: (socket: Socket) => void) =>
   rawServer((socket) => void socket.once("data", () => reply(socket)))
 
 describe("a provider that misbehaves", () => {
-  it.scoped("resets, closes or refuses: unreachable, and its neighbours are served", () =>
+  it.scoped("resets, closes or refuses: it is unreachable, and other requests succeed", () =>
     Effect.gen(function* () {
       const resets = yield* onRequest((socket) => socket.resetAndDestroy())
       const closes = yield* onRequest((socket) => socket.end())
@@ -50,7 +50,7 @@ describe("a provider that misbehaves", () => {
     })
   )
 
-  it.scoped("never answers, or sends a byte now and then: the time cap holds for the whole exchange", () =>
+  it.scoped("never answers, or sends single bytes: the time limit holds for the whole exchange", () =>
     Effect.gen(function* () {
       const silent = yield* onRequest(() => undefined)
       const dripping = yield* httpServer((_, response) => {
@@ -70,7 +70,7 @@ describe("a provider that misbehaves", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("the time cap counts redirects and their bodies together", () =>
+  it.scoped("the time limit covers redirects and their bodies together", () =>
     Effect.gen(function* () {
       const server = yield* httpServer((_, response) => {
         response.writeHead(302, { location: "/again" })
@@ -84,7 +84,7 @@ describe("a provider that misbehaves", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("an endless body ends as too large, and the connection with it", () =>
+  it.scoped("an endless body fails as too large, and its connection is closed", () =>
     Effect.gen(function* () {
       const block = Buffer.alloc(64 * 1024, 97)
       const closed = { done: () => {} }
@@ -106,7 +106,7 @@ describe("a provider that misbehaves", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("a body of exactly the cap is taken, one byte more is not, announced or not", () =>
+  it.scoped("a body of exactly the cap is accepted, one byte more is not, with and without content-length", () =>
     Effect.gen(function* () {
       const server = yield* httpServer((request, response) => {
         const body = Buffer.alloc(1000)
@@ -173,7 +173,7 @@ describe("a provider that misbehaves", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("more bytes than announced do not leak into the next answer", () =>
+  it.scoped("bytes beyond the content-length do not leak into the next answer", () =>
     Effect.gen(function* () {
       const server = yield* onRequest((socket) =>
         socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
@@ -182,13 +182,13 @@ describe("a provider that misbehaves", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("a request that waits for a connection and is given up is never sent", () =>
+  it.scoped("a request that waits for a connection and is cancelled is never sent", () =>
     Effect.gen(function* () {
       let served = 0
       const server = yield* httpServer(() => served++)
       const times = (count: number, millis: number) =>
         Array.from({ length: count }, () => failing(server.origin, { timeout: Duration.millis(millis) }))
-      // 128 hold all connections; the twelve that wait behind them give up first.
+      // 128 requests use all connections; the twelve that wait for one are cancelled first.
       const tags = yield* Effect.all([...times(128, 800), ...times(12, 200)], { concurrency: "unbounded" })
       assert.deepStrictEqual([...new Set(tags)], ["EgressTimedOut"])
       assert.strictEqual(served, 128)
@@ -212,7 +212,7 @@ describe("compressed bodies", () => {
     inherited: ["constructor", Buffer.from("left alone")]
   }
 
-  it.scoped("arrive inflated, without the headers that describe the compressed form", () =>
+  it.scoped("arrive decompressed, without the headers of the compressed form", () =>
     Effect.gen(function* () {
       const server = yield* httpServer((request, response) => {
         const [encoding, body] = forms[(request.url ?? "/").slice(1)] ?? ["", Buffer.alloc(0)]
@@ -233,7 +233,7 @@ describe("compressed bodies", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("a bomb ends as too large, long before it is inflated", () =>
+  it.scoped("a bomb fails as too large, long before it is decompressed", () =>
     Effect.gen(function* () {
       const zeros = Buffer.alloc(1024 * 1024)
       const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
@@ -262,7 +262,7 @@ describe("compressed bodies", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("that are broken or cut short are unreachable, never half a body", () =>
+  it.scoped("that are corrupt or truncated fail as unreachable, never as half a body", () =>
     Effect.gen(function* () {
       const whole = gzipSync(text)
       const server = yield* httpServer((request, response) => {

@@ -1,10 +1,10 @@
-/** Answers that are taken while they come: at the pace of whoever takes them, within a cap, and never for ever. */
+/** Streamed answers: at the pace of their reader, within a cap, and with a time limit. */
 import { brotliCompressSync, deflateRawSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either, Fiber } from "effect"
 import { Egress, type OpenRequest, type OpenResponse } from "../../src/actors/ports/Egress.js"
 import { eventually } from "../support/eventually.js"
-import { heldBytes } from "../support/heap.js"
+import { liveBytes } from "../support/heap.js"
 import { egressLayer, httpServer, type TestServer } from "./egressServer.js"
 
 const MiB = 1024 * 1024
@@ -24,7 +24,7 @@ const open = (url: string, more: Partial<OpenRequest> = {}) =>
     })
   )
 
-/** The bytes of a body, and why it broke off, if it did. */
+/** The bytes of a body, and the reason if it broke off. */
 const taken = async ({ body }: OpenResponse, pause: () => Promise<void> = async () => undefined) => {
   let bytes = 0
   const pieces: Array<Uint8Array> = []
@@ -40,8 +40,8 @@ const taken = async ({ body }: OpenResponse, pause: () => Promise<void> = async 
   }
 }
 
-describe("an answer that is taken while it comes", () => {
-  it.scoped("is there with its head, before the body has ended", () =>
+describe("a streamed answer", () => {
+  it.scoped("is available with its head, before the body has ended", () =>
     Effect.gen(function* () {
       let finish = () => {}
       const server = yield* httpServer((_, response) => {
@@ -57,7 +57,7 @@ describe("an answer that is taken while it comes", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("of fifty megabytes in slow pieces needs the memory of a few, and makes a fast sender wait", () =>
+  it.scoped("of fifty megabytes that is read slowly needs the memory of a few, and slows its sender down", () =>
     Effect.gen(function* () {
       const piece = Buffer.alloc(128 * 1024, "x")
       const total = 400
@@ -75,13 +75,13 @@ describe("an answer that is taken while it comes", () => {
       const answer = yield* open(server.origin, { maxBytes: 64 * MiB })
       let most = 0
       let nth = 0
-      const before = heldBytes()
+      const before = liveBytes()
       const result = yield* Effect.promise(() =>
         taken(answer, async () => {
           nth += 1
           if (nth % 20 !== 0) return
           await new Promise((resolve) => setTimeout(resolve, 5))
-          most = Math.max(most, heldBytes() - before)
+          most = Math.max(most, liveBytes() - before)
         })
       )
       assert.deepStrictEqual([result.broken, result.bytes], [undefined, total * piece.length])
@@ -89,7 +89,7 @@ describe("an answer that is taken while it comes", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("that nobody takes stays with its sender, and is given up in the end", () =>
+  it.scoped("that is not read is not received, and fails after the time limit", () =>
     Effect.gen(function* () {
       let sent = 0
       const server = yield* httpServer((_, response) => {
@@ -104,13 +104,13 @@ describe("an answer that is taken while it comes", () => {
       })
       const answer = yield* open(server.origin, { maxBytes: 64 * MiB, stall: Duration.millis(300) })
       yield* closed(server)
-      // What the sockets of the machine hold lies between.
+      // The buffers of the sockets hold the difference.
       assert.isBelow(sent, 20 * MiB)
       assert.isDefined((yield* Effect.promise(() => taken(answer))).broken)
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("breaks off where nothing comes any more, and where its sender does", () =>
+  it.scoped("breaks off when nothing more arrives, and when its sender breaks off", () =>
     Effect.gen(function* () {
       const server = yield* httpServer(({ url }, response) => {
         response.write("begun")
@@ -126,7 +126,7 @@ describe("an answer that is taken while it comes", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("is refused where it announces too much, and breaks off where it has too much", () =>
+  it.scoped("is refused if its content-length is too large, and breaks off above the cap", () =>
     Effect.gen(function* () {
       const server = yield* httpServer(({ url }, response) => {
         if (url === "/announced") response.writeHead(200, { "content-length": String(2 * MiB) })
@@ -146,7 +146,7 @@ describe("an answer that is taken while it comes", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("lets go of its sender when it is cancelled, and when its caller gives up waiting for the head", () =>
+  it.scoped("closes its connection when it is cancelled, and when its caller stops waiting for the head", () =>
     Effect.gen(function* () {
       const server = yield* httpServer(({ url }, response) => {
         if (url !== "/silent") response.write("begun")
@@ -167,7 +167,7 @@ describe("an answer that is taken while it comes", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("comes inflated, whatever it was compressed with, and after redirects", () =>
+  it.scoped("arrives decompressed, from every encoding, also after redirects", () =>
     Effect.gen(function* () {
       const text = "word ".repeat(50_000)
       const bodies: Readonly<Record<string, Buffer>> = {

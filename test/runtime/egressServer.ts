@@ -1,4 +1,4 @@
-/** Local servers for the tests of egress, and a client that may or may not reach them. */
+/** Local servers for the tests of egress, and clients with and without permission to reach them. */
 import { createServer, type RequestListener } from "node:http"
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from "node:net"
 import { Duration, Effect, Either, type Scope } from "effect"
@@ -10,9 +10,9 @@ import type { Resolve } from "../../src/runtime/egress/Connect.js"
 export interface TestServer {
   readonly port: number
   readonly origin: string
-  /** How many connections it has seen. */
+  /** The number of connections so far. */
   readonly connections: () => number
-  /** Connections that are open now. */
+  /** The number of open connections. */
   readonly open: () => number
 }
 
@@ -48,7 +48,7 @@ const listening = (server: Server, host: string): Effect.Effect<TestServer, neve
 export const httpServer = (listener: RequestListener, host = "127.0.0.1") =>
   Effect.suspend(() => listening(createServer(listener), host))
 
-/** A server that speaks whatever the test says, byte by byte. */
+/** A server whose answers a test writes byte by byte. */
 export const rawServer = (onConnection: (socket: Socket) => void) =>
   Effect.suspend(() => listening(createRawServer(onConnection), "127.0.0.1"))
 

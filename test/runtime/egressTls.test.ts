@@ -6,7 +6,7 @@ import { layer } from "../../src/runtime/egress/Egress.js"
 import { parseAllowList } from "../../src/runtime/egress/Address.js"
 import { send, textOf } from "./egressServer.js"
 
-/** Made for this test, self-signed for tls.example, valid until 2126. */
+/** A self-signed certificate of tls.example for this test, valid until 2126. */
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLb1BoAM+lxPnYoqa
 Ihb7BvQutsNn0G8Hza8KjuDUiDChRANCAARJD/8MyL+ZyVxutI2IFzY9KSxfuZGi
@@ -26,7 +26,7 @@ D0iqVBqKMOUbMBY8vbvDegWyVpRvuM7gog==
 -----END CERTIFICATE-----
 `
 
-/** Answers the server name that the client asked for. */
+/** A server that answers with the server name of the client's TLS handshake. */
 const tlsServer = Effect.acquireRelease(
   Effect.async<{ readonly port: number; readonly close: () => void }>((resume) => {
     const server = createServer({ key, cert }, (request, response) =>
@@ -48,7 +48,7 @@ const egress = (ca: ReadonlyArray<string>) =>
   layer({ allow: Either.getOrThrow(parseAllowList("127.0.0.1")), resolve: () => Promise.resolve(["127.0.0.1"]), ca })
 
 describe("TLS", () => {
-  it.scoped("asks for and checks the name of the URL, though it connects to a checked address", () =>
+  it.scoped("sends and verifies the host name of the URL, though it connects to a checked address", () =>
     Effect.gen(function* () {
       const server = yield* tlsServer
       const right = yield* send(`https://tls.example:${server.port}/`).pipe(Effect.provide(egress([cert])))

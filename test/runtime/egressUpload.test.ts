@@ -1,4 +1,6 @@
-/** Bodies that come in while they go out: as fast as the receiver takes them, and in the receiver's time only. */
+/**
+ * Bodies that are forwarded while they arrive: at the pace of the receiver, whose time limit excludes waiting for them.
+ */
 import type { IncomingMessage } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either } from "effect"
@@ -34,8 +36,8 @@ const textOf = async (body: AsyncIterable<Uint8Array>) => {
   return text
 }
 
-describe("a body that comes in while it goes out", () => {
-  it.scoped("is asked for as fast as its receiver takes it", () =>
+describe("a body that is forwarded while it arrives", () => {
+  it.scoped("is read as fast as its receiver reads", () =>
     Effect.gen(function* () {
       let release = () => {}
       const server = yield* httpServer(async (request, response) => {
@@ -53,7 +55,7 @@ describe("a body that comes in while it goes out", () => {
       }
       const result = yield* Effect.fork(sent(server.origin, upload, { timeout: Duration.seconds(20) }))
       yield* Effect.promise(() => wait(500))
-      // What the sockets of the machine hold lies between.
+      // The buffers of the sockets hold the difference.
       assert.isBelow(asked, 20)
       release()
       const { body } = yield* result
@@ -61,7 +63,7 @@ describe("a body that comes in while it goes out", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("does not use up its receiver's time while it is waited for", () =>
+  it.scoped("does not use its receiver's time limit while the sender pauses", () =>
     Effect.gen(function* () {
       const server = yield* httpServer(async (request, response) => {
         const bytes = await bytesOf(request)
@@ -85,7 +87,7 @@ describe("a body that comes in while it goes out", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("never looks whole where it breaks off, ends too early, or goes on too long", () =>
+  it.scoped("never looks complete if it breaks off, ends too early, or is too long", () =>
     Effect.gen(function* () {
       let whole = 0
       const server = yield* httpServer((request, response) => {
@@ -110,7 +112,7 @@ describe("a body that comes in while it goes out", () => {
     }).pipe(Effect.provide(egressLayer()))
   )
 
-  it.scoped("follows a redirect that keeps the method from its beginning, and no other", () =>
+  it.scoped("is sent again from its beginning after a redirect that keeps the method, and after no other", () =>
     Effect.gen(function* () {
       const server = yield* httpServer(async (request, response) => {
         if (request.url === "/kept") return void response.writeHead(307, { location: "/there" }).end()

@@ -9,11 +9,17 @@ import { Client } from "pg"
 import { vi } from "vitest"
 import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { find, isProcessAlive } from "../../src/runtime/embedded/Postmaster.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 import { proofs } from "../support/proofs.js"
-import { dataDirectory, postgresOf, service as start, type Service, type ServiceOptions } from "../support/Service.js"
+import {
+  makeDataDirectory,
+  postgresPid,
+  startService as start,
+  type Service,
+  type ServiceOptions
+} from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
 /** An ordinary user that every Linux has. */
@@ -27,7 +33,7 @@ const service = (options: ServiceOptions): Service => {
   return one
 }
 
-/** Whatever a test has found: no service outlives it, and none leaves its Postgres behind as a kill would. */
+/** Ends every service and its Postgres after each test, also after a failed one. */
 afterEach(async () => {
   for (const one of started.splice(0)) {
     one.kill("SIGTERM")
@@ -57,14 +63,14 @@ const until = async (condition: () => boolean | Promise<boolean>) => {
 }
 
 describe("the embedded Postgres", () => {
-  const { directory, dataDir, remove } = dataDirectory()
+  const { directory, dataDir, remove } = makeDataDirectory()
   if (isRoot) fs.chmodSync(directory, 0o755)
   afterAll(remove)
 
   it("is ready within 15 s at the first start and within 3 s later, and ends with the service", async () => {
     const first = service({ dataDir })
     assert.isBelow(await first.ready, 15_000)
-    const postgres = postgresOf(dataDir)
+    const postgres = postgresPid(dataDir)
     assert.isTrue(isProcessAlive(postgres))
     await query(dataDir, "CREATE TABLE kept (n int)")
     first.kill("SIGTERM")
@@ -77,7 +83,7 @@ describe("the embedded Postgres", () => {
     assert.strictEqual(await second.ended, 0)
   })
 
-  it("lets only the owner of the data directory read its passwords, and nobody in without one", async () => {
+  it("lets only the owner of the data directory read its passwords, and refuses logins without one", async () => {
     for (const file of ["master.keys", "key.pepper", "postgres/cluster/access.json"]) {
       assert.strictEqual(fs.statSync(path.join(dataDir, file)).mode & 0o077, 0, file)
     }
@@ -101,14 +107,14 @@ describe("the embedded Postgres", () => {
   it("is adopted by the next start when the service was killed", async () => {
     const killed = service({ dataDir })
     await killed.ready
-    const postgres = postgresOf(dataDir)
+    const postgres = postgresPid(dataDir)
     await query(dataDir, "INSERT INTO kept VALUES (1)")
     killed.kill("SIGKILL")
     await killed.ended
     assert.isTrue(isProcessAlive(postgres))
     const next = service({ dataDir })
     await next.ready
-    assert.strictEqual(postgresOf(dataDir), postgres)
+    assert.strictEqual(postgresPid(dataDir), postgres)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [[1]])
     await proofs(next)
     assert.strictEqual(await next.ended, 0)
@@ -118,7 +124,7 @@ describe("the embedded Postgres", () => {
   it("recovers every acknowledged row when service and Postgres were killed", async () => {
     const killed = service({ dataDir })
     await killed.ready
-    const postgres = postgresOf(dataDir)
+    const postgres = postgresPid(dataDir)
     await query(dataDir, "INSERT INTO kept VALUES (2)")
     process.kill(postgres, "SIGKILL")
     killed.kill("SIGKILL")
@@ -129,17 +135,17 @@ describe("the embedded Postgres", () => {
     await proofs(next)
   })
 
-  it("starts although the pid in its lock file now belongs to somebody else", async () => {
+  it("starts although the pid in its lock file now belongs to another process", async () => {
     const lock = path.join(dataDir, "postgres/cluster/data/postmaster.pid")
     fs.writeFileSync(lock, [process.pid, "/elsewhere", 1, 5432, "", "127.0.0.1", "", "ready", ""].join("\n"))
     const next = service({ dataDir })
     await next.ready
-    assert.notStrictEqual(postgresOf(dataDir), process.pid)
+    assert.notStrictEqual(postgresPid(dataDir), process.pid)
     next.kill("SIGTERM")
     await next.ended
   })
 
-  it("belongs to one service: a second is told the first one's pid in one line, and the first goes on", async () => {
+  it("belongs to one service: a second is refused with the first one's pid, and the first continues", async () => {
     announce(/^svc is already running on /, { required: true })
     const first = service({ dataDir })
     await first.ready
@@ -153,35 +159,35 @@ describe("the embedded Postgres", () => {
 
   it("is restarted when it dies under the service, on the port that the pools know", async () => {
     announce(/"postgres\.ended"/, { required: true })
-    // What asks Postgres meanwhile says so, and asks again.
+    // Requests to Postgres meanwhile log a failure, and are retried.
     announce(/"background_task\.failed"|"audit\.seal_failed"|"database\.session_lost"/)
     const survivor = service({ dataDir })
     await survivor.ready
-    const postgres = postgresOf(dataDir)
+    const postgres = postgresPid(dataDir)
     const port = await query(dataDir, "SHOW port")
     process.kill(postgres, "SIGKILL")
     await until(() => survivor.output().includes("postgres.ended"))
     await until(async () => Option.isSome(await Effect.runPromise(findRunning(dataDir))))
     assert.deepStrictEqual(await query(dataDir, "SHOW port"), port)
-    assert.notStrictEqual(postgresOf(dataDir), postgres)
+    assert.notStrictEqual(postgresPid(dataDir), postgres)
     await proofs(survivor)
     assert.strictEqual(await survivor.ended, 0)
   })
 
-  it("ends in order although npm passes the terminal's Ctrl-C on a second time", async () => {
+  it("shuts down in order although npm forwards the terminal's Ctrl-C a second time", async () => {
     const stopped = service({ dataDir })
     await stopped.ready
-    const postgres = postgresOf(dataDir)
+    const postgres = postgresPid(dataDir)
     stopped.kill("SIGINT")
     stopped.kill("SIGINT")
     assert.strictEqual(await stopped.ended, 0)
     assert.isFalse(isProcessAlive(postgres))
   })
 
-  it("holds nobody up who asks again: a later second signal ends the service at once, and the next start is well", async () => {
+  it("is left at once when a second signal comes later, and the next start succeeds", async () => {
     const stuck = service({ dataDir })
     await stuck.ready
-    const postgres = postgresOf(dataDir)
+    const postgres = postgresPid(dataDir)
     process.kill(postgres, "SIGSTOP")
     const started = performance.now()
     const impatient = setInterval(() => stuck.kill("SIGTERM"), 200)
@@ -195,7 +201,7 @@ describe("the embedded Postgres", () => {
     assert.strictEqual(await next.ended, 0)
   })
 
-  it("is not left behind when the service refuses to start: a taken port is one line that says what to do", async () => {
+  it("stops when the service refuses to start: a used port is one line that says what to do", async () => {
     announce(/^Port \d+ of 127\.0\.0\.1 is taken/, { required: true })
     const taker = createServer().listen(0, "127.0.0.1")
     await once(taker, "listening")
@@ -213,8 +219,8 @@ describe("the embedded Postgres", () => {
 })
 
 it.runIf(process.platform === "linux")("a lock file that names a zombie is removed: the zombie has ended", async () => {
-  const { directory, remove } = dataDirectory()
-  // The first program is replaced by one that never asks how its child ended.
+  const { directory, remove } = makeDataDirectory()
+  // The shell replaces itself by a program that never waits for its child.
   const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] })
   const [printed] = await once(parent.stdout, "data")
   const zombie = Number(String(printed))
@@ -231,7 +237,7 @@ it.runIf(process.platform === "linux")("a lock file that names a zombie is remov
 })
 
 it("a service killed at any moment of its first start leaves nothing that prevents the next", async () => {
-  const { directory, dataDir, remove } = dataDirectory()
+  const { directory, dataDir, remove } = makeDataDirectory()
   onTestFinished(remove)
   fs.chmodSync(directory, 0o755)
   const cluster = path.join(dataDir, "postgres", "cluster")
@@ -261,9 +267,9 @@ it("a service killed at any moment of its first start leaves nothing that preven
   assert.strictEqual(await next.ended, 0)
 })
 
-it("of two services that start at once on nothing, one runs and the other is refused", async () => {
+it("of two services that start at once on a new data directory, one runs and the other is refused", async () => {
   announce(/^svc is already running on /, { required: true })
-  const { directory, dataDir, remove } = dataDirectory()
+  const { directory, dataDir, remove } = makeDataDirectory()
   onTestFinished(remove)
   fs.chmodSync(directory, 0o755)
   const both = [service({ dataDir }), service({ dataDir })]
@@ -277,29 +283,29 @@ it("of two services that start at once on nothing, one runs and the other is ref
 
 describe.runIf(isRoot)("started by root", () => {
   it("Postgres runs as nobody, also on a data directory that only root may enter", async () => {
-    const { dataDir, remove } = dataDirectory()
+    const { dataDir, remove } = makeDataDirectory()
     onTestFinished(remove)
     const started = service({ dataDir })
     await started.ready
-    assert.strictEqual(fs.statSync(`/proc/${postgresOf(dataDir)}`).uid, 65_534)
+    assert.strictEqual(fs.statSync(`/proc/${postgresPid(dataDir)}`).uid, 65_534)
     assert.deepStrictEqual(await query(dataDir, "SELECT 1"), [[1]])
     started.kill("SIGTERM")
     assert.strictEqual(await started.ended, 0)
   })
 
   it("an ordinary user starts it too, and everything stays that user's", async () => {
-    const { directory, dataDir, remove } = dataDirectory()
+    const { directory, dataDir, remove } = makeDataDirectory()
     onTestFinished(remove)
     fs.chownSync(directory, daemon, daemon)
     const started = service({ dataDir, uid: daemon })
     await started.ready
-    assert.strictEqual(fs.statSync(`/proc/${postgresOf(dataDir)}`).uid, daemon)
+    assert.strictEqual(fs.statSync(`/proc/${postgresPid(dataDir)}`).uid, daemon)
     started.kill("SIGTERM")
     assert.strictEqual(await started.ended, 0)
-    // Root then goes on with the same data, and leaves it to its owner.
+    // Root then starts on the same data, whose owner stays the same.
     const later = service({ dataDir })
     await later.ready
-    assert.strictEqual(fs.statSync(`/proc/${postgresOf(dataDir)}`).uid, daemon)
+    assert.strictEqual(fs.statSync(`/proc/${postgresPid(dataDir)}`).uid, daemon)
     later.kill("SIGTERM")
     assert.strictEqual(await later.ended, 0)
   })

@@ -1,4 +1,4 @@
-/** docs/javascript.md says what a workflow finds: no more and no less than the engine gives. */
+/** docs/javascript.md names exactly the globals and limits that the engine has. */
 import { assert, layer } from "@effect/vitest"
 import { createContext, runInContext } from "node:vm"
 import { readFileSync } from "node:fs"
@@ -19,11 +19,11 @@ const named = (title: string): ReadonlyArray<string> =>
     .flatMap((line) => (line.split("|")[1] ?? "").match(/`[A-Za-z]+`/g) ?? [])
     .map((name) => name.slice(1, -1))
 
-/** What the standard defines, by the engine that runs this test. */
+/** The globals of the standard, by the engine that runs this test. */
 const standard = new Set<string>(
   JSON.parse(runInContext("JSON.stringify(Object.getOwnPropertyNames(globalThis))", createContext()))
 )
-/** Of later editions than Node 20 knows, or the engine's own. */
+/** Globals of later editions than that of Node 20, or of the engine only. */
 const newer = ["Iterator", "Float16Array", "InternalError"]
 
 const runner = bundleRunner()
@@ -32,7 +32,7 @@ afterAll(runner.remove)
 layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
   "docs/javascript.md",
   (it) => {
-    it.effect("names every global beyond the standard's, and none that is not there", () =>
+    it.effect("names every global beyond the standard's, and none that does not exist", () =>
       Effect.gen(function* () {
         const found = yield* result("return Object.getOwnPropertyNames(globalThis)")
         if (!Array.isArray(found)) throw new Error("the guest returned no list")
@@ -56,7 +56,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       })
     )
 
-    it.effect("tells the bounds that hold", () =>
+    it.effect("names the actual limits", () =>
       Effect.sync(() => {
         const bounds = section("Bounds")
         const sizes = [guest.sourceBytes / 1024, guest.memoryBytes / 1024 / 1024, guest.inputBytes / 1024 / 1024]

@@ -7,7 +7,7 @@ import { decide, evolve } from "../../src/domain/Execution.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { TestDatabase } from "../support/Database.js"
-import { change, done, executionId, layer, opening, openRun, organisation } from "../support/journal.js"
+import { change, doneEntry, executionId, layer, openingChange, openRun, organisation } from "../support/journal.js"
 
 const none: ReadonlyMap<OrganisationId, number> = new Map()
 
@@ -23,25 +23,25 @@ const finished = (run: ReturnType<typeof openRun>) => ({
 
 describe("The journal", () => {
   withLayer(layer, { excludeTestServices: true })((it) => {
-    it.effect("an incarnation that was taken over writes nothing any more", () =>
+    it.effect("a former owner of a run writes nothing after the takeover", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
         const run = openRun()
-        yield* journal.append(opening(run))
+        yield* journal.append(openingChange(run))
         const taken = Option.getOrThrow(yield* runs.takeOver(run.id))
         assert.strictEqual(taken.epoch, 2)
-        const zombie = yield* Effect.flip(journal.append(change(run, { journal: [done(1)], end: finished(run) })))
+        const zombie = yield* Effect.flip(journal.append(change(run, { journal: [doneEntry(1)], end: finished(run) })))
         assert.strictEqual(zombie._tag, "Fenced")
         assert.lengthOf(yield* journal.read(organisation, run.id), 1)
         assert.isTrue(Option.isSome(yield* runs.get(organisation, run.id)))
-        yield* journal.append(change(taken, { journal: [done(1)] }))
+        yield* journal.append(change(taken, { journal: [doneEntry(1)] }))
         assert.lengthOf(yield* journal.read(organisation, run.id), 2)
       })
     )
 
     it.scoped(
-      "in both interleavings of a zombie and a takeover, what the new owner reads is final",
+      "in both interleavings of a former owner and a takeover, what the new owner reads is final",
       () =>
         Effect.gen(function* () {
           const journal = yield* Journal
@@ -61,8 +61,8 @@ describe("The journal", () => {
           let first = 0
           for (let i = 0; i < 40; i++) {
             const run = openRun()
-            yield* journal.append(opening(run))
-            // Both wait for the same row lock; which of them gets it first alternates with the order of arrival.
+            yield* journal.append(openingChange(run))
+            // Both wait for the same row lock; the order of arrival decides which gets it first.
             const waiting = (n: number) =>
               Effect.promise(async () => {
                 const { rows } = await watch.query<{ n: number }>(
@@ -72,7 +72,7 @@ describe("The journal", () => {
               }).pipe(Effect.repeat({ until: (found) => found >= n }))
             yield* Effect.promise(() => lock.query("BEGIN"))
             yield* Effect.promise(() => lock.query("SELECT id FROM runs WHERE id = $1 FOR UPDATE", [run.id]))
-            const append = Effect.either(journal.append(change(run, { journal: [done(1)] })))
+            const append = Effect.either(journal.append(change(run, { journal: [doneEntry(1)] })))
             const takeOver = Effect.zipRight(runs.takeOver(run.id), journal.read(organisation, run.id))
             const forked = (zombieFirst: boolean) =>
               Effect.gen(function* () {
@@ -106,7 +106,7 @@ describe("The journal", () => {
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = Array.from({ length: 60 }, (_, i) => openRun(i === 31 ? { priority: 99_999 as 1 } : {}))
-        const results = yield* Effect.forEach(runs, (run) => Effect.either(journal.append(opening(run))), {
+        const results = yield* Effect.forEach(runs, (run) => Effect.either(journal.append(openingChange(run))), {
           concurrency: "unbounded"
         })
         assert.deepStrictEqual(
@@ -131,8 +131,8 @@ describe("The journal", () => {
             runs,
             (run) =>
               Effect.gen(function* () {
-                yield* journal.append(opening(run))
-                for (let seq = 1; seq <= 10; seq++) yield* journal.append(change(run, { journal: [done(seq)] }))
+                yield* journal.append(openingChange(run))
+                for (let seq = 1; seq <= 10; seq++) yield* journal.append(change(run, { journal: [doneEntry(seq)] }))
                 yield* journal.append(change(run, { end: finished(run) }))
               }),
             { concurrency: "unbounded" }
@@ -153,7 +153,7 @@ describe("The journal", () => {
       60_000
     )
 
-    it.effect("a claim belongs to the first run that commits it, and to nobody once it has expired", () =>
+    it.effect("a claim belongs to the first run that commits it, and is free after its expiry", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const claim = (expiresAt: number) => ({
@@ -166,7 +166,7 @@ describe("The journal", () => {
         const runs = Array.from({ length: 20 }, () => openRun())
         const results = yield* Effect.forEach(
           runs,
-          (run) => Effect.either(journal.append(opening(run, { claim: shared }))),
+          (run) => Effect.either(journal.append(openingChange(run, { claim: shared }))),
           { concurrency: "unbounded" }
         )
         const winners = runs.filter((_, i) => Either.isRight(results[i] ?? Either.left(undefined)))
@@ -178,19 +178,21 @@ describe("The journal", () => {
             assert.deepStrictEqual([result.left.target, result.left.hash], [winners[0]?.id, "a"])
         }
         const expired = claim(Date.now() - 1_000)
-        yield* journal.append(opening(openRun(), { claim: expired }))
-        yield* journal.append(opening(openRun(), { claim: { ...expired, expiresAt: Date.now() + 60_000 } }))
+        yield* journal.append(openingChange(openRun(), { claim: expired }))
+        yield* journal.append(openingChange(openRun(), { claim: { ...expired, expiresAt: Date.now() + 60_000 } }))
       })
     )
 
-    it.effect("changes of one run are written in their order, whatever is in flight", () =>
+    it.effect("changes of one run are written in order, whatever is in flight", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
         const run = openRun()
         const changes = [
-          opening(run),
-          ...Array.from({ length: 30 }, (_, i) => change(run, { journal: [done(i + 1)], patch: { attempt: i + 1 } }))
+          openingChange(run),
+          ...Array.from({ length: 30 }, (_, i) =>
+            change(run, { journal: [doneEntry(i + 1)], patch: { attempt: i + 1 } })
+          )
         ]
         yield* Effect.forEach(changes, (one) => journal.append(one), { concurrency: "unbounded" })
         assert.strictEqual(Option.getOrThrow(yield* runs.get(organisation, run.id)).attempt, 30)
@@ -206,7 +208,7 @@ describe("The journal", () => {
       Effect.gen(function* () {
         const journal = yield* Journal
         const run = openRun()
-        yield* journal.append(opening(run))
+        yield* journal.append(openingChange(run))
         const ends = yield* Effect.forEach(
           Array.from({ length: 10 }),
           () => Effect.either(journal.append(change(run, { end: finished(run) }))),
@@ -217,7 +219,7 @@ describe("The journal", () => {
       })
     )
 
-    it.effect("a queued run starts once, whoever asks for it, and the classes share the slots by their weights", () =>
+    it.effect("a queued run starts once, and the priority classes share the slots by their weights", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
@@ -225,9 +227,13 @@ describe("The journal", () => {
         const queued = Array.from({ length: 150 }, (_, i) =>
           openRun({ shard, status: "pending", startedAt: null, wakeAt: null, priority: ((i % 4) + 1) as 1 | 2 | 3 | 4 })
         )
-        yield* Effect.forEach(queued, (run) => journal.append(opening(run, { enqueue: { notBefore: Date.now() } })), {
-          concurrency: "unbounded"
-        })
+        yield* Effect.forEach(
+          queued,
+          (run) => journal.append(openingChange(run, { enqueue: { notBefore: Date.now() } })),
+          {
+            concurrency: "unbounded"
+          }
+        )
         const first = (yield* runs.claim([shard], 30, none)).runs
         const shares = [1, 2, 3, 4].map((priority) => first.filter((run) => run.priority === priority).length)
         assert.deepStrictEqual(shares, [16, 8, 4, 2])
@@ -257,7 +263,7 @@ describe("The journal", () => {
         for (const tier of ["instant", "standard", "long"] as const) {
           const shard = { instant: 901, standard: 902, long: 903 }[tier]
           const pending = openRun({ tier, shard, status: "pending", wakeAt: null, startedAt: null })
-          yield* journal.append(opening(pending, { enqueue: { notBefore: Date.now() - 1_000 } }))
+          yield* journal.append(openingChange(pending, { enqueue: { notBefore: Date.now() - 1_000 } }))
           const [claimed] = (yield* runs.claim([shard], 1, none)).runs
           const run = claimed ?? assert.fail("nothing was claimed")
           const start = decide(pending, { _tag: "Start", at: run.startedAt ?? assert.fail("not started") })
@@ -279,13 +285,13 @@ describe("The journal", () => {
           assert.deepStrictEqual(lifeOf(taken), lifeOf(evolve(suspended, resume)))
         }
         const never = openRun({ status: "pending", wakeAt: null, startedAt: null })
-        yield* journal.append(opening(never))
+        yield* journal.append(openingChange(never))
         assert.strictEqual(decide(never, { _tag: "Resume", at: 0 })._tag, "Refused")
         assert.isTrue(Option.isNone(yield* runs.takeOver(never.id)))
       })
     )
 
-    it.effect("an organisation has as many runs under way as its plan allows, and others start meanwhile", () =>
+    it.effect("an organisation has as many runs in progress as its plan allows, and others start meanwhile", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
@@ -296,9 +302,12 @@ describe("The journal", () => {
         yield* sql`INSERT INTO organisations (id, name, slug, plan) VALUES (${small}, 'Small', 'small', 'starter')`
         const enqueue = (organisationId: typeof organisation, priority: 1 | 2) =>
           journal.append(
-            opening(openRun({ shard, organisationId, status: "pending", startedAt: null, wakeAt: null, priority }), {
-              enqueue: { notBefore: Date.now() }
-            })
+            openingChange(
+              openRun({ shard, organisationId, status: "pending", startedAt: null, wakeAt: null, priority }),
+              {
+                enqueue: { notBefore: Date.now() }
+              }
+            )
           )
         yield* Effect.forEach(Array.from({ length: 40 }), () => enqueue(small, 1), { concurrency: "unbounded" })
         yield* Effect.forEach(Array.from({ length: 3 }), () => enqueue(other, 2), { concurrency: "unbounded" })
@@ -313,16 +322,19 @@ describe("The journal", () => {
       })
     )
 
-    it.effect("a flood of one organisation waits behind itself", () =>
+    it.effect("a flood of one organisation delays only that organisation", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
         const shard = 78
         const enqueue = (organisationId: typeof organisation) =>
           journal.append(
-            opening(openRun({ shard, organisationId, status: "pending", startedAt: null, wakeAt: null, priority: 2 }), {
-              enqueue: { notBefore: Date.now() }
-            })
+            openingChange(
+              openRun({ shard, organisationId, status: "pending", startedAt: null, wakeAt: null, priority: 2 }),
+              {
+                enqueue: { notBefore: Date.now() }
+              }
+            )
           )
         const other = "org_01jd0000000000000000000001" as typeof organisation
         yield* Effect.forEach(Array.from({ length: 200 }), () => enqueue(organisation), { concurrency: "unbounded" })

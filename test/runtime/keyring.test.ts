@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { buildSync } from "esbuild"
 import { spawn } from "node:child_process"
 import * as path from "node:path"
-import { dataDirectory } from "../support/Service.js"
+import { makeDataDirectory } from "../support/Service.js"
 
 const script = `import { Effect, Option, Redacted } from "effect"
 import { resolveSecrets } from "./src/runtime/vault/InstallationSecrets.ts"
@@ -13,8 +13,8 @@ const { keyPepper, masterKeys } = await Effect.runPromise(
 )
 console.log(Redacted.value(masterKeys).active, Redacted.value(keyPepper))`
 
-it("of processes that make the installation's keys at the same instant, all have the same ones", async () => {
-  const { directory, dataDir, remove } = dataDirectory()
+it("processes that create the installation's keys at the same time all get the same ones", async () => {
+  const { directory, dataDir, remove } = makeDataDirectory()
   const bundle = path.join(directory, "keys.mjs")
   buildSync({
     stdin: { contents: script, resolveDir: process.cwd(), loader: "ts" },

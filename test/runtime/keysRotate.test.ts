@@ -2,22 +2,22 @@ import { afterAll, assert, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { vi } from "vitest"
-import { dataDirectory, service } from "../support/Service.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
-const { dataDir, directory, remove } = dataDirectory()
+const { dataDir, directory, remove } = makeDataDirectory()
 fs.chmodSync(directory, 0o755)
 afterAll(remove)
 
 const rotate = async (env: Readonly<Record<string, string>> = {}) => {
-  const one = service({ dataDir, command: ["keys", "rotate"], env })
+  const one = startService({ dataDir, command: ["keys", "rotate"], env })
   assert.strictEqual(await one.ended, 0, one.output())
   return one.output()
 }
 
-/** What the service wrote for its developer. */
+/** The contents of `dev.json`. */
 const dev = (): { readonly apiKey: string; readonly baseUrl: string; readonly customerId: string } =>
   JSON.parse(fs.readFileSync(path.join(dataDir, "dev.json"), "utf8"))
 
@@ -36,7 +36,7 @@ const call = async (method: string, target: string, body?: object) => {
 const keyring = () => fs.readFileSync(path.join(dataDir, "master.keys"), "utf8").trim().split(",")
 
 it("secrets and credentials stay readable before, during and after a rotation of the master key", async () => {
-  const first = service({ dataDir })
+  const first = startService({ dataDir })
   await first.ready
   const secret = await call("POST", "/api/v1/secrets", { name: "CANARY", value: "sealed before" })
   await call("POST", "/api/v1/connectors", {
@@ -81,9 +81,9 @@ it("secrets and credentials stay readable before, during and after a rotation of
 
   first.kill("SIGTERM")
   await first.ended
-  // Only what the new key wraps opens without the old one.
+  // Without the old key only data keys open that the new key wraps.
   fs.writeFileSync(path.join(dataDir, "master.keys"), `${active}\n`)
-  const second = service({ dataDir })
+  const second = startService({ dataDir })
   await second.ready
   await readable()
   await rotate()
@@ -93,7 +93,7 @@ it("secrets and credentials stay readable before, during and after a rotation of
   await second.ended
 })
 
-it("where the environment holds the keys, a rotation says what to put there, and takes it up", async () => {
+it("with keys in the environment, a rotation says what to set, and uses it after that", async () => {
   const before = keyring().join(",")
   const made = await rotate({ SVC_MASTER_KEYS: keyring()[0] ?? "" })
   const [entry] = /^[\w.-]{1,32}:[A-Za-z0-9+/]{43}=$/m.exec(made) ?? assert.fail(made)
@@ -102,8 +102,8 @@ it("where the environment holds the keys, a rotation says what to put there, and
   assert.strictEqual(keyring().join(","), before)
 })
 
-it("the help tells of it", async () => {
-  const help = service({ dataDir, command: ["keys", "--help"] })
+it("the help describes it", async () => {
+  const help = startService({ dataDir, command: ["keys", "--help"] })
   assert.strictEqual(await help.ended, 0)
   assert.match(help.output(), /rotate/)
 })

@@ -1,4 +1,4 @@
-/** What is logged and exported of an error, for errors that quote a value of a tenant. */
+/** Logs and exported telemetry of errors never quote a value of a tenant. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Cause, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { Client } from "pg"
@@ -7,14 +7,14 @@ import { Unavailable } from "../../src/domain/Failure.js"
 import { OperatorError } from "../../src/runtime/process/OperatorError.js"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { exporter } from "../../src/runtime/telemetry/Tracing.js"
-import { collector } from "../support/collector.js"
-import { announce } from "../support/Heard.js"
+import { startCollector } from "../support/collector.js"
+import { announce } from "../support/LogExpectations.js"
 
 announce(/test\.failed/)
 
 const canary = "canary_4f1c"
 
-/** What the body throws. */
+/** The error that the body throws. */
 const thrownBy = (body: () => unknown): unknown => {
   try {
     body()
@@ -33,7 +33,7 @@ const logged = (effect: Effect.Effect<unknown>) =>
     return lines.join("\n")
   })
 
-/** As a cause, nested in another error, as a part of the message and as an annotation. */
+/** The error as a cause, nested in another error, as a part of the message and as an annotation. */
 const everyWay = (error: unknown) =>
   Effect.all([
     Effect.logWarning("test.failed", Cause.fail(error)),
@@ -53,7 +53,7 @@ describe("a log line", () => {
   })
   afterAll(() => client.end())
 
-  it.effect("tells SQLSTATE and routine of an error of Postgres, and quotes no value", () =>
+  it.effect("has SQLSTATE and routine of an error of Postgres, and no value", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         Effect.tryPromise({
@@ -69,7 +69,7 @@ describe("a log line", () => {
     })
   )
 
-  it.effect("tells which of the service's own constraints was hurt", () =>
+  it.effect("names the violated constraint if it is the service's own", () =>
     Effect.gen(function* () {
       const error = Object.assign(new Error(canary), {
         code: "23503",
@@ -89,7 +89,7 @@ describe("a log line", () => {
     ["the source of a regular expression", "SyntaxError", () => new RegExp(`${canary}(`)],
     ["a message with a line like a frame", "Error", () => fail(`x\n    at ${canary} (file:///${canary}.js:1:1)`)],
     ["a name that a value has become", "Error", () => fail(canary, { name: canary })]
-  ] as const)("leaves out %s, and tells kind and place", ([, kind, body]) =>
+  ] as const)("omits %s, and has the kind and the place", ([, kind, body]) =>
     Effect.gen(function* () {
       const error = thrownBy(body)
       assert.include(String(error instanceof Error ? error.stack : ""), canary)
@@ -100,7 +100,7 @@ describe("a log line", () => {
     })
   )
 
-  it.effect("leaves out what is thrown and is no error", () =>
+  it.effect("omits thrown values that are not errors", () =>
     Effect.gen(function* () {
       const thrown = { secret: Redacted.make(canary), value: canary, toString: () => canary }
       const lines = yield* logged(
@@ -115,7 +115,7 @@ describe("a log line", () => {
     })
   )
 
-  it.effect("tells the code of a system error, and not its address", () =>
+  it.effect("has the code of a system error, and not its address", () =>
     Effect.gen(function* () {
       const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${canary}`), {
         code: "ENOTFOUND",
@@ -142,10 +142,10 @@ describe("a log line", () => {
   )
 })
 
-it.live("what is exported of a failure quotes no value, in logs and in spans", () =>
+it.live("exported logs and spans of a failure contain no value", () =>
   Effect.gen(function* () {
     const otlp = yield* Effect.acquireRelease(
-      Effect.promise(() => collector()),
+      Effect.promise(() => startCollector()),
       ({ close }) => Effect.promise(close)
     )
     const failing = Effect.zipRight(

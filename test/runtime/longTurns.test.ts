@@ -1,9 +1,9 @@
-/** A tenant whose turns were long is remembered for a while, and only for what kept others waiting. */
+/** A runner remembers for some time which tenants had long turns, and counts only turns that delayed others. */
 import { assert, describe, it } from "@effect/vitest"
 import { LongTurns } from "../../src/runtime/sandbox/LongTurns.js"
 
 describe("Long turns of a runner", () => {
-  it("make it busy beside every other tenant, and calm again after some seconds", () => {
+  it("make it busy for every other tenant, and free again after some seconds", () => {
     const turns = new LongTurns()
     turns.add("org_evil", 300, 1_000)
     assert.isTrue(turns.isBusyWith("org_evil", 1_100))
@@ -20,7 +20,7 @@ describe("Long turns of a runner", () => {
     assert.isTrue(turns.isBusyWith("org_slow", 1_400))
   })
 
-  it("are kept of a bounded number of tenants", () => {
+  it("are remembered for a bounded number of tenants", () => {
     const turns = new LongTurns()
     for (let n = 0; n < 1_000; n++) turns.add(`org_${n}`, 500, n)
     assert.isFalse(turns.isBusyWith("org_0", 1_000))

@@ -1,4 +1,6 @@
-/** E-mail leaves by SMTP under the rules of every request: to judged addresses, under one clock, with TLS, without a word of the login. */
+/**
+ * E-mail over SMTP follows the rules of every request: allowed addresses, one time limit, TLS, no trace of the login.
+ */
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either } from "effect"
 import { MailEgress, type MailRequest } from "../../src/actors/ports/MailEgress.js"
@@ -12,15 +14,15 @@ import { parseAllowList } from "../../src/runtime/egress/Address.js"
 import { layer } from "../../src/runtime/egress/Egress.js"
 import type { Resolve } from "../../src/runtime/egress/Connect.js"
 import { eventually } from "../support/eventually.js"
-import { cert, type SmtpServer, smtpServer } from "../support/smtpServer.js"
+import { cert, type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
 
 const email = builtIn.definition()
 const password = "canary-of-the-mailbox"
 let plain: SmtpServer
 let tls: SmtpServer
 beforeAll(async () => {
-  plain = await smtpServer(["ada", password])
-  tls = await smtpServer(["ada", password], true)
+  plain = await startSmtpServer(["ada", password])
+  tls = await startSmtpServer(["ada", password], true)
 })
 afterAll(() => Promise.all([plain.close(), tls.close()]))
 beforeEach(() => {
@@ -55,7 +57,7 @@ const login = (pass = password, security?: string): ReadonlyArray<readonly [stri
   ...(security === undefined ? [] : [["security", security] as const])
 ]
 
-/** An action of the catalogue's connector, from its arguments to what a workflow gets of it. */
+/** Runs an action of the catalogue's connector, from its arguments to the workflow's result. */
 const call = async (name: "sendEmail" | "verify", args: JsonObject, server: SmtpServer, security?: string) => {
   const action = findAction(email, name)
   if (action === undefined) throw new Error(`no action ${name}`)
@@ -70,7 +72,7 @@ const hello = { from: "Ada <ada@example.com>", to: ["bob@example.com", "eve@exam
 const commandsOf = (server: SmtpServer, from: number) => server.commands.slice(from).map(({ line }) => line)
 
 describe("An e-mail", () => {
-  it("goes through a login over STARTTLS to everybody, and tells what the server said", async () => {
+  it("is sent after a login over STARTTLS to all recipients, and returns the server's replies", async () => {
     const from = plain.commands.length
     const sent = Either.getOrThrow(await call("sendEmail", { ...hello, bcc: "max@example.com" }, plain))
     assert.deepStrictEqual(sent, {
@@ -94,13 +96,13 @@ describe("An e-mail", () => {
     assert.include(commandsOf(plain, from), "QUIT")
   })
 
-  it("goes over TLS from the first byte, where the connection says so", async () => {
+  it("is sent over TLS from the first byte, if the connection says so", async () => {
     const from = tls.commands.length
     assert.deepStrictEqual(Either.getOrThrow(await call("verify", {}, tls, "tls")), { server: "tls.example" })
     assert.isTrue(tls.commands.slice(from).every(({ secure }) => secure))
   })
 
-  it("that some do not get tells who", async () => {
+  it("that some recipients do not get names them", async () => {
     plain.script = { RCPT: (line) => (line.includes("eve@") ? "550 5.1.1 no such mailbox" : undefined) }
     const sent = Either.getOrThrow(await call("sendEmail", hello, plain))
     assert.deepInclude(sent, { accepted: ["bob@example.com"], rejected: ["eve@example.com"] })
@@ -121,14 +123,14 @@ describe("An e-mail", () => {
     const failure = Either.getOrThrow(Either.flip(await call("sendEmail", hello, plain)))
     assert.deepInclude(failure, { category, status, code })
     if (!("_tag" in failure)) {
-      // What is refused for now is sent again, and nothing else.
+      // Only temporary refusals are retried.
       assert.strictEqual(retryPause(email.retry, 1, failure, 0.5) !== null, category === "transient")
       assert.include(Object.values(script).join(), failure.message)
     }
     assert.notInclude(JSON.stringify(failure), password)
   })
 
-  it("that is no message is refused before a connection is made", async () => {
+  it("that is not a valid message is refused before a connection is made", async () => {
     const before = plain.connections()
     const failure = Either.getOrThrow(
       Either.flip(await call("sendEmail", { ...hello, to: "bob@example.com\r\nRCPT TO:<x@example.com>" }, plain))
@@ -141,7 +143,7 @@ describe("An e-mail", () => {
     assert.strictEqual(plain.connections(), before)
   })
 
-  it("that is larger than the server takes is refused by its size", async () => {
+  it("above the server's maximum size is refused", async () => {
     const text = "x".repeat(900_000)
     assert.deepInclude(Either.getOrThrow(Either.flip(await call("sendEmail", { ...hello, text }, plain))), {
       status: 413,
@@ -154,7 +156,7 @@ describe("An e-mail", () => {
 describe("A login at an SMTP server", () => {
   const url = (server: SmtpServer, scheme = "smtp") => `${scheme}://tls.example:${server.port}`
 
-  it("is refused as a credential is, and its answer does not tell the password", async () => {
+  it("is refused like any credential, without the password in the answer", async () => {
     const answer = Either.getOrThrow(await send({ url: url(plain), headers: login("wrong") }))
     assert.strictEqual(answer.status, 401)
     assert.deepStrictEqual(JSON.parse(Buffer.from(answer.body).toString()), {
@@ -163,7 +165,7 @@ describe("A login at an SMTP server", () => {
     })
   })
 
-  it("is not sent before TLS: not where there is none, and not to a server with another's certificate", async () => {
+  it("is not sent before TLS: neither without TLS nor to a server with a wrong certificate", async () => {
     const from = plain.commands.length
     plain.script = { EHLO: "250-smtp.example\r\n250 AUTH PLAIN LOGIN", STARTTLS: "502 not here" }
     const none = Either.getOrThrow(Either.flip(await send({ url: url(plain) })))
@@ -183,7 +185,7 @@ describe("A login at an SMTP server", () => {
     assert.notInclude(commandsOf(plain, from).join(), "AUTH")
   })
 
-  it("is sent in the clear where the connection says that there is no TLS", async () => {
+  it("is sent without TLS if the connection says so", async () => {
     plain.script = { EHLO: "250-smtp.example\r\n250-STARTTLS\r\n250 AUTH PLAIN" }
     const from = plain.commands.length
     const answer = Either.getOrThrow(await send({ url: url(plain), headers: login(password, "none") }))
@@ -191,7 +193,7 @@ describe("A login at an SMTP server", () => {
     assert.isTrue(plain.commands.slice(from).every(({ secure }) => !secure))
   })
 
-  it("is not taken over by what a server says before TLS begins", async () => {
+  it("is not affected by replies that a server sends before TLS begins", async () => {
     plain.script = { STARTTLS: "220 go ahead\r\n250-injected\r\n250 AUTH PLAIN" }
     const answer = await send({ url: url(plain), timeout: Duration.seconds(2) })
     if (Either.isRight(answer)) assert.strictEqual(answer.right.status, 200)
@@ -200,7 +202,7 @@ describe("A login at an SMTP server", () => {
 })
 
 describe("An SMTP server", () => {
-  it("is reached at public addresses only, whatever it is called and however often that changes", async () => {
+  it("is reached at public addresses only, also if its name resolves to another address later", async () => {
     const before = plain.connections()
     for (const host of [
       "127.0.0.1",
@@ -216,7 +218,7 @@ describe("An SMTP server", () => {
         { _tag: "EgressBlocked" },
         host
       )
-    // The name's second answer is never asked for: what was judged is what is connected to.
+    // The name is resolved once: the connection goes to the checked address.
     let asked = 0
     const rebinding: Resolve = () => Promise.resolve(asked++ === 0 ? ["192.0.2.1"] : ["127.0.0.1"])
     const url = `smtp://rebinding.example:${plain.port}`
@@ -226,7 +228,7 @@ describe("An SMTP server", () => {
     assert.strictEqual(plain.connections(), before)
   })
 
-  it("that falls silent, drips or never ends a reply is given up at the time or the size, and let go", async () => {
+  it("that does not reply, replies slowly or never ends a reply fails at the limit of time or size, and is disconnected", async () => {
     const url = `smtp://tls.example:${plain.port}`
     for (const command of ["CONNECT", "EHLO", "AUTH"]) {
       plain.script = { [command]: null }
@@ -243,8 +245,8 @@ describe("An SMTP server", () => {
     )
   })
 
-  it("that nobody listens at, or that speaks something else, is unreachable", async () => {
-    const gone = await smtpServer(["a", "b"])
+  it("that does not listen or uses another protocol is unreachable", async () => {
+    const gone = await startSmtpServer(["a", "b"])
     await gone.close()
     assert.deepInclude(Either.getOrThrow(Either.flip(await send({ url: `smtp://tls.example:${gone.port}` }))), {
       _tag: "EgressUnreachable",
@@ -255,7 +257,7 @@ describe("An SMTP server", () => {
     assert.strictEqual(Either.isLeft(other) && other.left._tag, "EgressUnreachable")
   })
 
-  it("is asked by SMTP's own methods only, and by nothing but its host", async () => {
+  it("is requested only by the methods of mail, at the host of the connection", async () => {
     for (const request of [
       { url: "smtp://tls.example:25", method: "GET" },
       { url: "http://tls.example:25" },

@@ -1,4 +1,6 @@
-/** What time does to the records, on real Postgres: old rows are put in, one pass is made, and only they are gone. */
+/**
+ * Purges and partitions on real Postgres: the test inserts old and new rows, and one pass removes only the old ones.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
@@ -7,7 +9,7 @@ import { layer as database, ownerSql } from "../support/Database.js"
 
 const org = "org_a"
 
-/** Rows of one kind that must go and that must stay: how each is inserted, and where its name is read. */
+/** Rows of one kind that a pass must remove and must keep: how they are inserted, and where their names are read. */
 interface Kind {
   readonly name: string
   readonly insert: ReadonlyArray<string>
@@ -24,7 +26,7 @@ const delivery = (tail: string, age: string, status: string) =>
 const value = (key: string, scope: string, owner: string, updated: string, expires = "NULL") =>
   `INSERT INTO key_values (org, space, scope, environment, owner, key, value, expires_at, updated_at)
    VALUES ('${org}', 'spc_a', '${scope}', 'live', '${owner}', '${key}', '1', ${expires}, now() - interval '${updated}')`
-/** A finished run of a customer, with all that it leaves behind. */
+/** A finished run of a customer, with all its rows. */
 const runOf = (customer: string) => [
   `INSERT INTO executions (id, class, org, space, status, workflow_id, customer_id, trigger_type, finished_at, record)
    VALUES ('exec_${customer}', 30, '${org}', 'spc_a', 'completed', 'wf_a', '${customer}', 'api', now(), '{}')`,
@@ -160,7 +162,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
     )
   }
 
-  it.effect("erases what a deleted customer left, and its tombstone after thirty days", () =>
+  it.effect("erases a deleted customer's rows, and its tombstone after thirty days", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const owner = yield* ownerSql
@@ -218,7 +220,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
     )
   )
 
-  it.effect("makes partitions ahead, and drops those that retention has passed", () =>
+  it.effect("creates partitions ahead, and drops those past their retention", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const owner = yield* ownerSql
@@ -236,7 +238,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
         )
         for (const name of ahead) assert.include(made, name)
         for (const name of ahead) yield* owner.unsafe(`DROP TABLE ${name}`)
-        // Partitions as they would be had the service been running for years; the last is within retention still.
+        // The partitions of a service that has run for years; the last one is still within the retention.
         const past = (parent: string, day: number) => {
           const name = `${parent}_${daysAhead(-day)}`
           const bound = (n: number) =>
@@ -273,7 +275,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
     )
   )
 
-  it.effect("is made by one node at a time", () =>
+  it.effect("is run by one node at a time", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const sql = yield* WriterSql

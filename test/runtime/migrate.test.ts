@@ -4,16 +4,16 @@ import * as fs from "node:fs"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { announce } from "../support/Heard.js"
-import { dataDirectory, service } from "../support/Service.js"
+import { announce } from "../support/LogExpectations.js"
+import { makeDataDirectory, startService } from "../support/Service.js"
 
-/** Processes and disks: a busy machine takes its time. */
+/** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
-/** The operator's Postgres, whose administrator is no superuser, as with most hosters. */
+/** An operator's Postgres whose administrator is not a superuser, as at most hosting providers. */
 const scope = Effect.runSync(Scope.make())
-const { directory, dataDir, remove } = dataDirectory()
-const elsewhere = dataDirectory()
+const { directory, dataDir, remove } = makeDataDirectory()
+const elsewhere = makeDataDirectory()
 let administrator = ""
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ afterAll(async () => {
 })
 
 const run = async (command: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
-  const one = service({ dataDir: elsewhere.dataDir, command, env })
+  const one = startService({ dataDir: elsewhere.dataDir, command, env })
   return { code: await one.ended, output: one.output() }
 }
 
@@ -51,7 +51,7 @@ const readVariables = (output: string) =>
     })
   )
 
-it("an administrator's URL makes roles, database and tables, prints the logins once, and svc starts with them", async () => {
+it("migrate with an administrator's URL creates roles, database and tables, prints the logins once, and svc starts with them", async () => {
   const made = await run(["migrate", "--admin-url", administrator])
   assert.strictEqual(made.code, 0, made.output)
   const logins = readVariables(made.output)
@@ -66,26 +66,26 @@ it("an administrator's URL makes roles, database and tables, prints the logins o
   assert.strictEqual(again.output, "# The database is up to date.\n")
 
   const keys = readVariables((await run(["keys", "new"])).output)
-  const first = service({ dataDir: elsewhere.dataDir, env: { ...logins, ...keys } })
+  const first = startService({ dataDir: elsewhere.dataDir, env: { ...logins, ...keys } })
   await first.ready
   assert.isFalse(fs.existsSync(elsewhere.dataDir), "nothing is kept in files")
 
   const oneLogin = new URL(administrator)
   oneLogin.pathname = "/svc"
-  const second = service({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
+  const second = startService({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
   announce(/^Another svc already runs on this database/, { required: true })
   assert.strictEqual(await second.ended, 1)
   assert.match(second.output(), new RegExp(`Another svc already runs on this database \\(svc, pid ${first.pid} from`))
   first.kill("SIGTERM")
   assert.strictEqual(await first.ended, 0)
 
-  const third = service({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
+  const third = startService({ dataDir: elsewhere.dataDir, env: { SVC_DATABASE_URL: oneLogin.href, ...keys } })
   await third.ready
   third.kill("SIGTERM")
   assert.strictEqual(await third.ended, 0)
 })
 
-it("a database that is missing is one line that says how to make it", async () => {
+it("a missing database is one line that says how to create it", async () => {
   const keys = readVariables((await run(["keys", "new"])).output)
   const strange = new URL(administrator)
   strange.pathname = "/not_there"

@@ -1,4 +1,4 @@
-/** What was granted of a provider's limit lies in Postgres before it is used, and of two owners one is heard. */
+/** A grant of a provider's limit is committed before it is used, and only the current owner can write one. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { ProviderWindows } from "../../src/actors/ports/ProviderWindows.js"
@@ -10,7 +10,7 @@ import { layer as database } from "../support/Database.js"
 const organisation = "org_00000000000000000000000077"
 const limits = { requests: 10, perMillis: 1_000, concurrency: null }
 
-it.scoped("a grant is read again as it was written, and a late owner's is refused", () =>
+it.scoped("a grant is read as it was written, and that of a former owner is refused", () =>
   Effect.gen(function* () {
     const sql = yield* WriterSql
     yield* sql`INSERT INTO organisations (id, name, slug, plan) VALUES (${organisation}, 'Limits', 'limits-77', 'unlimited')`

@@ -1,4 +1,4 @@
-/** Which runner a guest gets, and whether a turn that waits may move. */
+/** The choice of a runner for a guest, and whether a waiting turn may move to another runner. */
 import { assert, describe, it } from "@effect/vitest"
 import { LongTurns } from "../../src/runtime/sandbox/LongTurns.js"
 import { makeRunnerChoice } from "../../src/runtime/sandbox/RunnerChoice.js"

@@ -7,16 +7,16 @@ import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import {
   begin,
   calls,
-  done,
-  drive,
+  doneEvent,
+  runToEnd,
   end,
-  failed,
+  failedEvent,
   lastOutputs,
   limits,
   program,
   result,
   startEvent,
-  thrownBy
+  errorOf
 } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
@@ -34,11 +34,11 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       const race = await Promise.race([svc.state.get("k"), new Promise((r) => setTimeout(() => r("late"), 5000))])
       return { first, a, b, race, now: Date.now(), random: Math.random() }`
       const history: ReadonlyArray<GuestEvent> = [
-        done(1, "mail", 1_700_000_000_500),
-        done(0, ["crm"], 1_700_000_000_600),
-        done(3, null, 1_700_000_000_700)
+        doneEvent(1, "mail", 1_700_000_000_500),
+        doneEvent(0, ["crm"], 1_700_000_000_600),
+        doneEvent(3, null, 1_700_000_000_700)
       ]
-      it.effect("fed one by one, or replayed at once, on a used or a new guest", () =>
+      it.effect("delivered one by one or replayed at once, on a used or a new guest", () =>
         Effect.gen(function* () {
           const sandbox = yield* Sandbox
           let turn = yield* sandbox.start(program(body), limits, startEvent())
@@ -67,7 +67,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           assert.nestedPropertyVal(ended.v, "first[1]", "2023-11-14T22:13:20.000Z")
         })
       )
-      it.effect("another seed gives other chance", () =>
+      it.effect("another seed gives other random numbers", () =>
         Effect.gen(function* () {
           const sandbox = yield* Sandbox
           const other: GuestEvent = { t: "start", now: 1, seed: [5, 6, 7, 8], ctx: {} }
@@ -89,7 +89,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       }
       it.effect("is an Error with its name, message, code and members", () =>
         Effect.gen(function* () {
-          const { ended } = yield* drive(
+          const { ended } = yield* runToEnd(
             `try { await svc.connector.crm.get({ id: 7 }) } catch (e) {
              return [e instanceof Error, e instanceof ConnectorError, e.name, e.message, e.code, e.status, e.body.id, e.retryable, String(e)] }`,
             () => ({ ok: false, e: error })
@@ -110,7 +110,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           })
         })
       )
-      it.effect("keeps code and data when the workflow throws it on", () =>
+      it.effect("keeps code and data when the workflow rethrows it", () =>
         Effect.gen(function* () {
           for (const e of [
             error,
@@ -118,7 +118,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
             { ...error, data: [1] },
             { name: "SecretNotFound", message: "m" }
           ]) {
-            const { ended } = yield* drive(`await svc.connector.crm.get()`, () => ({ ok: false, e }))
+            const { ended } = yield* runToEnd(`await svc.connector.crm.get()`, () => ({ ok: false, e }))
             assert(ended.t === "throw")
             const { stack: _, ...rest } = ended.e
             assert.deepStrictEqual(rest, e)
@@ -135,22 +135,22 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
             d: "1970-01-01T00:00:00.000Z",
             n: null
           })
-          assert.match((yield* thrownBy("return { n: 1n }")).message, /result cannot be sent as JSON.*BigInt/)
+          assert.match((yield* errorOf("return { n: 1n }")).message, /result cannot be sent as JSON.*BigInt/)
           assert.match(
-            (yield* thrownBy("const a = {}; a.a = a; return a")).message,
+            (yield* errorOf("const a = {}; a.a = a; return a")).message,
             /result cannot be sent as JSON.*circular/
           )
           assert.match(
-            (yield* thrownBy("await svc.state.set('k', 1n)")).message,
+            (yield* errorOf("await svc.state.set('k', 1n)")).message,
             /argument 2 of state.set cannot be sent as JSON/
           )
-          assert.deepInclude(yield* thrownBy("throw 'just text'"), { name: "Error", message: "just text" })
-          assert.deepInclude(yield* thrownBy("throw { code: 'X', status: 3 }"), {
+          assert.deepInclude(yield* errorOf("throw 'just text'"), { name: "Error", message: "just text" })
+          assert.deepInclude(yield* errorOf("throw { code: 'X', status: 3 }"), {
             name: "Error",
             code: "X",
             data: { status: 3 }
           })
-          const { stack } = yield* thrownBy("const inner = () => { throw new TypeError('x') }\ninner()")
+          const { stack } = yield* errorOf("const inner = () => { throw new TypeError('x') }\ninner()")
           assert.match(stack ?? "", /at inner \(workflow\.js:2:/)
           assert.notInclude(stack ?? "", "svc:")
         })
@@ -160,25 +160,25 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           const turn = yield* begin(
             "setTimeout(() => { throw new Error('in timer') }, 10); await new Promise(() => {})"
           )
-          const ended = end(yield* turn.session.feed([done(0, null)]))
+          const ended = end(yield* turn.session.feed([doneEvent(0, null)]))
           assert(ended?.t === "throw")
           assert.strictEqual(ended.e.message, "in timer")
         })
       )
-      it.effect("waiting for nothing asks for nothing and does not end", () =>
+      it.effect("a workflow that waits for no event makes no call and does not end", () =>
         Effect.gen(function* () {
           assert.deepStrictEqual((yield* begin("await new Promise(() => {})")).outputs, [[]])
           const waiting = yield* begin("await svc.state.get('k'); await new Promise(() => {})")
-          assert.deepStrictEqual((yield* waiting.session.feed([done(0, null)])).outputs, [[]])
+          assert.deepStrictEqual((yield* waiting.session.feed([doneEvent(0, null)])).outputs, [[]])
         })
       )
       it.effect("after the end further events are not delivered, and the session is closed", () =>
         Effect.gen(function* () {
           const turn = yield* begin("const v = await Promise.race([svc.state.get('a'), svc.state.get('b')]); return v")
-          const last = yield* turn.session.feed([done(1, "b"), done(0, "a")])
+          const last = yield* turn.session.feed([doneEvent(1, "b"), doneEvent(0, "a")])
           assert.strictEqual(last.outputs.length, 1)
           assert.deepStrictEqual(lastOutputs(last), [{ t: "ret", v: "b" }])
-          assert.deepInclude(yield* Effect.flip(turn.session.feed([done(0, "a")])), {
+          assert.deepInclude(yield* Effect.flip(turn.session.feed([doneEvent(0, "a")])), {
             _tag: "SessionLost",
             reason: "closed"
           })
@@ -218,7 +218,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
     })
 
     describe("no run sees another", () => {
-      it.effect("globals, prototypes and variables are as if nothing had run", () =>
+      it.effect("globals, prototypes and variables are those of a new guest", () =>
         Effect.gen(function* () {
           const body = `
           const before = [typeof globalThis.leak, {}.polluted, [].evil, typeof JSON.stringify, String(Promise.resolve().then.name), globalThis.count]
@@ -238,9 +238,9 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           }
         })
       )
-      it.effect("breaking the language breaks neither outputs nor protocol", () =>
+      it.effect("changed built-ins break neither outputs nor protocol", () =>
         Effect.gen(function* () {
-          const { ended, made } = yield* drive(
+          const { ended, made } = yield* runToEnd(
             `
           const steal = []
           Object.defineProperty(Array.prototype, 0, { set(v) { steal.push(v) }, configurable: true })
@@ -271,7 +271,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       )
     })
 
-    it.effect("logs come in their place, with their level, cut at their length", () =>
+    it.effect("logs arrive in order, with their level, cut at the maximum length", () =>
       Effect.gen(function* () {
         const turn = yield* begin(
           "console.log('a', { b: 1 }, [2], undefined, 3n); console.warn('w'.repeat(9000)); console.error(new TypeError('bad')); console.debug(Symbol('s')); return 1"
@@ -287,12 +287,12 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       })
     )
 
-    it.effect("a failed call is told the same way after any prelude error kind", () =>
+    it.effect("a failed call gives the same error after any kind of error of the prelude", () =>
       Effect.gen(function* () {
         const turn = yield* begin(
           "try { await svc.state.get('x') } catch (e) { return [e instanceof TypeError, e.name] }"
         )
-        const ended = end(yield* turn.session.feed([failed(0, { name: "TypeError", message: "m" })]))
+        const ended = end(yield* turn.session.feed([failedEvent(0, { name: "TypeError", message: "m" })]))
         assert.deepStrictEqual(ended, { t: "ret", v: [true, "TypeError"] })
       })
     )

@@ -40,7 +40,7 @@ const blocksThatDiffer = (one: Instance, two: Instance): number => {
 }
 
 describe("a rewound guest", () => {
-  it("holds nothing of the run before: no copy of its data, no block of memory that differs from a new guest", async () => {
+  it("has nothing of the previous run: no copy of its data, no block of memory that differs from a new guest", async () => {
     const { instance, snapshot } = await engine.load(Buffer.from(script), limits)
     for (let round = 0; round < 3; round++) {
       engine.step(instance, start)
@@ -62,7 +62,7 @@ describe("a rewound guest", () => {
       try {
         engine.step(instance, start)
       } catch {
-        // How it ended is not the question here.
+        // How the turn ended does not matter here.
       }
       return engine.rewind(instance, snapshot)
     }

@@ -1,12 +1,12 @@
-/** What a listener of the sandbox throws ends a runner, never the process; the guests of that runner are told. */
+/** An exception in a listener of the sandbox ends a runner, never the process; the guests of that runner are lost. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import type { Listener } from "../../src/runtime/sandbox/RunnerProcess.js"
-import { begin, done, end, limits, program, startEvent } from "../support/guests.js"
-import { announce } from "../support/Heard.js"
+import { begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -51,15 +51,15 @@ describe("A listener of a runner that throws", () => {
         const session = (yield* begin(waiting)).session
         const before = started(fault.pids)
         fault.listener = listener
-        // Long enough for the watch to look.
+        // Long enough for the watchdog to run.
         const failure = yield* Effect.flip(begin("for (let i = 0; i < 1e7; i++); return 1"))
         assert.strictEqual(failure._tag, "SessionLost")
         assert.isUndefined(fault.listener, "the fault was met")
-        const lost = yield* Effect.flip(session.feed([done(0, 1)]))
+        const lost = yield* Effect.flip(session.feed([doneEvent(0, 1)]))
         assert.strictEqual(lost._tag, "SessionLost")
         while (fault.pids().includes(before)) yield* turn
         const again = yield* Effect.flatMap(Sandbox, (sandbox) =>
-          sandbox.start(program(waiting), limits, startEvent(), [done(0, 5)])
+          sandbox.start(program(waiting), limits, startEvent(), [doneEvent(0, 5)])
         )
         assert.deepStrictEqual(end(again), { t: "ret", v: ["answered", 5] })
       }).pipe(Effect.provide(layer))
@@ -75,7 +75,7 @@ describe("A listener of a runner that throws", () => {
       fault.listener = "child"
       process.kill(before, "SIGKILL")
       while (fault.pids().includes(before)) yield* turn
-      assert.strictEqual((yield* Effect.flip(session.feed([done(0, 1)])))._tag, "SessionLost")
+      assert.strictEqual((yield* Effect.flip(session.feed([doneEvent(0, 1)])))._tag, "SessionLost")
       assert.strictEqual(end(yield* begin("return 1"))?.t, "ret")
     }).pipe(Effect.provide(layer))
   })

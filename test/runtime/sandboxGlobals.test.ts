@@ -4,19 +4,19 @@ import { runInThisContext } from "node:vm"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, calls, done, drive, end, result, thrownBy } from "../support/guests.js"
+import { begin, calls, doneEvent, runToEnd, end, result, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)
 
 layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
-  "what a workflow finds",
+  "the globals of a workflow",
   (it) => {
     const alike = (name: string, body: string) =>
       it.effect(name, () =>
         Effect.gen(function* () {
-          // The same code in Node is the yardstick.
+          // The same code must give the same result in Node.
           const here: unknown = yield* Effect.promise(() => runInThisContext(`(async function () { ${body} })()`))
           assert.deepStrictEqual(yield* result(body), JSON.parse(JSON.stringify(here)))
         })
@@ -87,11 +87,9 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           assert.deepStrictEqual(seen, expected)
         })
       )
-      it.effect(
-        "crypto.subtle is done with 16 MiB in a fraction of a step, also where the prototypes were changed",
-        () =>
-          Effect.gen(function* () {
-            const seen = yield* result(`
+      it.effect("crypto.subtle takes a fraction of a step for 16 MiB, also with changed prototypes", () =>
+        Effect.gen(function* () {
+          const seen = yield* result(`
           const bytes = new Uint8Array(16 * 1024 * 1024).fill(7)
           const key = await crypto.subtle.importKey("raw", new Uint8Array([1, 2]), { name: "HMAC", hash: "SHA-512" }, false, ["sign"])
           Object.getPrototypeOf(Uint8Array.prototype).set = () => { throw new Error("changed") }
@@ -100,14 +98,14 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           Uint8ClampedArray.from = Array.from
           const hex = (b) => [...new Int8Array(b)].map((n) => (n & 255).toString(16).padStart(2, "0")).join("")
           return [hex(await crypto.subtle.digest("SHA-256", bytes)), hex(await crypto.subtle.sign("HMAC", key, bytes))]`)
-            const bytes = Buffer.alloc(16 * 1024 * 1024, 7)
-            assert.deepStrictEqual(seen, [
-              createHash("sha256").update(bytes).digest("hex"),
-              createHmac("sha512", Buffer.from([1, 2]))
-                .update(bytes)
-                .digest("hex")
-            ])
-          })
+          const bytes = Buffer.alloc(16 * 1024 * 1024, 7)
+          assert.deepStrictEqual(seen, [
+            createHash("sha256").update(bytes).digest("hex"),
+            createHmac("sha512", Buffer.from([1, 2]))
+              .update(bytes)
+              .digest("hex")
+          ])
+        })
       )
       it.effect("fills typed arrays of every width, and no more than 65,536 bytes", () =>
         Effect.gen(function* () {
@@ -134,7 +132,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
     describe("timers", () => {
       it.effect("are host calls, can be cleared, repeat until cleared, and pass their arguments", () =>
         Effect.gen(function* () {
-          const { ended, made } = yield* drive(
+          const { ended, made } = yield* runToEnd(
             `
           const seen = []
           const id = setTimeout(() => seen.push("cleared"), 5); clearTimeout(id)
@@ -172,9 +170,9 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
         ],
         bodyBase64: Buffer.from(`{"é":1}`).toString("base64")
       }
-      it.effect("asks the host once, and its answer is a Response", () =>
+      it.effect("makes one host call, whose answer is a Response", () =>
         Effect.gen(function* () {
-          const { ended, made } = yield* drive(
+          const { ended, made } = yield* runToEnd(
             `
           const r = await fetch("https://a.b/x?y=ü", { method: "post", headers: { "X-One": " 1 ", Accept: "a" }, body: JSON.stringify({ a: 1 }) })
           const copy = r.clone(); const bytes = await r.clone().bytes(); const buffer = await r.clone().arrayBuffer()
@@ -219,7 +217,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           })
         })
       )
-      it.effect("sends bytes as base64, forms as forms, and stops waiting when aborted", () =>
+      it.effect("sends bytes as base64, forms, and stops waiting when aborted", () =>
         Effect.gen(function* () {
           const turn = yield* begin(`
           const control = new AbortController()
@@ -240,11 +238,11 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
               }
             ]
           )
-          const ended = end(yield* turn.session.feed([done(1, answer)]))
+          const ended = end(yield* turn.session.feed([doneEvent(1, answer)]))
           assert.deepStrictEqual(ended, { t: "ret", v: [["AbortError", true], 201, "a GET request has no body"] })
         })
       )
-      it.effect("4 MiB of text or of bytes there and back stay within the time of a step", () =>
+      it.effect("4 MiB of text or bytes, sent and received, stay within the time of a step", () =>
         Effect.gen(function* () {
           const text = "é".repeat(2 * 1024 * 1024)
           const turn = yield* begin(`
@@ -252,22 +250,22 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           const b = await (await fetch("https://a.b/y")).bytes()
           await fetch("https://a.b/z", { method: "POST", body: b })
           return [t.length, t[0], b.length, b[4194303]]`)
-          const back = yield* turn.session.feed([done(0, { ...answer, bodyBase64: "", body: text })])
+          const back = yield* turn.session.feed([doneEvent(0, { ...answer, bodyBase64: "", body: text })])
           const bytes = yield* back.session.feed([
-            done(1, { ...answer, bodyBase64: Buffer.alloc(4 * 1024 * 1024, 7).toString("base64") })
+            doneEvent(1, { ...answer, bodyBase64: Buffer.alloc(4 * 1024 * 1024, 7).toString("base64") })
           ])
           const [sent] = calls(bytes)
           assert.deepInclude(sent?.args[0], { bodyBase64: Buffer.alloc(4 * 1024 * 1024, 7).toString("base64") })
-          const last = yield* bytes.session.feed([done(2, answer)])
+          const last = yield* bytes.session.feed([doneEvent(2, answer)])
           assert.deepStrictEqual(end(last), { t: "ret", v: [2 * 1024 * 1024, "é", 4 * 1024 * 1024, 7] })
         })
       )
     })
 
     describe("svc", () => {
-      it.effect("every service is a call of its name", () =>
+      it.effect("every service is a host call of its name", () =>
         Effect.gen(function* () {
-          const { made } = yield* drive(
+          const { made } = yield* runToEnd(
             `
           await ctx.connectors["acme-crm"].contact.list(); await svc.unified.crm.contact.list({ a: 1 })
           await svc.state.set("k", 1, { scope: "ORG" }); await svc.state.delete("k"); await svc.state.increment("k", 2); await svc.state.compareAndSet("k", 1, 2)
@@ -295,57 +293,59 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           )
         })
       )
-      it.effect("what is missing says so", () =>
+      it.effect("a missing argument is an error that names it", () =>
         Effect.gen(function* () {
           assert.match(
-            (yield* thrownBy("await svc.states.get('x')")).message,
+            (yield* errorOf("await svc.states.get('x')")).message,
             /svc\.states does not exist: svc has connector, connectors, unified/
           )
           assert.match(
-            (yield* thrownBy("await svc.state.put('x')")).message,
+            (yield* errorOf("await svc.state.put('x')")).message,
             /svc\.state\.put does not exist: svc\.state has get, set/
           )
-          assert.match((yield* thrownBy("await svc.db.transaction([])")).message, /takes a function/)
-          assert.match((yield* thrownBy("svc.state = 1")).message, /svc cannot be changed/)
-          assert.match((yield* thrownBy("globalThis.svc = 1")).message, /read-only/)
+          assert.match((yield* errorOf("await svc.db.transaction([])")).message, /takes a function/)
+          assert.match((yield* errorOf("svc.state = 1")).message, /svc cannot be changed/)
+          assert.match((yield* errorOf("globalThis.svc = 1")).message, /read-only/)
         })
       )
     })
 
-    it.effect("what does not exist is undefined to typeof, and says what to use instead when used", () =>
-      Effect.gen(function* () {
-        const absent = [
-          "Intl",
-          "Buffer",
-          "require",
-          "process",
-          "WebAssembly",
-          "SharedArrayBuffer",
-          "Atomics",
-          "WeakRef",
-          "FinalizationRegistry",
-          "performance",
-          "XMLHttpRequest"
-        ]
-        assert.deepStrictEqual(
-          yield* result(`return [${absent.map((name) => `typeof ${name}`).join()}]`),
-          absent.map(() => "undefined")
-        )
-        for (const name of absent) {
-          const error = yield* thrownBy(`${name}.anything()`)
-          assert.strictEqual(error.name, "ReferenceError")
-          assert.match(
-            error.message,
-            new RegExp(`^${name} does not exist in a workflow: .*use|^${name} does not exist in a workflow: `)
+    it.effect(
+      "a global that does not exist is undefined to typeof, and its use is an error that names a replacement",
+      () =>
+        Effect.gen(function* () {
+          const absent = [
+            "Intl",
+            "Buffer",
+            "require",
+            "process",
+            "WebAssembly",
+            "SharedArrayBuffer",
+            "Atomics",
+            "WeakRef",
+            "FinalizationRegistry",
+            "performance",
+            "XMLHttpRequest"
+          ]
+          assert.deepStrictEqual(
+            yield* result(`return [${absent.map((name) => `typeof ${name}`).join()}]`),
+            absent.map(() => "undefined")
           )
-        }
-        for (const what of ["fs", "node:fs", "./x.js", "data:text/javascript,1"]) {
-          assert.match(
-            (yield* thrownBy(`await import(${JSON.stringify(what)})`)).message,
-            /^import\(\) does not exist in a workflow/
-          )
-        }
-      })
+          for (const name of absent) {
+            const error = yield* errorOf(`${name}.anything()`)
+            assert.strictEqual(error.name, "ReferenceError")
+            assert.match(
+              error.message,
+              new RegExp(`^${name} does not exist in a workflow: .*use|^${name} does not exist in a workflow: `)
+            )
+          }
+          for (const what of ["fs", "node:fs", "./x.js", "data:text/javascript,1"]) {
+            assert.match(
+              (yield* errorOf(`await import(${JSON.stringify(what)})`)).message,
+              /^import\(\) does not exist in a workflow/
+            )
+          }
+        })
     )
   }
 )

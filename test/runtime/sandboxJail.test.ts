@@ -16,7 +16,7 @@ import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { result } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
-/** Started in a runner's place: tries what a runner that was broken into would try, and tells what came of it. */
+/** Started instead of a runner: tries what code that has escaped the engine would try, and reports the results. */
 const burglar = (port: number): string => `
 import net from "node:net"; import fs from "node:fs"; import { execFileSync, spawn } from "node:child_process"; import { Worker } from "node:worker_threads"
 const socket = new net.Socket({ fd: 3 }); const seen = {}
@@ -69,7 +69,7 @@ const first = (mode: Parameters<typeof jails>[0]): Jail => {
 const withoutFiles = ["shadow", "passwd", "list", "write", "exec", "worker", "addon"]
 
 describe("from inside a runner", () => {
-  it.runIf(isRoot)("started by root, nothing of the system is in reach", async () => {
+  it.runIf(isRoot)("started by root, nothing of the system is reachable", async () => {
     const seen = await inJail(first("full"), burglar(port))
     for (const what of withoutFiles) assert.notMatch(String(seen[what]), /^DONE/, what)
     assert.match(String(seen["network"]), /ENETUNREACH|EHOSTUNREACH|ECONNREFUSED/)
@@ -99,7 +99,7 @@ describe("from inside a runner", () => {
     assert.match(String(seen["signal"]), /ESRCH|EPERM/)
   })
 
-  it("without any jail of the system, node's own still refuses files, programs and workers", async () => {
+  it("without a jail of the system, node's own permission model refuses files, programs and workers", async () => {
     const jail = jails("none").at(-1)
     assert(jail !== undefined)
     const seen = await inJail(jail, burglar(port))
@@ -120,7 +120,7 @@ describe("the pool", () => {
       }).pipe(Effect.provide(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false, jail: mode })))
     )
   }
-  it.effect("refuses to start with a runner that was built from other sources", () =>
+  it.effect("refuses to start with a runner of another build", () =>
     Effect.gen(function* () {
       const stale = join(mkdtempSync(join(tmpdir(), "svc-stale-")), "runner.js")
       writeFileSync(
@@ -136,7 +136,7 @@ describe("the pool", () => {
 })
 
 describe("when the service is killed", () => {
-  it("its runners are gone, also one that hangs in native code", async () => {
+  it("its runners end, also one that hangs in native code", async () => {
     const runner = bundleRunner()
     const wasm = createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm")
     const directory = mkdtempSync(join(tmpdir(), "svc-parent-"))
@@ -183,7 +183,7 @@ describe("when the service is killed", () => {
   })
 })
 
-/** A process and all below it. */
+/** A process and all its descendants. */
 const family = (pid: number): ReadonlyArray<number> => {
   const below = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()
   return [pid, ...(below === "" ? [] : below.split(" ").flatMap((child) => family(Number(child))))]

@@ -5,8 +5,8 @@ import { afterAll } from "vitest"
 import type { GuestEvent, GuestOutput } from "../../src/actors/ports/Sandbox.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, calls, done, end, limits, program, startEvent } from "../support/guests.js"
-import { announce } from "../support/Heard.js"
+import { begin, calls, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -23,20 +23,20 @@ const pool = sandboxLayer({
 })
 
 const quick = { memoryBytes: 32 * 1024 * 1024, cpuPerStepMillis: 200 }
-/** Spends its time inside one native call, where no interrupt is looked for. */
+/** Spends its time inside one native call, which checks for no interrupt. */
 const hang = `const a = "a".repeat(2 ** 21); return (a + "b").lastIndexOf("a".repeat(2 ** 20) + "c") + a.indexOf("a".repeat(2 ** 20) + "b")`
 const waiting = `const v = await svc.state.get("k"); return ["answered", v]`
 const answered: GuestOutput = { t: "ret", v: ["answered", 5] }
 
 layer(pool, { excludeTestServices: true })("limits", (it) => {
-  describe("each limit is its own failure, and a neighbour in the same runner finishes", () => {
+  describe("each limit has its own failure, and a neighbour in the same runner completes", () => {
     const bombs: ReadonlyArray<readonly [string, string, string]> = [
       ["computing without end", "for (;;);", "CpuLimit"],
       ["memory in small pieces", "const a = []; for (;;) a.push({ x: a.length })", "OutOfMemory"],
       ["memory in one piece", "return 'x'.repeat(2 ** 27).length + new Uint8Array(2 ** 27).length", "OutOfMemory"],
       ["digests without end", "for (;;) await crypto.subtle.digest('SHA-256', new Uint8Array(1e5))", "CpuLimit"],
       [
-        "digests that nobody awaits",
+        "digests that are not awaited",
         "for (;;) crypto.subtle.digest('SHA-256', new Uint8Array(1e5)).then(() => {})",
         "OutOfMemory"
       ],
@@ -51,11 +51,11 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
             begin(body, {}, tag === "CpuLimit" ? quick : { ...quick, cpuPerStepMillis: 5000 })
           )
           assert.strictEqual(failure._tag, tag)
-          assert.deepStrictEqual(end(yield* neighbour.session.feed([done(0, 5)])), answered)
+          assert.deepStrictEqual(end(yield* neighbour.session.feed([doneEvent(0, 5)])), answered)
         })
       )
     }
-    it.effect("recursion without end is the workflow's own RangeError", () =>
+    it.effect("endless recursion is the workflow's own RangeError", () =>
       Effect.gen(function* () {
         for (const body of [
           "const f = () => f() + 1; f()",
@@ -77,7 +77,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
           {},
           quick
         )
-        const last = yield* turn.session.feed(Array.from({ length: 40 }, (_, id) => done(id, null)))
+        const last = yield* turn.session.feed(Array.from({ length: 40 }, (_, id) => doneEvent(id, null)))
         assert.deepStrictEqual(end(last), { t: "ret", v: "done" })
         assert.isAbove(last.cpuMillis, 200)
       })
@@ -85,14 +85,14 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
   })
 
   it.effect(
-    "a guest hung in native code is killed with its runner; its neighbours are told to replay, and the pool goes on",
+    "a guest that hangs in native code is killed with its runner; its neighbours are lost and can replay, and the pool continues",
     () =>
       Effect.gen(function* () {
         announce(/"sandbox\.runner_replaced"/, { required: true })
         const neighbour = yield* begin(waiting)
         const [before] = pids()
         assert(before !== undefined)
-        // Loaded beforehand: a guest that loads steps aside for its neighbours.
+        // Loaded beforehand, since a guest that loads yields to its neighbours.
         const hangsOn = `if (ctx.input === "calm") return 1; ${hang}`
         const own = { ...quick, memoryBytes: limits.memoryBytes }
         yield* begin(hangsOn, { input: "calm" }, own)
@@ -101,18 +101,18 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
         const hung = yield* Effect.fork(Effect.flip(begin(hangsOn, {}, own)))
         while (pids().includes(before) && processorMillis(before) < computed + 50)
           yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
-        const queued = yield* Effect.fork(Effect.flip(neighbour.session.feed([done(0, 5)])))
+        const queued = yield* Effect.fork(Effect.flip(neighbour.session.feed([doneEvent(0, 5)])))
         assert.deepInclude(yield* Fiber.join(hung), { _tag: "CpuLimit", limitMillis: 200 })
         assert.isBelow(performance.now() - startedAt, 6000)
         assert.deepInclude(yield* Fiber.join(queued), { _tag: "SessionLost", reason: "runnerDied" })
         const sandbox = yield* Sandbox
-        const again = yield* sandbox.start(program(waiting), limits, startEvent(), [done(0, 5)])
+        const again = yield* sandbox.start(program(waiting), limits, startEvent(), [doneEvent(0, 5)])
         assert.deepStrictEqual(end(again), answered)
         assert.notInclude(pids(), before)
       })
   )
 
-  it.effect("a runner killed from outside loses its sessions and is replaced", () =>
+  it.effect("a killed runner loses its sessions and is replaced", () =>
     Effect.gen(function* () {
       announce(/"sandbox\.runner_replaced"/, { required: true })
       for (let round = 0; round < 3; round++) {
@@ -121,25 +121,25 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
         assert(pid !== undefined)
         process.kill(pid, "SIGKILL")
         while (pids().includes(pid)) yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-        assert.deepInclude(yield* Effect.flip(turn.session.feed([done(0, 5)])), {
+        assert.deepInclude(yield* Effect.flip(turn.session.feed([doneEvent(0, 5)])), {
           _tag: "SessionLost",
           reason: "runnerDied"
         })
         const replayed = yield* Effect.flatMap(Sandbox, (sandbox) =>
-          sandbox.start(program(waiting), limits, startEvent(), [done(0, 5)])
+          sandbox.start(program(waiting), limits, startEvent(), [doneEvent(0, 5)])
         )
         assert.deepStrictEqual(end(replayed), answered)
       }
     })
   )
 
-  it.effect("at the cap of live guests the one that waits longest is dropped", () =>
+  it.effect("at the cap of live guests the one that waits longest is evicted", () =>
     Effect.gen(function* () {
       const turns = yield* Effect.forEach(
         Array.from({ length: 12 }, (_, i) => i),
         (i) => begin(`${waiting} // ${i % 3}`)
       )
-      const ends = yield* Effect.forEach(turns, (turn) => Effect.either(turn.session.feed([done(0, 5)])))
+      const ends = yield* Effect.forEach(turns, (turn) => Effect.either(turn.session.feed([doneEvent(0, 5)])))
       const told = ends.map((one) =>
         one._tag === "Left" ? `${one.left._tag}:${"reason" in one.left ? one.left.reason : ""}` : end(one.right)?.t
       )
@@ -151,37 +151,37 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
     })
   )
 
-  it.effect("closed sessions make room, and closing twice is nothing", () =>
+  it.effect("closed sessions free their places, and closing twice has no effect", () =>
     Effect.gen(function* () {
       const keep = yield* begin(waiting)
       for (let i = 0; i < 30; i++) {
         const turn = yield* begin(waiting)
         yield* turn.session.close
         yield* turn.session.close
-        assert.deepInclude(yield* Effect.flip(turn.session.feed([done(0, 5)])), {
+        assert.deepInclude(yield* Effect.flip(turn.session.feed([doneEvent(0, 5)])), {
           _tag: "SessionLost",
           reason: "closed"
         })
       }
-      assert.deepStrictEqual(end(yield* keep.session.feed([done(0, 5)])), answered)
+      assert.deepStrictEqual(end(yield* keep.session.feed([doneEvent(0, 5)])), answered)
     })
   )
 
-  it.effect("an interrupted feed gives its guest back, also one whose turn had not come", () =>
+  it.effect("an interrupted feed releases its guest, also before its turn began", () =>
     Effect.gen(function* () {
       const turns = yield* Effect.forEach(Array.from({ length: 10 }), () =>
         begin("await svc.state.get('k'); for (let i = 0; i < 3e5; i++); await svc.state.get('k')")
       )
-      const fibers = yield* Effect.forEach(turns, (turn) => Effect.fork(turn.session.feed([done(0, 5)])))
+      const fibers = yield* Effect.forEach(turns, (turn) => Effect.fork(turn.session.feed([doneEvent(0, 5)])))
       yield* Effect.yieldNow()
       yield* Fiber.interruptAll(fibers)
       const others = yield* Effect.forEach(Array.from({ length: 10 }), () => begin(waiting))
-      for (const turn of others) assert.deepStrictEqual(end(yield* turn.session.feed([done(0, 5)])), answered)
+      for (const turn of others) assert.deepStrictEqual(end(yield* turn.session.feed([doneEvent(0, 5)])), answered)
       for (const turn of turns) assert.deepInclude(yield* Effect.flip(turn.session.feed([])), { reason: "closed" })
     })
   )
 
-  it.effect("an interrupted start gives its guest back", () =>
+  it.effect("an interrupted start releases its guest", () =>
     Effect.gen(function* () {
       const fibers = yield* Effect.forEach(Array.from({ length: 8 }), () =>
         Effect.fork(begin("for (let i = 0; i < 3e5; i++); await svc.state.get('k')"))
@@ -189,16 +189,16 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
       yield* Effect.yieldNow()
       yield* Fiber.interruptAll(fibers)
       const turns = yield* Effect.forEach(Array.from({ length: 10 }), () => begin(waiting))
-      for (const turn of turns) assert.deepStrictEqual(end(yield* turn.session.feed([done(0, 5)])), answered)
+      for (const turn of turns) assert.deepStrictEqual(end(yield* turn.session.feed([doneEvent(0, 5)])), answered)
     })
   )
 
   describe("a replay of 10,000 events", () => {
     const long = `let sum = 0; for (let i = 0; i < 10000; i++) sum += await svc.state.get("k" + i); return sum`
     const history: ReadonlyArray<GuestEvent> = Array.from({ length: 10_000 }, (_, id) =>
-      done(id, 1, 1_700_000_000_000 + id)
+      doneEvent(id, 1, 1_700_000_000_000 + id)
     )
-    it.effect("is exact, and leaves its neighbours their turns", () =>
+    it.effect("is exact, and its neighbours get their turns", () =>
       Effect.gen(function* () {
         const sandbox = yield* Sandbox
         yield* begin(waiting)
@@ -225,7 +225,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
         assert.isBelow(median, took / 4)
       })
     )
-    it.effect("a guest that hangs in the middle of one is told from its neighbours", () =>
+    it.effect("a guest that hangs in the middle of a replay is distinguished from its neighbours", () =>
       Effect.gen(function* () {
         announce(/"sandbox\.runner_replaced"/, { required: true })
         const sandbox = yield* Sandbox
@@ -242,12 +242,12 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
     )
   })
 
-  it.effect("bombs one after the other do not swell the runner", () =>
+  it.effect("repeated memory bombs do not increase the runner's memory", () =>
     Effect.gen(function* () {
       for (let i = 0; i < 8; i++) {
         assert.strictEqual(
           (yield* Effect.flip(
-            // Memory is what is asked about: the time that it takes to fill it depends on the machine.
+            // The limit is memory: the time to fill it depends on the machine.
             begin(
               "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)",
               {},
@@ -267,7 +267,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
   )
 })
 
-/** What the runner has computed so far, by the system's books; it is below the programs that jail it. */
+/** The CPU time of the runner so far, from /proc; the runner is a descendant of the programs that jail it. */
 const processorMillis = (pid: number): number => {
   try {
     const fields = readFileSync(`/proc/${innermost(pid)}/stat`, "utf8")
@@ -278,7 +278,7 @@ const processorMillis = (pid: number): number => {
     return Infinity
   }
 }
-/** The runner below the programs that jail it. */
+/** The pid of the runner below the programs that jail it. */
 const innermost = (pid: number): number => {
   const child = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()
   return child === "" ? pid : innermost(Number(child.split(" ")[0]))

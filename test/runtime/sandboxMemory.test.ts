@@ -1,4 +1,7 @@
-/** Guests of all runners share one cap: who holds most gives first, and runners give back what large guests held. */
+/**
+ * Guests of all runners share one memory cap: the largest tenant's guests are evicted first, and runners return the
+ * memory.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -6,7 +9,7 @@ import { afterAll } from "vitest"
 import { Sandbox, type Turn } from "../../src/actors/ports/Sandbox.js"
 import { GuestMemory } from "../../src/runtime/sandbox/GuestMemory.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { done, end, limits, program, startEvent } from "../support/guests.js"
+import { doneEvent, end, limits, program, startEvent } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -17,9 +20,9 @@ const mebibyte = 1024 * 1024
 describe("The memory of guests", () => {
   const holder = (tenant: string, evicted: Array<string>, name: string) => ({ tenant, evict: () => evicted.push(name) })
 
-  it("is freed by the tenant that holds most, the longest waiting first, and a small neighbour keeps its own", () => {
+  it("is freed by the tenant with the most memory, the longest waiting guest first, and a small neighbour keeps its guest", () => {
     const evicted: Array<string> = []
-    // One runner's own guest is left room for: 300 MiB are for those that wait.
+    // The cap reserves room for one computing guest of each runner: 300 MiB are left for guests that wait.
     const memory = new GuestMemory(428 * mebibyte, 1)
     memory.suspend(holder("small", evicted, "small 1"), 10 * mebibyte)
     for (const name of ["large 1", "large 2", "large 3", "large 4"])
@@ -30,7 +33,7 @@ describe("The memory of guests", () => {
     assert.isAtMost(memory.heldBytes, 300 * mebibyte)
   })
 
-  it("does not count what computes or is gone", () => {
+  it("does not count guests that compute or have ended", () => {
     const evicted: Array<string> = []
     const memory = new GuestMemory(428 * mebibyte, 1)
     const first = holder("one", evicted, "first")
@@ -43,7 +46,7 @@ describe("The memory of guests", () => {
   })
 })
 
-/** Memory of the runner below the jail's own processes. */
+/** The memory of the runner, without the jail's own processes. */
 const residentBytes = (pid: number): number => {
   let found = 0
   for (let at: string | undefined = String(pid); at !== undefined && at !== "";) {
@@ -53,12 +56,12 @@ const residentBytes = (pid: number): number => {
   return found
 }
 
-describe("Runs that hold much while they wait", () => {
+describe("Runs with much memory that wait", () => {
   const large = `const a = []; for (let i = 0; i < 40; i++) a.push(new Uint8Array(1024 * 1024).fill(i)); return [a.length, await svc.state.get("k")]`
   const small = `return ["small", await svc.state.get("k")]`
 
   it.live(
-    "hold no more than the cap together, are replayed when they go on, and leave the runner small",
+    "use no more than the cap together, are replayed when they continue, and leave the runner small",
     () => {
       let pids: () => ReadonlyArray<number> = () => []
       const layer = sandboxLayer({
@@ -77,14 +80,14 @@ describe("Runs that hold much while they wait", () => {
         const turns: Array<Turn> = []
         for (let i = 0; i < 12; i++) turns.push(yield* sandbox.start(program(large, "org_large"), limits, startEvent()))
         const during = residentBytes(pid)
-        // Twelve hold 480 MiB; three of them fit.
+        // Twelve runs have 480 MiB; three of them fit.
         assert.isBelow(during - before, 320 * mebibyte)
-        const fed = yield* Effect.forEach(turns, ({ session }) => Effect.either(session.feed([done(0, 5)])))
+        const fed = yield* Effect.forEach(turns, ({ session }) => Effect.either(session.feed([doneEvent(0, 5)])))
         const lost = fed.filter((one) => one._tag === "Left" && one.left._tag === "SessionLost").length
         assert.isAtLeast(lost, 8)
         assert.isBelow(lost, 12)
-        assert.deepStrictEqual(end(yield* neighbour.session.feed([done(0, 1)])), { t: "ret", v: ["small", 1] })
-        const replayed = yield* sandbox.start(program(large, "org_large"), limits, startEvent(), [done(0, 5)])
+        assert.deepStrictEqual(end(yield* neighbour.session.feed([doneEvent(0, 1)])), { t: "ret", v: ["small", 1] })
+        const replayed = yield* sandbox.start(program(large, "org_large"), limits, startEvent(), [doneEvent(0, 5)])
         assert.deepStrictEqual(end(replayed), { t: "ret", v: [40, 5] })
         while (residentBytes(pid) - before > 64 * mebibyte) yield* Effect.sleep("50 millis")
         process.stdout.write(

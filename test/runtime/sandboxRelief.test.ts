@@ -1,10 +1,10 @@
-/** A guest that computes long, or many guests of one tenant, do not make other tenants' guests wait. */
+/** A guest that computes long, or many guests of one tenant, do not delay other tenants' guests. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
 import { afterAll } from "vitest"
 import { Sandbox, type Turn } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, done, end, limits, program, startEvent } from "../support/guests.js"
+import { begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -13,14 +13,14 @@ afterAll(runner.remove)
 const patient = { ...limits, cpuPerStepMillis: 3_000 }
 const endless = (tenant: string) =>
   Effect.flatMap(Sandbox, (sandbox) => Effect.flip(sandbox.start(program("for (;;);", tenant), patient, startEvent())))
-/** Begins again where its turn was moved, as a run does. */
+/** Starts again when its turn was moved, as a run does. */
 const short = (tenant: string) =>
   Effect.flatMap(Sandbox, (sandbox) =>
     sandbox.start(program("return ctx.input", tenant), limits, startEvent({ input: 7 }))
   ).pipe(Effect.retry({ times: 5, while: ({ _tag }) => _tag === "SessionLost" }))
 
 let started: () => ReadonlyArray<number> = () => []
-/** The runner of a guest, which the port does not tell. */
+/** The runner of a guest, which the port does not reveal. */
 const runnerOf = ({ session }: Turn) => (session as unknown as { readonly runner: unknown }).runner
 const onStarted = (pids: () => ReadonlyArray<number>) => {
   started = pids
@@ -42,14 +42,14 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, onStarted
       })
     )
 
-    it.effect("another tenant's starts beside it also while it pauses, and is not lost when it goes on", () =>
+    it.effect("another tenant's starts beside it also while it pauses, and is not lost when it continues", () =>
       Effect.gen(function* () {
         const long = "for (let i = 0; i < 1e7; i++); return 1"
         yield* Effect.flatMap(Sandbox, (sandbox) => sandbox.start(program(long, "org_evil"), patient, startEvent()))
         const waiting = yield* begin(`return await svc.state.get("k")`, {}, limits, "org_victim")
         const attack = yield* Effect.fork(endless("org_evil"))
         yield* Effect.sleep("100 millis")
-        assert.deepStrictEqual(end(yield* waiting.session.feed([done(0, 1)])), { t: "ret", v: 1 })
+        assert.deepStrictEqual(end(yield* waiting.session.feed([doneEvent(0, 1)])), { t: "ret", v: 1 })
         assert.strictEqual((yield* Fiber.join(attack))._tag, "CpuLimit")
       })
     )
@@ -59,11 +59,11 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, onStarted
 layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, onStarted }), { excludeTestServices: true })(
   "when a tenant's guest begins to compute where another's waits",
   (it) => {
-    it.effect("the other's turn is given up, to be replayed elsewhere", () =>
+    it.effect("the other's turn is moved, and replayed on another runner", () =>
       Effect.gen(function* () {
-        // The spare runner, where the turn is replayed.
+        // The spare runner replays the turn.
         while (started().length < 2) yield* Effect.sleep("50 millis")
-        // Both in one runner: on a busy machine either may be kept away from the other's, or be relieved already.
+        // Both are in one runner. On a busy machine one may have been placed on another runner, or moved already.
         const [waiting, attacker]: readonly [Turn, Turn] = yield* Effect.all(
           [
             begin(`return await svc.state.get("k")`, {}, limits, "org_victim"),
@@ -74,9 +74,9 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, onStarted
           Effect.retry({ times: 50, while: ({ _tag }) => _tag === "SessionLost" }),
           Effect.repeat({ until: ([one, other]) => runnerOf(one) === runnerOf(other) })
         )
-        const attack = yield* Effect.fork(Effect.flip(attacker.session.feed([done(0, 1)])))
+        const attack = yield* Effect.fork(Effect.flip(attacker.session.feed([doneEvent(0, 1)])))
         yield* Effect.sleep("20 millis")
-        const lost = yield* Effect.flip(waiting.session.feed([done(0, 1)]))
+        const lost = yield* Effect.flip(waiting.session.feed([doneEvent(0, 1)]))
         assert.deepInclude(lost, { _tag: "SessionLost", reason: "evicted" })
         assert.isNull(
           yield* Fiber.poll(attack).pipe(Effect.map(Option.getOrNull)),

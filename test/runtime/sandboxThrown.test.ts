@@ -1,10 +1,10 @@
-/** Whatever a workflow throws is its own error; only memory that is used up is a failure of memory. */
+/** Whatever a workflow throws is its own error; only exhausted memory is a failure of memory. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { limits, startEvent, thrownBy } from "../support/guests.js"
+import { limits, startEvent, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -32,11 +32,11 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
   "a workflow that throws",
   (it) => {
     for (const [name, body] of Object.entries(bodies)) {
-      it.effect(`${name} has failed by itself`, () =>
-        Effect.map(thrownBy(body), ({ name }) => assert.strictEqual(name, "Error"))
+      it.effect(`${name} fails with its own error`, () =>
+        Effect.map(errorOf(body), ({ name }) => assert.strictEqual(name, "Error"))
       )
     }
-    it.effect("null while it loads has failed to load", () =>
+    it.effect("null while it loads fails to load", () =>
       Effect.gen(function* () {
         const sandbox = yield* Sandbox
         const failure = yield* Effect.flip(

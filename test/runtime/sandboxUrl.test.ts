@@ -74,7 +74,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
         "hash"
       ] as const
       const look = (url: URL): Json => parts.map((part) => url[part])
-      it.effect("reads addresses as Node does", () =>
+      it.effect("parses addresses as Node does", () =>
         Effect.gen(function* () {
           const seen = yield* result(
             `const parts = ctx.parts
@@ -88,7 +88,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           })
         })
       )
-      it.effect("a request has the address that URL would give it, also where it is not parsed for being plain", () =>
+      it.effect("a request has the same address as URL, also if it is simple enough not to be parsed", () =>
         Effect.gen(function* () {
           const hosts = [
             "a.b",
@@ -152,7 +152,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
           }
         })
       )
-      it.effect("and its parts can be changed", () =>
+      it.effect("has members that can be changed", () =>
         Effect.gen(function* () {
           const body = `
           const u = new URL("https://a.b:8443/x?y=1#z")

@@ -13,7 +13,7 @@ const warnings = (source: string) =>
   accepted(source).warnings.map((issue) => `${issue.code} ${issue.line}:${issue.column}`)
 const body = (code: string) => `export default async function (ctx) {\n${code}\n}`
 
-/** Runs the script as the sandbox would, without its globals. */
+/** Runs the script as the sandbox does, without the sandbox's globals. */
 const load = (script: string): ((ctx: unknown) => Promise<unknown>) => {
   const context = createContext({ console })
   runInContext(script, context, { filename: "workflow.js" })
@@ -45,7 +45,7 @@ describe("the script", () => {
     })
   }
 
-  it("is strict and leaves nothing global but the workflow", async () => {
+  it("is strict and has no global but the workflow", async () => {
     const script = accepted(
       "var leaked = 1\nfunction alsoLeaked() {}\nexport default async function () { return [this === undefined, typeof globalThis.leaked, typeof globalThis.alsoLeaked] }"
     ).script
@@ -75,14 +75,14 @@ describe("the script", () => {
   })
 })
 
-describe("what cannot become a workflow", () => {
-  it("says line and column of a syntax error", () => {
+describe("a source that cannot become a workflow", () => {
+  it("is reported with line and column of a syntax error", () => {
     const [issue] = issues("export default async function (ctx) {\n  const a = ;\n}")
     assert.deepInclude(issue, { code: "SYNTAX_ERROR", line: 2, column: 13 })
     assert.notMatch(issue?.message ?? "", /\(\d+:\d+\)/)
   })
 
-  it("names what is wrong with the exports", () => {
+  it("is reported with what is wrong with the exports", () => {
     assert.deepStrictEqual(codes(""), ["NO_DEFAULT_EXPORT"])
     assert.deepStrictEqual(codes("const a = 1"), ["NO_DEFAULT_EXPORT"])
     assert.deepStrictEqual(codes("export default 42"), ["DEFAULT_NOT_FUNCTION"])
@@ -98,7 +98,7 @@ describe("what cannot become a workflow", () => {
     ])
   })
 
-  it("still refuses a name that is declared twice, however many there are", () => {
+  it("may declare no name twice, however many names it declares", () => {
     const many = Array.from({ length: 100 }, (_, at) => `let v${at}`).join("\n")
     assert.deepStrictEqual(
       issues(body(`${many}\nlet v99`)).map(({ code, line }) => [code, line]),
@@ -107,13 +107,13 @@ describe("what cannot become a workflow", () => {
     assert.deepStrictEqual(codes(body(`${many}\n{ let v99 }`)), [])
   })
 
-  it("refuses import(), import.meta and await outside of a function", () => {
+  it("has import(), import.meta or await outside of a function", () => {
     assert.deepStrictEqual(codes(body(`await import("fs")`)), ["DYNAMIC_IMPORT"])
     assert.deepStrictEqual(codes(body(`return import.meta.url`)), ["DYNAMIC_IMPORT"])
     assert.deepStrictEqual(codes(`await svc.state.get("x")\n${body("")}`), ["SYNTAX_ERROR"])
   })
 
-  it("refuses regular expressions with the flag v, which the engine computes wrongly", () => {
+  it("has a regular expression with the flag v, which the engine computes wrongly", () => {
     assert.deepStrictEqual(codes(body("return /[\\p{L}--[a-z]]/v.test(ctx.input)")), ["REGEXP_FLAG_V"])
     assert.deepStrictEqual(codes(body('return [new RegExp(ctx.input, "gv"), RegExp("a", `v`)]')), [
       "REGEXP_FLAG_V",
@@ -122,14 +122,14 @@ describe("what cannot become a workflow", () => {
     assert.deepStrictEqual(codes(body('return [/v/u, new RegExp("v", "u"), other.RegExp("a", "v")]')), [])
   })
 
-  it("refuses what a script would read as a comment, since other code would run than was checked", () => {
+  it("has operators that a script would read as a comment, since other code would run than was checked", () => {
     assert.deepStrictEqual(codes(body("if (ctx<!--ctx) { await svc.connector.a.b() }")), ["SYNTAX_ERROR"])
     assert.deepStrictEqual(codes(body("ctx\n--> svc.connector.a.b()")), ["SYNTAX_ERROR"])
     assert.deepStrictEqual(codes(body("ctx /* \n */ --> svc.connector.a.b()")), ["SYNTAX_ERROR"])
     assert.deepStrictEqual(codes(body(`let n = 3; while (n --> 0) await svc.state.get("<!-- -->")`)), [])
   })
 
-  it("refuses more than 512 KiB, counted in bytes", () => {
+  it("has more than 512 KiB, counted in bytes", () => {
     const comment = (bytes: number) => `${body("")}/*${"ä".repeat(bytes / 2)}*/`
     assert.deepStrictEqual(codes(comment(512 * 1024)), ["SOURCE_TOO_LARGE"])
     assert.deepStrictEqual(codes(comment(511 * 1024)), [])
@@ -174,13 +174,13 @@ describe("bindings", () => {
     )
   })
 
-  it("are complete where one name means two connectors", () => {
+  it("are complete if one name means two connectors", () => {
     const code =
       "const a = async () => { const api = svc.connector.a; await api.x() }\nconst b = async () => { const api = svc.connector.b; await api.y() }"
     assert.includeMembers(bindings(body(code)), ["a.x", "b.y"])
   })
 
-  it("are named once, in the order of the code, and are no unified call or other service", () => {
+  it("are listed once, in the order of the code, without unified calls and other services", () => {
     assert.deepStrictEqual(
       bindings(
         body(
@@ -197,7 +197,7 @@ describe("bindings", () => {
     )
   })
 
-  it("have a star where the name is computed, with a warning", () => {
+  it("have a star instead of a computed name, with a warning", () => {
     const cases: Readonly<Record<string, string>> = {
       "await svc.connector[ctx.input.slug].list()": "*.list",
       "await svc.connector.crm[ctx.input.action]()": "crm.*",
@@ -214,7 +214,7 @@ describe("bindings", () => {
 })
 
 describe("warnings", () => {
-  it("for host calls that nobody awaits", () => {
+  it("for host calls that are not awaited", () => {
     const lost = [
       "svc.connector.crm.list()",
       "svc.connector.crm.list().then(console.log)",
@@ -236,7 +236,7 @@ describe("warnings", () => {
     for (const code of kept) assert.deepStrictEqual(warnings(body(code)), [], code)
   })
 
-  it("for code that nothing reaches", () => {
+  it("for unreachable code", () => {
     assert.deepStrictEqual(warnings(body("return 1\nconsole.log(2)\nconsole.log(3)")), ["UNREACHABLE 3:1"])
     assert.deepStrictEqual(warnings(body("if (ctx) { return 1 } else { throw 2 }\nctx.x()")), ["UNREACHABLE 3:1"])
     assert.deepStrictEqual(warnings(body("for (const a of ctx.input) { continue; a() }")).length, 1)
@@ -285,7 +285,7 @@ describe("hostile source", () => {
     patterns: body(`const ${"[".repeat(100_000)}a${"]".repeat(100_000)} = 1`)
   }
   for (const [name, source] of Object.entries(nested)) {
-    it(`that nests without end is refused or read, never a crash (${name})`, () => {
+    it(`that nests very deeply is refused or read, and never crashes (${name})`, () => {
       for (const found of issues(source)) assert.include(["NESTED_TOO_DEEPLY", "TOO_COMPLEX"], found.code)
     })
   }
@@ -315,7 +315,7 @@ describe("hostile source", () => {
     it(`of 512 KiB is analysed in linear time (${name})`, () => {
       const start = performance.now()
       const result = analyse(source)
-      // A second on an idle machine; whatever is not linear takes minutes.
+      // A second on an idle machine; an analysis that is not linear takes minutes.
       assert.isBelow(performance.now() - start, 5_000)
       if (Either.isRight(result)) assert.isAtMost(result.right.diagram.nodes.length, 120)
       else assert.strictEqual(result.left[0]?.code, "TOO_COMPLEX")

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
 import type { Diagram } from "../../src/domain/WorkflowAnalysis.js"
-import { svgOf } from "../../src/runtime/computing/workflow/Svg.js"
+import { drawSvg } from "../../src/runtime/computing/workflow/Svg.js"
 import { analyse } from "../../src/runtime/computing/workflow/Analyse.js"
 
 const diagramOf = (source: string) => Either.getOrThrow(analyse(source)).diagram
@@ -29,7 +29,7 @@ describe("the diagram", () => {
     assert.deepInclude(list, { line: 2, column: 7 })
   })
 
-  it("shows branches with both ways, and only those that matter", () => {
+  it("shows branches with both ways, and only those with steps or exits", () => {
     const { edges } = drawn(
       "if (ctx.input.x) { await svc.connector.a.b() } else if (ctx.input.y) return 2\nif (ctx.z) { ctx.q = 1 }\nawait fetch('https://x.example')"
     )
@@ -44,7 +44,7 @@ describe("the diagram", () => {
     ])
   })
 
-  it("leads loops back to their head and breaks out of them", () => {
+  it("draws loops back to their head, and breaks out of them", () => {
     const { edges } = drawn(
       "for (const x of ctx.input) { if (x.skip) continue; if (x.last) break; await svc.connector.a.b(x) }"
     )
@@ -60,7 +60,7 @@ describe("the diagram", () => {
     ])
   })
 
-  it("knows labels, and loops that only break ends", () => {
+  it("supports labels, and loops that only break ends", () => {
     const { nodes, edges } = drawn(
       "outer: for (;;) { for (const x of ctx.input) { if (x.done) break outer; await svc.connector.a.b(x) } }\nawait svc.connector.a.after()"
     )
@@ -69,7 +69,7 @@ describe("the diagram", () => {
     assert.notInclude(edges.join(), "forever → a.after")
   })
 
-  it("shows what runs side by side, and where it comes together", () => {
+  it("shows parallel branches, and where they join", () => {
     const { nodes, edges } = drawn(
       "await Promise.all([svc.connector.a.x(), svc.db.query('select 1')])\nawait Promise.race(ctx.input.map((i) => svc.connector.b.y(i)))"
     )
@@ -98,7 +98,7 @@ describe("the diagram", () => {
     ])
   })
 
-  it("shows switches with falling cases, waits and secrets", () => {
+  it("shows switches with cases that fall through, waits and secrets", () => {
     const { nodes, edges } = drawn(
       "switch (ctx.kind) { case 1: case 2: await svc.connector.a.b(); break; default: await new Promise((r) => setTimeout(r, 500)) }\nawait svc.secrets.get('KEY')"
     )
@@ -111,7 +111,7 @@ describe("the diagram", () => {
     ])
   })
 
-  it("draws a local function where it is first called, and goes on behind it", () => {
+  it("draws a local function at its first call, and continues after it", () => {
     const { edges } = drawn(
       "async function note(x) { if (!x) return; await svc.connector.a.b(x) }\nawait note(1)\nawait note(2)"
     )
@@ -125,14 +125,14 @@ describe("the diagram", () => {
     ])
   })
 
-  it("of functions that call themselves ends", () => {
+  it("of recursive functions is finite", () => {
     assert.isBelow(
       drawn("const again = async () => { await svc.connector.a.b(); await again() }\nawait again()").nodes.length,
       10
     )
   })
 
-  it("only has edges between nodes that it has, whatever the code", () => {
+  it("has edges only between its own nodes, whatever the code", () => {
     const codes = [
       "return 1",
       "throw 1",
@@ -152,7 +152,7 @@ describe("the diagram", () => {
     }
   })
 
-  it("says that it leaves something out rather than growing without end", () => {
+  it("has a bounded number of nodes, and says that further steps are omitted", () => {
     const diagram = diagramOf(body("await svc.connector.a.b()\n".repeat(2_000)))
     assert.strictEqual(diagram.nodes.length, 120)
     assert.deepInclude(diagram.nodes.at(-1), { kind: "more", label: "more steps than are drawn" })
@@ -160,7 +160,7 @@ describe("the diagram", () => {
 })
 
 describe("the SVG", () => {
-  /** The tags of a document in order; throws where it is not well-formed. */
+  /** The tags of a document in order; throws if it is not well-formed. */
   const elements = (svg: string): ReadonlyArray<string> => {
     const open: Array<string> = []
     const seen: Array<string> = []
@@ -181,8 +181,8 @@ describe("the SVG", () => {
   }
   const allowed = ["svg", "title", "desc", "style", "defs", "marker", "path", "rect", "g", "text", "polygon"]
 
-  it("is a standalone, titled image in light and dark that reaches for nothing outside", () => {
-    const svg = svgOf(diagramOf(body("await svc.connector.crm.list()")))
+  it("is a standalone, titled image in light and dark without external references", () => {
+    const svg = drawSvg(diagramOf(body("await svc.connector.crm.list()")))
     assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 \d+ \d+"/)
     assert.include(svg, `role="img"`)
     assert.match(svg, /<title id="[^"]+">Workflow diagram<\/title>/)
@@ -192,10 +192,10 @@ describe("the SVG", () => {
     assert.includeMembers([...allowed], [...new Set(elements(svg))])
   })
 
-  it("takes nothing from the source but text", () => {
+  it("contains only text of the source, no markup", () => {
     const evil = `</text></svg><script>alert(1)</script><svg onload="alert(1)"> ' & ]]> --> <!-- \u0000\u0007\ud800`
     const literal = JSON.stringify(evil)
-    const svg = svgOf(
+    const svg = drawSvg(
       diagramOf(
         body(
           `if (ctx[${literal}]) { await svc.connector[${literal}][${literal}](); await fetch(${literal}) }\nreturn ${literal}`
@@ -219,7 +219,7 @@ describe("the SVG", () => {
       fc.array(fc.tuple(fc.nat(9), fc.nat(9), fc.string(), fc.boolean()), { maxLength: 12 })
     ],
     ([nodes, edges]) => {
-      const svg = svgOf({
+      const svg = drawSvg({
         nodes: nodes.map((node, at) => ({ id: `n${at}`, ...node })),
         edges: edges.map(([from, to, label, back]) => ({ from: `n${from}`, to: `n${to}`, label, back }))
       })
@@ -228,14 +228,14 @@ describe("the SVG", () => {
     }
   )
 
-  it("of the largest diagram is laid out while one waits", () => {
+  it("of the largest diagram is laid out within seconds", () => {
     const chain = diagramOf(
       body(
         `for (const x of ctx.input) {\n${"if (x.a) { await svc.connector.a.b() } else { try { await fetch('x') } catch { continue } }\n".repeat(400)}}`
       )
     )
     const start = performance.now()
-    const svg = svgOf(chain)
+    const svg = drawSvg(chain)
     assert.isBelow(performance.now() - start, 5_000)
     assert.strictEqual(svg.match(/<g class="svc-node/g)?.length, 120)
   })

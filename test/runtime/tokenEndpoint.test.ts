@@ -7,7 +7,7 @@ import { make } from "../../src/runtime/oauth/TokenEndpoint.js"
 
 type Revocation = Parameters<TokenEndpoint["Type"]["revoke"]>[0]
 
-/** What is sent to end a token; the provider agrees. */
+/** The request that revokes a token; the provider accepts it. */
 const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> => {
   const sent: Array<EgressRequest> = []
   const endpoint = await Effect.runPromise(
@@ -36,17 +36,17 @@ const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> =>
 
 const headerOf = (request: EgressRequest, name: string) => request.headers.find(([one]) => one === name)?.[1]
 
-describe("a token that is ended at the provider", () => {
+describe("the revocation of a token", () => {
   const basic = `Basic ${Buffer.from("client:secret").toString("base64")}`
 
-  it("is sent as a form, with what it is", async () => {
+  it("is sent as a form, with the type of the token", async () => {
     const request = await sentToRevoke("form")
     assert.strictEqual(request.body, "token=refresh-1&token_type_hint=refresh_token")
     assert.strictEqual(headerOf(request, "content-type"), "application/x-www-form-urlencoded")
     assert.strictEqual(headerOf(request, "authorization"), basic)
   })
 
-  it("is sent alone in JSON, as QuickBooks has it", async () => {
+  it("is sent in JSON with the token only, as QuickBooks requires", async () => {
     const [method] = quickbooks.definition().auth
     const body = method?.type === "oauth2" ? method.revocationBody : "form"
     const request = await sentToRevoke(body)

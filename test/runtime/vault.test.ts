@@ -14,7 +14,7 @@ const master = (id: string, fill: number) => `${id}:${Buffer.alloc(32, fill).toS
 const keyring = (...entries: ReadonlyArray<string>): Keyring =>
   Either.getOrThrow(parseKeyring(Redacted.make(entries.join(","))))
 
-/** The table in memory; `rows` can be looked at and tampered with. */
+/** The table in memory; a test can read and change `rows`. */
 const memory = () => {
   const rows = new Map<string, DataKey>()
   const service = DataKeys.of({
@@ -41,7 +41,7 @@ const memory = () => {
 }
 type Memory = ReturnType<typeof memory>
 
-/** A node of its own over the same table: nothing is held from before. */
+/** A new node over the same table, with an empty cache. */
 const node = (table: Memory, ring: Keyring) =>
   Effect.provide(Effect.provide(Vault, layer({ keyring: ring })), table.layer)
 
@@ -52,7 +52,7 @@ const one = keyring(master("m1", 1))
 const refusal = <A>(effect: Effect.Effect<A, VaultRefused>) => Effect.map(Effect.flip(effect), (error) => error.reason)
 
 describe("Vault", () => {
-  it.effect("what was sealed opens again, on every node that has the keyring", () =>
+  it.effect("opens what it sealed, on every node that has the keyring", () =>
     Effect.gen(function* () {
       const table = memory()
       const sealed = yield* (yield* node(table, one)).seal(place, secret)
@@ -61,7 +61,7 @@ describe("Vault", () => {
     })
   )
 
-  it.effect("opens nowhere but in its place", () =>
+  it.effect("opens a sealed value only in its place", () =>
     Effect.gen(function* () {
       const vault = yield* node(memory(), one)
       const sealed = yield* vault.seal(place, secret)
@@ -73,7 +73,7 @@ describe("Vault", () => {
     })
   )
 
-  it.effect("refuses every changed byte, every cut and what was never sealed", () =>
+  it.effect("refuses every changed byte, every truncation and what was never sealed", () =>
     Effect.gen(function* () {
       const vault = yield* node(memory(), one)
       const sealed = yield* vault.seal(place, secret)
@@ -87,7 +87,7 @@ describe("Vault", () => {
     })
   )
 
-  it.effect("seals and opens without I/O once an organisation's key is held", () =>
+  it.effect("seals and opens without I/O while an organisation's key is in memory", () =>
     Effect.gen(function* () {
       const table = memory()
       const vault = yield* node(table, one)
@@ -100,7 +100,7 @@ describe("Vault", () => {
     })
   )
 
-  it.effect("two nodes that make an organisation's first key at once end up with one", () =>
+  it.effect("gives two nodes that create an organisation's first key at once the same one", () =>
     Effect.gen(function* () {
       const table = memory()
       const [a, b] = [yield* node(table, one), yield* node(table, one)]
@@ -129,7 +129,7 @@ describe("Vault", () => {
     })
   )
 
-  it.effect("rotates the master key while everybody goes on: old values open, and the old key can leave", () =>
+  it.effect("rotates the master key during operation: old values open, and the old key can be removed", () =>
     Effect.gen(function* () {
       const table = memory()
       const running = yield* node(table, one)
@@ -150,7 +150,7 @@ describe("Vault", () => {
     })
   )
 
-  it.effect("a rotation that lacks a master key says which, and loses nothing", () =>
+  it.effect("names the master key that a rotation lacks, and loses nothing", () =>
     Effect.gen(function* () {
       const table = memory()
       const sealed = yield* (yield* node(table, one)).seal(place, secret)
@@ -179,7 +179,7 @@ describe("the cipher", () => {
 })
 
 describe("the keyring", () => {
-  it("refuses what is no keyring and never repeats a key in the message", () => {
+  it("is refused if it is malformed, without a key in the message", () => {
     const good = Buffer.alloc(32, 3).toString("base64")
     for (const bad of [
       "",
@@ -209,7 +209,7 @@ describe("a secret's file", () => {
     }
   }
 
-  it("is made once, for its owner only, and read again", () =>
+  it("is created once, readable by its owner only, and read again", () =>
     inDirectory((file) => {
       assert.isUndefined(readSecretFile(file))
       createSecretFile(file, "first")

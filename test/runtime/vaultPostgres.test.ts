@@ -13,7 +13,7 @@ const place = { organisation: "org_a", table: "secrets", column: "value", row: "
 const node = (...entries: ReadonlyArray<string>) => Effect.provide(Vault, layer({ keyring: keyring(...entries) }))
 
 describe("data keys in Postgres", () => {
-  it.scoped("nodes that race for the first key share one, and a rotation leaves every value readable", () =>
+  it.scoped("nodes that create the first key at once share one, and a rotation leaves every value readable", () =>
     Effect.gen(function* () {
       const sql = yield* WriterSql
       const dataKeys = yield* DataKeys
@@ -42,7 +42,7 @@ describe("data keys in Postgres", () => {
     }).pipe(Effect.provide(layerPostgres.pipe(Layer.provideMerge(database))))
   )
 
-  it.scoped("a batch of a rotation leaves alone what another one wrapped since, and takes the rest", () =>
+  it.scoped("a batch of a rotation skips keys that another one has wrapped since, and wraps the rest", () =>
     Effect.gen(function* () {
       const dataKeys = yield* DataKeys
       const organisations = ["org_c", "org_d", "org_e"]
@@ -62,7 +62,7 @@ describe("data keys in Postgres", () => {
     }).pipe(Effect.provide(layerPostgres.pipe(Layer.provideMerge(database))))
   )
 
-  it.scoped("a node that runs through a rotation opens what it sealed before, and wraps by the new key", () =>
+  it.scoped("a node that runs during a rotation opens what it sealed before, and wraps with the new key", () =>
     Effect.gen(function* () {
       const dataKeys = yield* DataKeys
       let file = keyring(master("m1", 1))
@@ -73,7 +73,7 @@ describe("data keys in Postgres", () => {
       file = keyring(master("m2", 2), master("m1", 1))
       assert.strictEqual(yield* rewrapAll(file), 1)
       const during = yield* vault.seal(place, Redacted.make("during"))
-      // Nobody remembers an unwrapped key for longer than minutes.
+      // A node caches unwrapped keys for minutes only.
       yield* TestClock.adjust("10 minutes")
       assert.strictEqual(Redacted.value(yield* vault.open(place, before)), "before")
       assert.strictEqual(Redacted.value(yield* vault.open(place, during)), "during")

@@ -1,9 +1,11 @@
-/** An answer of svc.db is bounded before it is held, and whatever it holds ends as a result or a typed failure. */
+/**
+ * An answer of svc.db is bounded before it is in memory, and ends as a result or a typed failure, whatever it contains.
+ */
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Query } from "pg"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
-import { announce } from "../support/Heard.js"
+import { announce } from "../support/LogExpectations.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
 
 describe("An answer", () => {
@@ -22,7 +24,7 @@ describe("An answer", () => {
   }
   const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
 
-  it("of 64 levels of JSON is handed out, and deeper ones are refused, as json, jsonb and in arrays of them", async () => {
+  it("with up to 64 levels of JSON is returned, and deeper ones are refused, as json, jsonb and in arrays of them", async () => {
     const at = await world.query(caller, `SELECT '${nested(64)}'::jsonb AS v`)
     assert.deepStrictEqual(at instanceof DbRefused ? at : at.rows, [{ v: JSON.parse(nested(64)) }])
     assert.strictEqual(await codeOf(`SELECT '${nested(65)}'::jsonb`), "TOO_DEEP")
@@ -37,7 +39,7 @@ describe("An answer", () => {
     assert.strictEqual(await codeOf(`SELECT '"${"[".repeat(500)}\\"["'::json`), "1 rows")
   })
 
-  it("of arrays keeps their values, whatever is quoted in them", async () => {
+  it("with arrays keeps their values, whatever quotes they contain", async () => {
     const answer = await world.query(
       caller,
       `SELECT '{a,"b \\"c\\"","NULL",NULL,"{x}",""}'::text[] AS t, '{{1,2},{3,NULL}}'::int[] AS i, '{}'::text[] AS e,
@@ -66,7 +68,7 @@ describe("An answer", () => {
     )
   })
 
-  it("that is too large ends at the cap, with no more memory than that", async () => {
+  it("above the cap fails at the cap, without more memory", async () => {
     const large = [
       "SELECT repeat('x', 60000000)",
       "SELECT repeat('x', 30000) FROM generate_series(1, 10000)",
@@ -86,7 +88,7 @@ describe("An answer", () => {
     assert.strictEqual(await codeOf("SELECT 1"), "1 rows")
   })
 
-  it("of the largest allowed size does not hold the process", async () => {
+  it("of the largest allowed size does not block the process", async () => {
     const allowed = [
       "SELECT i, repeat('x', 700) AS t FROM generate_series(1, 10000) i",
       `SELECT ('[' || repeat('"${"x".repeat(60)}",', 99000) || '1]')::json`,
@@ -105,7 +107,7 @@ describe("An answer", () => {
     }
   })
 
-  it("is refused before it is sent when no wire or store could carry it", async () => {
+  it("is refused before it is sent if the protocol or the database cannot represent it", async () => {
     const deep: Array<unknown> = []
     let inner = deep
     for (let i = 0; i < 3_000; i++) {
@@ -128,13 +130,13 @@ describe("An answer", () => {
     assert.deepStrictEqual(codes, ["NOT_STORABLE", "NOT_STORABLE", "NOT_STORABLE", "TOO_LARGE", "TOO_LARGE"])
   })
 
-  describe("whose reading throws", () => {
+  describe("whose parser throws", () => {
     const handlers = ["handleDataRow", "handleError", "handleRowDescription", "handleReadyForQuery"] as const
     const originals = handlers.map((name) => [name, Reflect.get(Query.prototype, name)] as const)
     afterEach(() => originals.forEach(([name, value]) => Reflect.set(Query.prototype, name, value)))
 
     for (const name of handlers) {
-      it(`in ${name} ends the call, is logged without values, and hurts no other call`, async () => {
+      it(`in ${name} fails the call, is logged without values, and affects no other call`, async () => {
         announce(/"workspace_db\.answer_failed".*RangeError/, { required: true })
         const uncaught: Array<unknown> = []
         const listener = (cause: unknown) => void uncaught.push(cause)

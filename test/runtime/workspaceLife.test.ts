@@ -1,11 +1,11 @@
-/** A workspace's database is made at first use, however many ask at once, and dropped when nothing is in it. */
+/** A workspace's database is created once, at its first use, and dropped when it is empty and unused. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { Client } from "pg"
 import { DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
 import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"
 import { openWorkspaceDatabases } from "../../src/runtime/workspace/WorkspaceDatabases.js"
-import { beside, freshDatabase, droppedWorkspaces, type Database } from "../support/Database.js"
+import { databaseUrl, freshDatabase, dropWorkspaces, type Database } from "../support/Database.js"
 import { newCaller, startWorkspaces, testPepper, type RunningWorkspaces } from "../support/workspaces.js"
 
 describe("The database of a workspace", () => {
@@ -14,10 +14,10 @@ describe("The database of a workspace", () => {
   let admin: Redacted.Redacted
   beforeAll(async () => {
     database = await Effect.runPromise(Scope.extend(freshDatabase, scope))
-    admin = Redacted.make(beside(database.admin, `${database.name}_ws`))
+    admin = Redacted.make(databaseUrl(database.admin, `${database.name}_ws`))
   })
   afterAll(async () => {
-    await Effect.runPromise(droppedWorkspaces(`${database.name}_ws`))
+    await Effect.runPromise(dropWorkspaces(`${database.name}_ws`))
     await Effect.runPromise(Scope.close(scope, Exit.void))
   })
   const opened = () => openWorkspaceDatabases({ admin, pepper: testPepper })
@@ -31,20 +31,20 @@ describe("The database of a workspace", () => {
     }
   }
 
-  it("is made once by two processes that begin together", async () => {
+  it("is created once by two processes that start at once", async () => {
     const [one, other] = await Promise.all([opened(), opened()])
     await Promise.all([use(one, "spc_1", "SELECT 1"), use(other, "spc_1", "SELECT 1"), use(other, "spc_2", "SELECT 1")])
     assert.strictEqual((await one.sizes(["spc_1", "spc_2", "spc_3"])).size, 2)
     await Promise.all([one.close(), other.close()])
   })
 
-  it("is dropped with its login when it is empty and nothing used it, and is there again when asked for", async () => {
+  it("is dropped with its login when it is empty and unused, and is created again when needed", async () => {
     const workspaces = await opened()
     await use(workspaces, "spc_empty", "SELECT 1")
     await use(workspaces, "spc_used", "SELECT 1")
     await use(workspaces, "spc_kept", "CREATE TABLE kept (id int)")
     const used = workspaces.databaseOf("spc_used")
-    // Those of the test before go too.
+    // The databases of the previous test are dropped too.
     assert.strictEqual(await workspaces.dropEmpty((name) => name === used), 3)
     const left = await workspaces.sizes(["spc_empty", "spc_used", "spc_kept"])
     assert.deepStrictEqual([...left.keys()].toSorted(), ["spc_kept", "spc_used"])
@@ -56,7 +56,7 @@ describe("The database of a workspace", () => {
     await workspaces.close()
   })
 
-  it("stays unused where its login may enter another one, and the refusal says which", async () => {
+  it("is not used if its login may connect to another one, and the refusal names that one", async () => {
     const client = new Client({ connectionString: Redacted.value(database.admin) })
     await client.connect()
     const canary = databaseNamesOf(`${database.name}_ws`, testPepper).of("canary")
@@ -78,7 +78,7 @@ describe("A statement", () => {
   })
   afterAll(() => world.stop())
 
-  it("finds its database made again after another process dropped it", async () => {
+  it("succeeds after another process dropped its database, which is created again", async () => {
     const caller = newCaller()
     assert.notInstanceOf(await world.query(caller, "SELECT 1"), DbRefused)
     await world.asAdmin("postgres", async (client) => {

@@ -1,4 +1,4 @@
-/** A workspace that is full writes nothing, by whatever statement, and can make room; no statement writes far beyond. */
+/** A full workspace refuses every write, and can delete to make room; no statement writes far beyond the limit. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type DbCaller, DbRefused, type DbTransaction } from "../../src/actors/ports/WorkspaceDb.js"
@@ -33,7 +33,7 @@ describe("A workspace that is full", () => {
       "INSERT INTO small (word) VALUES ('x')"
     ])
       assert.strictEqual(await codeOf(sql), "done", sql)
-    // Random text is not compressed.
+    // Random text, since Postgres compresses other text.
     await eventually(
       () => codeOf("INSERT INTO filler SELECT i, repeat(gen_random_uuid()::text, 3) FROM generate_series(1, 20000) i"),
       (code) => code === "53100"
@@ -60,7 +60,7 @@ describe("A workspace that is full", () => {
     "ALTER TABLE small ADD COLUMN more text DEFAULT 'y'"
   ]
 
-  it("refuses everything that writes, alone and in a transaction, and answers what reads", async () => {
+  it("refuses every write, alone and in a transaction, and answers reads", async () => {
     for (const sql of writes) assert.strictEqual(await codeOf(sql), "53100", sql)
     assert.strictEqual(await codeOf("SELECT * FROM small"), "done")
     for (const sql of writes) {
@@ -72,7 +72,7 @@ describe("A workspace that is full", () => {
     }
   }, 30_000)
 
-  it("makes room in a transaction beside what reads, and writes again", async () => {
+  it("deletes rows in a transaction beside reads, and writes again", async () => {
     const begun = await world.outcome(world.db.begin(caller))
     if (begun instanceof DbRefused) throw begun
     assert.strictEqual(await codeOf("SELECT count(*) FROM small", begun), "done")
@@ -86,14 +86,14 @@ describe("A workspace that is full", () => {
     )
   })
 
-  it("stops one statement that would write far beyond, and keeps nothing of it", async () => {
+  it("stops a statement that would write far beyond the limit, and undoes it", async () => {
     const before = await bytes()
     assert.isBelow(before, limit)
     const code = await codeOf(
       "INSERT INTO filler SELECT i, repeat(gen_random_uuid()::text, 3) FROM generate_series(1, 10000) i, generate_series(1, 10000)"
     )
     assert.strictEqual(code, "53100")
-    // What was written until the next measurement; a busy disk writes less.
+    // The amount written until the next measurement; a busy disk writes less.
     assert.isBelow(await bytes(), 1024 * MiB)
     assert.strictEqual(await codeOf("TRUNCATE filler"), "done")
     await eventually(bytes, (now) => now < limit)

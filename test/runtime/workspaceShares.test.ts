@@ -1,4 +1,6 @@
-/** No organisation keeps another one from svc.db: connections, transactions, waiting statements and memory have shares. */
+/**
+ * No organisation blocks another one's svc.db: connections, transactions, waiting statements and memory have shares.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
@@ -35,7 +37,7 @@ describe("An organisation", () => {
     await world.query(busy, "INSERT INTO one VALUES (0)")
     const transaction = await begin(busy)
     await world.query(busy, "UPDATE one SET n = 1", [], transaction)
-    // All of them wait for the transaction: those that have a connection in Postgres, the others for their turn.
+    // All wait for the transaction: those with a connection in Postgres, the others in the queue.
     const connected = workspaceDb.connectionsPerOrganisation - 1
     const room = connected + workspaceDb.waitingPerOrganisation
     const hang = (length: number) => Array.from({ length }, () => world.query(busy, "UPDATE one SET n = n + 1"))
@@ -62,7 +64,7 @@ describe("An organisation", () => {
     assert.deepStrictEqual(counted instanceof DbRefused ? counted : counted.rows, [{ n: room }])
   }, 30_000)
 
-  it("holds its share of transactions, so that two never hold all of them", async () => {
+  it("has a limited share of transactions, so that two organisations never have all of them", async () => {
     const greedy = [newCaller(), newCaller()]
     const open = await Promise.all(
       greedy.flatMap((caller) =>
@@ -75,7 +77,7 @@ describe("An organisation", () => {
     const waiting = greedy.map((caller) => Effect.runFork(world.db.begin(caller)))
     const third = newCaller()
     const theirs = await begin(third)
-    // Within its own transactions an organisation still asks outside of them.
+    // An organisation with open transactions can still run other statements.
     const [first] = greedy
     if (first === undefined) throw new Error("nobody")
     assert.notInstanceOf(await world.query(first, "SELECT 1"), DbRefused)
@@ -88,7 +90,7 @@ describe("An organisation", () => {
     }
   }, 30_000)
 
-  it("whose run ends while its statement computes has its connection and the server's process back", async () => {
+  it("gets back its connection and the server's process when its run ends during a statement", async () => {
     const caller = newCaller()
     await world.query(caller, "SELECT 1")
     const fiber = Effect.runFork(
@@ -109,7 +111,7 @@ describe("An organisation", () => {
   }, 30_000)
 
   it.skipIf(process.platform !== "linux")(
-    "is stopped where one expression takes memory without bound",
+    "is stopped if one expression takes unbounded memory",
     async () => {
       const caller = newCaller()
       for (const sql of [
@@ -128,7 +130,7 @@ describe("An organisation", () => {
     60_000
   )
 
-  it("of a hundred workspaces keeps no more connections than the node may have open", async () => {
+  it("with a hundred workspaces has no more open connections than the node allows", async () => {
     const callers = Array.from({ length: 40 }, () => newCaller())
     for (const caller of callers) assert.notInstanceOf(await world.query(caller, "SELECT 1"), DbRefused)
     const { rowCount } = await world.asAdmin("postgres", (client) =>
@@ -150,7 +152,7 @@ describe("Turns", () => {
   const acquire = async (turns: ReturnType<typeof makeTurns>, organisation: string) =>
     Effect.runPromise(turns.acquire(organisation, "statement"))
 
-  it("go round the organisations that wait, whoever asked first or most", async () => {
+  it("go round-robin to the organisations that wait, whatever their number of requests", async () => {
     const turns = makeTurns({ ...limits, connections: 1 })
     const release = await acquire(turns, "holder")
     const order: Array<string> = []
@@ -166,7 +168,7 @@ describe("Turns", () => {
     assert.deepStrictEqual(turns.usage(), { inUse: 0, transactions: 0, waiting: 0 })
   })
 
-  it("leave more free for others the more an organisation holds", async () => {
+  it("leave more places for others the more an organisation has", async () => {
     const turns = makeTurns(limits)
     const held: Array<string> = []
     for (const organisation of ["a", "b", "c", "d"])
@@ -180,7 +182,7 @@ describe("Turns", () => {
     assert.isAtMost(held.length, limits.connections)
   })
 
-  it("are given back by those that no longer wait, and end for those that wait too long", async () => {
+  it("are returned by requests that stop waiting, and time out for those that wait too long", async () => {
     const turns = makeTurns({ ...limits, connections: 1, waitMillis: 20 })
     const release = await acquire(turns, "a")
     const waiting = Effect.runFork(turns.acquire("b", "statement"))

@@ -1,6 +1,6 @@
 /**
- * A workspace's login learns nothing of another workspace. What it may call is read from the server's own catalogue, so
- * that a function or a type that a later release of Postgres brings is tried like all others.
+ * A workspace's login learns nothing of another workspace. The test reads from the server's catalogue what the login
+ * may call, so that it covers functions and types of later releases of Postgres.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
@@ -9,10 +9,10 @@ import { inject } from "vitest"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
 import { attempts } from "../../src/runtime/workspace/Canary.js"
 import { databaseNamesOf, schemaOf } from "../../src/runtime/workspace/DatabaseNames.js"
-import { beside } from "../support/Database.js"
+import { databaseUrl } from "../support/Database.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces, testPepper } from "../support/workspaces.js"
 
-/** What stands at a place of a call: of the other workspace, and two things like it that do not exist. */
+/** The values of one argument: one of the other workspace, and two similar ones that do not exist. */
 interface Probe {
   readonly real: string
   readonly decoys: readonly [string, string]
@@ -27,7 +27,7 @@ describe("The login of a workspace", () => {
   let secrets: ReadonlyArray<string>
 
   const loginTo = (own: string, database: string) => {
-    const url = new URL(beside(Redacted.make(inject("postgres").admin), database))
+    const url = new URL(databaseUrl(Redacted.make(inject("postgres").admin), database))
     url.username = own
     url.password = databaseNamesOf(world.base, testPepper).password(own)
     return new Client({ connectionString: url.href })
@@ -70,7 +70,7 @@ describe("The login of a workspace", () => {
     secrets = [theirs, schemaOf(victim.spaceId), "hidden_"].map((secret) => secret.replaceAll(/\d+/g, "#"))
     login = loginTo(own, own)
     await login.connect()
-    // Some count as far as they are told.
+    // Some functions count up to their argument.
     await login.query("SET statement_timeout = '100ms'")
   }, 60_000)
   afterAll(async () => {
@@ -86,7 +86,9 @@ describe("The login of a workspace", () => {
     }
   }
 
-  /** Whether the answer repeats what was not asked, or differs from that about a thing that does not exist. */
+  /**
+   * Whether the answer contains more than the arguments, or differs from the answers about things that do not exist.
+   */
   const findLeak = async (
     statement: (at: string) => string,
     { decoys, real }: Probe,
@@ -98,11 +100,11 @@ describe("The login of a workspace", () => {
     if (repeated !== undefined) return `${statement(real)} told ${repeated}: ${about}`
     if (computes) return undefined
     const [one, two] = [await plain(decoys[0]), await plain(decoys[1])]
-    // Hashes and random numbers differ anyway.
+    // Hashes and random numbers always differ.
     return one === two && about !== one ? `${statement(real)} answered ${about}, and of a decoy ${one}` : undefined
   }
 
-  it("calls no function that tells of another workspace, by oid or by name", async () => {
+  it("calls no function that reveals another workspace, by oid or by name", async () => {
     const { rows } = await world.asAdmin(String(login.database), (client) =>
       client.query<{ readonly call: string; readonly computes: boolean; readonly types: ReadonlyArray<string> }>(
         `SELECT format('%I.%I', n.nspname, p.proname) AS call, p.provolatile = 'i' OR p.proname ~ '^to_(number|timestamp|date)$' AS computes,
@@ -133,7 +135,7 @@ describe("The login of a workspace", () => {
     assert.deepStrictEqual(leaks, [])
   }, 120_000)
 
-  it("casts nothing to a type that tells of another workspace", async () => {
+  it("casts no value to a type that reveals another workspace", async () => {
     const { rows } = await world.asAdmin(String(login.database), (client) =>
       client.query<{ readonly type: string }>(
         "SELECT oid::regtype::text AS type FROM pg_type WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype <> 'c'"
@@ -157,7 +159,7 @@ describe("The login of a workspace", () => {
     assert.deepStrictEqual(leaks, [])
   }, 120_000)
 
-  it("reads no relation that databases share, not even a column, and passes no attempt of the canary", async () => {
+  it("reads no column of relations that databases share, and no attempt finds the canary", async () => {
     const { rows } = await world.asAdmin(String(login.database), (client) =>
       client.query<{ readonly name: string }>(
         `SELECT c.oid::regclass::text AS name FROM pg_class c
@@ -204,13 +206,13 @@ describe("The login of a workspace", () => {
   })
 })
 
-/** A name of the same form: letters stay letters, digits digits. */
+/** A name of the same form, with other letters and digits. */
 const shifted = (name: string, by: number): string =>
   name
     .replaceAll(/[a-z]/g, (letter) => String.fromCharCode(97 + ((letter.charCodeAt(0) - 97 + by) % 26)))
     .replaceAll(/\d/g, (digit) => `${(Number(digit) + by) % 10}`)
 
-/** Beside an oid stands that of nothing, or of the catalogue it is in: roles, databases. */
+/** The second argument beside an oid: none, or the oid of the catalogue that contains it (roles, databases). */
 const catalogues = ["1", "1260", "1262"]
 
 const numeric: ReadonlySet<string> = new Set(["integer", "bigint", "xid", "cid", "xid8"])

@@ -1,4 +1,6 @@
-/** Drives a connector by its definition alone, as the service does: request, credential, answer, next page. */
+/**
+ * Calls a connector by its definition as the service does, without the service: request, credential, answer, next page.
+ */
 import { createHash } from "node:crypto"
 import { Validator } from "@cfworker/json-schema"
 import { Either } from "effect"
@@ -11,7 +13,7 @@ import { pageItems, nextPageArgs } from "../../src/domain/connector/Pagination.j
 import type { ProviderAnswer, ProviderFailure } from "../../src/domain/connector/ProviderAnswer.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
 
-/** A connected account, as a connection would hold it. */
+/** A connected account: what the service stores as a connection. */
 export interface Account {
   readonly method: string
   readonly credential: Readonly<Record<string, string>>
@@ -20,18 +22,18 @@ export interface Account {
 
 export interface Caller {
   readonly call: (action: string, args?: JsonObject) => Promise<Either.Either<Json, ProviderFailure>>
-  /** The result; fails the test where the provider said no. */
+  /** The result. Fails the test if the call fails. */
   readonly result: (action: string, args?: JsonObject) => Promise<Json>
-  /** The failure; fails the test where there is none. */
+  /** The failure. Fails the test if the call succeeds. */
   readonly failure: (action: string, args?: JsonObject) => Promise<ProviderFailure>
-  /** The items of each page, to the last. */
+  /** The items of each page, up to the last page. */
   readonly pages: (action: string, args?: JsonObject) => Promise<ReadonlyArray<ReadonlyArray<Json>>>
-  /** The answer itself. */
+  /** The answer before it is read as a result. */
   readonly answer: (action: string, args?: JsonObject, idempotencyKey?: string) => Promise<ProviderAnswer>
 }
 
-/** The definition with every https origin of it at `origin`. Where the config tells the base URL, that stays. */
-export const at = (definition: ConnectorDefinition, origin: string): ConnectorDefinition => {
+/** The definition with every https origin replaced by `origin`. A base URL from the config stays. */
+export const withOrigin = (definition: ConnectorDefinition, origin: string): ConnectorDefinition => {
   const moved = (url: string) => url.replace(/^https:\/\/[^/]*/, origin)
   const base = /^https:\/\/[^/]*(.*)$/.exec(definition.baseUrl)?.[1]
   return {
@@ -59,8 +61,8 @@ export const at = (definition: ConnectorDefinition, origin: string): ConnectorDe
   }
 }
 
-export const caller = (original: ConnectorDefinition, origin: string, account: Account): Caller => {
-  const definition = at(original, origin)
+export const makeCaller = (original: ConnectorDefinition, origin: string, account: Account): Caller => {
+  const definition = withOrigin(original, origin)
   let calls = 0
   const answer: Caller["answer"] = async (name, args = {}, idempotencyKey = idempotencyKeyOf(++calls)) => {
     const action = named(definition, name)
@@ -109,39 +111,39 @@ export const caller = (original: ConnectorDefinition, origin: string, account: A
   }
 }
 
-/** What the host sends for its nth call: a hash, as long as the service's own. */
+/** The Idempotency-Key of the nth call: a hash of the length that the service uses. */
 export const idempotencyKeyOf = (call: number): string => createHash("sha256").update(String(call)).digest("hex")
 
-/** Arguments of each action, and what its result must be. */
+/** The arguments of each action, and the check of its result. */
 export type Calls = Readonly<Record<string, readonly [args: JsonObject, check: (result: Json) => void]>>
 
-/** Calls every action once: arguments and results keep to the schemas, and none is forgotten. */
-export const drive = async (definition: ConnectorDefinition, caller: Caller, calls: Calls): Promise<void> => {
+/** Calls every action once, checks arguments and results against the schemas, and fails if an action is missing. */
+export const callEveryAction = async (definition: ConnectorDefinition, caller: Caller, calls: Calls): Promise<void> => {
   const names = definition.actions.map((action) => action.name)
   assert.sameMembers(Object.keys(calls), names, "every action is called")
   for (const [name, [args, check]] of Object.entries(calls)) {
     const action = named(definition, name)
-    keeps(action.inputSchema, args, `${name}'s arguments`)
+    assertConforms(action.inputSchema, args, `${name}'s arguments`)
     const result = await caller.result(name, args)
-    keeps(action.outputSchema, result, `${name}'s result`)
+    assertConforms(action.outputSchema, result, `${name}'s result`)
     check(result)
   }
 }
 
-/** Fails the test where a value does not keep to a JSON Schema. */
-export const keeps = (schema: JsonObject, value: Json, what: string): void => {
+/** Fails the test if the value does not conform to the JSON Schema. */
+export const assertConforms = (schema: JsonObject, value: Json, what: string): void => {
   const { errors, valid } = new Validator({ ...schema }, "2020-12", false).validate(value)
   assert.isTrue(valid, `${what}: ${errors.map((error) => `${error.instanceLocation} ${error.error}`).join("; ")}`)
 }
 
-/** A check that the result holds at least these members. */
-export const has =
+/** A check that the result has at least these members. */
+export const hasMembers =
   (members: JsonObject) =>
   (result: Json): void =>
     assert.deepInclude(objectOf(result), members)
 
-/** A check of how many items stand at a member of the result. */
-export const counts =
+/** A check of the number of items in a member of the result. */
+export const hasItems =
   (member: string, count: number) =>
   (result: Json): void =>
     assert.lengthOf(listOf(objectOf(result)[member]), count)

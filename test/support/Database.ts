@@ -1,4 +1,4 @@
-/** A migrated database for one test file, or one test: fresh, and dropped afterwards. */
+/** Creates a migrated database for one test file or one test, and drops it afterwards. */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Client } from "pg"
 import { inject } from "vitest"
@@ -8,13 +8,13 @@ import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/Roles
 export interface Database {
   readonly name: string
   readonly urls: DatabaseUrls
-  /** The superuser's login to this database. */
+  /** The superuser's URL of this database. */
   readonly admin: Redacted.Redacted
 }
 
 export class TestDatabase extends Context.Tag("test/TestDatabase")<TestDatabase, Database>() {}
 
-/** A fresh database, dropped when the scope closes, whoever is still connected. */
+/** Creates a fresh database. The end of the scope drops it, also with open connections. */
 export const freshDatabase = Effect.acquireRelease(
   Effect.promise(async (): Promise<Database> => {
     const shared = inject("postgres")
@@ -22,7 +22,7 @@ export const freshDatabase = Effect.acquireRelease(
     await asAdmin(
       shared.admin,
       `CREATE DATABASE ${name} OWNER svc_owner TEMPLATE svc STRATEGY FILE_COPY`,
-      // Privileges on the database itself are not copied.
+      // CREATE DATABASE … TEMPLATE does not copy privileges on the database.
       `REVOKE ALL ON DATABASE ${name} FROM PUBLIC`,
       `GRANT CONNECT ON DATABASE ${name} TO svc_writer, svc_app, svc_audit_reader`
     )
@@ -32,14 +32,16 @@ export const freshDatabase = Effect.acquireRelease(
       admin: Redacted.make(elsewhere(shared.admin, name))
     }
   }),
-  ({ name }) => dropped(name)
+  ({ name }) => dropDatabase(name)
 )
 
-export const dropped = (name: string) =>
+export const dropDatabase = (name: string) =>
   Effect.promise(() => asAdmin(inject("postgres").admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
 
-/** The database that the administrator's URL for `svc.db` names, the template, and every workspace's with its login. */
-export const droppedWorkspaces = (base: string) =>
+/**
+ * Drops the database of the administrator's URL for `svc.db`, the template, and every workspace's database and login.
+ */
+export const dropWorkspaces = (base: string) =>
   Effect.promise(async () => {
     const { admin } = inject("postgres")
     const client = new Client({ connectionString: admin })
@@ -58,8 +60,8 @@ export const droppedWorkspaces = (base: string) =>
     }
   })
 
-/** The same login to another database of the server. */
-export const beside = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
+/** The same login on another database of the server. */
+export const databaseUrl = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
 
 /** The fresh database and the service's pools on it. */
 export const layer: Layer.Layer<TestDatabase | AppSql | WriterSql> = Layer.scoped(TestDatabase, freshDatabase).pipe(
@@ -71,7 +73,7 @@ export const layer: Layer.Layer<TestDatabase | AppSql | WriterSql> = Layer.scope
   Layer.orDie
 )
 
-/** A pool of the tables' owner, who is not held by row-level security. */
+/** A pool of the tables' owner, to whom row-level security does not apply. */
 export const ownerSql = Effect.flatMap(TestDatabase, ({ urls }) =>
   Effect.orDie(connect(urls.owner, { maxConnections: 2, applicationName: "svc test owner" }))
 )

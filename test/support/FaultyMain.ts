@@ -1,4 +1,6 @@
-/** The service with a kill built in: `SVC_TEST_KILL=point:n` ends it, without a word, when it passes a point the nth time. */
+/**
+ * The service with a kill point: `SVC_TEST_KILL=point:n` kills it by SIGKILL when it reaches the point the nth time.
+ */
 import { Effect, Exit } from "effect"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
 import { startService } from "../../src/runtime/program/Start.js"

@@ -1,4 +1,4 @@
-/** The service in this process, on a fresh database: called directly, or over a port of its own. */
+/** The service in this process, on a fresh database. Tests call its handler directly, or over a port of its own. */
 import { Clock, Duration, Effect, Exit, Layer, Logger, LogLevel, ManagedRuntime, Option, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -13,13 +13,13 @@ import { Databases, ProvidedSecrets, WorkspaceServer } from "../../src/runtime/p
 import { make as makeFront } from "../../src/runtime/http/Front.js"
 import { server, serviceLayer } from "../../src/runtime/program/Service.js"
 import * as Database from "./Database.js"
-import { documented } from "./documented.js"
+import { makeDocumentCheck } from "./documentCheck.js"
 
 export interface Answer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  /** The body as JSON; its text where it is none. */
-  // The shape is what each test asserts.
+  /** The body as JSON, or its text if it is not JSON. */
+  // Each test asserts the shape that it expects.
   readonly body: any // oxlint-disable-line typescript/no-explicit-any
   readonly text: string
 }
@@ -28,11 +28,11 @@ export interface Ask {
   readonly key?: string
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: string | Uint8Array
   readonly headers?: { readonly [name: string]: string }
   readonly from?: string
-  /** The service's clock is this far ahead until it has answered. Requests at once must agree. */
+  /** The service's clock is ahead by this time until the answer. Concurrent requests must pass the same value. */
   readonly later?: Duration.DurationInput
 }
 
@@ -67,12 +67,14 @@ const databases = Layer.effect(
   Effect.map(Database.TestDatabase, ({ urls }) => urls)
 )
 
-/** Databases and logins of workspaces for each test: those of a server are named after the test's own database. */
+/**
+ * Workspace databases and logins of its own for each test: their names on the server derive from the test's database.
+ */
 const workspaces = Layer.scoped(
   WorkspaceServer,
   Effect.flatMap(Database.TestDatabase, ({ admin, name }) =>
-    Effect.acquireRelease(Effect.succeed(Option.some(Redacted.make(Database.beside(admin, `${name}_ws`)))), () =>
-      Database.droppedWorkspaces(`${name}_ws`)
+    Effect.acquireRelease(Effect.succeed(Option.some(Redacted.make(Database.databaseUrl(admin, `${name}_ws`)))), () =>
+      Database.dropWorkspaces(`${name}_ws`)
     )
   )
 )
@@ -86,7 +88,7 @@ const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
     Layer.orDie
   )
 
-/** Everything of the running service, and what its first organisation has. */
+/** The services of the running program, and the ids of its first organisation. */
 export const start = async (env: Readonly<Record<string, string>> = {}) => {
   const { clock, during } = movableClock()
   const runtime = ManagedRuntime.make(layer(env, clock))
@@ -94,7 +96,7 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
     runtime.runPromise(Effect.withTracerEnabled(effect, false))
   const scope = await Effect.runPromise(Scope.make())
   const pair = await run(makeFront)
-  const violationOf = documented()
+  const violationOf = makeDocumentCheck()
 
   const organisation = (name: string, plan: PlanName = "unlimited") =>
     run(
@@ -137,7 +139,7 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
     return { status: reply.status, headers: reply.headers, text, body: jsonOf(text) }
   }
 
-  /** Listens on a port of its own, until the service stops. */
+  /** Listens on a free port until the service stops. */
   const listen = () =>
     run(Effect.map(Scope.extend(server, scope), ({ port }) => ({ port, baseUrl: `http://127.0.0.1:${port}` })))
 
@@ -151,7 +153,7 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
 
 export type Running = Awaited<ReturnType<typeof start>>
 
-/** The world's clock, which can be set ahead for a while. */
+/** The real clock, which a request can set ahead until its answer. */
 const movableClock = () => {
   const real = Clock.make()
   let ahead = 0

@@ -1,4 +1,4 @@
-/** Reads what a service prints: which of its lines tell of trouble. */
+/** Reads the output of a service, and finds the lines of trouble: warnings, errors and unexpected output. */
 
 export interface PrintedLine {
   readonly text: string
@@ -6,7 +6,7 @@ export interface PrintedLine {
 }
 
 const severe = new Set(["WARN", "ERROR", "FATAL"])
-/** A line of Effect's default logger, and one of the service's pretty logger. */
+/** Lines of Effect's default logger and of the service's pretty logger. */
 const severeText = /^timestamp=\S+ level=(?:WARN|ERROR|FATAL) |^\[\d\d:\d\d:\d\d\.\d{3}\] (?:WARN|ERROR|FATAL) /
 
 const levelOf = (line: string): string | undefined => {
@@ -19,17 +19,17 @@ const levelOf = (line: string): string | undefined => {
   }
 }
 
-/** A log entry above INFO, or anything but a log entry on the error stream. */
+/** Whether a line is a log entry above INFO, or a line of the error stream that is not a log entry. */
 export const isTrouble = ({ stream, text }: PrintedLine): boolean => {
   const level = levelOf(text)
   if (level !== undefined) return severe.has(level)
   return severeText.test(text) || (stream === "stderr" && text.trim() !== "" && !text.startsWith("timestamp="))
 }
 
-/** What depends on the machine that the tests run on, and on nothing that a test does: how far it lets runners be jailed. */
-export const ofThisMachine: ReadonlyArray<RegExp> = [/sandbox\.jail_incomplete/]
+/** Lines that depend only on the machine of the tests: which jail of runners works on it. */
+export const machineLines: ReadonlyArray<RegExp> = [/sandbox\.jail_incomplete/]
 
-/** Cuts pieces of text into lines; `end` tells of a last one that has no end. */
+/** Splits chunks of text into lines; `end` reports a last line without a line break. */
 export const lineReader = (onLine: (text: string) => void) => {
   let rest = ""
   return {

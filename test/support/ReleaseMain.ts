@@ -1,4 +1,4 @@
-/** The program as a release that a test builds runs it. */
+/** The main program of a release that a test builds. */
 import { main } from "../../src/runtime/cli/Main.js"
 
 main()

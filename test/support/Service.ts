@@ -1,23 +1,23 @@
-/** The program as the operator runs it: the bundle, in a process of its own. */
+/** Runs the program as an operator does: the bundle, in a process of its own. */
 import { type BuildOptions, buildSync } from "esbuild"
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { hear, unannouncedLines } from "./Heard.js"
+import { hear, unannouncedLines } from "./LogExpectations.js"
 import { isTrouble, lineReader } from "./LogLines.js"
 
 export interface Service {
   readonly pid: number
   readonly dataDir: string
-  /** What it and the other services of this file said since the last test that nobody announced. */
+  /** Log lines of trouble since the last test, of all services of this file, that no test announced. */
   readonly trouble: () => ReadonlyArray<string>
-  /** Everything it has printed. */
+  /** The whole output so far. */
   readonly output: () => string
-  /** Resolves with the milliseconds since its start; rejects with its output when it ends before. */
+  /** Resolves with the milliseconds since the start. Rejects with the output if the process ends before. */
   readonly ready: Promise<number>
-  /** Resolves with the exit code; null after a signal. */
+  /** Resolves with the exit code; null if a signal ended the process. */
   readonly ended: Promise<number | null>
   readonly kill: (signal: NodeJS.Signals) => void
 }
@@ -28,14 +28,14 @@ export interface ServiceOptions {
   /** The user to run as; only for root. */
   readonly uid?: number
   readonly command?: ReadonlyArray<string>
-  /** The bundle of another release; by default the one that the build makes. */
+  /** The path of another release's bundle; by default that of the current build. */
   readonly release?: string
-  /** Ends itself, as by `kill -9`, when it passes this point this many times: `point:n`. */
+  /** `point:n`: the process kills itself by SIGKILL when it reaches this kill point the nth time. */
   readonly kill?: string
 }
 
-/** Starts `svc start`, or another command. What still runs when the test process ends is killed. */
-export const service = (options: ServiceOptions): Service => {
+/** Starts `svc start`, or another command. The end of the test process kills it. */
+export const startService = (options: ServiceOptions): Service => {
   build()
   if (options.kill !== undefined) buildFaulty()
   const started = performance.now()
@@ -62,7 +62,7 @@ export const service = (options: ServiceOptions): Service => {
   )
   const ready = new Promise<number>((resolve, reject) => {
     for (const stream of ["stdout", "stderr"] as const) {
-      // What a command answers on its error stream is for the test to read.
+      // The error stream of a command is its answer, which the test reads.
       const isHeard = (text: string) => isTrouble({ stream: options.command === undefined ? stream : "stdout", text })
       const lines = lineReader((text) => {
         if (isHeard(text)) hear(text)
@@ -88,8 +88,8 @@ export const service = (options: ServiceOptions): Service => {
   }
 }
 
-/** A new directory for the files of one service, removed by `remove`. */
-export const dataDirectory = (parent = os.tmpdir()) => {
+/** Creates a directory for the files of one service; `remove` deletes it. */
+export const makeDataDirectory = (parent = os.tmpdir()) => {
   const directory = fs.mkdtempSync(path.join(parent, "svc-data-"))
   return {
     directory,
@@ -99,14 +99,14 @@ export const dataDirectory = (parent = os.tmpdir()) => {
 }
 
 /** The pid of the Postgres on a data directory. */
-export const postgresOf = (dataDir: string): number =>
+export const postgresPid = (dataDir: string): number =>
   Number(fs.readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[0])
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const bundle = path.join(root, "dist", "svc.js")
 
-/** How a test bundles the program. */
-export const bundling = {
+/** The options by which a test bundles the program. */
+export const bundleOptions = {
   bundle: true,
   platform: "node",
   target: "node20",
@@ -121,13 +121,13 @@ export const bundling = {
 const faulty = path.join(root, "dist", "test", "faulty.js")
 
 let builtFaulty = false
-/** Beside the real bundle, so that it finds the runner's and the packages. */
+/** The bundle is in the directory of the real one, so that it finds the runner's bundle and the packages. */
 const buildFaulty = () => {
   if (builtFaulty) return
   buildSync({
     entryPoints: [path.join(root, "test", "support", "FaultyMain.ts")],
     outfile: faulty,
-    ...bundling
+    ...bundleOptions
   })
   builtFaulty = true
 }

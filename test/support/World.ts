@@ -1,34 +1,34 @@
 /** A running service with its first organisation, for one test file. */
 import { api, type Api } from "./api.js"
 import { proofs } from "./proofs.js"
-import { provider, type Provider } from "./provider.js"
-import { dataDirectory, type Service, service } from "./Service.js"
+import { startProvider, type Provider } from "./provider.js"
+import { makeDataDirectory, type Service, startService } from "./Service.js"
 
 export interface World {
   readonly api: () => Api
   readonly systems: () => Provider
   readonly output: () => string
   readonly dataDir: string
-  /** Ends the process as by `kill -9` and starts another on the same data. */
+  /** Kills the process by SIGKILL and starts another on the same data. */
   readonly crash: () => Promise<void>
   readonly start: () => Promise<void>
-  /** Asks the service for its proofs, and ends it. */
+  /** Has the service prove its invariants, and ends it. */
   readonly stop: () => Promise<void>
 }
 
-/** `allow`: whether workflows may call this machine. */
+/** `allow`: whether workflows may call servers on this machine. */
 export const worldOf = (options: {
   readonly allow: boolean
   readonly env?: Readonly<Record<string, string>>
-  readonly answer?: Parameters<typeof provider>[0]
+  readonly answer?: Parameters<typeof startProvider>[0]
 }): World => {
-  const place = dataDirectory()
+  const place = makeDataDirectory()
   let systems: Provider | undefined
   let current: Service | undefined
   let log = ""
 
   const begin = async () => {
-    current = service({
+    current = startService({
       dataDir: place.dataDir,
       env: { ...(options.allow ? { SVC_EGRESS_ALLOW: "127.0.0.1/32" } : {}), ...options.env }
     })
@@ -48,7 +48,7 @@ export const worldOf = (options: {
     },
     output: () => log + (current?.output() ?? ""),
     start: async () => {
-      systems = await provider(options.answer)
+      systems = await startProvider(options.answer)
       await begin()
     },
     crash: async () => {

@@ -1,8 +1,8 @@
-/** What the rules of axe find wrong with a page, as far as that shows without drawing it. */
+/** Checks a page by the rules of axe that need no layout. */
 import axe from "axe-core"
 import { JSDOM } from "jsdom"
 
-/** Rules that need a layout. */
+/** Rules that need a layout, which jsdom does not compute. */
 const needsDrawing = ["color-contrast", "target-size"]
 
 interface Violation {
@@ -10,9 +10,9 @@ interface Violation {
   readonly nodes: ReadonlyArray<{ readonly html: string }>
 }
 
-/** Each violation: its rule, and the first places. */
-export const violations = async (html: string): Promise<ReadonlyArray<string>> => {
-  // The page's own script does not run.
+/** The violations: the rule and the first elements of each. */
+export const findViolations = async (html: string): Promise<ReadonlyArray<string>> => {
+  // The page's own scripts do not run.
   const { window } = new JSDOM(html, { runScripts: "outside-only", url: "http://127.0.0.1/" })
   window.eval(axe.source)
   const rules = Object.fromEntries(needsDrawing.map((rule) => [rule, { enabled: false }]))

@@ -1,7 +1,7 @@
 /**
- * The lock on the actions of the built-in connectors: what a caller of `slug.action@version` depends on may never change
- * under that version. It holds a digest of each, under the version of the connector that brought it; `npm run generate`
- * adds what is new and never replaces what is there. Contract: versioning policy.
+ * The lock file of the built-in connectors' actions: what a caller of `slug.action@version` depends on must never
+ * change under that version. The file has a digest of each action, under the version of the connector that introduced
+ * it. `npm run generate` adds entries and never replaces one. Contract: versioning policy.
  */
 import { createHash } from "node:crypto"
 import { type ActionDefinition, ActionRequest, ActionResponse } from "../../src/domain/connector/Action.js"
@@ -15,8 +15,8 @@ export type ActionLock = Readonly<Record<string, Readonly<Record<string, Readonl
 
 export const actionLockFile = "test/domain/connectors/actions.lock.json"
 
-/** The lock with what is new, and what about the connectors breaks it, each with what to do. */
-export const locked = (
+/** The lock with new entries added, and a message for each action that violates it, with what to do. */
+export const addToLock = (
   lock: ActionLock,
   builtIns: ReadonlyArray<BundledConnector>
 ): { readonly lock: ActionLock; readonly broken: ReadonlyArray<string> } => {
@@ -35,8 +35,11 @@ export const locked = (
   }
 }
 
-/** The lock without these, for what no release has brought: `slug.action@version` each. Throws where one is not in it. */
-export const unlocked = (lock: ActionLock, names: ReadonlyArray<string>): ActionLock => {
+/**
+ * The lock without these actions (`slug.action@version`), which no release contains. Throws if the lock does not have
+ * one.
+ */
+export const removeFromLock = (lock: ActionLock, names: ReadonlyArray<string>): ActionLock => {
   const left = new Set(names)
   const kept = mapValues(lock, (versions, slug) =>
     mapValues(versions, (actions) =>
@@ -47,7 +50,7 @@ export const unlocked = (lock: ActionLock, names: ReadonlyArray<string>): Action
   return withoutEmpty(mapValues(kept, withoutEmpty))
 }
 
-/** As it is written to its file. */
+/** The text of the lock file. */
 export const actionLockText = (lock: ActionLock): string => `${JSON.stringify(lock, null, 2)}\n`
 
 const lockedConnector = (before: ActionLock[string], { definition, previous, slug }: BundledConnector) => {
@@ -85,44 +88,53 @@ const changed = (slug: string, { name, version }: ActionDefinition): string =>
 
 const nameOf = ({ name, version }: ActionDefinition): string => `${name}@${version}`
 
-// --- What a caller depends on ---
+// --- The part of an action that callers depend on ---
 
 const digestOf = (definition: ConnectorDefinition, action: ActionDefinition): string => {
   const { idempotency, inputSchema, outputSchema, pagination, readOnly, request, response } = action
-  const meant = {
+  const contract = {
     idempotency,
     pagination,
     readOnly,
-    request: said(request, ActionRequest.make({ method: "GET", path: "" })),
-    response: said(response, ActionResponse.make({})),
-    inputSchema: meaning(standaloneSchema(definition, inputSchema)),
-    outputSchema: meaning(standaloneSchema(definition, outputSchema))
+    request: withoutDefaults(request, ActionRequest.make({ method: "GET", path: "" })),
+    response: withoutDefaults(response, ActionResponse.make({})),
+    inputSchema: withoutAnnotations(standaloneSchema(definition, inputSchema)),
+    outputSchema: withoutAnnotations(standaloneSchema(definition, outputSchema))
   }
-  return createHash("sha256").update(canonicalJson(meant)).digest("hex").slice(0, 32)
+  return createHash("sha256").update(canonicalJson(contract)).digest("hex").slice(0, 32)
 }
 
-/** Without defaults: a member that all actions get, with a default that changes none of them, changes no digest. */
-const said = (value: object, defaults: object): object => {
-  const usual = new Map(Object.entries(defaults).map(([name, member]) => [name, canonicalJson(member)]))
+/**
+ * Removes members with default values, so that a new member with a default does not change the digests of all actions.
+ */
+const withoutDefaults = (value: object, defaults: object): object => {
+  const defaultTexts = new Map(Object.entries(defaults).map(([name, member]) => [name, canonicalJson(member)]))
   return Object.fromEntries(
-    Object.entries(value).filter(([name, member]) => name === "method" || usual.get(name) !== canonicalJson(member))
+    Object.entries(value).filter(
+      ([name, member]) => name === "method" || defaultTexts.get(name) !== canonicalJson(member)
+    )
   )
 }
 
-/** Of a JSON Schema what it demands, without what it tells. */
-const told: ReadonlySet<string> = new Set(["title", "description", "examples", "$comment"])
-/** Members whose own members have names of the data, not of the schema. */
-const naming: ReadonlySet<string> = new Set(["properties", "patternProperties", "dependentSchemas", "$defs"])
-/** Members that hold data. */
-const holding: ReadonlySet<string> = new Set(["const", "enum", "default"])
+/** Keywords that do not change which values a JSON Schema accepts. */
+const annotationKeywords: ReadonlySet<string> = new Set(["title", "description", "examples", "$comment"])
+/** Keywords whose members are named by the data and not by JSON Schema. */
+const keywordsWithNames: ReadonlySet<string> = new Set(["properties", "patternProperties", "dependentSchemas", "$defs"])
+/** Keywords that contain data. */
+const dataKeywords: ReadonlySet<string> = new Set(["const", "enum", "default"])
 
-const meaning = (schema: Json): Json => {
-  if (Array.isArray(schema)) return schema.map(meaning)
+/** A JSON Schema without annotations such as titles and descriptions. */
+const withoutAnnotations = (schema: Json): Json => {
+  if (Array.isArray(schema)) return schema.map(withoutAnnotations)
   if (!isObject(schema)) return schema
   return mapValues(
-    Object.fromEntries(Object.entries(schema).filter(([name]) => !told.has(name))),
+    Object.fromEntries(Object.entries(schema).filter(([name]) => !annotationKeywords.has(name))),
     (member, name): Json =>
-      holding.has(name) ? member : naming.has(name) && isObject(member) ? mapValues(member, meaning) : meaning(member)
+      dataKeywords.has(name)
+        ? member
+        : keywordsWithNames.has(name) && isObject(member)
+          ? mapValues(member, withoutAnnotations)
+          : withoutAnnotations(member)
   )
 }
 

@@ -5,7 +5,7 @@ import type { DevFile } from "../../src/runtime/program/FirstStart.js"
 
 export interface Answer {
   readonly status: number
-  // The bodies of many endpoints; a test looks at what it expects.
+  // A body of any endpoint; each test asserts the members that it expects.
   // oxlint-disable-next-line no-explicit-any
   readonly body: any
   readonly headers: Headers
@@ -19,7 +19,7 @@ export interface Api {
     body?: unknown,
     headers?: Readonly<Record<string, string>>
   ) => Promise<Answer>
-  /** Creates and publishes a workflow; answers its id. */
+  /** Creates and publishes a workflow. Returns its id. */
   readonly workflow: (
     name: string,
     tier: "instant" | "standard" | "long",
@@ -27,14 +27,14 @@ export interface Api {
     more?: object
   ) => Promise<string>
   readonly run: (workflow: string, input?: object, headers?: Readonly<Record<string, string>>) => Promise<Answer>
-  /** The execution once it has ended. */
+  /** Waits until the execution has ended, and returns it. */
   readonly ended: (id: string, millis?: number) => Promise<Answer["body"]>
   readonly execution: (id: string) => Promise<Answer["body"]>
 }
 
 const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
 
-/** Asks again until `found` accepts the answer; fails after `millis`. */
+/** Repeats the request until `found` accepts the answer. Fails after `millis`. */
 export const eventually = async <A>(
   ask: () => Promise<A>,
   found: (answer: A) => boolean,
@@ -49,7 +49,7 @@ export const eventually = async <A>(
   }
 }
 
-/** Of the service on a data directory, by the key of its first start. */
+/** The API of the service on the data directory, with the API key of its first start. */
 export const api = (dataDir: string): Api => {
   const dev = JSON.parse(fs.readFileSync(path.join(dataDir, "dev.json"), "utf8")) as DevFile
   const call: Api["call"] = async (method, target, body, headers = {}) => {

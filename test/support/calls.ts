@@ -1,10 +1,10 @@
-/** A service, a provider that a test scripts path by path, and short ways to connect them and to run workflows. */
+/** A service, a provider that a test scripts path by path, and functions that connect customers and run workflows. */
 import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { Connections } from "../../src/actors/ports/Connections.js"
 import type { CustomerId, OrganisationId } from "../../src/domain/Ids.js"
 import { type Running, start } from "./InProcess.js"
-import { provider, type Provider, type Request } from "./provider.js"
+import { startProvider, type Provider, type Request } from "./provider.js"
 
 export let svc: Running
 export let systems: Provider
@@ -15,7 +15,7 @@ export const scripts = new Map<
 >()
 
 export const startCalls = async () => {
-  systems = await provider((request, response) => {
+  systems = await startProvider((request, response) => {
     const path = request.url.split("?")[0] ?? ""
     const nth = systems.requests.filter(({ url }) => url.split("?")[0] === path).length
     const { body, headers = {}, status = 200 } = scripts.get(path)?.(request, nth) ?? { body: { path, nth } }
@@ -125,4 +125,4 @@ export const run = (id: string, input: unknown = {}, customer: string | null = s
   })
 export const execution = async (id: string | undefined) =>
   (await svc.ask("GET", `/api/v1/executions/${id}`, { key: svc.first.key })).body.data
-export const asked = (path: string) => systems.requests.filter(({ url }) => url.startsWith(path))
+export const requestsTo = (path: string) => systems.requests.filter(({ url }) => url.startsWith(path))

@@ -1,11 +1,11 @@
-/** An OpenTelemetry collector that keeps every byte it gets, and a search for secrets in whatever form they are. */
+/** An OpenTelemetry collector that keeps every byte, and a search for secrets in all their encodings. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib"
 
 export interface Collector {
   readonly url: string
-  /** What came to the path, decompressed; of all paths without one. */
+  /** The decompressed bodies of requests to the path; without a path, to all paths. */
   readonly received: (path?: string) => string
   readonly close: () => Promise<void>
 }
@@ -23,7 +23,7 @@ const plain = (encoding: string | undefined, body: Buffer): Buffer => {
   }
 }
 
-export const collector = async (): Promise<Collector> => {
+export const startCollector = async (): Promise<Collector> => {
   const received: Array<{ readonly path: string; readonly text: string }> = []
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
@@ -36,7 +36,7 @@ export const collector = async (): Promise<Collector> => {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  // A server that listens on TCP has such an address.
+  // The address of a server that listens on TCP has this type.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
@@ -53,7 +53,10 @@ export const collector = async (): Promise<Collector> => {
   }
 }
 
-/** How a value reads inside a longer text of base64, wherever in it the value begins: without the letters it shares. */
+/**
+ * The forms of a value inside longer base64 text at each alignment, without the letters that encode neighbouring bytes
+ * too.
+ */
 const base64Inside = (bytes: Buffer): ReadonlyArray<string> =>
   [0, 1, 2].map((before) => {
     const padded = Buffer.concat([Buffer.alloc(before), bytes])
@@ -61,8 +64,8 @@ const base64Inside = (bytes: Buffer): ReadonlyArray<string> =>
     return whole.slice(Math.ceil((before * 8) / 6))
   })
 
-/** The forms in which a value may stand in a text, by name. */
-export const formsOf = (value: string): ReadonlyArray<readonly [string, string]> => {
+/** The encodings in which a text may contain a value, by name. */
+export const encodingsOf = (value: string): ReadonlyArray<readonly [string, string]> => {
   const bytes = Buffer.from(value)
   const base64 = base64Inside(bytes)
   const json = JSON.stringify(value).slice(1, -1)
@@ -81,14 +84,14 @@ export const formsOf = (value: string): ReadonlyArray<readonly [string, string]>
   ]
 }
 
-/** Where which of the values stands, by the values' names. */
-export const findings = (
+/** The occurrences of the values, by the values' names. */
+export const findValues = (
   canaries: ReadonlyMap<string, string>,
   places: ReadonlyMap<string, string>
 ): ReadonlyArray<string> => {
   const found: Array<string> = []
   for (const [name, value] of canaries) {
-    const forms = formsOf(value)
+    const forms = encodingsOf(value)
     for (const [place, all] of places) {
       const form = forms.find(([, text]) => all.includes(text))
       const at = all.indexOf(form?.[1] ?? "")

@@ -1,4 +1,4 @@
-/** The port `Computations` in this process, for tests that are about something else. */
+/** The port `Computations` in this process, without workers, for tests of other things. */
 import { Effect, Layer } from "effect"
 import { Computations, type ComputationName, type ComputationTable } from "../../src/actors/ports/Computations.js"
 import { computations } from "../../src/runtime/computing/worker/Table.js"

@@ -1,4 +1,4 @@
-/** The connection actor over a database in memory and a provider that a test scripts; its time is the test's. */
+/** The connection actor over stores in memory and a provider that a test scripts, under the test clock. */
 import { Entity, ShardingConfig } from "@effect/cluster"
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
@@ -40,7 +40,7 @@ import { computationsInProcess } from "./computations.js"
 
 export const organisation = "org_00000000000000000000000001"
 export const origin = "https://api.acme.example"
-export const by: Initiator = {
+export const initiator: Initiator = {
   actor: { id: "key_1", ip: null, name: "test", onBehalfOf: null, type: "service_account", userAgent: null },
   requestId: null
 }
@@ -69,13 +69,13 @@ export const manifest = (refresh: object = {}, more: Partial<ConnectorManifest> 
 
 type Answer = Effect.Effect<Partial<Tokens>, TokenRequestFailed>
 
-/** A provider of tokens: answers each request as the script says, and counts. */
-export const fresh = (n: number, seconds = 3_600): Partial<Tokens> => ({
+/** A token endpoint that answers each request as the script says, and counts the requests. */
+export const freshTokens = (n: number, seconds = 3_600): Partial<Tokens> => ({
   accessToken: Redacted.make(`access-${n}`),
   refreshToken: Redacted.make(`refresh-${n}`),
   expiresInSeconds: seconds
 })
-export const failing = (status: number | null, code: string | null = null): Answer =>
+export const failedAnswer = (status: number | null, code: string | null = null): Answer =>
   Effect.fail(new TokenRequestFailed({ status, code, message: `the token endpoint answered ${status}: ${code}` }))
 
 interface ApiAnswer {
@@ -86,14 +86,14 @@ interface ApiAnswer {
 interface WorldOptions {
   readonly answer: (request: TokenRequest, n: number) => Answer
   readonly manifest?: ConnectorManifest
-  /** What the API answers to the connector's test. */
+  /** The API's answer to the connector's test request. */
   readonly api?: (headers: ReadonlyArray<readonly [string, string]>) => ApiAnswer | Effect.Effect<ApiAnswer>
   readonly permits?: Permits["Type"]
-  /** Runs when an owner passes a point. */
+  /** Runs when an owner reaches a kill point. */
   readonly at?: (point: FaultPoint) => Effect.Effect<void>
 }
 
-/** Reversible, and bound to its place, which is all that the actor's tests need of a vault. */
+/** A vault without encryption: it only binds a text to its place, which is enough for the actor's tests. */
 const bound = (place: object, plain: string | Uint8Array) =>
   Buffer.from(`${JSON.stringify(place)}\n${Buffer.from(plain).toString("base64")}`)
 
@@ -114,7 +114,7 @@ export const vaultMemory = Layer.succeed(
   })
 )
 
-/** No test without permits of its own has a connector that counts over all connections. */
+/** Fails when it is used: tests with limits over all connections of a connector pass permits of their own. */
 const none: SharedPermits = {
   take: () => {
     throw new Error("the connector counts over all connections")
@@ -221,7 +221,7 @@ export const makeWorld = (options: WorldOptions) =>
       request: (request) =>
         Effect.suspend(() => {
           asked.push(request)
-          // A test that ends does not wait for a provider that never answers.
+          // The end of a test must not wait for a provider that never answers.
           return Effect.map(Effect.interruptible(options.answer(request, asked.length)), (tokens): Tokens => ({
             accessToken: Redacted.make("none"),
             refreshToken: null,
@@ -282,7 +282,7 @@ export const makeWorld = (options: WorldOptions) =>
       vaultMemory
     )
 
-    /** The short way on this node: of the latest node that was made. */
+    /** The in-process fast path on the node that was started last. */
     const residents = yield* Layer.build(
       residentsLayer.pipe(
         Layer.provide(uses),
@@ -297,14 +297,14 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.provide(ports)
     )
 
-    /** An owner of all connections, as a node is; another one knows nothing of the first but what is stored. */
+    /** Starts a node that owns all connections. Nodes share only the stores. */
     const node = Entity.makeTestClient(ConnectionEntity, layer).pipe(
       Effect.provideService(Faults, { at: (point) => Effect.interruptible(options.at?.(point) ?? Effect.void) }),
       Effect.provide(ShardingConfig.layerDefaults)
     )
     const client = yield* node
 
-    /** A connection whose access token ends after `seconds`; answers its id. */
+    /** Creates a connection whose access token expires after `seconds`. Returns its id. */
     const connected = Effect.fnUntraced(function* (
       seconds: number | null = 3_600,
       refreshToken: string | null = "refresh-0"
@@ -312,7 +312,7 @@ export const makeWorld = (options: WorldOptions) =>
       const id = identifiers.next("conn")
       yield* makeActorClient(yield* client(id)).create({
         organisationId: organisation,
-        by,
+        by: initiator,
         connector: "acme",
         customerId: "cus_1",
         userId: null,
@@ -345,7 +345,7 @@ export const makeWorld = (options: WorldOptions) =>
     const types = () => events.map(({ type }) => type.slice("connection.".length))
     const now = Clock.currentTimeMillis
 
-    /** The short way; `undefined` where the actor has to be asked. */
+    /** Authorizes by the fast path; `undefined` if only a message to the actor can answer. */
     const atOnce = (id: ConnectionId) =>
       Context.get(residents, LocalOwners).authorize(id, {
         organisationId: organisation,

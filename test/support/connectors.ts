@@ -1,6 +1,6 @@
-/** Connectors that tests describe. */
+/** Connector definitions for tests. */
 
-/** A small one that is valid; `more` goes over it. */
+/** A small valid definition; members of `more` override its members. */
 export const acme = (slug: string, more: object = {}) => ({
   svcConnector: 1,
   slug,
@@ -13,7 +13,7 @@ export const acme = (slug: string, more: object = {}) => ({
   ...more
 })
 
-/** An OAuth2 method; `more` goes over it. */
+/** An OAuth2 method; members of `more` override its members. */
 export const oauth = (more: object = {}) => ({
   id: "oauth",
   type: "oauth2",

@@ -1,7 +1,7 @@
 /** The connector definition that the contract shows. */
 import type { JsonObject } from "../../src/domain/Json.js"
 
-/** The example of the contract, whole. */
+/** The complete example of the contract. */
 export const acme = {
   svcConnector: 1,
   slug: "acme-crm",
@@ -119,13 +119,13 @@ export const acme = {
   ]
 }
 
-/** The document with one place of it set; `undefined` takes it away. */
-export const but = (...changes: ReadonlyArray<readonly [path: string, value: unknown]>): JsonObject => {
+/** A copy of the document with another value at one path; `undefined` removes the member. */
+export const withValue = (...changes: ReadonlyArray<readonly [path: string, value: unknown]>): JsonObject => {
   const document = structuredClone(acme)
   for (const [path, value] of changes) {
     const parts = path.split(".")
     const last = parts.pop() ?? ""
-    // Tests go anywhere in the document.
+    // A test may follow any path in the document.
     // oxlint-disable-next-line typescript/no-explicit-any
     const holder = parts.reduce((at: any, part) => at[part], document)
     if (value === undefined) delete holder[last]

@@ -1,5 +1,5 @@
-/** The cookies of one browser: what it was given, to be sent along. */
-export const cookieJar = () => {
+/** The cookies of one browser: stores those of answers, and adds them to requests. */
+export const makeCookieJar = () => {
   const cookies = new Map<string, string>()
   return {
     keep: (headers: { readonly [name: string]: string | undefined }): void => {

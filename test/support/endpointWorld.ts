@@ -1,11 +1,11 @@
-/** A service with two sides that share nothing: each has one of everything that a request can name. */
+/** A service with two sides that share no records. Each side has one record of every kind that a request can name. */
 import { assert } from "@effect/vitest"
 import type { ScopeType } from "../../src/domain/ResourceScope.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"
-import { acme, type OAuthProvider, oauthProvider } from "./oauthProvider.js"
+import { acme, type OAuthProvider, startOAuthProvider } from "./oauthProvider.js"
 
-/** Records of one customer, of which no other side's record is a part. */
+/** The records of one side, all of one customer. */
 export interface Side {
   readonly customer: string
   readonly connector: string
@@ -17,7 +17,7 @@ export interface Side {
   readonly secret: string
   readonly secretName: string
   readonly environment: "live" | "test"
-  /** A run of the workflow in the environment, with the connection. */
+  /** A run of the workflow in the side's environment, with its connection. */
   readonly execution: string
   readonly blob: string
   readonly installation: string
@@ -26,7 +26,7 @@ export interface Side {
 
 export type Scope = ReadonlyArray<{ readonly type: ScopeType; readonly ids: ReadonlyArray<string> }>
 
-/** Reads a secret, answers much, waits for minutes, or answers at once. */
+/** A workflow that, by its input, reads a secret, returns much data, waits for minutes, or returns at once. */
 const code = `export default async (ctx) => {
   if (ctx.input.secret !== undefined) return await svc.secrets.get(ctx.input.secret)
   if (ctx.input.wait === true) await new Promise((resolve) => setTimeout(resolve, 600_000))
@@ -34,7 +34,7 @@ const code = `export default async (ctx) => {
 }`
 
 export const startWorld = async () => {
-  const provider: OAuthProvider = await oauthProvider()
+  const provider: OAuthProvider = await startOAuthProvider()
   const svc: Running = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   let names = 0
   const unique = () => `n${(names += 1)}`
@@ -49,7 +49,7 @@ export const startWorld = async () => {
   }
   const made = async (target: string, body: unknown): Promise<string> => (await done("POST", target, body)).body.data.id
 
-  /** What each kind of record is made with; a test that uses one up makes another. */
+  /** Creates one record of a kind. A test that consumes a record creates another. */
   const make = {
     customer: () => made("/customers", { name: unique() }),
     connector: () => made("/connectors", acme({ slug: unique() })),
@@ -84,7 +84,7 @@ export const startWorld = async () => {
         workflowIds: [workflow],
         connections: { [connector]: connection }
       }),
-    /** It ends before the keys do that change it. */
+    /** The key expires before the keys that change it. */
     apiKey: (resourceScope: Scope) =>
       made("/api-keys", {
         name: unique(),
@@ -112,7 +112,7 @@ export const startWorld = async () => {
       ({ body }) => body.data?.status === status
     )
 
-  /** A run of another workflow of the side, of the tier that can be resumed: one that waits, or one that has ended. */
+  /** A run of the side's second workflow, whose tier can be resumed: it waits, or has ended. */
   const standardRun = async (side: Side, waits: boolean): Promise<Pick<Side, "execution" | "workflow">> => {
     const workflow = await make.workflow(side.customer, "standard")
     const execution = await started({ ...side, workflow }, { wait: waits })
@@ -158,7 +158,7 @@ export const startWorld = async () => {
   }
 
   const keys = new Map<string, Promise<string>>()
-  /** A key of this scope that may do everything else. */
+  /** A key with this scope and all permissions. */
   const keyOf = (scope: Scope): Promise<string> => {
     const name = JSON.stringify(scope)
     const known = keys.get(name)
@@ -177,7 +177,7 @@ export const startWorld = async () => {
     make,
     standardRun,
     keyOf,
-    /** The first side is in `live`, where a publication is deployed; the second one in `test`. */
+    /** The first side uses `live`, to which publishing deploys; the second side uses `test`. */
     sides: { inside: await sideIn("live"), outside: await sideIn("test") },
     stop: async () => {
       await svc.stop()

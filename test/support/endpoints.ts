@@ -1,4 +1,4 @@
-/** How each endpoint is asked for a side of the world: what its request holds beside its path, by method and path. */
+/** The requests of all endpoints about the records of one side of the world, by method and path. */
 import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
 import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
 import { ResourceApi } from "../../src/http/resource/Api.js"
@@ -17,23 +17,23 @@ export const routes: ReadonlyArray<Route> = [
 
 export const nameOf = ({ method, path }: Pick<Route, "method" | "path">): string => `${method} ${path}`
 
-/** Whom a request is about, and by which key it is sent. */
-export interface Asked {
+/** The side that a request is about, and the API key that sends it. */
+export interface EndpointRequest {
   readonly world: World
   readonly side: Side
   /** The scope of the key. */
   readonly scope: Scope
-  /** The type by which the key is narrowed, where that is what is tested. */
+  /** The type of resource to which the key is restricted, if the test is about that. */
   readonly type?: ScopeType | undefined
 }
 
 export interface Endpoint {
-  readonly body?: (asked: Asked) => unknown
-  readonly query?: (asked: Asked) => string
-  readonly headers?: (asked: Asked) => Answer["headers"]
-  /** Records of the side that the request uses up, made for it. */
-  readonly uses?: (asked: Asked) => Promise<Partial<Side>>
-  /** Statuses beside those below 400 that answer who reaches the record. */
+  readonly body?: (asked: EndpointRequest) => unknown
+  readonly query?: (asked: EndpointRequest) => string
+  readonly headers?: (asked: EndpointRequest) => Answer["headers"]
+  /** Creates records that the request consumes. */
+  readonly uses?: (asked: EndpointRequest) => Promise<Partial<Side>>
+  /** Statuses of 400 and above that also show that the request reached the record. */
   readonly alsoAnswers?: ReadonlyArray<number>
 }
 
@@ -41,7 +41,7 @@ const plain: Endpoint = {}
 const empty: Endpoint = { body: () => ({}) }
 
 const newConnection: Endpoint["uses"] = async ({ side, world }) => ({ connection: await world.make.connection(side) })
-/** An API key cannot be renewed. */
+/** An API key cannot be refreshed. */
 const newMachine: Endpoint["uses"] = async ({ side, world }) => ({
   connection: await world.make.connection(side, world.unique(), "machine")
 })
@@ -57,7 +57,7 @@ const newClient: Endpoint["uses"] = async ({ side, world }) => ({ client: await 
 const newInstallation: Endpoint["uses"] = async ({ side, world }) => ({
   installation: await world.make.installation(side)
 })
-/** A key changes no key that is wider than itself. */
+/** A key cannot change a key with wider permissions or scope. */
 const newKey: Endpoint["uses"] = async ({ scope, world }) => ({ apiKey: await world.make.apiKey(scope) })
 const newConnector: Endpoint["uses"] = async ({ world }) => {
   const connector = world.unique()
@@ -105,7 +105,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
     })
   },
   "GET /api/v1/workflows/:wid": plain,
-  // A key of environments changes drafts, and nothing that holds in all environments at once.
+  // A key restricted to environments may change drafts, but nothing that all environments share.
   "PUT /api/v1/workflows/:wid": {
     body: ({ scope, side, type }) =>
       type === "environment" && !scope.some(({ ids }) => ids.includes(side.environment))
@@ -241,8 +241,8 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "PUT /api/v1/tenants/:tid/credentials/:cred": { body: () => ({ credential }) }
 }
 
-/** What the varying parts of paths are, by their names. */
-const partsOf = ({ side, world }: Asked): { readonly [name: string]: string } => ({
+/** The values of path parameters, by name. */
+const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: string } => ({
   cid: side.customer,
   tid: side.customer,
   wid: side.workflow,
@@ -276,7 +276,7 @@ export interface Prepared {
 }
 
 /** The request of an endpoint about the side. */
-export const prepared = (route: Route, asked: Asked): Prepared => {
+export const prepareRequest = (route: Route, asked: EndpointRequest): Prepared => {
   const { body, headers, query } = endpointOf(route)
   const parts = partsOf(asked)
   const path = route.path.replace(/:(\w+)/g, (_, name: string) => {
@@ -292,8 +292,8 @@ export const prepared = (route: Route, asked: Asked): Prepared => {
   }
 }
 
-/** Sends the request with the key, as its surface takes it. */
-export const sent = (
+/** Sends the request with the key in the header of its surface. */
+export const sendRequest = (
   { svc }: World,
   { method }: Pick<Route, "method">,
   { body, headers, target }: Prepared,
@@ -307,7 +307,7 @@ export const sent = (
   })
 }
 
-/** The status of a refusal and its code, which on surface B is the first detail's. */
+/** The status and the code of a refusal. On surface B the code is that of the first detail. */
 export const refusalOf = ({ body, status }: Answer): readonly [number, string | undefined] => {
   const finer = body?.details?.[0]?.code
   return [status, body?.isCustomAuthError === undefined ? body?.code : (finer ?? body.code)]

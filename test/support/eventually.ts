@@ -1,4 +1,4 @@
-/** Asks until the answer is the one that must come, for a few seconds at most. */
+/** Repeats an effect until its result is the expected one, for a few seconds at most. */
 export const eventually = async <A>(
   ask: () => Promise<A>,
   isIt: (answer: A) => boolean,

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
 
-/** Every row of every table of all databases as text, by table. */
-export const everyRow = async (dataDir: string): Promise<ReadonlyMap<string, string>> => {
+/** Reads every row of every table of all databases as text, by table. */
+export const readEveryRow = async (dataDir: string): Promise<ReadonlyMap<string, string>> => {
   const cluster = path.join(dataDir, "postgres", "cluster")
   const access: { readonly superuser: string } = JSON.parse(readFileSync(path.join(cluster, "access.json"), "utf8"))
   const port = Number(readFileSync(path.join(cluster, "data", "postmaster.pid"), "utf8").split("\n")[3])

@@ -1,4 +1,7 @@
-/** Clients that send much, each in a process of its own, so that their work is not measured as the service's. */
+/**
+ * Clients that send many requests, each in a process of its own, so that their CPU time is not measured as the
+ * service's.
+ */
 import { spawn } from "node:child_process"
 
 export interface Flood {
@@ -58,18 +61,19 @@ const ask = (script: string, options: object): Promise<string> =>
     )
   })
 
-/** The status of each answer, in the order in which they came. */
-export const flood = async (options: Flood): Promise<ReadonlyArray<number>> => JSON.parse(await ask(flooding, options))
+/** The status of each answer, in the order of arrival. */
+export const sendFlood = async (options: Flood): Promise<ReadonlyArray<number>> =>
+  JSON.parse(await ask(flooding, options))
 
 export interface HeldBodies {
   readonly url: string
   readonly headers: Readonly<Record<string, string | number>>
   readonly count: number
-  /** What each of them sends of its body at once. */
+  /** The part of the body that each connection sends at once. */
   readonly bytes: number
-  /** How long they stay open. */
+  /** How long the connections stay open. */
   readonly millis: number
 }
 
-/** Opens connections, sends a part of a body on each, and ends them; answers how many there were. */
+/** Opens connections, sends a part of a body on each, and closes them. Returns the number of connections. */
 export const holdBodies = async (options: HeldBodies): Promise<number> => JSON.parse(await ask(holding, options))

@@ -1,26 +1,29 @@
-/** A provider behind the proxy that a test scripts on the bare connection, path by path: what flows, and what is still open. */
+/**
+ * A provider behind the proxy. A test scripts what it writes on the socket, path by path, and sees which requests are
+ * open.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { connect, publishConnector, startCalls, stopCalls, svc, systems } from "./calls.js"
 import { eventually } from "./eventually.js"
 
-/** `nth`: how often the path was asked by now, from one. */
+/** `nth`: the number of this request among those to the path, from 1. */
 type Script = (request: IncomingMessage, response: ServerResponse, nth: number) => void
 
 export interface FlowingProvider {
   readonly scripts: Map<string, Script>
-  /** How often each path was asked. */
+  /** The number of requests to each path. */
   readonly asked: ReadonlyMap<string, number>
-  /** Requests that have not been answered to their end. */
+  /** Requests whose answer is not yet complete. */
   readonly open: () => number
   readonly nothingOpen: () => Promise<unknown>
-  /** Where the service listens. */
+  /** The address of the service. */
   readonly port: number
   readonly close: () => Promise<void>
 }
 
-/** With a service, a published connector of that slug, and a customer who has connected it. */
-export const flowingProvider = async (
+/** Starts the provider and a service with a published connector of that slug and a customer who has connected it. */
+export const startFlowingProvider = async (
   slug: string,
   credential: string,
   otherwise: Script = () => undefined

@@ -1,4 +1,4 @@
-/** One Postgres per test run. It forgets on a power failure; its database `svc` is the template of every test's own. */
+/** Starts one Postgres per test run, without durability. Its database `svc` is the template of the tests' databases. */
 import { Effect, Exit, Logger, LogLevel, Option, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -10,9 +10,9 @@ import { find, isProcessAlive, stop } from "../../src/runtime/embedded/Postmaste
 import { forEachRole } from "../../src/runtime/postgres/Roles.js"
 
 export interface SharedPostgres {
-  /** The superuser's login. */
+  /** The superuser's URL. */
   readonly admin: string
-  /** The logins to the template; the database's name is the path. */
+  /** The URLs of the template's logins; the path is the name of the database. */
   readonly urls: Readonly<Record<"owner" | "writer" | "app" | "auditReader", string>>
 }
 
@@ -22,7 +22,7 @@ declare module "vitest" {
   }
 }
 
-/** Called by vitest once per run; what it returns is called at the end. */
+/** vitest calls this once per run, and calls the function that it returns at the end. */
 export const setup = async (project: TestProject) => {
   const dataDir = path.join(place, `svc-test-${process.pid}`)
   const scope = Effect.runSync(Scope.make())
@@ -42,7 +42,7 @@ export const setup = async (project: TestProject) => {
   }
 }
 
-/** Removes what runs left behind that were killed. */
+/** Removes the directories of test runs that were killed. */
 const sweep = Effect.gen(function* () {
   for (const name of fs.readdirSync(place)) {
     const pid = /^svc-test-(\d+)$/.exec(name)?.[1]
@@ -54,7 +54,7 @@ const sweep = Effect.gen(function* () {
   }
 })
 
-/** In memory where there is room: a database is 700 files, and a disk needs up to a millisecond for each. */
+/** A directory in memory if there is room: a database has 700 files, and a disk takes up to a millisecond for each. */
 const roomInMemory = () => {
   try {
     const { bavail, bsize } = fs.statfsSync("/dev/shm")
@@ -65,5 +65,5 @@ const roomInMemory = () => {
   }
 }
 const place = roomInMemory() ? "/dev/shm" : os.tmpdir()
-/** Kept from run to run, and on a disk: programs may be forbidden in shared memory. */
+/** The directory of the binaries: kept between runs, and on disk, since programs in shared memory may be forbidden. */
 const programDir = path.join(os.tmpdir(), `svc-test-program-${process.getuid?.()}`)

@@ -1,4 +1,4 @@
-/** Short ways to write a workflow, start it and answer its calls. */
+/** Functions that write a workflow, start it in the sandbox and answer its host calls. */
 import { Effect } from "effect"
 import type { Json } from "../../src/domain/Json.js"
 import type {
@@ -27,8 +27,14 @@ export const startEvent = (ctx: Json = { input: {} }, now = 1_700_000_000_000): 
   ctx
 })
 
-export const done = (id: number, v: Json, now = 1_700_000_001_000): GuestEvent => ({ t: "done", id, now, ok: true, v })
-export const failed = (id: number, e: GuestError, now = 1_700_000_001_000): GuestEvent => ({
+export const doneEvent = (id: number, v: Json, now = 1_700_000_001_000): GuestEvent => ({
+  t: "done",
+  id,
+  now,
+  ok: true,
+  v
+})
+export const failedEvent = (id: number, e: GuestError, now = 1_700_000_001_000): GuestEvent => ({
   t: "done",
   id,
   now,
@@ -44,7 +50,7 @@ export const end = (turn: Turn): GuestOutput | undefined =>
   turn.outputs.flat().find((output) => output.t === "ret" || output.t === "throw")
 export const calls = (turn: Turn) => turn.outputs.flat().filter((output) => output.t === "call")
 
-/** What a workflow that needs no host returns; dies when it throws. */
+/** Runs a workflow without host calls and returns its output. Dies if the workflow throws. */
 export const result = (body: string, ctx?: Json): Effect.Effect<Json, SandboxFailure, Sandbox> =>
   Effect.map(begin(body, ctx), (turn) => {
     const ended = end(turn)
@@ -52,8 +58,8 @@ export const result = (body: string, ctx?: Json): Effect.Effect<Json, SandboxFai
     return ended.v
   })
 
-/** What a workflow throws. */
-export const thrownBy = (body: string, ctx?: Json) =>
+/** Runs a workflow and returns the error that it throws. */
+export const errorOf = (body: string, ctx?: Json) =>
   Effect.map(begin(body, ctx), (turn) => {
     const ended = end(turn)
     if (ended?.t !== "throw") throw new Error(`nothing thrown but ${JSON.stringify(ended ?? turn.outputs)}`)
@@ -62,8 +68,8 @@ export const thrownBy = (body: string, ctx?: Json) =>
 
 type Answer = { readonly ok: true; readonly v: Json } | { readonly ok: false; readonly e: GuestError }
 
-/** Runs a workflow to its end, answering each call; returns the end and all calls that were made. */
-export const drive = Effect.fn(function* (
+/** Runs a workflow to its end and answers each host call. Returns the end and all calls. */
+export const runToEnd = Effect.fn(function* (
   body: string,
   host: (name: string, args: ReadonlyArray<Json>) => Answer,
   ctx?: Json

@@ -1,12 +1,14 @@
-/** The blocks of a guide: what stands after the language says what a block is, `POST /api/v1/connections` for one. */
+/**
+ * Reads the code blocks of a guide. The text after the language says what a block is, e.g. `POST /api/v1/connections`.
+ */
 import { readFileSync } from "node:fs"
 
 export interface Block {
   readonly language: string
-  /** Empty: an illustration. */
+  /** What the block is; empty for an illustration. */
   readonly what: string
   readonly text: string
-  /** Where it stands, for whoever mends it. */
+  /** File and line, for messages. */
   readonly place: string
 }
 

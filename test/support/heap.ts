@@ -1,12 +1,12 @@
-/** How much memory is in use, without what is only not collected yet. */
+/** Measures the memory in use after a full garbage collection. */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
-/** Bytes of buffers. */
-export const heldBytes = (): number => {
+/** The bytes of all buffers. */
+export const liveBytes = (): number => {
   collectGarbage()
   return process.memoryUsage().external
 }

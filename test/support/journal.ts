@@ -1,4 +1,4 @@
-/** The journal and the table of runs on a fresh database, and runs to write into them. */
+/** The journal and the table of runs on a fresh database, and builders of runs and their changes. */
 import { Effect, Layer } from "effect"
 import type { OpenRun, RunChange } from "../../src/actors/ports/Journal.js"
 import type { CustomerId, ExecutionId, OrganisationId, SpaceId, WorkflowId } from "../../src/domain/Ids.js"
@@ -30,7 +30,7 @@ export const layer = Layer.unwrapEffect(
 
 export const executionId = (): ExecutionId => identifiers.next("exec")
 
-/** A running run, due now. Overrides are merged in. */
+/** A run in progress, due now. `overrides` replaces members. */
 export const openRun = (overrides: Partial<OpenRun> = {}): OpenRun => {
   const id = overrides.id ?? executionId()
   const now = Date.now()
@@ -80,7 +80,7 @@ export const openRun = (overrides: Partial<OpenRun> = {}): OpenRun => {
   }
 }
 
-/** A change of a run that has a row. */
+/** A change of a run that has a row already. */
 export const change = (run: OpenRun, more: Partial<RunChange> = {}): RunChange => ({
   id: run.id,
   organisationId: run.organisationId,
@@ -90,7 +90,7 @@ export const change = (run: OpenRun, more: Partial<RunChange> = {}): RunChange =
   ...more
 })
 
-export const opening = (run: OpenRun, more: Partial<RunChange> = {}): RunChange => ({
+export const openingChange = (run: OpenRun, more: Partial<RunChange> = {}): RunChange => ({
   ...change(run),
   epoch: null,
   open: run,
@@ -112,7 +112,7 @@ export const opening = (run: OpenRun, more: Partial<RunChange> = {}): RunChange 
   ...more
 })
 
-export const done = (seq: number, call = seq - 1) => ({
+export const doneEntry = (seq: number, call = seq - 1) => ({
   seq,
   entry: {
     kind: "done" as const,

@@ -1,4 +1,6 @@
-/** As much of jsdom as tests use; its published types bring the DOM's globals into every file of the project. */
+/**
+ * Types of the part of jsdom that tests use: its published types add the DOM's globals to every file of the project.
+ */
 declare module "jsdom" {
   export class JSDOM {
     constructor(html: string, options: { readonly runScripts: "outside-only"; readonly url: string })

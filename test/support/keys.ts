@@ -1,15 +1,15 @@
-/** Keys that tests make, and another workspace for them. */
+/** Creates API keys for tests, and a second workspace for them. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import type { Running } from "./InProcess.js"
 
-export interface MadeKey {
+export interface TestKey {
   readonly id: string
   readonly key: string
 }
 
-export const makeKey = async (svc: Running, body: object): Promise<MadeKey> => {
+export const makeKey = async (svc: Running, body: object): Promise<TestKey> => {
   const made = await svc.ask("POST", "/api/v1/api-keys", {
     key: svc.first.key,
     body: { name: "made by a test", mode: "live", preset: "full_access", ...body }
@@ -18,12 +18,12 @@ export const makeKey = async (svc: Running, body: object): Promise<MadeKey> => {
   return { id: made.body.data.id, key: made.body.data.key }
 }
 
-/** A key that is narrowed to these resources. */
+/** A key that is restricted to these resources. */
 export const makeScopedKey = (svc: Running, scope: { readonly [type: string]: ReadonlyArray<string> }) =>
   makeKey(svc, { resourceScope: Object.entries(scope).map(([type, ids]) => ({ type, ids })) })
 
 /** A key of another workspace of the organisation. */
-export const makeKeyElsewhere = async (svc: Running): Promise<MadeKey> => {
+export const makeKeyOfOtherWorkspace = async (svc: Running): Promise<TestKey> => {
   const made = await makeKey(svc, {})
   const space = `${svc.first.spaceId.slice(0, -1)}${svc.first.spaceId.endsWith("0") ? "1" : "0"}`
   await svc.run(
@@ -45,7 +45,7 @@ export interface KeyScope {
 
 let keys = 0
 
-/** A live key of the first organisation that may do everything within its scope. */
+/** A live key of the first organisation with all permissions within its scope. */
 export const scopedKey = async (
   svc: Running,
   resourceScope: ReadonlyArray<KeyScope>,

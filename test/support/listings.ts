@@ -1,4 +1,4 @@
-/** What each list shows of a side of the world, by method and path. */
+/** The records of a side of the world that each list shows, by method and path. */
 import type { Route } from "../../src/http/pipeline/Routes.js"
 import { nameOf } from "./endpoints.js"
 import type { Side } from "./endpointWorld.js"

@@ -1,10 +1,10 @@
-/** How long the main loop of this process was held up at most while an effect ran, in milliseconds. */
+/** Runs an effect and measures the longest delay of this process's event loop meanwhile, in milliseconds. */
 import { Effect } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
 const resolution = 10
 
-export const loopDelay = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+export const measureLoopDelay = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => {
       const histogram = monitorEventLoopDelay({ resolution })

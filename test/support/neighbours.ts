@@ -1,9 +1,9 @@
-/** What neighbours of a tenant notice: how long `/healthz` takes, and how their runs fare. */
+/** Measures how a tenant affects others: the latency of `/healthz`, and the runs of a neighbour. */
 import { assert } from "@effect/vitest"
 
 export interface Answer {
   readonly status: number
-  // Each vector looks at what it expects.
+  // Each test asserts the members that it expects.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any
 }
@@ -22,7 +22,7 @@ export const clientOf =
   }
 
 export interface Probe {
-  /** Milliseconds: the longest answer of `/healthz`, and the 99th percentile of the neighbour's runs. */
+  /** Milliseconds: the slowest answer of `/healthz`, and the 99th percentile of the neighbour's runs. */
   readonly worst: number
   readonly runs: number
   readonly p99: number
@@ -33,12 +33,12 @@ const percentile = (values: ReadonlyArray<number>, share: number): number =>
 
 interface Neighbour {
   readonly baseUrl: string
-  /** Runs of the neighbour, one after the other, all the time: each fails where it does not succeed. */
+  /** Functions that run a workflow of the neighbour, each in a loop, and reject if the run does not succeed. */
   readonly runs: ReadonlyArray<() => Promise<void>>
 }
 
-/** Runs `body` while `/healthz` is asked every 20 ms and the neighbour works all the time. */
-export const beside = async <A>(
+/** Runs `body` while it requests `/healthz` every 20 ms and starts runs of the neighbour without pause. */
+export const runBesideNeighbour = async <A>(
   { baseUrl, runs: works }: Neighbour,
   body: () => Promise<A>
 ): Promise<{ readonly value: A; readonly probe: Probe }> => {

@@ -1,4 +1,4 @@
-/** A provider with OAuth, keys and an API of its own: it rotates or not, is as slow as told, and remembers everything. */
+/** A provider with OAuth, API keys and an API. A test sets rotation and delays; the provider records all requests. */
 import { createHash, randomBytes } from "node:crypto"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -12,39 +12,39 @@ interface Call {
 
 export interface OAuthProvider {
   readonly url: string
-  /** Bodies of the requests to the token endpoint. */
+  /** The bodies of the requests to the token endpoint. */
   readonly tokenRequests: ReadonlyArray<{ readonly [name: string]: string }>
   readonly revoked: ReadonlyArray<string>
-  /** Headers and targets of the requests to the API. */
+  /** The headers and targets of the requests to the API. */
   readonly calls: ReadonlyArray<Call>
-  /** What may change while it runs. */
+  /** Settings that a test may change while the provider runs. */
   readonly behaviour: {
     latencyMillis: number
     rotates: boolean
     expiresIn: number
-    /** Answers the token endpoint instead, when set. */
+    /** If set, the answer of the token endpoint. */
     refuses: { status: number; body: object } | undefined
-    /** Reusing a refresh token ends the grant. */
+    /** Whether the reuse of a refresh token ends the grant. */
     strict: boolean
     apiStatus: number
   }
-  /** Tokens as an earlier system got them. */
+  /** Issues tokens without the OAuth flow, as an earlier system received them. */
   readonly issue: () => { readonly accessToken: string; readonly refreshToken: string }
-  /** Ends every access token before its time; the grants live on. */
+  /** Ends every access token before its expiry; the grants stay valid. */
   readonly endAccess: () => void
-  /** Consents as a person would: answers where the browser is sent back to. */
+  /** Consents as a person would. Returns the URL to which the browser is redirected. */
   readonly consent: (authorizationUrl: string, more?: { readonly [name: string]: string }) => URL
   readonly close: () => Promise<void>
 }
 
 const secret = () => `canary_${randomBytes(12).toString("hex")}`
 
-export const oauthProvider = async (): Promise<OAuthProvider> => {
+export const startOAuthProvider = async (): Promise<OAuthProvider> => {
   const tokenRequests: Array<{ readonly [name: string]: string }> = []
   const revoked: Array<string> = []
   const calls: Array<Call> = []
   const codes = new Map<string, string>()
-  /** Until when each is taken, in Unix milliseconds. */
+  /** The expiry of each access token, in Unix milliseconds. */
   const access = new Map<string, number>()
   let refresh = new Set<string>()
   const spent = new Set<string>()
@@ -155,7 +155,7 @@ export const oauthProvider = async (): Promise<OAuthProvider> => {
 
 const base = "{{connection.config.base}}"
 
-/** A connector for it; `config.base` of a connection is the provider's URL, for it speaks without TLS. */
+/** A connector for the provider. `config.base` of a connection is the provider's URL, which has no TLS. */
 export const acme = (more: object = {}) => ({
   svcConnector: 1,
   slug: "acme",

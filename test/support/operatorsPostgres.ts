@@ -1,15 +1,15 @@
-/** An operator's own Postgres, without anything of svc's: the embedded binaries on a data directory of their own. */
+/** An operator's own Postgres that svc has not set up: the embedded binaries on a data directory of their own. */
 import { Effect, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { dataDirectory } from "./Service.js"
+import { makeDataDirectory } from "./Service.js"
 
 export const operatorsPostgres = () => {
-  const { dataDir, directory, remove } = dataDirectory()
+  const { dataDir, directory, remove } = makeDataDirectory()
   let administrator = ""
   return {
-    /** It runs until the scope closes. */
+    /** Starts the server, which runs until the scope closes. */
     start: async (scope: Scope.Scope) => {
       fs.chmodSync(directory, 0o755)
       const server = await Effect.runPromise(startEmbedded({ dataDir, durable: false }).pipe(Scope.extend(scope)))
@@ -22,7 +22,7 @@ export const operatorsPostgres = () => {
       url.pathname = "/postgres"
       administrator = url.href
     },
-    /** The administrator's login, once it runs. */
+    /** The administrator's login, while the server runs. */
     administrator: () => administrator,
     remove
   }

@@ -1,6 +1,6 @@
 /**
- * What a service proves of itself at the end of a test that killed processes, and of a bench: its audit trail is whole
- * and sealed, no check fails, it logged no trouble, and it leaves nothing behind when it stops.
+ * Checks of a service at the end of a bench or of a test that killed processes: its audit trail is complete and sealed,
+ * no check of `/readyz` fails, it logged no trouble, and it leaves no processes and files when it stops.
  */
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -12,16 +12,19 @@ export interface Provable {
   readonly dataDir: string
   readonly kill: (signal: NodeJS.Signals) => void
   readonly ended: Promise<unknown>
-  /** Lines of trouble that nobody announced. */
+  /** Lines of trouble that no test announced. */
   readonly trouble: () => ReadonlyArray<string>
 }
 
-/** Checks of `/readyz` that tell of the machine and not of the service: how far it lets runners be jailed. */
+/** Checks of `/readyz` that depend on the machine and not on the service: which jail of runners works on it. */
 const ofThisMachine: ReadonlySet<string> = new Set(["jail"])
 const patienceMillis = 30_000
 
-/** What a running service proves: its audit trail is whole and sealed, and no check fails. `get` answers a body. */
-export const soundness = async (get: (target: string) => Promise<Answer["body"]>): Promise<void> => {
+/**
+ * Checks that the audit trail of a running service is complete and sealed, and that no check fails. `get` returns a
+ * body.
+ */
+export const assertSound = async (get: (target: string) => Promise<Answer["body"]>): Promise<void> => {
   await eventually(
     () => get("/api/v1/audit/verify"),
     (body) => body?.data?.ok === true && body.data.unsealed === 0,
@@ -34,10 +37,10 @@ export const soundness = async (get: (target: string) => Promise<Answer["body"]>
   )
 }
 
-/** Asks for the proofs, stops the service, and fails with everything that is missing. */
+/** Runs all checks, stops the service, and fails with a list of all violations. */
 export const proofs = async (service: Provable): Promise<void> => {
   const { call, dev } = api(service.dataDir)
-  await soundness(async (target) => (await call("GET", target)).body)
+  await assertSound(async (target) => (await call("GET", target)).body)
   const postgres = postmasterOf(service.dataDir)
   const processes = [...new Set([service.pid, postgres.pid])].flatMap(treeOf)
   const ports = [Number(new URL(dev.baseUrl).port), postgres.port]
@@ -71,11 +74,11 @@ const postmasterOf = (dataDir: string) => {
 
 interface Process {
   readonly pid: number
-  /** In ticks since the machine started: a pid is used again. */
+  /** Ticks from the start of the machine to that of the process: distinguishes processes that had the same pid. */
   readonly startedAt: string
 }
 
-/** State, parent and start of a process; undefined when it is gone. */
+/** State, parent and start of a process; undefined if it does not exist. */
 const statOf = (pid: number) => {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8")
@@ -86,7 +89,7 @@ const statOf = (pid: number) => {
   }
 }
 
-/** A process and all below it. */
+/** The process and all its descendants. */
 const treeOf = (root: number): ReadonlyArray<Process> => {
   const children = fs
     .readdirSync("/proc")
@@ -96,7 +99,7 @@ const treeOf = (root: number): ReadonlyArray<Process> => {
   return stat === undefined ? children : [{ pid: root, startedAt: stat.startedAt }, ...children]
 }
 
-/** A zombie has ended. */
+/** Whether the process still runs; a zombie does not. */
 const isSameProcess = ({ pid, startedAt }: Process): boolean => {
   const stat = statOf(pid)
   return stat !== undefined && stat.startedAt === startedAt && stat.state !== "Z" && stat.state !== "X"
@@ -109,7 +112,7 @@ const isListening = (port: number): Promise<boolean> =>
     socket.once("error", () => resolve(false))
   })
 
-/** Folders that the service fills before it gives them their name, and files that it rewrites. */
+/** Temporary folders and files that the service renames when they are complete. */
 const drafts = (dataDir: string): ReadonlyArray<string> =>
   [dataDir, path.join(dataDir, "postgres")]
     .flatMap((folder) => fs.readdirSync(folder).map((name) => path.join(folder, name)))

@@ -1,4 +1,4 @@
-/** A system that workflows call: it answers after a millisecond and remembers who asked. */
+/** A system that workflows call: it answers after a millisecond and records the requests. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -26,7 +26,7 @@ const ok: Answer = (request, response) => {
   }, 1)
 }
 
-export const provider = async (answer: Answer = ok): Promise<Provider> => {
+export const startProvider = async (answer: Answer = ok): Promise<Provider> => {
   const requests: Array<Request> = []
   const server: Server = createServer((incoming, response) => {
     let body = ""

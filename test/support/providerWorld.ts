@@ -1,13 +1,13 @@
-/** The service, with a provider that a test scripts, another origin that is allowed, and a server that nobody may reach. */
+/** The service, a provider that a test scripts, a second allowed origin, and a server whose address is not allowed. */
 import { assert } from "vitest"
 import { start } from "./InProcess.js"
-import { answer, misbehaving, misdeeds, type Reply } from "./misbehaving.js"
+import { answer, startMisbehavingProvider, misbehaviours, type Reply } from "./misbehavingProvider.js"
 
 export const canary = "canary-of-the-connection"
-/** Of the action `call`. */
+/** The limit of the action `call`. */
 export const limitMillis = 1_000
 
-/** Asks the provider for a path that each connection tells in its config. */
+/** An action that requests the path that the connection's config names. */
 export const call = {
   name: "call",
   request: { method: "GET", path: "/{{connection.config.how}}" },
@@ -40,14 +40,14 @@ const definition = (slug: string, more: object) => ({
 export const providerWorld = async () => {
   /** Further answers of the provider, by path. */
   const scripts = new Map<string, Reply>()
-  const systems = await misbehaving((socket, target, nth) => {
+  const systems = await startMisbehavingProvider((socket, target, nth) => {
     const path = target.split("?")[0] ?? ""
-    const reply = scripts.get(path) ?? misdeeds[path.slice(1)]
+    const reply = scripts.get(path) ?? misbehaviours[path.slice(1)]
     if (reply === undefined) answer(socket, 200, JSON.stringify({ ok: true, nth }))
     else reply(socket, target, nth)
   })
-  const elsewhere = await misbehaving((socket) => answer(socket, 200, '{"ok":true}'))
-  const inner = await misbehaving((socket) => answer(socket, 200, '{"ok":true}'))
+  const elsewhere = await startMisbehavingProvider((socket) => answer(socket, 200, '{"ok":true}'))
+  const inner = await startMisbehavingProvider((socket) => answer(socket, 200, '{"ok":true}'))
   const svc = await start({ SVC_EGRESS_ALLOW: `127.0.0.1:${systems.port},127.0.0.1:${elsewhere.port}` })
   let names = 0
 
@@ -93,7 +93,10 @@ export const providerWorld = async () => {
       headers: { "x-org-id": svc.first.customerId }
     })
 
-  /** Makes the call of the input and answers its result, or what it threw. Arguments are JSON: no input may hold a NUL. */
+  /**
+   * Creates a workflow that makes the call of its input and returns the result or the error. Arguments are JSON text in
+   * the input, since no input may contain NUL.
+   */
   const attempt = (slug: string, action = "call") =>
     workflow(`
       try { return { result: await svc.connector.${slug}.${action}(JSON.parse(ctx.input.args ?? "{}"), ctx.input.opts ?? {}) } }

@@ -1,4 +1,4 @@
-/** A server that receives callbacks, keeps them, and answers what it is told to. */
+/** A server that receives callbacks, keeps them, and answers as a test scripts. */
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -11,9 +11,9 @@ export interface Received {
 
 export interface Receiver {
   readonly url: string
-  /** What came to the path, in order. */
+  /** The requests to the path, in order. */
   readonly at: (path: string) => ReadonlyArray<Received>
-  /** The next answers on this path, one request each; then 200. */
+  /** Scripts the answers to the next requests to this path; later requests get 200. */
   readonly answer: (
     path: string,
     ...replies: ReadonlyArray<readonly [status: number, headers?: Record<string, string>]>
@@ -21,7 +21,7 @@ export interface Receiver {
   readonly close: () => Promise<void>
 }
 
-export const receiver = async (): Promise<Receiver> => {
+export const startReceiver = async (): Promise<Receiver> => {
   const received: Array<Received> = []
   const planned = new Map<string, Array<readonly [status: number, headers?: Record<string, string>]>>()
   const server = http.createServer((request, response) => {
@@ -36,7 +36,7 @@ export const receiver = async (): Promise<Receiver> => {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  // A server that listens on TCP has such an address.
+  // The address of a server that listens on TCP has this type.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,

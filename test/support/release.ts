@@ -1,31 +1,31 @@
-/** Other releases of the program than the one that is built, each in a folder of its own. */
+/** Builds further releases of the program, each in a folder of its own. */
 import { build } from "esbuild"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import * as path from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { bundling } from "./Service.js"
+import { bundleOptions } from "./Service.js"
 
 export interface Release {
-  /** What to start. */
+  /** The path of the program to start. */
   readonly program: string
   readonly engine: string
-  /** From now on this release carries the other one's engine. */
+  /** Adds the other release's engine to this one's earlier engines. */
   readonly carry: (other: Release) => void
   readonly directory: string
   readonly remove: () => void
 }
 
-/** Leaves an engine in a folder as the build does. */
+/** Writes an engine into a folder as the build does. */
 export const keepEngine: (folder: string, engine: string, files: Readonly<Record<string, Buffer>>) => void = (
   await import(new URL("../../scripts/engines.mjs", import.meta.url).href)
 ).keepEngine
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-/** Builds a release whose guests know a global `release` with its name: an engine that is like no other. */
-export const release = async (name: string): Promise<Release> => {
-  // Inside the project, so that it finds the packages that stay outside of the bundle.
+/** Builds a release with an engine of its own: its guests have a global `release` with the release's name. */
+export const buildRelease = async (name: string): Promise<Release> => {
+  // Inside the project, so that the program finds packages that are not bundled.
   fs.mkdirSync(path.join(root, "dist", "test"), { recursive: true })
   const directory = fs.mkdtempSync(path.join(root, "dist", "test", `${name}-`))
   await build({
@@ -36,7 +36,7 @@ export const release = async (name: string): Promise<Release> => {
       identity: path.join(root, "src/runtime/sandbox/runner/Identity.ts")
     },
     outdir: directory,
-    ...bundling,
+    ...bundleOptions,
     plugins: [
       {
         name: "another-engine",

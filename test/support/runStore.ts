@@ -1,4 +1,6 @@
-/** The journal and the table of runs in memory, fenced by epochs and moved by the state machine as Postgres does it. */
+/**
+ * The journal and the table of runs in memory. Like Postgres it fences writes by epochs and checks transitions of runs.
+ */
 import { Clock, Effect, Option } from "effect"
 import { Fenced, type FinishedRun, Journal, type OpenRun, type RunChange } from "../../src/actors/ports/Journal.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
@@ -8,7 +10,7 @@ import type { JournalEntry } from "../../src/domain/RunJournal.js"
 
 const unasked = () => Effect.dieMessage("no test asks for it")
 
-/** `caps`: how many runs of an organisation may be under way at once; any number for those that are not in it. */
+/** `caps`: the number of runs that an organisation may have in progress at once; without an entry there is no limit. */
 export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map()) => {
   const runs = new Map<ExecutionId, OpenRun>()
   const ended = new Map<ExecutionId, FinishedRun>()
@@ -53,7 +55,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
   const hasGrown = ({ id, progress }: OpenRun) => (journals.get(id)?.length ?? 0) > Math.max(progress, 1)
   const isOverdue = ({ deadlineAt }: OpenRun, now: number) => deadlineAt <= now
 
-  /** The next of the queue that may start; the queue is not changed. */
+  /** The next queued run that may start. Does not change the queue. */
   const nextQueued = (now: number, underWay: ReadonlyMap<OrganisationId, number>) =>
     queue.find(({ id, notBefore }) => {
       const run = runs.get(id)
@@ -126,12 +128,12 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
   return {
     journal,
     table,
-    /** Every change that was committed, in order. */
+    /** Every committed change, in order. */
     changes,
     runs,
     ended,
     entries: (id: ExecutionId): ReadonlyArray<JournalEntry> => journals.get(id) ?? [],
-    /** Puts a run there as it stands, with its journal. */
+    /** Adds a run in the given state, with its journal. */
     add: (run: OpenRun, entries: ReadonlyArray<JournalEntry>) => {
       put(run)
       journals.set(run.id, [...entries])

@@ -1,4 +1,6 @@
-/** The actors of runs on ports in memory: a journal, a table of runs, a sandbox, and an outside that a test scripts. */
+/**
+ * The actors of runs over ports in memory: a journal, a table of runs, a sandbox, and an egress that a test scripts.
+ */
 import { Sharding } from "@effect/cluster"
 import { Duration, Effect, Layer, Redacted, TestClock } from "effect"
 import { assert } from "vitest"
@@ -81,20 +83,22 @@ export const request = (of: Runnable): StartRequest => ({
 
 export interface RunWorldOptions {
   readonly guests: { readonly [script: string]: Guest }
-  /** Runs that the node drives at a time. */
+  /** The number of runs that the node drives at a time. */
   readonly slots?: number
   readonly caps?: ReadonlyMap<OrganisationId, number>
 }
 
-/** A node. A request to a URL that contains `hang` is never answered; any other is answered with its URL. */
+/**
+ * Starts a node. Its egress never answers a request to a URL with `hang`, and answers any other request with its URL.
+ */
 export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
   const store = makeRunStore(caps)
   const guestHost = makeScriptedSandbox(guests)
   const sent: Array<string> = []
   const aborted: Array<string> = []
-  /** Scripts of the workflows that are read again, by organisation; `main` for the others. */
+  /** Scripts of workflows by organisation, for runs that are loaded again; `main` for the other organisations. */
   const scripts = new Map<OrganisationId, string>()
-  /** What happens when a request is sent, before it is answered. */
+  /** Runs when a request is sent, before its answer. */
   const onSend = { run: (_url: string): void => undefined }
 
   const send = ({ url }: EgressRequest) =>
@@ -141,7 +145,7 @@ const elsewhere = () => {
   throw new Error("this node holds every shard: it has no messages to send")
 }
 
-/** Lets time pass until the condition holds; fails after 1000 steps. */
+/** Advances the test clock until the condition holds. Fails after 1,000 steps. */
 export const passUntil = (condition: () => boolean, step: Duration.DurationInput = "100 millis") =>
   Effect.gen(function* () {
     for (let n = 0; n < 1_000; n++) {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { buildSync } from "esbuild"
 
-/** Builds an entry into a directory of its own; `remove` deletes it. */
+/** Bundles an entry into a directory of its own; `remove` deletes the directory. */
 export const bundleRunner = (
   entry = "src/runtime/sandbox/runner/Runner.ts"
 ): { readonly path: string; readonly remove: () => void } => {

@@ -1,4 +1,4 @@
-/** A sandbox in memory: a guest is a generator of host calls, and is lost when the test says so. */
+/** A sandbox in memory. A guest is a generator of host calls; a test decides when a guest is lost. */
 import { Effect } from "effect"
 import {
   type GuestEvent,
@@ -16,12 +16,12 @@ export interface HostRequested {
   readonly args: ReadonlyArray<Json>
 }
 
-/** Yields the calls that it makes, one at a time, and is given their results; what it returns is its output. */
+/** Yields host calls one at a time and receives their results. Its return value is the output of the run. */
 export type Guest = (ctx: Json) => Generator<HostRequested, Json, Json>
 
 export const call = (name: string, ...args: ReadonlyArray<Json>): HostRequested => ({ name, args })
 
-/** `guests`: by the script of their workflow. */
+/** `guests`: guests by the script of their workflow. */
 export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }) => {
   const started: Array<Program> = []
   const losses: Array<SessionLost["reason"]> = []
@@ -83,9 +83,9 @@ export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }
     sandbox,
     /** Every program that was started, in order. */
     started,
-    /** Why the next turns lose their guests, in order. */
+    /** The reasons for which the next turns lose their guests, in order. */
     losses,
-    /** Guests that were started and not given back. */
+    /** The number of guests that were started and not yet released. */
     openGuests: () => open
   }
 }

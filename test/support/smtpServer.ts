@@ -1,8 +1,8 @@
-/** A small SMTP server: logins, STARTTLS and TLS, and a script that refuses what a test wants refused. */
+/** A small SMTP server with logins, STARTTLS and TLS. A test scripts which commands it refuses. */
 import { type AddressInfo, createServer, type Socket } from "node:net"
 import { createSecureContext, TLSSocket } from "node:tls"
 
-/** Made for tests, self-signed for tls.example, valid until 2126. */
+/** A self-signed certificate of tls.example for tests, valid until 2126. */
 export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLb1BoAM+lxPnYoqa
 Ihb7BvQutsNn0G8Hza8KjuDUiDChRANCAARJD/8MyL+ZyVxutI2IFzY9KSxfuZGi
@@ -23,25 +23,31 @@ D0iqVBqKMOUbMBY8vbvDegWyVpRvuM7gog==
 `
 
 export interface SmtpScript {
-  /** Replies by command (`CONNECT`, `EHLO`, `STARTTLS`, `AUTH`, `MAIL`, `RCPT`, `DATA`, `MESSAGE`); null: it falls silent. */
+  /**
+   * Replies by command (`CONNECT`, `EHLO`, `STARTTLS`, `AUTH`, `MAIL`, `RCPT`, `DATA`, `MESSAGE`); null: the server
+   * does not reply.
+   */
   readonly [command: string]: string | null | ((line: string) => string | null | undefined)
 }
 
 export interface SmtpServer {
   readonly port: number
   readonly connections: () => number
-  /** Connections that are open now. */
+  /** The number of open connections. */
   readonly open: () => number
-  /** Every command, with whether it came over TLS. */
+  /** Every command, and whether it was received over TLS. */
   readonly commands: ReadonlyArray<{ readonly line: string; readonly secure: boolean }>
   readonly messages: ReadonlyArray<string>
-  /** What it answers instead of agreeing; may be changed between sessions. */
+  /** Replies that replace the normal ones; a test may change them between sessions. */
   script: SmtpScript
   readonly close: () => Promise<void>
 }
 
-/** `login`: the only one that it takes. `tls`: from the first byte, else it offers STARTTLS. */
-export const smtpServer = async (login: readonly [user: string, password: string], tls = false) => {
+/**
+ * `login`: the only login that the server accepts. `tls`: TLS from the first byte; otherwise the server offers
+ * STARTTLS.
+ */
+export const startSmtpServer = async (login: readonly [user: string, password: string], tls = false) => {
   const sockets = new Set<Socket>()
   const commands: Array<{ readonly line: string; readonly secure: boolean }> = []
   const messages: Array<string> = []

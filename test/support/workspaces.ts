@@ -1,4 +1,6 @@
-/** `svc.db` alone, on a fresh set of databases: statements of any workspace of any organisation. */
+/**
+ * `svc.db` without the rest of the service, on fresh databases: runs statements of any workspace of any organisation.
+ */
 import { Effect, Either, Layer, Logger, LogLevel, ManagedRuntime, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { Client } from "pg"
@@ -25,7 +27,7 @@ export const newCaller = (sibling?: DbCaller): DbCaller => ({
   executionId: ExecutionId.make(`exec_${ulidBody()}`)
 })
 
-/** `bytes`: what a workspace may hold. */
+/** `bytes`: the maximum size of a workspace. */
 export const startWorkspaces = async (options: { readonly bytes?: number } = {}) => {
   const logged: Array<string> = []
   const capture = Logger.replace(
@@ -35,13 +37,13 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
   const pepper = testPepper
   const layer = Layer.unwrapEffect(
     Effect.map(Database.TestDatabase, ({ admin, name }) =>
-      workspaceDb({ admin: Option.some(Redacted.make(Database.beside(admin, `${name}_ws`))), pepper, ...options })
+      workspaceDb({ admin: Option.some(Redacted.make(Database.databaseUrl(admin, `${name}_ws`))), pepper, ...options })
     )
   ).pipe(
     Layer.provideMerge(
       Layer.scopedDiscard(
         Effect.flatMap(Database.TestDatabase, ({ name }) =>
-          Effect.addFinalizer(() => Database.droppedWorkspaces(`${name}_ws`))
+          Effect.addFinalizer(() => Database.dropWorkspaces(`${name}_ws`))
         )
       )
     ),
@@ -56,9 +58,9 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
   const outcome = async <A>(effect: Effect.Effect<A, DbRefused>): Promise<A | DbRefused> =>
     Either.merge(await runtime.runPromise(Effect.either(effect)))
 
-  /** As the superuser, in the database of a workspace or another one. */
+  /** Runs a statement as the superuser, in the database of a workspace or in another one. */
   const asAdmin = async <A>(database: string, body: (client: Client) => Promise<A>): Promise<A> => {
-    const client = new Client({ connectionString: Database.beside(admin, database) })
+    const client = new Client({ connectionString: Database.databaseUrl(admin, database) })
     await client.connect()
     try {
       return await body(client)
@@ -85,7 +87,7 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
   }
 }
 
-/** Hexadecimal digits are among those of a ULID. */
+/** Ids in hexadecimal digits, which are valid digits of a ULID. */
 const ulidBody = () => randomBytes(13).toString("hex")
 
 export type RunningWorkspaces = Awaited<ReturnType<typeof startWorkspaces>>

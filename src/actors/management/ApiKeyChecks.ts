@@ -26,10 +26,10 @@ const maxCountedKeys = 10_000
 /** Finds the customers that a request names; fails unless all exist. */
 export const findKeyCustomers = Effect.fnUntraced(function* (
   tx: Tx,
-  asked: CreateApiKey["customers"]
+  customers: CreateApiKey["customers"]
 ): Effect.fn.Return<KeyCustomers, Failure> {
-  if (asked === undefined || asked.mode === "all") return { customersMode: "all", customerIds: [] }
-  const ids = [...new Set(asked.ids ?? [])]
+  if (customers === undefined || customers.mode === "all") return { customersMode: "all", customerIds: [] }
+  const ids = [...new Set(customers.ids ?? [])]
   if (ids.length === 0)
     return yield* invalid("customers.ids", "REQUIRED", "must name at least one customer with the mode subset")
   const found: Array<CustomerId> = []
@@ -94,12 +94,13 @@ export const makeApiKeyChecks = Effect.gen(function* () {
   }
 
   /** The slug of a connector by its id or slug; the organisation's own connectors take precedence over built-in ones. */
-  const findSlug = (tx: Tx, named: string): Effect.Effect<string | undefined, Unavailable> => {
-    const by = named.startsWith("ctr_") ? { id: named as ConnectorRecord["id"] } : { slug: named } // unchecked text from the request
+  const findSlug = (tx: Tx, idOrSlug: string): Effect.Effect<string | undefined, Unavailable> => {
+    const by = idOrSlug.startsWith("ctr_") ? { id: idOrSlug as ConnectorRecord["id"] } : { slug: idOrSlug } // unchecked text from the request
     return Effect.map(tx.connectors.find({ ...by, deletedAt: null }), (own) =>
       Option.isSome(own)
         ? own.value.slug
-        : builtInConnectors.find(({ slug }) => slug === named || builtInConnectorId(slug, sha256Hex) === named)?.slug
+        : builtInConnectors.find(({ slug }) => slug === idOrSlug || builtInConnectorId(slug, sha256Hex) === idOrSlug)
+            ?.slug
     )
   }
 

@@ -38,7 +38,7 @@ export class ApiKeys extends Context.Tag("svc/ApiKeys")<
     readonly list: (context: CallContext, params: ApiKeyListParams) => Effect.Effect<PageOf<ApiKeyView>, Failure>
     readonly create: (context: CallContext, input: CreateApiKey) => Effect.Effect<IssuedApiKey, Failure>
     readonly get: (context: CallContext, id: string) => Effect.Effect<ApiKeyView, Failure>
-    readonly update: (context: CallContext, id: string, sent: UpdateApiKey) => Effect.Effect<ApiKeyView, Failure>
+    readonly update: (context: CallContext, id: string, input: UpdateApiKey) => Effect.Effect<ApiKeyView, Failure>
     /** Without effect on a key that is already revoked. */
     readonly revoke: (context: CallContext, id: string) => Effect.Effect<ApiKeyView, Failure>
     /** Gives the key a new secret; the previous one stays valid for `graceSeconds`. */
@@ -150,13 +150,13 @@ const get =
 
 const update =
   (services: ApiKeyServices): ApiKeys["Type"]["update"] =>
-  (context, id, sent) =>
+  (context, id, input) =>
     services.change(context, (tx) =>
       Effect.gen(function* () {
         const at = yield* Clock.currentTimeMillis
         const before = yield* lockActiveKey(tx, context.caller, id, at)
-        yield* checkVersion(context, sent.version, before.version)
-        const changes = yield* pickChanges(UpdateApiKey, sent, keyView(before, at), volatileMembers)
+        yield* checkVersion(context, input.version, before.version)
+        const changes = yield* pickChanges(UpdateApiKey, input, keyView(before, at), volatileMembers)
         const after = yield* applyChanges(services, tx, context.caller, before, changes, at)
         yield* tx.apiKeys.update(after)
         return outcomeOf(keyView(after, at), before, after, at)

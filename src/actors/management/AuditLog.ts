@@ -36,7 +36,7 @@ const reachOf = ({ customers, key }: Principal): Pick<AuditQuery, "reach"> =>
 
 /** The filters of the request; an empty one counts as absent. */
 const filtersOf = (params: AuditListParams): Partial<AuditQuery> => {
-  const asked = {
+  const filters = {
     customerId: params.customer_id,
     actorType: params.actor_type,
     actorId: params.actor_id,
@@ -44,7 +44,7 @@ const filtersOf = (params: AuditListParams): Partial<AuditQuery> => {
     resourceType: params.resource_type,
     resourceId: params.resource_id
   }
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== ""))
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined && value !== ""))
 }
 
 export const layer = Layer.effect(

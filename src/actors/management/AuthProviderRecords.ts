@@ -62,9 +62,9 @@ const write = (
     const { clientId, clientSecret, methodId, name } = input
     const now = yield* currentTimestamp
     const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: maxAuthProviders })
-    const others = ofMethod.filter((provider) => provider.name !== name)
-    const isDefault = input.isDefault ?? found?.isDefault ?? !others.some((provider) => provider.isDefault)
-    if (isDefault) yield* clearDefaults(tx, others, now)
+    const otherProviders = ofMethod.filter((provider) => provider.name !== name)
+    const isDefault = input.isDefault ?? found?.isDefault ?? !otherProviders.some((provider) => provider.isDefault)
+    if (isDefault) yield* clearDefaults(tx, otherProviders, now)
     const provider: AuthProvider = {
       id: found?.id ?? services.identifiers.next("aup"),
       organisationId,

@@ -21,13 +21,13 @@ export interface CallContext {
 export const versionMismatch = () =>
   new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 
-/** Fails with `Conflict` unless the caller read version `current`. `asked`: the version in the request's body. */
+/** Fails with `Conflict` unless the caller read version `current`. `bodyVersion`: the version in the request's body. */
 export const checkVersion = (
   { expectedVersion }: CallContext,
-  asked: number | undefined,
+  bodyVersion: number | undefined,
   current: number
 ): Effect.Effect<void, Conflict> => {
-  const expected = expectedVersion ?? asked
+  const expected = expectedVersion ?? bodyVersion
   return expected === undefined || expected === current ? Effect.void : versionMismatch()
 }
 

@@ -37,8 +37,8 @@ export interface Principal {
 const keyFacts = new WeakMap<ApiKey, Pick<Principal, "permissions" | "customers" | "scope">>()
 
 const derivedFrom = (key: ApiKey): Pick<Principal, "permissions" | "customers" | "scope"> => {
-  const known = keyFacts.get(key)
-  if (known !== undefined) return known
+  const cached = keyFacts.get(key)
+  if (cached !== undefined) return cached
   const facts = {
     permissions: toSet(key.permissions),
     customers: key.customersMode === "all" ? ("all" as const) : new Set(key.customerIds),
@@ -48,13 +48,16 @@ const derivedFrom = (key: ApiKey): Pick<Principal, "permissions" | "customers" |
   return facts
 }
 
-export const principal = (known: KnownKey, request: Pick<Principal, "requestId" | "ip" | "userAgent">): Principal => ({
-  organisationId: known.organisation.id,
-  spaceId: known.key.spaceId,
-  organisation: known.organisation,
-  key: known.key,
-  ...derivedFrom(known.key),
-  plan: plans[known.organisation.plan],
+export const principal = (
+  knownKey: KnownKey,
+  request: Pick<Principal, "requestId" | "ip" | "userAgent">
+): Principal => ({
+  organisationId: knownKey.organisation.id,
+  spaceId: knownKey.key.spaceId,
+  organisation: knownKey.organisation,
+  key: knownKey.key,
+  ...derivedFrom(knownKey.key),
+  plan: plans[knownKey.organisation.plan],
   ...request
 })
 

@@ -61,23 +61,23 @@ const findScope = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
   level: StoredLevel,
-  named: string,
+  reference: string,
   member = "integration"
 ): Effect.fn.Return<Scope, Failure> {
   switch (level) {
     case "saas":
       return organisation
     case "tenant": {
-      const customer = yield* findCustomer(tx, caller, named)
+      const customer = yield* findCustomer(tx, caller, reference)
       return { level, id: customer.id, customerId: customer.id }
     }
     case "flow": {
-      const workflow = yield* findWorkflow(tx, caller, named)
+      const workflow = yield* findWorkflow(tx, caller, reference)
       return { level, id: workflow.id, customerId: workflow.customerId }
     }
     case "integration":
-      if (!slugPattern.test(named)) return yield* invalid(member, "INVALID", "is not the slug of an integration")
-      return { level, id: named, customerId: null }
+      if (!slugPattern.test(reference)) return yield* invalid(member, "INVALID", "is not the slug of an integration")
+      return { level, id: reference, customerId: null }
   }
 })
 
@@ -140,14 +140,14 @@ export const layer = Layer.effect(
       const environment = yield* findEnvironment(tx, query.environment ?? caller.organisation.defaultEnvironment)
       const refused = environmentReadRefusal(caller, environment)
       if (refused !== undefined) return yield* refused
-      const asked: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
+      const levels: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
         ["flow", query.workflow_id],
         ["integration", query.integration],
         ["tenant", query.customer_id]
       ]
       const scopes = [organisation]
-      for (const [level, named] of asked)
-        if (named !== undefined) scopes.push(yield* findScope(tx, caller, level, named))
+      for (const [level, reference] of levels)
+        if (reference !== undefined) scopes.push(yield* findScope(tx, caller, level, reference))
       const data = resolveValues(yield* storedAt(tx, scopes, environment, query.key), platform)
       return query.key === undefined ? data : data.filter(({ key }) => key === query.key)
     })

@@ -16,20 +16,24 @@ import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
 import { currentTimestamp } from "./Timestamp.js"
 
-/** `body`: a definition, or the import of one. `named`: an id or a slug. */
+/** `body`: a definition, or the import of one. `idOrSlug`: an id or a slug. */
 export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
   ConnectorAuthoring,
   {
     readonly create: (context: CallContext, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
     /** Changes the draft, or creates one if there is none. Also accepts the record as it was read. */
-    readonly update: (context: CallContext, named: string, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
+    readonly update: (
+      context: CallContext,
+      idOrSlug: string,
+      body: JsonObject
+    ) => Effect.Effect<SavedConnector, Failure>
     /** Publishes the draft; without a draft, returns the published version. */
     readonly publish: (
       context: CallContext,
-      named: string,
+      idOrSlug: string,
       notes: string | undefined
     ) => Effect.Effect<SavedConnector, Failure>
-    readonly remove: (context: CallContext, named: string) => Effect.Effect<void, Failure>
+    readonly remove: (context: CallContext, idOrSlug: string) => Effect.Effect<void, Failure>
   }
 >() {}
 
@@ -56,9 +60,9 @@ const lockExpected = (
   { records }: AuthoringServices,
   tx: Tx,
   context: CallContext,
-  named: string
+  idOrSlug: string
 ): Effect.Effect<ConnectorRecord, Failure> =>
-  Effect.tap(records.lockOwn(tx, context.caller, named), ({ version }) => checkVersion(context, undefined, version))
+  Effect.tap(records.lockOwn(tx, context.caller, idOrSlug), ({ version }) => checkVersion(context, undefined, version))
 
 const create = Effect.fnUntraced(function* (
   { imports, change, drafts }: AuthoringServices,
@@ -66,49 +70,49 @@ const create = Effect.fnUntraced(function* (
   body: JsonObject
 ): Effect.fn.Return<SavedConnector, Failure> {
   const { caller } = context
-  const { definition, ...told } = yield* imports.readBody(caller.organisationId, body)
+  const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
   const saved = yield* change(context, (tx) =>
     Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
   )
-  return { ...saved, ...told }
+  return { ...saved, ...report }
 })
 
 const update = Effect.fnUntraced(function* (
   services: AuthoringServices,
   context: CallContext,
-  named: string,
+  idOrSlug: string,
   body: JsonObject
 ): Effect.fn.Return<SavedConnector, Failure> {
   const { caller } = context
   // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
   const { view } = yield* services.read(context, (tx) =>
-    Effect.flatMap(services.records.lockOwn(tx, caller, named), (record) =>
+    Effect.flatMap(services.records.lockOwn(tx, caller, idOrSlug), (record) =>
       Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
         services.drafts.savedOf(record, definition)
       )
     )
   )
-  const sent = yield* readDefinitionBody(body, jsonOf(view))
-  const { definition, ...told } = yield* services.imports.readBody(caller.organisationId, sent, view.slug)
+  const document = yield* readDefinitionBody(body, jsonOf(view))
+  const { definition, ...report } = yield* services.imports.readBody(caller.organisationId, document, view.slug)
   const saved = yield* services.change(context, (tx) =>
-    Effect.flatMap(lockExpected(services, tx, context, named), (before) =>
+    Effect.flatMap(lockExpected(services, tx, context, idOrSlug), (before) =>
       services.drafts.save(tx, caller, before, definition)
     )
   )
-  return { ...saved, ...told }
+  return { ...saved, ...report }
 })
 
-const publish = (services: AuthoringServices, context: CallContext, named: string, notes: string | undefined) =>
+const publish = (services: AuthoringServices, context: CallContext, idOrSlug: string, notes: string | undefined) =>
   services.change(context, (tx) =>
-    Effect.flatMap(lockExpected(services, tx, context, named), (before) =>
+    Effect.flatMap(lockExpected(services, tx, context, idOrSlug), (before) =>
       services.drafts.publish(tx, context.caller, before, notes)
     )
   )
 
-const remove = (services: AuthoringServices, context: CallContext, named: string) =>
+const remove = (services: AuthoringServices, context: CallContext, idOrSlug: string) =>
   services.change(context, (tx) =>
     Effect.gen(function* () {
-      const before = yield* lockExpected(services, tx, context, named)
+      const before = yield* lockExpected(services, tx, context, idOrSlug)
       const now = yield* currentTimestamp
       yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
       yield* tx.authProviders.remove({ connector: before.slug })
@@ -128,9 +132,9 @@ export const layer = Layer.effect(
 
     return ConnectorAuthoring.of({
       create: (context, body) => create(services, context, body),
-      update: (context, named, body) => update(services, context, named, body),
-      publish: (context, named, notes) => publish(services, context, named, notes),
-      remove: (context, named) => remove(services, context, named)
+      update: (context, idOrSlug, body) => update(services, context, idOrSlug, body),
+      publish: (context, idOrSlug, notes) => publish(services, context, idOrSlug, notes),
+      remove: (context, idOrSlug) => remove(services, context, idOrSlug)
     })
   })
 )

@@ -33,7 +33,7 @@ export interface ReadConnector {
   readonly revision: number | null
 }
 
-/** `named`: an id or a slug. `version`: a published one; absent: the draft, or the newest version without one. */
+/** `idOrSlug`: an id or a slug. `version`: a published one; absent: the draft, or the newest version without one. */
 export class ConnectorCatalogue extends Context.Tag("svc/ConnectorCatalogue")<
   ConnectorCatalogue,
   {
@@ -43,12 +43,12 @@ export class ConnectorCatalogue extends Context.Tag("svc/ConnectorCatalogue")<
     ) => Effect.Effect<PageOf<ConnectorSummaryView>, Failure>
     readonly get: (
       context: CallContext,
-      named: string,
+      idOrSlug: string,
       version: string | undefined
     ) => Effect.Effect<ReadConnector, Failure>
     readonly definition: (
       context: CallContext,
-      named: string,
+      idOrSlug: string,
       version: string | undefined
     ) => Effect.Effect<ConnectorDefinition, Failure>
     readonly discover: (context: CallContext, request: DiscoverRequest) => Effect.Effect<Discovery, Failure>
@@ -63,10 +63,10 @@ export const layer = Layer.effect(
     const imports = yield* ConnectorImport
     const { list } = yield* makeConnectorPages
 
-    const get = (context: CallContext, named: string, version: string | undefined) =>
+    const get = (context: CallContext, idOrSlug: string, version: string | undefined) =>
       read(context, (tx) =>
         Effect.gen(function* () {
-          const found = yield* records.find(tx, context.caller, named)
+          const found = yield* records.find(tx, context.caller, idOrSlug)
           const definition = yield* definitionOf(tx, found, version)
           return {
             view: records.view(context.caller.organisationId, found, definition),
@@ -75,9 +75,9 @@ export const layer = Layer.effect(
         })
       )
 
-    const definition = (context: CallContext, named: string, version: string | undefined) =>
+    const definition = (context: CallContext, idOrSlug: string, version: string | undefined) =>
       read(context, (tx) =>
-        Effect.flatMap(records.find(tx, context.caller, named), (found) => definitionOf(tx, found, version))
+        Effect.flatMap(records.find(tx, context.caller, idOrSlug), (found) => definitionOf(tx, found, version))
       )
 
     /** The version that the connection uses, or else the published one of the connector, or else its draft. */
@@ -104,9 +104,9 @@ export const layer = Layer.effect(
           )
         : Effect.map(
             imports.readOpenApi(context.caller.organisationId, openapi),
-            ({ definition: offered, ...told }) => ({
+            ({ definition: offered, ...report }) => ({
               offer: connectorOffer(offered),
-              ...told
+              ...report
             })
           )
     }

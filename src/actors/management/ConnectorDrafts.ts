@@ -138,9 +138,9 @@ const insert = Effect.fnUntraced(function* (
   services: DraftServices,
   tx: Tx,
   caller: Principal,
-  sent: ConnectorDefinition
+  document: ConnectorDefinition
 ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-  const { clients, definition } = extractClients(sent)
+  const { clients, definition } = extractClients(document)
   const now = yield* currentTimestamp
   const record: ConnectorRecord = {
     id: services.identifiers.next("ctr"),
@@ -177,9 +177,9 @@ const save = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
   before: ConnectorRecord,
-  sent: ConnectorDefinition
+  document: ConnectorDefinition
 ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-  const { clients, definition } = extractClients(sent)
+  const { clients, definition } = extractClients(document)
   const number = { connectorId: before.id, number: before.current }
   const current = Option.getOrUndefined(yield* tx.connectorVersions.find(number))
   const published = yield* findPublished(tx, before)
@@ -255,9 +255,9 @@ export const make = Effect.gen(function* () {
 
   return {
     savedOf: (record: ConnectorRecord, definition: ConnectorDefinition) => savedOf(services, record, definition),
-    insert: (tx: Tx, caller: Principal, sent: ConnectorDefinition) => insert(services, tx, caller, sent),
-    save: (tx: Tx, caller: Principal, before: ConnectorRecord, sent: ConnectorDefinition) =>
-      save(services, tx, caller, before, sent),
+    insert: (tx: Tx, caller: Principal, document: ConnectorDefinition) => insert(services, tx, caller, document),
+    save: (tx: Tx, caller: Principal, before: ConnectorRecord, document: ConnectorDefinition) =>
+      save(services, tx, caller, before, document),
     publish: (tx: Tx, caller: Principal, before: ConnectorRecord, notes: string | undefined) =>
       publish(services, tx, caller, before, notes)
   }

@@ -82,11 +82,13 @@ const withActions = (tx: Tx, found: FoundConnector): Effect.Effect<ConnectorSumm
 const list = (
   services: ConnectorPageServices,
   context: CallContext,
-  asked: ConnectorListParams
+  listParams: ConnectorListParams
 ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
   const { caller } = context
-  const whole = asked.include?.split(",").includes("actions") ?? false
-  const params = whole ? { ...asked, page_size: Math.min(sizeOf(asked), maxDetailedPageSize) } : asked
+  const isDetailed = listParams.include?.split(",").includes("actions") ?? false
+  const params = isDetailed
+    ? { ...listParams, page_size: Math.min(sizeOf(listParams), maxDetailedPageSize) }
+    : listParams
   return services.read(context, (tx) =>
     Effect.gen(function* () {
       const after = yield* services.pages.position(params.cursor)
@@ -105,7 +107,7 @@ const list = (
           : { createdAt: builtInSince, id: row.id }
       )
       const data = yield* Effect.forEach(page.data, (row) =>
-        whole ? withActions(tx, row) : Effect.succeed(summaryView(row))
+        isDetailed ? withActions(tx, row) : Effect.succeed(summaryView(row))
       )
       return { ...page, data }
     })
@@ -120,5 +122,5 @@ export const make = Effect.gen(function* () {
 
   const services: ConnectorPageServices = { read, pages, builtIns }
 
-  return { list: (context: CallContext, asked: ConnectorListParams) => list(services, context, asked) }
+  return { list: (context: CallContext, listParams: ConnectorListParams) => list(services, context, listParams) }
 })

@@ -34,9 +34,9 @@ export class ConnectorRecords extends Context.Tag("svc/ConnectorRecords")<
   {
     readonly builtIns: ReadonlyArray<BuiltInConnector>
     /** By id or slug; the organisation's own connector takes precedence over a built-in one with the same slug. */
-    readonly find: (tx: Tx, caller: Principal, named: string) => Effect.Effect<FoundConnector, Failure>
+    readonly find: (tx: Tx, caller: Principal, idOrSlug: string) => Effect.Effect<FoundConnector, Failure>
     /** The connector, locked until the transaction ends. Fails with `Conflict` for a built-in one. */
-    readonly lockOwn: (tx: Tx, caller: Principal, named: string) => Effect.Effect<ConnectorRecord, Failure>
+    readonly lockOwn: (tx: Tx, caller: Principal, idOrSlug: string) => Effect.Effect<ConnectorRecord, Failure>
     /** The OAuth redirect URI of this connector in this organisation. */
     readonly redirectUri: (organisation: OrganisationId, slug: string) => string
     readonly view: (
@@ -161,15 +161,15 @@ export const layer = Layer.effect(
     const findOrLock = Effect.fnUntraced(function* (
       tx: Tx,
       caller: Principal,
-      named: string,
+      idOrSlug: string,
       way: "find" | "lock"
     ): Effect.fn.Return<FoundConnector, Failure> {
       // Unchecked text from the request: an id of another form matches no row.
-      const by = named.startsWith("ctr_") ? { id: named as ConnectorRecord["id"] } : { slug: named }
+      const by = idOrSlug.startsWith("ctr_") ? { id: idOrSlug as ConnectorRecord["id"] } : { slug: idOrSlug }
       const own = yield* tx.connectors[way]({ ...by, deletedAt: null })
       const found: FoundConnector | undefined = Option.isSome(own)
         ? { _tag: "Own", record: own.value }
-        : builtIns.find(({ definition, id }) => id === named || definition.slug === named)
+        : builtIns.find(({ definition, id }) => id === idOrSlug || definition.slug === idOrSlug)
       if (found === undefined) return yield* notFound()
       const { slug } = found._tag === "Own" ? found.record : found.definition
       const outside = outOfScope(caller, "connector", slug)
@@ -181,9 +181,9 @@ export const layer = Layer.effect(
 
     return ConnectorRecords.of({
       builtIns,
-      find: (tx, caller, named) => findOrLock(tx, caller, named, "find"),
-      lockOwn: (tx, caller, named) =>
-        Effect.flatMap(findOrLock(tx, caller, named, "lock"), (found): Effect.Effect<ConnectorRecord, Failure> =>
+      find: (tx, caller, idOrSlug) => findOrLock(tx, caller, idOrSlug, "find"),
+      lockOwn: (tx, caller, idOrSlug) =>
+        Effect.flatMap(findOrLock(tx, caller, idOrSlug, "lock"), (found): Effect.Effect<ConnectorRecord, Failure> =>
           found._tag === "Own" ? Effect.succeed(found.record) : builtInRefusal(found.definition.slug)
         ),
       redirectUri,

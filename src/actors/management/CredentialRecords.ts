@@ -56,9 +56,9 @@ export const findReplaced = (
   { authMethod, connector, label }: StoreCredential
 ): Effect.Effect<Connection | undefined, Failure> =>
   Effect.gen(function* () {
-    const named = label === undefined ? { isDefault: true } : { label }
+    const nameMember = label === undefined ? { isDefault: true } : { label }
     const alike = yield* tx.connections.list({
-      where: { customerId, connector, authMethod, userId: null, ...livingConnections, ...named },
+      where: { customerId, connector, authMethod, userId: null, ...livingConnections, ...nameMember },
       limit: maxConnections
     })
     const [newest] = yield* tx.credentials.list({ where: { connectionId: alike.map(({ id }) => id) }, limit: 1 })

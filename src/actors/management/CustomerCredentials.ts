@@ -37,27 +37,27 @@ export interface CredentialListParams extends PageRequest {
   readonly connector?: string | undefined
 }
 
-/** `named`: the customer's id or `ref:<externalRef>`. Fails with `NotFound` if the caller does not reach the customer. */
+/** `tenant`: the customer's id or `ref:<externalRef>`. Fails with `NotFound` if the caller does not reach the customer. */
 export class CustomerCredentials extends Context.Tag("svc/CustomerCredentials")<
   CustomerCredentials,
   {
     /** `reveal`: with the values in the clear, each audited first. The caller must check the permission to decrypt. */
     readonly list: (
       context: CallContext,
-      named: string,
+      tenant: string,
       params: CredentialListParams,
       reveal: boolean
     ) => Effect.Effect<PageOf<CredentialView>, Failure>
     /** Replaces the credential of the connection with the same connector, method and label; creates it if there is none. */
     readonly store: (
       context: CallContext,
-      named: string,
+      tenant: string,
       input: StoreCredential
     ) => Effect.Effect<CredentialView, Failure>
     /** Replaces the stored values once the provider has accepted the new ones. */
     readonly rotate: (
       context: CallContext,
-      named: string,
+      tenant: string,
       id: string,
       input: RotateCredential
     ) => Effect.Effect<CredentialView, Failure>
@@ -79,9 +79,9 @@ interface CredentialServices {
 const findTenant = Effect.fnUntraced(function* (
   { customers }: CredentialServices,
   context: CallContext,
-  named: string
+  tenant: string
 ): Effect.fn.Return<CustomerId, Failure> {
-  const found = yield* customers.find(context.caller.organisationId, customerReference(named))
+  const found = yield* customers.find(context.caller.organisationId, customerReference(tenant))
   if (Option.isNone(found) || !reaches(context.caller, found.value.id)) return yield* new NotFound({ what: "tenant" })
   context.customerId = found.value.id
   return found.value.id
@@ -193,13 +193,13 @@ const replace = (
 const list = Effect.fnUntraced(function* (
   services: CredentialServices,
   context: CallContext,
-  named: string,
+  tenant: string,
   params: CredentialListParams,
   reveals: boolean
 ): Effect.fn.Return<PageOf<CredentialView>, Failure> {
   const refused = reveals ? missingPermission(context.caller, "connections:decrypt") : undefined
   if (refused !== undefined) return yield* refused
-  const customerId = yield* findTenant(services, context, named)
+  const customerId = yield* findTenant(services, context, tenant)
   const found = yield* page(services, context, customerId, params)
   if (!reveals) return found
   const data = yield* Effect.forEach(found.data, (view) => reveal(services, context, view), {
@@ -211,10 +211,10 @@ const list = Effect.fnUntraced(function* (
 const store = Effect.fnUntraced(function* (
   services: CredentialServices,
   context: CallContext,
-  named: string,
+  tenant: string,
   input: StoreCredential
 ): Effect.fn.Return<CredentialView, Failure> {
-  const customerId = yield* findTenant(services, context, named)
+  const customerId = yield* findTenant(services, context, tenant)
   const { caller } = context
   const target = yield* services.read(context, (tx) => findReplaced(tx, customerId, input))
   const outside =
@@ -222,24 +222,24 @@ const store = Effect.fnUntraced(function* (
       ? (outOfScope(caller, "connector", input.connector) ?? narrowedKeyRefusal(caller, "connection", "it makes none"))
       : connectionScopeRefusal(caller, target)
   if (outside !== undefined) return yield* outside
-  const stored =
+  const storedId =
     target === undefined
       ? Effect.map(connect(services, context, customerId, input), ({ id }) => id)
       : Effect.as(replace(services, context, target, input), target.id)
   return yield* runAuditedCommand(
     context,
-    Effect.flatMap(stored, (id) => readView(services, context, customerId, id))
+    Effect.flatMap(storedId, (id) => readView(services, context, customerId, id))
   )
 })
 
 const rotate = Effect.fnUntraced(function* (
   services: CredentialServices,
   context: CallContext,
-  named: string,
+  tenant: string,
   id: string,
   input: RotateCredential
 ): Effect.fn.Return<CredentialView, Failure> {
-  const customerId = yield* findTenant(services, context, named)
+  const customerId = yield* findTenant(services, context, tenant)
   // Unchecked text from the request: an id of another form matches no row.
   const where = { id: id as CredentialId }
   const found = yield* services.read(context, (tx) => findCredential(tx, context.caller, customerId, where))
@@ -267,9 +267,9 @@ export const layer = Layer.effect(
     const services: CredentialServices = { connections, customers, identifiers, trail, read, pages }
 
     return CustomerCredentials.of({
-      list: (context, named, params, reveals) => list(services, context, named, params, reveals),
-      store: (context, named, input) => store(services, context, named, input),
-      rotate: (context, named, id, input) => rotate(services, context, named, id, input)
+      list: (context, tenant, params, reveals) => list(services, context, tenant, params, reveals),
+      store: (context, tenant, input) => store(services, context, tenant, input),
+      rotate: (context, tenant, id, input) => rotate(services, context, tenant, id, input)
     })
   })
 )

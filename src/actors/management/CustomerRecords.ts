@@ -10,10 +10,10 @@ import { type Principal, reaches } from "./Caller.js"
 export const findCustomer = (
   tx: Tx,
   caller: Principal,
-  named: string,
+  idOrReference: string,
   lock = false
 ): Effect.Effect<Customer, NotFound | Unavailable> => {
-  const reference = customerReference(named)
+  const reference = customerReference(idOrReference)
   // Unchecked text from the request: an id of another form matches no row.
   const where = "ref" in reference ? { externalRef: reference.ref } : { id: reference.id as Customer["id"] }
   const notFound = () => new NotFound({ what: "customer" })

@@ -35,15 +35,15 @@ export class Customers extends Context.Tag("svc/Customers")<
     /** The customers that the caller reaches, newest first. */
     readonly list: (context: CallContext, params: CustomerListParams) => Effect.Effect<PageOf<CustomerView>, Failure>
     readonly create: (context: CallContext, input: CreateCustomer) => Effect.Effect<CustomerView, Failure>
-    /** `named`: an id, or `ref:<externalRef>`. */
-    readonly get: (context: CallContext, named: string) => Effect.Effect<CustomerView, Failure>
+    /** `idOrReference`: an id, or `ref:<externalRef>`. */
+    readonly get: (context: CallContext, idOrReference: string) => Effect.Effect<CustomerView, Failure>
     readonly update: (
       context: CallContext,
-      named: string,
+      idOrReference: string,
       input: UpdateCustomer
     ) => Effect.Effect<CustomerView, Failure>
     /** Leaves a tombstone with the id only; maintenance erases the customer's data within 24 hours. */
-    readonly remove: (context: CallContext, named: string) => Effect.Effect<CustomerView, Failure>
+    readonly remove: (context: CallContext, idOrReference: string) => Effect.Effect<CustomerView, Failure>
   }
 >() {}
 
@@ -58,8 +58,8 @@ const viewOf = (tx: Tx, customer: Customer) =>
 const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
   // Serialises creations under the same slug.
   yield* tx.lockKey(`customer_slug|${customer.slug}`)
-  const taken = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
-  return Option.isNone(taken) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
+  const holder = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
+  return Option.isNone(holder) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
 })
 
 const resourceOf = ({ id, name }: Customer) => ({ id, name, customerId: id })
@@ -98,8 +98,8 @@ const create =
     Effect.flatMap(currentTimestamp, (now) =>
       change(context, (tx) =>
         Effect.gen(function* () {
-          const asked = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
-          const customer = input.slug === undefined ? yield* withFreeSlug(tx, asked) : asked
+          const draft = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
+          const customer = input.slug === undefined ? yield* withFreeSlug(tx, draft) : draft
           yield* tx.customers.insert(customer)
           const value = customerView(customer, 0)
           return { value, resource: resourceOf(customer), after: value }
@@ -109,34 +109,36 @@ const create =
 
 const get =
   ({ read }: CustomerServices): Customers["Type"]["get"] =>
-  (context, named) =>
-    read(context, (tx) => Effect.flatMap(findCustomer(tx, context.caller, named), (customer) => viewOf(tx, customer)))
+  (context, idOrReference) =>
+    read(context, (tx) =>
+      Effect.flatMap(findCustomer(tx, context.caller, idOrReference), (customer) => viewOf(tx, customer))
+    )
 
 const update =
   ({ change }: CustomerServices): Customers["Type"]["update"] =>
-  (context, named, input) =>
+  (context, idOrReference, input) =>
     Effect.flatMap(currentTimestamp, (now) =>
       change(context, (tx) =>
         Effect.gen(function* () {
-          const before = yield* findCustomer(tx, context.caller, named, true)
+          const before = yield* findCustomer(tx, context.caller, idOrReference, true)
           yield* checkVersion(context, input.version, before.version)
-          const seen = yield* viewOf(tx, before)
-          const changes = yield* pickChanges(UpdateCustomer, input, seen, ["connectionCount"])
+          const view = yield* viewOf(tx, before)
+          const changes = yield* pickChanges(UpdateCustomer, input, view, ["connectionCount"])
           const after = changedCustomer(before, changes, now)
           yield* tx.customers.update(after)
-          const value = customerView(after, seen.connectionCount)
-          return { value, resource: resourceOf(after), before: seen, after: value }
+          const value = customerView(after, view.connectionCount)
+          return { value, resource: resourceOf(after), before: view, after: value }
         })
       )
     )
 
 const remove =
   ({ change }: CustomerServices): Customers["Type"]["remove"] =>
-  (context, named) =>
+  (context, idOrReference) =>
     Effect.flatMap(currentTimestamp, (now) =>
       change(context, (tx) =>
         Effect.gen(function* () {
-          const before = yield* findCustomer(tx, context.caller, named, true)
+          const before = yield* findCustomer(tx, context.caller, idOrReference, true)
           yield* checkVersion(context, undefined, before.version)
           const after = customerTombstone(before, now)
           yield* tx.customers.update(after)

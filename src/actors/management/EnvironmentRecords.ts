@@ -7,11 +7,11 @@ import { narrowedKeyRefusal, outOfScope, type Principal } from "./Caller.js"
 /** The slug of an existing environment, in lower case; `null` if the request names none. `path`: the request's member. */
 export const findEnvironment = Effect.fnUntraced(function* (
   tx: Tx,
-  named: string | null | undefined,
+  environment: string | null | undefined,
   path = "environment"
 ): Effect.fn.Return<string | null, Failure> {
-  if (named === undefined || named === null) return null
-  const slug = named.toLowerCase()
+  if (environment === undefined || environment === null) return null
+  const slug = environment.toLowerCase()
   if ((yield* tx.environments.count({ slug })) === 0) return yield* invalid(path, "NOT_FOUND", "names no environment")
   return slug
 })

@@ -127,8 +127,12 @@ const rerun =
         ...start,
         traceparent,
         ...(claim === undefined ? {} : { idempotency: claim }),
-        audit: (made) =>
-          auditEntry(services, context, found.view, at, { path: "executionId", before: found.view.id, after: made })
+        audit: (startedId) =>
+          auditEntry(services, context, found.view, at, {
+            path: "executionId",
+            before: found.view.id,
+            after: startedId
+          })
       })
       const { customerId } = found.view
       const acting = customerId === null ? null : { id: customerId }

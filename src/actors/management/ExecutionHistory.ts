@@ -41,17 +41,20 @@ export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
 >() {}
 
 /** The customers whose executions a list shows; empty: none. */
-const customersOf = ({ customers }: Principal, asked: string | undefined): Pick<ExecutionQuery, "customerIds"> => {
+const customersOf = ({ customers }: Principal, customerId: string | undefined): Pick<ExecutionQuery, "customerIds"> => {
   const reached = customers === "all" ? undefined : [...customers]
-  if (asked === undefined) return reached === undefined ? {} : { customerIds: reached }
-  const isReached = reached === undefined || reached.some((id) => id === asked)
-  return { customerIds: isReached ? [asked as CustomerId] : [] } // unchecked text from the request
+  if (customerId === undefined) return reached === undefined ? {} : { customerIds: reached }
+  const isReached = reached === undefined || reached.some((id) => id === customerId)
+  return { customerIds: isReached ? [customerId as CustomerId] : [] } // unchecked text from the request
 }
 
-const workflowsOf = (caller: Principal, asked: string | undefined): Pick<ExecutionQuery, "workflowIds"> | Forbidden => {
+const workflowsOf = (
+  caller: Principal,
+  workflowId: string | undefined
+): Pick<ExecutionQuery, "workflowIds"> | Forbidden => {
   const ids = scopedIds(caller, "workflow")
-  if (asked === undefined) return ids === undefined ? {} : { workflowIds: ids }
-  return outOfScope(caller, "workflow", asked) ?? { workflowIds: [asked] }
+  if (workflowId === undefined) return ids === undefined ? {} : { workflowIds: ids }
+  return outOfScope(caller, "workflow", workflowId) ?? { workflowIds: [workflowId] }
 }
 
 const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments"> => {

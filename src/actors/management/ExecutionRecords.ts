@@ -42,6 +42,6 @@ export const findDetailWith =
     findExecution(
       caller,
       id,
-      (known) => reads.get(caller, known),
+      (knownId) => reads.get(caller, knownId),
       (view) => view
     )

@@ -11,9 +11,9 @@ export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
   /** The connector with this name in code. */
   const findNamed = Effect.fnUntraced(function* (
     organisation: OrganisationId,
-    written: string
+    slugInCode: string
   ): Effect.fn.Return<ConnectorDefinition | undefined, Unavailable> {
-    for (const slug of possibleSlugs(written)) {
+    for (const slug of possibleSlugs(slugInCode)) {
       const found = yield* connectors.findLatest(organisation, slug)
       if (Option.isSome(found)) return found.value
     }

@@ -144,10 +144,10 @@ export const checkWorkflows = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
   customerId: CustomerId,
-  named: ReadonlyArray<string>,
+  workflowIds: ReadonlyArray<string>,
   before: Parts = noParts
 ): Effect.fn.Return<ReadonlyArray<WorkflowId>, Failure> {
-  const ids = [...new Set(named)].map((id) => id as WorkflowId) // unchecked text from the request
+  const ids = [...new Set(workflowIds)].map((id) => id as WorkflowId) // unchecked text from the request
   const added = ids.filter((id) => !before.workflowIds.includes(id))
   const found = yield* tx.workflows.list({
     where: { id: added, spaceId: caller.spaceId, deletedAt: null },
@@ -156,7 +156,11 @@ export const checkWorkflows = Effect.fnUntraced(function* (
   for (const id of added) {
     const workflow = found.find((one) => one.id === id)
     if (workflow === undefined || (workflow.customerId !== null && workflow.customerId !== customerId))
-      return yield* invalid(`workflowIds[${named.indexOf(id)}]`, "NOT_FOUND", "names no workflow of this customer")
+      return yield* invalid(
+        `workflowIds[${workflowIds.indexOf(id)}]`,
+        "NOT_FOUND",
+        "names no workflow of this customer"
+      )
     const outside = outOfScope(caller, "workflow", id)
     if (outside !== undefined) return yield* outside
   }
@@ -168,10 +172,10 @@ export const checkConnections = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
   customerId: CustomerId,
-  named: { readonly [slug: string]: string },
+  connectionIds: { readonly [slug: string]: string },
   before: Parts = noParts
 ): Effect.fn.Return<Installation["connections"], Failure> {
-  const all = Object.entries(named).map(([slug, id]) => [slug, id as ConnectionId] as const) // unchecked text from the request
+  const all = Object.entries(connectionIds).map(([slug, id]) => [slug, id as ConnectionId] as const) // unchecked text from the request
   const added = all.filter(([slug, id]) => before.connections[slug] !== id)
   const found = yield* tx.connections.list({
     where: { id: added.map(([, id]) => id), customerId },

@@ -67,8 +67,8 @@ export class Installations extends Context.Tag("svc/Installations")<
 const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, name: integration, customerId })
 
 /** The stored statuses for the status that a list filters by. */
-const storedStatus = (asked: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
-  asked === undefined ? ["active", "paused"] : [asked === "needs_connection" ? "active" : asked]
+const storedStatus = (status: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
+  status === undefined ? ["active", "paused"] : [status === "needs_connection" ? "active" : status]
 
 /**
  * Fails if the plan does not allow one more active installation. One that lacks a connection counts, too, because it
@@ -218,15 +218,15 @@ const update = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const before = yield* lockInstalled(tx, context, id, input.version)
       if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
-      const shown = yield* viewOfInstallation(tx, before)
-      const changes = yield* checkStatus(shown, yield* pickChanges(UpdateInstallation, input, shown))
+      const view = yield* viewOfInstallation(tx, before)
+      const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
       const after = yield* withChanges(tx, context.caller, before, changes)
       if (before.status !== "active" && after.status === "active")
         yield* checkPlan(tx, context.caller, after.customerId)
       yield* tx.installations.update(after)
       const value = yield* viewOfInstallation(tx, after)
       yield* announce(services, tx, after, "updated", value.status)
-      return { value, resource: resourceOf(after), before: shown, after: value }
+      return { value, resource: resourceOf(after), before: view, after: value }
     })
   )
 })
@@ -245,10 +245,10 @@ const uninstall = (services: InstallationServices, context: CallContext, id: str
         uninstalledAt: now,
         version: before.version + 1
       }
-      const shown = yield* viewOfInstallation(tx, before)
+      const view = yield* viewOfInstallation(tx, before)
       yield* tx.installations.update(after)
       yield* announce(services, tx, after, "removed", "uninstalled")
-      return { value: undefined, resource: resourceOf(after), before: shown, after: null }
+      return { value: undefined, resource: resourceOf(after), before: view, after: null }
     })
   )
 

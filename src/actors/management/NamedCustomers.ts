@@ -7,8 +7,8 @@ import type { Principal } from "./Caller.js"
 import { findCustomer } from "./CustomerRecords.js"
 
 /** The customer that the member `customerId` of a body names. */
-export const customerOfBody = (tx: Tx, caller: Principal, named: string): Effect.Effect<CustomerId, Failure> =>
-  findCustomer(tx, caller, named).pipe(
+export const customerOfBody = (tx: Tx, caller: Principal, idOrReference: string): Effect.Effect<CustomerId, Failure> =>
+  findCustomer(tx, caller, idOrReference).pipe(
     Effect.map(({ id }) => id),
     Effect.catchTag("NotFound", () => invalid("customerId", "NOT_FOUND", "names no customer"))
   )
@@ -20,11 +20,11 @@ export const customerOfBody = (tx: Tx, caller: Principal, named: string): Effect
 export const customerListFilter = (
   tx: Tx,
   caller: Principal,
-  asked: string | undefined
+  customerId: string | undefined
 ): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId> }, Failure> => {
-  if (asked === undefined)
+  if (customerId === undefined)
     return Effect.succeed(caller.customers === "all" ? {} : { customerId: [...caller.customers] })
-  return findCustomer(tx, caller, asked).pipe(
+  return findCustomer(tx, caller, customerId).pipe(
     Effect.map(({ id }) => ({ customerId: [id] })),
     Effect.catchTag("NotFound", () => Effect.succeed({ customerId: [] }))
   )

@@ -15,33 +15,33 @@ const detailOf = (path: string): Detail => ({
 const valueOf = (record: object, member: string): unknown => Reflect.get(record, member)
 
 /** Whether a member that the service itself changes may have had this value before: for a time, if it is not later. */
-const isEarlierValue = (sent: unknown, now: unknown): boolean => {
-  if (sent === null) return true
-  return typeof sent === "string" && typeof now === "string" ? sent <= now : typeof sent === typeof now
+const isEarlierValue = (value: unknown, current: unknown): boolean => {
+  if (value === null) return true
+  return typeof value === "string" && typeof current === "string" ? value <= current : typeof value === typeof current
 }
 
 /**
- * Picks the members of `sent` that a client may change, by the schema `changes`. Fails with `IMMUTABLE_FIELD` if another
+ * Picks the members of `input` that a client may change, by the schema `changes`. Fails with `IMMUTABLE_FIELD` if another
  * member differs from `record`, the stored record's view. `moving`: read-only members that the service changes without a
  * new version, such as the time of last use; an earlier value of these is accepted.
  */
 export const pickChanges = <A extends object, I>(
   changes: Schema.Schema<A, I> & { readonly fields: object },
-  sent: A,
+  input: A,
   record: object,
   moving: ReadonlyArray<string> = []
 ): Effect.Effect<A, ValidationFailed> =>
   Effect.suspend(() => {
     const isChanged = (member: string): boolean => {
       if (Object.hasOwn(changes.fields, member)) return false
-      const [old, now] = [valueOf(sent, member), valueOf(record, member)]
+      const [old, now] = [valueOf(input, member), valueOf(record, member)]
       if (canonicalJson(old) === canonicalJson(now)) return false
       return !(moving.includes(member) && isEarlierValue(old, now))
     }
-    const details = Object.keys(sent).filter(isChanged).map(detailOf)
+    const details = Object.keys(input).filter(isChanged).map(detailOf)
     const [first] = details
     return first === undefined
       ? // Read-only members are dropped, so that none of them reaches the stored record.
-        Effect.orDie(Schema.validate(changes)(sent, { onExcessProperty: "ignore" }))
+        Effect.orDie(Schema.validate(changes)(input, { onExcessProperty: "ignore" }))
       : new ValidationFailed({ code: "IMMUTABLE_FIELD", message: `${first.path} ${first.message}`, details })
   })

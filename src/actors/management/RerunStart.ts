@@ -63,13 +63,13 @@ const startContextOf = ({ connections, headers, installation, mocking }: StartEn
 
 /** The same for a run without a journal: with its redacted headers and the current state of its installation. */
 const startContextWithoutJournal = (
-  { connections: chosen, headers = {} }: RunRecord,
+  { connections: chosenConnections, headers = {} }: RunRecord,
   installation: KnownInstallation | null
 ): StartContext => {
-  if (installation === null) return { headers, installation: null, connections: chosen ?? null }
+  if (installation === null) return { headers, installation: null, connections: chosenConnections ?? null }
   const { config, connections, id } = installation
   const own = Object.entries(connections).map(([connector, its]) => ({ connector, alias: null, id: its }))
-  return { headers, installation: { id, config }, connections: chosen ?? own }
+  return { headers, installation: { id, config }, connections: chosenConnections ?? own }
 }
 
 /** The refusal if the key may not use the connections that the run was started with. */

@@ -28,10 +28,10 @@ export const lockSecret = (tx: Tx, caller: Principal, id: string): Effect.Effect
 export const findSecretOwner = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
-  named: string | null | undefined
+  customerId: string | null | undefined
 ): Effect.fn.Return<CustomerId | null, Failure> {
-  if (named === null || named === undefined) return null
-  const found = yield* tx.customers.find({ id: named as CustomerId, deletedAt: null }) // unchecked text from the request
+  if (customerId === null || customerId === undefined) return null
+  const found = yield* tx.customers.find({ id: customerId as CustomerId, deletedAt: null }) // unchecked text from the request
   if (Option.isNone(found) || !reaches(caller, found.value.id))
     return yield* invalid("customerId", "NOT_FOUND", "names no customer")
   return found.value.id
@@ -39,23 +39,23 @@ export const findSecretOwner = Effect.fnUntraced(function* (
 
 /** The condition on a member: the requested value if it is allowed; without one, all allowed values and `null`. */
 const allowedValues = <A extends string>(
-  asked: A | undefined,
-  allowed: ReadonlyArray<A> | undefined
+  value: A | undefined,
+  allowedIds: ReadonlyArray<A> | undefined
 ): A | ReadonlyArray<A | null> | undefined => {
-  if (allowed === undefined) return asked
-  if (asked === undefined) return [...allowed, null]
-  return allowed.includes(asked) ? asked : []
+  if (allowedIds === undefined) return value
+  if (value === undefined) return [...allowedIds, null]
+  return allowedIds.includes(value) ? value : []
 }
 
 /** The condition of a list on the secrets that the caller reaches. */
 export const secretListFilter = (
   caller: Principal,
-  asked: { readonly customer_id?: string | undefined; readonly environment?: string | undefined }
+  filters: { readonly customer_id?: string | undefined; readonly environment?: string | undefined }
 ) => {
   const ids = scopedIds(caller, "secret")
   const customers = caller.customers === "all" ? undefined : [...caller.customers]
-  const customerId = allowedValues(asked.customer_id as CustomerId | undefined, customers) // unchecked text from the request
-  const environment = allowedValues(asked.environment?.toLowerCase(), scopedIds(caller, "environment"))
+  const customerId = allowedValues(filters.customer_id as CustomerId | undefined, customers) // unchecked text from the request
+  const environment = allowedValues(filters.environment?.toLowerCase(), scopedIds(caller, "environment"))
   return {
     deletedAt: null,
     spaceId: caller.spaceId,

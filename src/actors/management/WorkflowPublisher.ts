@@ -72,8 +72,8 @@ export const makePublish = Effect.gen(function* () {
     author: Author
   ): Effect.fn.Return<WorkflowVersion, Failure | AlreadyExists> {
     if (request.version !== undefined) {
-      const earlier = yield* tx.workflowVersions.find({ workflowId: workflow.id, number: request.version })
-      return Option.isSome(earlier) ? earlier.value : yield* new NotFound({ what: "version" })
+      const earlierVersion = yield* tx.workflowVersions.find({ workflowId: workflow.id, number: request.version })
+      return Option.isSome(earlierVersion) ? earlierVersion.value : yield* new NotFound({ what: "version" })
     }
     const bindings = yield* freezeBindings(workflow.organisationId, workflow.bindings)
     const [latest] = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: 1 })

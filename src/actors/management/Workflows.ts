@@ -45,7 +45,7 @@ export class Workflows extends Context.Tag("svc/Workflows")<
       shown: { readonly diagram: boolean }
     ) => Effect.Effect<WorkflowView, Failure>
     /** Code and contracts change the draft only; the other members take effect at once. */
-    readonly update: (context: CallContext, id: string, sent: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
+    readonly update: (context: CallContext, id: string, input: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
     readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
     /** An archived workflow does not run until it is published again. */
     readonly archive: (context: CallContext, id: string) => Effect.Effect<WorkflowView, Failure>
@@ -57,11 +57,11 @@ export class Workflows extends Context.Tag("svc/Workflows")<
 const customersOf = (
   tx: Tx,
   caller: Principal,
-  asked: string | undefined
+  customerId: string | undefined
 ): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
-  asked === undefined && caller.customers !== "all"
+  customerId === undefined && caller.customers !== "all"
     ? Effect.succeed({ customerId: [null, ...caller.customers] })
-    : customerListFilter(tx, caller, asked)
+    : customerListFilter(tx, caller, customerId)
 
 /** Drawings in the cache, by the hash of their diagram. */
 const maxCachedDrawings = 500
@@ -72,8 +72,8 @@ const drawDiagram = Effect.fnUntraced(function* (
   caller: Principal,
   { contentHash, diagram }: Workflow
 ): Effect.fn.Return<string, Failure> {
-  const kept = drawings.get(contentHash)
-  if (kept !== undefined) return kept
+  const cached = drawings.get(contentHash)
+  if (cached !== undefined) return cached
   // The analysis made it.
   const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
   if (drawings.size >= maxCachedDrawings) drawings.clear()

@@ -26,9 +26,9 @@ const isOrganisationWide = ({ customers, key }: Principal): boolean =>
 export const findKeyWorkspace = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
-  named: string | undefined
+  workspace: string | undefined
 ): Effect.fn.Return<SpaceId, Failure> {
-  if (named === undefined || named === caller.spaceId) return caller.spaceId
+  if (workspace === undefined || workspace === caller.spaceId) return caller.spaceId
   if (!isOrganisationWide(caller))
     return yield* new Forbidden({
       code: "FORBIDDEN",
@@ -36,6 +36,6 @@ export const findKeyWorkspace = Effect.fnUntraced(function* (
       needs: "WIDER_THAN_CALLER",
       message: "spaceId must be the calling key's own workspace: that key is narrowed to some customers or resources"
     })
-  const found = yield* tx.workspaces.find({ id: idOf(named) })
+  const found = yield* tx.workspaces.find({ id: idOf(workspace) })
   return Option.isSome(found) ? found.value.id : yield* invalid("spaceId", "NOT_FOUND", "names no workspace")
 })

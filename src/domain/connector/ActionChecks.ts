@@ -29,7 +29,7 @@ export const actionMistakes = (
   definition: ConnectorDefinition,
   action: ActionDefinition,
   path: string,
-  schemaMistakes: SchemaMistakes
+  findSchemaMistakes: SchemaMistakes
 ): Mistakes => [
   ...mistakeUnless(
     actionNamePattern.test(action.name),
@@ -40,8 +40,8 @@ export const actionMistakes = (
   ...requestMistakes(definition, action, `${path}.request`),
   ...responseMistakes(action, `${path}.response`),
   ...pageMistakes(action, `${path}.pagination`),
-  ...prefixMistakes(`${path}.inputSchema`, schemaMistakes(action.inputSchema)),
-  ...prefixMistakes(`${path}.outputSchema`, schemaMistakes(action.outputSchema)),
+  ...prefixMistakes(`${path}.inputSchema`, findSchemaMistakes(action.inputSchema)),
+  ...prefixMistakes(`${path}.outputSchema`, findSchemaMistakes(action.outputSchema)),
   ...(action.idempotency?.header === undefined
     ? []
     : headerMistakes(action.idempotency.header, `${path}.idempotency.header`))
@@ -166,7 +166,7 @@ const stringsIn = (value: Json): ReadonlyArray<string> => {
 }
 
 /** The mistakes in all actions. */
-export const actionsMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes =>
+export const actionsMistakes = (definition: ConnectorDefinition, findSchemaMistakes: SchemaMistakes): Mistakes =>
   mistakesInEach("actions", definition.actions, (action, path) =>
-    actionMistakes(definition, action, path, schemaMistakes)
+    actionMistakes(definition, action, path, findSchemaMistakes)
   )

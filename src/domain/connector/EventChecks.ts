@@ -16,7 +16,7 @@ import type { ConnectorDefinition } from "./Definition.js"
 import type { EventDefinition, WebhookVerification, WebhookDefinition } from "./Webhook.js"
 
 /** The mistakes in all events and webhooks. */
-export const eventMistakes = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
+export const eventMistakes = (definition: ConnectorDefinition, findSchemaMistakes: SchemaMistakes): Mistakes => {
   const { events, webhooks } = definition
   const actions = new Set(definition.actions.map(({ name }) => name))
   return [
@@ -32,7 +32,7 @@ export const eventMistakes = (definition: ConnectorDefinition, schemaMistakes: S
     ),
     ...mistakesInEach("events", events, (event, path) => [
       ...oneEventMistakes(definition, event, path, actions),
-      ...prefixMistakes(`${path}.payloadSchema`, schemaMistakes(event.payloadSchema))
+      ...prefixMistakes(`${path}.payloadSchema`, findSchemaMistakes(event.payloadSchema))
     ]),
     ...mistakesInEach("webhooks", webhooks, (webhook, path) => oneWebhookMistakes(definition, webhook, path, actions))
   ]

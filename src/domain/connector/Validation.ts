@@ -30,17 +30,17 @@ import { sharedNamesIn } from "./SharedSchemas.js"
 const reservedSlugs = new Set(["discover"])
 
 /**
- * The definition in a document. `schemaMistakes`: checks its JSON Schemas. `allowsHttp`: URLs may begin with http://, and
- * the caller checks their hosts. Left: all mistakes, never empty.
+ * The definition in a document. `findSchemaMistakes`: checks its JSON Schemas. `allowsHttp`: URLs may begin with
+ * http://, and the caller checks their hosts. Left: all mistakes, never empty.
  */
 export const validateDefinition = (
   document: Json,
-  schemaMistakes: SchemaMistakes,
+  findSchemaMistakes: SchemaMistakes,
   { allowsHttp = false }: { readonly allowsHttp?: boolean } = {}
 ): Either.Either<ConnectorDefinition, ReadonlyArray<Detail>> => {
   const source = replaceRawAuth(withoutSchemaReference(document))
   const mistakesOf = (definition: ConnectorDefinition) =>
-    mistakesIn(allowsHttp ? withTls(definition) : definition, schemaMistakes)
+    mistakesIn(allowsHttp ? withTls(definition) : definition, findSchemaMistakes)
   return Either.match(decodeStrictly(source), {
     onLeft: (error) => Either.left(formMistakes(source, error, mistakesOf)),
     onRight: (definition) => {
@@ -58,8 +58,8 @@ const withoutSchemaReference = (document: Json): Json => {
 }
 
 /** The mistakes in a definition whose form is correct. */
-export const mistakesIn = (definition: ConnectorDefinition, schemaMistakes: SchemaMistakes): Mistakes => {
-  const check = checkWithShared(definition, schemaMistakes)
+export const mistakesIn = (definition: ConnectorDefinition, findSchemaMistakes: SchemaMistakes): Mistakes => {
+  const check = checkWithShared(definition, findSchemaMistakes)
   return [
     ...mistakeUnless(
       !reservedSlugs.has(definition.slug),
@@ -90,18 +90,20 @@ export const mistakesIn = (definition: ConnectorDefinition, schemaMistakes: Sche
   ]
 }
 
-/** Checks that shared schemas exist, and the schema itself with stubs for them; shared schemas are checked separately. */
+/**
+ * Checks that shared schemas exist, and the schema itself with stubs for them; shared schemas are checked separately.
+ */
 const checkWithShared =
-  ({ schemas }: ConnectorDefinition, schemaMistakes: SchemaMistakes): SchemaMistakes =>
+  ({ schemas }: ConnectorDefinition, findSchemaMistakes: SchemaMistakes): SchemaMistakes =>
   (schema) => {
     const names = sharedNamesIn(schema)
-    if (names.length === 0) return schemaMistakes(schema)
+    if (names.length === 0) return findSchemaMistakes(schema)
     const own = isObject(schema["$defs"]) ? schema["$defs"] : {}
     const absent = [...new Set(names)].filter((name) => !Object.hasOwn(schemas, name) && !Object.hasOwn(own, name))
     const stubs = Object.fromEntries(names.map((name) => [name, true]))
     return [
       ...absent.flatMap((name) => mistakeAt("", "UNKNOWN_NAME", `there is no schema "${name}"`)),
-      ...schemaMistakes({ ...schema, $defs: { ...stubs, ...own } })
+      ...findSchemaMistakes({ ...schema, $defs: { ...stubs, ...own } })
     ]
   }
 

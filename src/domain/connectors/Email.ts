@@ -1,13 +1,13 @@
 /** E-mail through any SMTP server. `connector/MailMessage.ts` builds the message from the request's body. */
 import { defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
-import { args, described, fromArgs, list, record, text, texts } from "./SchemaShorthands.js"
+import { args, withDescription, fromArgs, list, record, text, texts } from "./SchemaShorthands.js"
 
 const one: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address")] }
 const several: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address"), list(one)] }
 
 const mail = {
-  from: described("ada@example.com, Ada Byron <ada@example.com>, or name and address", one),
+  from: withDescription("ada@example.com, Ada Byron <ada@example.com>, or name and address", one),
   to: several,
   cc: several,
   bcc: several,

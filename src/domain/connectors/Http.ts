@@ -1,11 +1,11 @@
 /** Any HTTP API: the caller sends path, query, headers and body; the connection has the base URL and the credential. */
 import { defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
-import { type ActionManifest, anything, args, described, integer, record, text } from "./SchemaShorthands.js"
+import { type ActionManifest, anything, args, withDescription, integer, record, text } from "./SchemaShorthands.js"
 
 const values: JsonObject = { type: ["string", "number", "boolean", "null"] }
 const place: JsonObject = {
-  path: described("Below the base URL. Dot segments are refused; the query stands in query.", text),
+  path: withDescription("Below the base URL. Dot segments are refused; the query stands in query.", text),
   query: { type: "object", additionalProperties: { anyOf: [values, { type: "array", items: values }] } },
   headers: { type: "object", additionalProperties: values }
 }

@@ -19,7 +19,7 @@ export const nullable = (type: string): JsonObject => ({ type: [type, "null"] })
 export const oneOf = (...values: ReadonlyArray<string>): JsonObject => ({ type: "string", enum: values })
 export const upTo = (maximum: number): JsonObject => ({ type: "integer", minimum: 1, maximum })
 export const list = (items: JsonObject): JsonObject => ({ type: "array", items })
-export const described = (description: string, schema: JsonObject): JsonObject => ({ ...schema, description })
+export const withDescription = (description: string, schema: JsonObject): JsonObject => ({ ...schema, description })
 
 /** The schema of a call's arguments; other members are refused. */
 export const args = (properties: JsonObject = {}, ...required: ReadonlyArray<string>): JsonObject => ({
@@ -49,7 +49,7 @@ export const amounts = (paths: Readonly<Record<string, string>>): ReadonlyArray<
   pairs(paths).map((pair) => ({ ...pair, minorUnits: true }))
 
 /** Pairs with a prefix on both sides. */
-export const below = (from: string, to: string, paths: Readonly<Record<string, string>>): ReadonlyArray<Pair> =>
+export const nestedPairs = (from: string, to: string, paths: Readonly<Record<string, string>>): ReadonlyArray<Pair> =>
   Object.entries(paths).map(([below, above]) => ({ from: `${from}.${below}`, to: `${to}.${above}` }))
 
 export type ActionManifest = ConnectorManifest["actions"][number]
@@ -57,7 +57,7 @@ export type EntityManifest = NonNullable<ConnectorManifest["entities"]>[number]
 export type EventManifest = NonNullable<ConnectorManifest["events"]>[number]
 
 /** The input of a builder of list actions. */
-export interface Listing {
+export interface ListOptions {
   readonly name: string
   readonly title: string
   readonly path: string

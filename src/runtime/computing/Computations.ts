@@ -15,33 +15,33 @@ import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { computationLimits } from "../../domain/Limits.js"
 import { type Jail, type JailMode, jails } from "../jail/Jail.js"
-import { TurnQueue } from "./TurnQueue.js"
+import { FairQueue } from "./FairQueue.js"
 import { type JobEnd, startWorker, type WorkerProcess } from "./WorkerProcess.js"
 
 export interface ComputationsOptions {
-  /** The bundle of `worker/Worker.ts`. */
+  /** The path of the bundle of `worker/Worker.ts`. */
   readonly workerPath: string
   /** Which jail to use; by default the strictest one that works here. */
   readonly jail?: JailMode
-  /** Called with the process ids whenever they change, for tests and monitoring. */
+  /** Called with the process ids of all workers whenever a worker starts or ends, for tests and monitoring. */
   readonly onWorkers?: (pids: ReadonlyArray<number>) => void
 }
 
-/** How long the last worker, and further ones, stay without a job. */
-const idleMillis = { last: 300_000, further: 10_000 }
-/** Failed starts in a row, over all jails, before waiting jobs are refused. */
-const startsTried = 3
+/** A worker without a job ends after this long: the last one later than the others. */
+const idleMillis = { last: 300_000, others: 10_000 }
+/** After this many failed starts in a row the waiting jobs are refused. */
+const maxFailedStarts = 3
 
-interface Waiting {
+interface WaitingJob {
   readonly name: ComputationName
   readonly input: unknown
-  readonly onEnded: (ended: JobEnd | Refused) => void
+  readonly onEnded: (end: JobEnd | JobRefusal) => void
 }
 
-/** The job was not started. */
-interface Refused {
+/** The pool did not start the job. */
+interface JobRefusal {
   readonly tag: "Refused"
-  readonly why: string
+  readonly reason: string
 }
 
 interface Worker {
@@ -58,7 +58,7 @@ export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =
       const runFork = Runtime.runFork(yield* Effect.runtime())
       const pool = yield* Effect.acquireRelease(
         Effect.sync(() => makePool(options, (event, fields) => void runFork(warn(event, fields)))),
-        (made) => Effect.sync(made.stop)
+        ({ stop }) => Effect.sync(stop)
       )
 
       const compute = <Name extends ComputationName>(
@@ -70,7 +70,7 @@ export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =
           pool.submit(organisation, {
             name,
             input,
-            onEnded: (ended) => resume(outcomeOf<Name>(name, ended))
+            onEnded: (end) => resume(toResult<Name>(name, end))
           })
         )
 
@@ -83,43 +83,43 @@ export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =
 const warn = (event: string, fields: { readonly [name: string]: string }) =>
   Effect.logWarning(event).pipe(Effect.annotateLogs(fields))
 
-const busy = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
+const toUnavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
 
-const outcomeOf = <Name extends ComputationName>(
+const toResult = <Name extends ComputationName>(
   name: Name,
-  ended: JobEnd | Refused
+  end: JobEnd | JobRefusal
 ): Effect.Effect<ComputationTable[Name]["output"], TooCostly | Unavailable> => {
   const tooCostly = (exceeded: TooCostly["exceeded"]) =>
     new TooCostly({ computation: name, exceeded, allowedMillis: computationLimits.millis[name] })
-  switch (ended.tag) {
+  switch (end.tag) {
     case "Done":
       // The worker's table has the same types as the port's.
-      return Effect.succeed(ended.output as ComputationTable[Name]["output"])
+      return Effect.succeed(end.output as ComputationTable[Name]["output"])
     case "TooMuchTime":
       return tooCostly("time")
     case "TooMuchMemory":
       return tooCostly("memory")
     case "Refused":
-      return busy(ended.why)
+      return toUnavailable(end.reason)
     case "Defect":
-      return Effect.die(new Error(`the computation ${name} failed: ${ended.frames}`))
+      return Effect.die(new Error(`the computation ${name} failed: ${end.frames}`))
   }
 }
 
 const makePool = (
   options: ComputationsOptions,
-  onTrouble: (event: string, fields: { readonly [name: string]: string }) => void
+  onWarning: (event: string, fields: { readonly [name: string]: string }) => void
 ) => {
-  const queue = new TurnQueue<OrganisationId, Waiting>()
+  const queue = new FairQueue<OrganisationId, WaitingJob>()
   const workers = new Set<Worker>()
-  const allowed = jails(options.jail ?? "auto")
+  const usableJails = jails(options.jail ?? "auto")
   /** The index of the strictest jail that has not failed. */
   let jailAt = 0
   let starting: WorkerProcess | undefined
   let failedStarts = 0
   let isStopped = false
 
-  const report = (): void =>
+  const reportWorkers = (): void =>
     options.onWorkers?.([...workers].flatMap(({ process }) => (process.pid === undefined ? [] : [process.pid])))
 
   const isBusy = (organisation: OrganisationId): boolean => {
@@ -132,30 +132,30 @@ const makePool = (
       if (worker.owner !== undefined) continue
       const next = queue.take((organisation) => !isBusy(organisation))
       if (next === undefined) return
-      give(worker, next.owner, next.job)
+      assign(worker, next.owner, next.job)
     }
-    const hasWork = !queue.isEmpty && [...workers].every(({ owner }) => owner !== undefined)
-    if (hasWork && workers.size < computationLimits.workers) start()
+    const needsWorker = !queue.isEmpty && [...workers].every(({ owner }) => owner !== undefined)
+    if (needsWorker && workers.size < computationLimits.workers) start()
   }
 
-  const give = (worker: Worker, owner: OrganisationId, { input, name, onEnded }: Waiting): void => {
+  const assign = (worker: Worker, owner: OrganisationId, { input, name, onEnded }: WaitingJob): void => {
     worker.owner = owner
     clearTimeout(worker.idle)
-    worker.process.run({ name, input }, computationLimits.millis[name], (ended) => {
+    worker.process.run({ name, input }, computationLimits.millis[name], (end) => {
       worker.owner = undefined
-      onEnded(isStopped ? { tag: "Refused", why: "the service is stopping" } : ended)
-      rest(worker)
+      onEnded(isStopped ? { tag: "Refused", reason: "the service is stopping" } : end)
+      endWhenIdle(worker)
       dispatch()
     })
   }
 
-  /** Ends the worker after its idle time. */
-  const rest = (worker: Worker): void => {
+  /** Ends the worker unless a job is assigned to it within the idle time. */
+  const endWhenIdle = (worker: Worker): void => {
     if (!workers.has(worker)) return
-    const millis = workers.size > 1 ? idleMillis.further : idleMillis.last
+    const millis = workers.size > 1 ? idleMillis.others : idleMillis.last
     worker.idle = setTimeout(() => {
       workers.delete(worker)
-      report()
+      reportWorkers()
       worker.process.kill()
     }, millis).unref()
   }
@@ -165,14 +165,14 @@ const makePool = (
     try {
       return (source ??= readFileSync(options.workerPath))
     } catch {
-      onTrouble("computing.bundle.missing", { path: options.workerPath })
-      refuseAll("the program is not whole: build it again")
+      onWarning("computing.bundle.missing", { path: options.workerPath })
+      refuseAll("the bundle of the computing worker is missing: build the program again")
       return undefined
     }
   }
 
   const start = (): void => {
-    const jail: Jail | undefined = allowed[jailAt]
+    const jail: Jail | undefined = usableJails[jailAt]
     if (isStopped || starting !== undefined || jail === undefined) return
     const bundle = readBundle()
     if (bundle === undefined) return
@@ -185,52 +185,52 @@ const makePool = (
         if (isStopped) return process.kill()
         const worker: Worker = { process, owner: undefined, idle: undefined }
         workers.add(worker)
-        report()
-        rest(worker)
+        reportWorkers()
+        endWhenIdle(worker)
         dispatch()
       },
-      onGone: (process, { isExpected, why }) => {
-        if (process === starting) onStartFailed(jail, why)
-        else onWorkerGone(process, isExpected ? undefined : why)
+      onGone: (process, { isExpected, reason }) => {
+        if (process === starting) onStartFailed(jail, reason)
+        else onWorkerGone(process, isExpected ? undefined : reason)
         dispatch()
       }
     })
   }
 
-  const onStartFailed = (jail: Jail, why: string): void => {
+  const onStartFailed = (jail: Jail, reason: string): void => {
     starting = undefined
     if (isStopped) return
-    if (jailAt + 1 < allowed.length) {
+    if (jailAt + 1 < usableJails.length) {
       jailAt++
       return
     }
-    onTrouble("computing.worker.not_started", { jail: jail.report.level, reason: why })
+    onWarning("computing.worker.not_started", { jail: jail.report.level, reason })
     failedStarts++
-    if (failedStarts >= startsTried) refuseAll("no computing worker can be started")
+    if (failedStarts >= maxFailedStarts) refuseAll("no computing worker can be started")
   }
 
-  const onWorkerGone = (process: WorkerProcess, trouble: string | undefined): void => {
+  const onWorkerGone = (process: WorkerProcess, failure: string | undefined): void => {
     for (const worker of workers) {
       if (worker.process !== process) continue
       clearTimeout(worker.idle)
       workers.delete(worker)
-      if (trouble !== undefined) onTrouble("computing.worker.replaced", { reason: trouble })
+      if (failure !== undefined) onWarning("computing.worker.replaced", { reason: failure })
     }
-    report()
+    reportWorkers()
   }
 
-  const refuseAll = (why: string): void => {
+  const refuseAll = (reason: string): void => {
     failedStarts = 0
     for (let next = queue.take(() => true); next !== undefined; next = queue.take(() => true))
-      next.job.onEnded({ tag: "Refused", why })
+      next.job.onEnded({ tag: "Refused", reason })
   }
 
   return {
-    /** Returns an effect that removes the job while it waits. */
-    submit: (organisation: OrganisationId, job: Waiting): Effect.Effect<void> => {
-      if (isStopped) job.onEnded({ tag: "Refused", why: "the service is stopping" })
+    /** Returns an effect that removes the job from the queue, unless it has started. */
+    submit: (organisation: OrganisationId, job: WaitingJob): Effect.Effect<void> => {
+      if (isStopped) job.onEnded({ tag: "Refused", reason: "the service is stopping" })
       else if (queue.count(organisation) >= computationLimits.waiting)
-        job.onEnded({ tag: "Refused", why: "too many computations of this organisation are waiting" })
+        job.onEnded({ tag: "Refused", reason: "too many computations of this organisation are waiting" })
       else {
         queue.add(organisation, job)
         dispatch()
@@ -246,7 +246,7 @@ const makePool = (
         worker.process.kill()
       }
       workers.clear()
-      report()
+      reportWorkers()
     }
   }
 }

@@ -1,15 +1,17 @@
-/** The messages between the service and a computing worker: frames of a number and JSON text. */
+/** The messages between the service and a computing worker: each frame holds a number and JSON text. */
 import type { ComputationName } from "../../actors/ports/Computations.js"
 
+/** One computation: its name and its input. */
 export interface Job {
   readonly name: ComputationName
   readonly input: unknown
 }
 
+/** What a worker answers to a job. */
 export type JobAnswer =
   | { readonly tag: "Done"; readonly output: unknown }
   | { readonly tag: "TooMuchMemory" }
-  /** A bug: where it happened, without the message, which may quote the input. */
+  /** A bug: its stack frames, without the message, which may quote the input. */
   | { readonly tag: "Defect"; readonly frames: string }
 
 /** What the service sends: `u32` number of the job, then a `Job`. */

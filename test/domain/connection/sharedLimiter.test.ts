@@ -15,12 +15,12 @@ import {
 const limits: CallLimits = { requests: 10, perMillis: 1_000, concurrency: null }
 const asked = (id: string, wanted = 16) => ({ id, wanted, timeoutMillis: 30_000 })
 
-/** A node: it leases, makes some of the calls in time, and usually reports. */
+/** A node leases calls, makes some of them in time, and usually reports them. */
 const step = FastCheck.record({
   pause: FastCheck.integer({ min: 0, max: 300 }),
   wanted: FastCheck.integer({ min: 1, max: 20 }),
   uses: FastCheck.integer({ min: 0, max: 20 }),
-  /** When its last call is made, within the lease's time. */
+  /** The time of its last call, before the end of the lease. */
   late: FastCheck.integer({ min: 0, max: leaseMillis - 1 }),
   reports: FastCheck.boolean()
 })
@@ -81,7 +81,7 @@ describe("a provider's limit over all connections", () => {
     assert.strictEqual(leaseCalls(rule, second.state, asked("c"), 20_000)._tag, "WaitUntil")
     const over = reportUse(rule, second.state, { id: "a", used: 1, lastAt: 0 }, 20_000)
     assert.strictEqual(leaseCalls(rule, over, asked("d"), 20_000)._tag, "Leased")
-    // Its timeout and the time for a report have passed.
+    // The timeout of the call and the time for its report have passed.
     assert.strictEqual(leaseCalls(rule, second.state, asked("e"), 36_000)._tag, "Leased")
   })
 

@@ -6,8 +6,8 @@ import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
 import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { isObject, Json as AnyJson, type Json, type JsonObject } from "../../../src/domain/Json.js"
-import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
-import { acme, but } from "../../support/contractExample.js"
+import { compileSchema, findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
+import { acme, withValue } from "../../support/contractExample.js"
 
 const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(value)
 
@@ -15,7 +15,7 @@ const schema = fileSchema()
 const json = Schema.decodeUnknownSync(AnyJson)
 
 describe("the schema of a definition's file", () => {
-  it("is a schema itself", () => assert.deepStrictEqual(schemaMistakes(schema), []))
+  it("is a schema itself", () => assert.deepStrictEqual(findSchemaMistakes(schema), []))
 
   it("accepts the contract's example", () => assert.deepStrictEqual(violations(schema, acme), []))
 
@@ -33,9 +33,9 @@ describe("the schema of a definition's file", () => {
     ["a version that is none", "version", "1.2"],
     ["a member that is lacking", "baseUrl", undefined]
   ])("refuses %s, as saving does", (_, path, value) => {
-    const document = but([path, value])
+    const document = withValue([path, value])
     assert.isNotEmpty(violations(schema, document))
-    assert.isTrue(Either.isLeft(validateDefinition(document, schemaMistakes)))
+    assert.isTrue(Either.isLeft(validateDefinition(document, findSchemaMistakes)))
   })
 
   it("describes every member of the definition whose name does not say it", () => {
@@ -57,16 +57,19 @@ describe("the schema of a definition's file", () => {
 })
 
 describe("a file that names its schema for editors", () => {
-  const told: Json = { $schema: "../docs/connector.schema.json", ...but() }
+  const told: Json = { $schema: "../docs/connector.schema.json", ...withValue() }
 
   it("is accepted by the schema", () => assert.deepStrictEqual(violations(schema, told), []))
 
   it("gives the same definition as without it", () =>
-    assert.deepStrictEqual(validateDefinition(told, schemaMistakes), validateDefinition(but(), schemaMistakes)))
+    assert.deepStrictEqual(
+      validateDefinition(told, findSchemaMistakes),
+      validateDefinition(withValue(), findSchemaMistakes)
+    ))
 
   it("is refused if the name is not a string", () =>
     assert.deepInclude(
-      Either.getOrThrow(Either.flip(validateDefinition({ $schema: 1, ...but() }, schemaMistakes)))[0],
+      Either.getOrThrow(Either.flip(validateDefinition({ $schema: 1, ...withValue() }, findSchemaMistakes)))[0],
       {
         path: "$schema",
         code: "UNKNOWN_FIELD"

@@ -5,7 +5,7 @@ import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
 import { signerNames } from "../../../src/domain/connector/Signing.js"
 import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
-import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
+import { compileSchema, findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 import { blocksOf } from "../../support/guide.js"
 
 const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(value)
@@ -22,7 +22,7 @@ const having = (what: string, part: unknown) => {
 const taken = (document: JsonObject) => {
   assert.deepStrictEqual(violations(fileSchema(), document), [])
   assert.deepStrictEqual(
-    Either.getOrElse(Either.flip(validateDefinition(document, schemaMistakes)), () => []),
+    Either.getOrElse(Either.flip(validateDefinition(document, findSchemaMistakes)), () => []),
     []
   )
 }
@@ -40,7 +40,7 @@ describe("docs/connectors.md", () => {
   it("shows a mistake as it is reported", () => {
     const wrong = structuredClone(whole)
     delete wrong.actions[1].request.query.cursor
-    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validateDefinition(wrong, schemaMistakes))), [
+    assert.deepStrictEqual(Either.getOrThrow(Either.flip(validateDefinition(wrong, findSchemaMistakes))), [
       {
         path: "actions[1].pagination.param",
         code: "UNUSED",

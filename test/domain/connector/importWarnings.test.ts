@@ -6,7 +6,7 @@ import { findAction } from "../../../src/domain/connector/Definition.js"
 import { importOpenApi } from "../../../src/domain/connector/import/OpenApi.js"
 import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
-import { schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
+import { findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 
 const answers = { responses: { "200": { description: "fine" } } }
 const document = (more: JsonObject): JsonObject => ({
@@ -21,7 +21,7 @@ const imported = (more: JsonObject) => {
   const { definition, warnings } = Either.getOrThrowWith(importOpenApi(document(more), {}), (why) => new Error(why))
   return {
     definition: Either.getOrThrowWith(
-      validateDefinition(definition, schemaMistakes),
+      validateDefinition(definition, findSchemaMistakes),
       (all) => new Error(JSON.stringify(all))
     ),
     warnings

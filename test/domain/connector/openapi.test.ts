@@ -6,14 +6,14 @@ import { importOpenApi, type OpenApiOptions } from "../../../src/domain/connecto
 import { standaloneSchema } from "../../../src/domain/connector/SharedSchemas.js"
 import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
-import { compileSchema, schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
+import { compileSchema, findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
 
 const violations = (schema: JsonObject, value: Json) => compileSchema(schema)(value)
 
 const imported = (document: Json, options: OpenApiOptions = {}): ConnectorDefinition =>
   importOpenApi(document, options).pipe(
     Either.getOrThrowWith((why) => new Error(why)),
-    ({ definition }) => validateDefinition(definition, schemaMistakes),
+    ({ definition }) => validateDefinition(definition, findSchemaMistakes),
     Either.getOrThrowWith((all) => new Error(JSON.stringify(all)))
   )
 

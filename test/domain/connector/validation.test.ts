@@ -2,19 +2,19 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json } from "../../../src/domain/Json.js"
-import { schemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
-import { but } from "../../support/contractExample.js"
+import { findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
+import { withValue } from "../../support/contractExample.js"
 
 const found = (document: Json): ReadonlyArray<string> =>
-  Either.match(validateDefinition(document, schemaMistakes), {
+  Either.match(validateDefinition(document, findSchemaMistakes), {
     onLeft: (all) => all.map(({ code, path }) => `${path} ${code}`),
     onRight: () => []
   })
 
 describe("a definition", () => {
   it("of the contract's example is valid, with its defaults filled in", () => {
-    assert.deepStrictEqual(found(but()), [])
-    const made = Either.getOrThrow(validateDefinition(but(), schemaMistakes))
+    assert.deepStrictEqual(found(withValue()), [])
+    const made = Either.getOrThrow(validateDefinition(withValue(), findSchemaMistakes))
     assert.strictEqual(made.retry.maxMs, 30_000)
     assert.deepStrictEqual(made.auth[2]?.inject, [
       { in: "header", name: "Authorization", value: "Basic {{credential.basic}}" }
@@ -114,11 +114,13 @@ describe("a definition", () => {
       { currency: "currency", decimals: { yen: 0 } },
       "entities[0].minorUnits.decimals.yen UNKNOWN_FIELD"
     ]
-  ])("with %s = %j is refused: %3$s", (path, value, expected) => assert.include(found(but([path, value])), expected))
+  ])("with %s = %j is refused: %3$s", (path, value, expected) =>
+    assert.include(found(withValue([path, value])), expected)
+  )
 
   it("reports every mistake, not only the first", () => {
     const all = found(
-      but(["test.action", "nope"], ["baseUrl", "ftp://x"], ["auth.3.sign", "x"], ["actions.1.request.path", "me"])
+      withValue(["test.action", "nope"], ["baseUrl", "ftp://x"], ["auth.3.sign", "x"], ["actions.1.request.path", "me"])
     )
     assert.deepStrictEqual(all.map((one) => one.split(" ")[0]).sort(), [
       "actions[1].request.path",
@@ -130,13 +132,13 @@ describe("a definition", () => {
 
   it("reports mistakes elsewhere when the form is wrong in one place, and no false ones", () => {
     assert.deepStrictEqual(
-      found(but(["version", "1"], ["baseUrl", "http://x"], ["colour", 1]))
+      found(withValue(["version", "1"], ["baseUrl", "http://x"], ["colour", 1]))
         .slice()
         .sort(),
       ["baseUrl INVALID_URL", "colour UNKNOWN_FIELD", "version INVALID_VALUE"]
     )
     assert.deepStrictEqual(
-      found(but(["actions.0.request.method", "FETCH"], ["actions.1.request.path", "me"]))
+      found(withValue(["actions.0.request.method", "FETCH"], ["actions.1.request.path", "me"]))
         .slice()
         .sort(),
       ["actions[0].request.method INVALID_VALUE", "actions[1].request.path INVALID_PATH"]
@@ -150,7 +152,7 @@ describe("a definition", () => {
       ["entities", "x"],
       ["connectionConfig", 1]
     ] as const) {
-      const places = found(but([path, value])).map((one) => one.split(" ")[0] ?? "")
+      const places = found(withValue([path, value])).map((one) => one.split(" ")[0] ?? "")
       const place = path.replace(/\.(\d+)/g, "[$1]")
       assert.isNotEmpty(places)
       for (const one of places) assert.isTrue(one.startsWith(place) || place.startsWith(one), `${path}: ${one}`)
@@ -168,7 +170,7 @@ describe("a definition", () => {
       ...(type === "OAUTH_2" ? { authorizationUrl: "https://a.example", tokenUrl: "https://t.example" } : {})
     }))
     const made = Either.getOrThrowWith(
-      validateDefinition(but(["auth", auth]), schemaMistakes),
+      validateDefinition(withValue(["auth", auth]), findSchemaMistakes),
       (all) => new Error(JSON.stringify(all))
     )
     assert.deepStrictEqual(

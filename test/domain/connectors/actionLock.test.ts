@@ -8,7 +8,7 @@ import {
   type ConnectorManifest
 } from "../../../src/domain/connector/Definition.js"
 import { builtInConnectors } from "../../../src/domain/connectors/index.js"
-import { type ActionLock, actionLockFile, actionLockText, locked, unlocked } from "../../support/actionLock.js"
+import { type ActionLock, actionLockFile, actionLockText, addToLock, removeFromLock } from "../../support/actionLock.js"
 
 const root = new URL("../../../", import.meta.url)
 
@@ -52,8 +52,8 @@ interface Change {
   readonly parts?: Partial<Parts>
 }
 
-const { lock } = locked({}, [acme([list])])
-const brokenBy = (...built: ReadonlyArray<BundledConnector>) => locked(lock, built).broken
+const { lock } = addToLock({}, [acme([list])])
+const brokenBy = (...built: ReadonlyArray<BundledConnector>) => addToLock(lock, built).broken
 
 describe("the built-in connectors", () => {
   const file = readFileSync(fileURLToPath(new URL(actionLockFile, root)), "utf8")
@@ -61,19 +61,19 @@ describe("the built-in connectors", () => {
 
   it("have the actions that the lock holds, each as it was", () =>
     assert.deepStrictEqual(
-      locked(committed, builtInConnectors).broken,
+      addToLock(committed, builtInConnectors).broken,
       [],
       "only where no release had it: npm run generate -- --unreleased SLUG.ACTION@VERSION"
     ))
 
   it("have no action that the lock does not hold", () =>
-    assert.strictEqual(actionLockText(locked(committed, builtInConnectors).lock), file, "run npm run generate"))
+    assert.strictEqual(actionLockText(addToLock(committed, builtInConnectors).lock), file, "run npm run generate"))
 })
 
 describe("the lock", () => {
   it("takes what is new, under the connector's version, and leaves what is there", () => {
     const get: Action = { name: "get", request: { method: "GET", path: "/orders/{{args.id}}" } }
-    const { broken, lock: next } = locked(lock, [acme([list, get], { version: "1.1.0" })])
+    const { broken, lock: next } = addToLock(lock, [acme([list, get], { version: "1.1.0" })])
     assert.deepStrictEqual(broken, [])
     assert.deepStrictEqual(next["acme"]?.["1.0.0"], lock["acme"]?.["1.0.0"])
     assert.deepStrictEqual(Object.keys(next["acme"]?.["1.1.0"] ?? {}), ["get@1"])
@@ -97,7 +97,7 @@ describe("the lock", () => {
     const [broken = "", ...others] = brokenBy(acme([{ ...list, ...change }], parts))
     assert.isEmpty(others)
     assert.match(broken, /^acme\.list@1 .*give the action version 2, raise the version of acme.*`previous`$/)
-    assert.deepStrictEqual(locked(lock, [acme([{ ...list, ...change }], parts)]).lock, lock, "and stays as it is")
+    assert.deepStrictEqual(addToLock(lock, [acme([{ ...list, ...change }], parts)]).lock, lock, "and stays as it is")
   })
 
   it("holds nothing of titles, descriptions, mocks and defaults that are written out", () => {
@@ -127,8 +127,8 @@ describe("the lock", () => {
 
   it("forgets what no release had, by its name, and nothing else", () => {
     const changed = acme([{ ...list, request: { method: "GET", path: "/v2/orders" } }])
-    assert.deepStrictEqual(unlocked(lock, ["acme.list@1"]), {})
-    assert.deepStrictEqual(locked(unlocked(lock, ["acme.list@1"]), [changed]).broken, [])
-    assert.throws(() => unlocked(lock, ["acme.list@1", "acme.lost@1"]), /holds no acme\.lost@1/)
+    assert.deepStrictEqual(removeFromLock(lock, ["acme.list@1"]), {})
+    assert.deepStrictEqual(addToLock(removeFromLock(lock, ["acme.list@1"]), [changed]).broken, [])
+    assert.throws(() => removeFromLock(lock, ["acme.list@1", "acme.lost@1"]), /holds no acme\.lost@1/)
   })
 })

@@ -7,13 +7,13 @@ import { coverageOf } from "../../../src/domain/connector/ConnectorOffer.js"
 import { mistakesIn, validateDefinition } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { Json, type JsonObject } from "../../../src/domain/Json.js"
-import { keeps } from "../../support/ConnectorCaller.js"
+import { assertConforms } from "../../support/ConnectorCaller.js"
 
 const encode = Schema.encodeSync(ConnectorDefinition)
 const json = Schema.decodeUnknownSync(Json)
 
 /** The mistake in a JSON Schema that does not compile. */
-const schemaMistakes = (schema: JsonObject) => {
+const findSchemaMistakes = (schema: JsonObject) => {
   try {
     void new Validator({ ...schema }, "2020-12").validate({})
     return []
@@ -44,15 +44,16 @@ describe("the built-in catalogue", () => {
   for (const definition of catalogue()) {
     describe(definition.name, () => {
       it("is valid, and stays so through export and import", () => {
-        assert.deepStrictEqual(mistakesIn(definition, schemaMistakes), [])
+        assert.deepStrictEqual(mistakesIn(definition, findSchemaMistakes), [])
         const file = json(JSON.parse(JSON.stringify(encode(definition))))
-        assert.deepStrictEqual(Either.getOrThrow(validateDefinition(file, schemaMistakes)), definition)
+        assert.deepStrictEqual(Either.getOrThrow(validateDefinition(file, findSchemaMistakes)), definition)
       })
 
       it("has a mock for every action, which keeps to the action's schema", () => {
         for (const action of definition.actions) {
           assert.isNotEmpty(action.mocks, action.name)
-          for (const mock of action.mocks) keeps(action.outputSchema, mock.output, `${action.name}'s mock ${mock.name}`)
+          for (const mock of action.mocks)
+            assertConforms(action.outputSchema, mock.output, `${action.name}'s mock ${mock.name}`)
         }
       })
 

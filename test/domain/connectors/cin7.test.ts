@@ -1,6 +1,14 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { cin7 as builtIn } from "../../../src/domain/connectors/cin7/Cin7.js"
-import { anything, caller, type Caller, counts, drive, has, objectOf } from "../../support/ConnectorCaller.js"
+import {
+  anything,
+  makeCaller,
+  type Caller,
+  hasItems,
+  callEveryAction,
+  hasMembers,
+  objectOf
+} from "../../support/ConnectorCaller.js"
 import { cin7Fake } from "../../support/fakes/cin7.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 
@@ -11,7 +19,7 @@ let acme: Caller
 
 beforeAll(async () => {
   api = await cin7Fake()
-  acme = caller(cin7, api.origin, { method: "key", credential: { accountId: "account", applicationKey: "key" } })
+  acme = makeCaller(cin7, api.origin, { method: "key", credential: { accountId: "account", applicationKey: "key" } })
 })
 afterAll(() => api.close())
 
@@ -38,16 +46,16 @@ const customer = {
 
 describe("Cin7 Core", () => {
   it("answers every action", () =>
-    drive(cin7, acme, {
-      getCompany: [{}, has({ Company: "Acme" })],
-      listProducts: [{ ModifiedSince: "2026-11-01T00:00:00.000Z", limit: 2 }, counts("Products", 2)],
-      getProduct: [{ ID }, has({ SKU: "S2" })],
-      createProduct: [{ SKU: "PUMP", ...product }, has({ ID: "new", SKU: "PUMP" })],
-      updateProduct: [{ ID, ...product }, has({ SKU: "S2", Name: "Pump" })],
-      listAvailability: [{ Location: "Main" }, counts("ProductAvailabilityList", 5)],
-      listLocations: [{}, counts("LocationList", 5)],
-      listStockAdjustments: [{ Status: "COMPLETED" }, counts("StockAdjustmentList", 5)],
-      getStockAdjustment: [{ TaskID: ID }, has({ TaskID: ID })],
+    callEveryAction(cin7, acme, {
+      getCompany: [{}, hasMembers({ Company: "Acme" })],
+      listProducts: [{ ModifiedSince: "2026-11-01T00:00:00.000Z", limit: 2 }, hasItems("Products", 2)],
+      getProduct: [{ ID }, hasMembers({ SKU: "S2" })],
+      createProduct: [{ SKU: "PUMP", ...product }, hasMembers({ ID: "new", SKU: "PUMP" })],
+      updateProduct: [{ ID, ...product }, hasMembers({ SKU: "S2", Name: "Pump" })],
+      listAvailability: [{ Location: "Main" }, hasItems("ProductAvailabilityList", 5)],
+      listLocations: [{}, hasItems("LocationList", 5)],
+      listStockAdjustments: [{ Status: "COMPLETED" }, hasItems("StockAdjustmentList", 5)],
+      getStockAdjustment: [{ TaskID: ID }, hasMembers({ TaskID: ID })],
       createStockAdjustment: [
         {
           EffectiveDate: "2026-11-02T00:00:00Z",
@@ -55,27 +63,27 @@ describe("Cin7 Core", () => {
           UpdateOnHand: true,
           Lines: [{ SKU: "PUMP", Quantity: 12, UnitCost: 5, Location: "Main" }]
         },
-        has({ Status: "COMPLETED" })
+        hasMembers({ Status: "COMPLETED" })
       ],
-      listCustomers: [{}, counts("CustomerList", 5)],
-      getCustomer: [{ ID }, has({ Name: "N2" })],
-      createCustomer: [customer, has({ ID: "new", Name: "Acme" })],
-      updateCustomer: [{ ID, ...customer }, has({ ID, Name: "Acme" })],
-      listSuppliers: [{}, counts("SupplierList", 5)],
-      listSales: [{ UpdatedSince: "2026-11-01T00:00:00Z" }, counts("SaleList", 5)],
-      getSale: [{ ID, IncludeTransactions: true }, has({ ID })],
-      createSale: [{ CustomerID: ID, Location: "Main", CurrencyRate: 1 }, has({ Location: "Main" })],
-      updateSale: [{ ID, Note: "Gift", Location: "Main", CurrencyRate: 1 }, has({ ID, Note: "Gift" })],
+      listCustomers: [{}, hasItems("CustomerList", 5)],
+      getCustomer: [{ ID }, hasMembers({ Name: "N2" })],
+      createCustomer: [customer, hasMembers({ ID: "new", Name: "Acme" })],
+      updateCustomer: [{ ID, ...customer }, hasMembers({ ID, Name: "Acme" })],
+      listSuppliers: [{}, hasItems("SupplierList", 5)],
+      listSales: [{ UpdatedSince: "2026-11-01T00:00:00Z" }, hasItems("SaleList", 5)],
+      getSale: [{ ID, IncludeTransactions: true }, hasMembers({ ID })],
+      createSale: [{ CustomerID: ID, Location: "Main", CurrencyRate: 1 }, hasMembers({ Location: "Main" })],
+      updateSale: [{ ID, Note: "Gift", Location: "Main", CurrencyRate: 1 }, hasMembers({ ID, Note: "Gift" })],
       createSaleOrder: [
         { SaleID: ID, Status: "AUTHORISED", Lines: [{ SKU: "PUMP", Quantity: 1, Price: 15 }] },
-        has({ SaleID: ID, Status: "AUTHORISED" })
+        hasMembers({ SaleID: ID, Status: "AUTHORISED" })
       ],
-      getSaleFulfilments: [{ SaleID: ID }, counts("Fulfilments", 0)],
-      voidSale: [{ ID }, has({ Status: "VOIDED" })],
-      listPurchases: [{}, counts("PurchaseList", 5)],
-      getPurchase: [{ ID }, has({ ID })],
-      getAdvancedPurchase: [{ ID: advanced }, has({ ID: advanced })],
-      listWebhooks: [{}, counts("Webhooks", 1)],
+      getSaleFulfilments: [{ SaleID: ID }, hasItems("Fulfilments", 0)],
+      voidSale: [{ ID }, hasMembers({ Status: "VOIDED" })],
+      listPurchases: [{}, hasItems("PurchaseList", 5)],
+      getPurchase: [{ ID }, hasMembers({ ID })],
+      getAdvancedPurchase: [{ ID: advanced }, hasMembers({ ID: advanced })],
+      listWebhooks: [{}, hasItems("Webhooks", 1)],
       createWebhook: [
         {
           Type: "Sale/Created",
@@ -84,7 +92,7 @@ describe("Cin7 Core", () => {
           ExternalAuthorizationType: "bearerauth",
           ExternalBearerToken: "secret"
         },
-        has({ ID: "w2" })
+        hasMembers({ ID: "w2" })
       ],
       deleteWebhook: [{ ID }, anything]
     }))
@@ -110,7 +118,7 @@ describe("Cin7 Core", () => {
   })
 
   it("tells wrong credentials, which Cin7 answers with 403, as what they are", async () => {
-    const stranger = caller(cin7, api.origin, {
+    const stranger = makeCaller(cin7, api.origin, {
       method: "key",
       credential: { accountId: "account", applicationKey: "no" }
     })

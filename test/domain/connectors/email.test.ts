@@ -13,7 +13,7 @@ const email = builtIn.definition()
 const now = Date.parse("2026-11-21T07:10:41Z")
 const key = "k".repeat(64)
 
-/** Through the action, as the transport gets it. */
+/** Builds the request by the action, as the transport gets it. */
 const request = (name: string, args: JsonObject, config: JsonObject) => {
   const action = findAction(email, name)
   if (action === undefined) throw new Error(`no action ${name}`)

@@ -1,7 +1,15 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { github as builtIn } from "../../../src/domain/connectors/github/GitHub.js"
-import { caller, type Caller, counts, drive, has, listOf, objectOf } from "../../support/ConnectorCaller.js"
+import {
+  makeCaller,
+  type Caller,
+  hasItems,
+  callEveryAction,
+  hasMembers,
+  listOf,
+  objectOf
+} from "../../support/ConnectorCaller.js"
 import type { Json } from "../../../src/domain/Json.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { githubFake } from "../../support/fakes/github.js"
@@ -13,7 +21,7 @@ let octocat: Caller
 
 beforeAll(async () => {
   api = await githubFake()
-  octocat = caller(github, api.origin, { method: "token", credential: { apiKey: "ghp_fake" } })
+  octocat = makeCaller(github, api.origin, { method: "token", credential: { apiKey: "ghp_fake" } })
 })
 afterAll(() => api.close())
 
@@ -23,38 +31,41 @@ const isNothing = (result: Json) => assert.isNull(result)
 
 describe("GitHub", () => {
   it("answers every action", () =>
-    drive(github, octocat, {
-      getAuthenticatedUser: [{}, has({ login: "octocat" })],
+    callEveryAction(github, octocat, {
+      getAuthenticatedUser: [{}, hasMembers({ login: "octocat" })],
       listRepositories: [{ visibility: "all" }, lists(2)],
-      getRepository: [{ ...hello, owner: "mona_acme" }, has({ full_name: "octocat/hello" })],
-      createRepository: [{ name: "new", private: true }, has({ name: "new", private: true })],
-      createOrganizationRepository: [{ org: "acme", name: "new" }, has({ owner: { login: "acme" } })],
-      updateRepository: [{ ...hello, description: "Hi" }, has({ description: "Hi" })],
+      getRepository: [{ ...hello, owner: "mona_acme" }, hasMembers({ full_name: "octocat/hello" })],
+      createRepository: [{ name: "new", private: true }, hasMembers({ name: "new", private: true })],
+      createOrganizationRepository: [{ org: "acme", name: "new" }, hasMembers({ owner: { login: "acme" } })],
+      updateRepository: [{ ...hello, description: "Hi" }, hasMembers({ description: "Hi" })],
       listBranches: [hello, lists(1)],
       listCommits: [{ ...hello, sha: "main" }, lists(1)],
-      getContent: [{ ...hello, path: "docs/read me.md", ref: "main" }, has({ ref: "main" })],
+      getContent: [{ ...hello, path: "docs/read me.md", ref: "main" }, hasMembers({ ref: "main" })],
       putContent: [
         { ...hello, path: "docs/read me.md", message: "Hi", content: "SGk=" },
-        has({ commit: { sha: "9f2a" } })
+        hasMembers({ commit: { sha: "9f2a" } })
       ],
       listReleases: [hello, lists(1)],
-      createRelease: [{ ...hello, tag_name: "v2" }, has({ tag_name: "v2" })],
-      listWorkflowRuns: [hello, counts("workflow_runs", 1)],
+      createRelease: [{ ...hello, tag_name: "v2" }, hasMembers({ tag_name: "v2" })],
+      listWorkflowRuns: [hello, hasItems("workflow_runs", 1)],
       dispatchWorkflow: [{ ...hello, workflow: "ci.yml", ref: "main" }, isNothing],
-      createWebhook: [{ ...hello, events: ["push"], config: { url: "https://svc.example/hook" } }, has({ id: 5 })],
+      createWebhook: [
+        { ...hello, events: ["push"], config: { url: "https://svc.example/hook" } },
+        hasMembers({ id: 5 })
+      ],
       deleteWebhook: [{ ...hello, id: 5 }, isNothing],
       listIssues: [hello, lists(4)],
-      searchIssues: [{ q: "is:open" }, counts("items", 5)],
-      getIssue: [{ ...hello, number: 2 }, has({ title: "Issue 2" })],
-      createIssue: [{ ...hello, title: "New", labels: ["bug"] }, has({ title: "New", labels: ["bug"] })],
-      updateIssue: [{ ...hello, number: 2, state: "closed" }, has({ state: "closed" })],
+      searchIssues: [{ q: "is:open" }, hasItems("items", 5)],
+      getIssue: [{ ...hello, number: 2 }, hasMembers({ title: "Issue 2" })],
+      createIssue: [{ ...hello, title: "New", labels: ["bug"] }, hasMembers({ title: "New", labels: ["bug"] })],
+      updateIssue: [{ ...hello, number: 2, state: "closed" }, hasMembers({ state: "closed" })],
       listIssueComments: [{ ...hello, number: 2 }, lists(2)],
-      createIssueComment: [{ ...hello, number: 2, body: "Yes" }, has({ body: "Yes" })],
+      createIssueComment: [{ ...hello, number: 2, body: "Yes" }, hasMembers({ body: "Yes" })],
       listPullRequests: [hello, lists(2)],
-      getPullRequest: [{ ...hello, number: 1 }, has({ title: "Pull 1" })],
-      createPullRequest: [{ ...hello, title: "New", head: "a", base: "main" }, has({ number: 3, title: "New" })],
-      updatePullRequest: [{ ...hello, number: 1, title: "Other" }, has({ title: "Other" })],
-      mergePullRequest: [{ ...hello, number: 1, merge_method: "squash" }, has({ merged: true })]
+      getPullRequest: [{ ...hello, number: 1 }, hasMembers({ title: "Pull 1" })],
+      createPullRequest: [{ ...hello, title: "New", head: "a", base: "main" }, hasMembers({ number: 3, title: "New" })],
+      updatePullRequest: [{ ...hello, number: 1, title: "Other" }, hasMembers({ title: "Other" })],
+      mergePullRequest: [{ ...hello, number: 1, merge_method: "squash" }, hasMembers({ merged: true })]
     }))
 
   it("follows the Link header to the last page, with the filters that it carries", async () => {
@@ -93,7 +104,7 @@ describe("GitHub", () => {
       status: 404,
       message: "Not Found"
     })
-    const stranger = caller(github, api.origin, { method: "oauth", credential: { accessToken: "no" } })
+    const stranger = makeCaller(github, api.origin, { method: "oauth", credential: { accessToken: "no" } })
     assert.deepInclude(await stranger.failure("getAuthenticatedUser"), { category: "auth", message: "Bad credentials" })
   })
 

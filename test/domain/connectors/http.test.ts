@@ -1,8 +1,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { http as builtIn } from "../../../src/domain/connectors/Http.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
-import { type Account, caller, type Caller, drive, objectOf } from "../../support/ConnectorCaller.js"
-import { fake, type Fake } from "../../support/fakes/Fake.js"
+import { type Account, makeCaller, type Caller, callEveryAction, objectOf } from "../../support/ConnectorCaller.js"
+import { startFake, type Fake } from "../../support/fakes/Fake.js"
 
 const http = builtIn.definition()
 
@@ -10,11 +10,11 @@ let api: Fake
 let open: Caller
 
 const as = (account: Omit<Account, "config">, more: JsonObject = {}): Caller =>
-  caller(http, api.origin, { ...account, config: { baseUrl: `${api.origin}/base`, ...more } })
+  makeCaller(http, api.origin, { ...account, config: { baseUrl: `${api.origin}/base`, ...more } })
 
 beforeAll(async () => {
   // An echo server: it answers with the request.
-  api = await fake({
+  api = await startFake({
     guard: (asked) => ({
       status: asked.path.endsWith("/missing") ? 404 : 200,
       json: { method: asked.method, path: asked.path, query: [...asked.query], body: asked.body }
@@ -33,7 +33,7 @@ const arrived = (members: JsonObject) => (result: unknown) => {
 
 describe("the generic HTTP connector", () => {
   it("answers every action with status, headers and body", () =>
-    drive(http, open, {
+    callEveryAction(http, open, {
       get: [
         { path: "orders/7", query: { q: "a b&c", tag: ["x", "y"], none: null } },
         arrived({

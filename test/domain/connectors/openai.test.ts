@@ -5,7 +5,7 @@ import { findAction } from "../../../src/domain/connector/Definition.js"
 import { valueAt } from "../../../src/domain/connector/Path.js"
 import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { openai as builtIn } from "../../../src/domain/connectors/OpenAi.js"
-import { caller, type Caller, counts, drive, has } from "../../support/ConnectorCaller.js"
+import { makeCaller, type Caller, hasItems, callEveryAction, hasMembers } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { openaiFake } from "../../support/fakes/openai.js"
 
@@ -17,7 +17,7 @@ const config = () => ({ baseUrl: `${api.origin}/v1`, project: "proj_1" })
 
 beforeAll(async () => {
   api = await openaiFake()
-  server = caller(openai, api.origin, { method: "key", credential: { apiKey: "sk-fake" }, config: config() })
+  server = makeCaller(openai, api.origin, { method: "key", credential: { apiKey: "sk-fake" }, config: config() })
 })
 afterAll(() => api.close())
 
@@ -25,7 +25,7 @@ const hello = { model: "gpt-4o-mini", messages: [{ role: "user", content: "Hello
 
 describe("an OpenAI-compatible API", () => {
   it("answers every action", () =>
-    drive(openai, server, {
+    callEveryAction(openai, server, {
       createChatCompletion: [
         { ...hello, temperature: 0, parallel_tool_calls: false, response_format: { type: "json_object" } },
         (result) =>
@@ -34,13 +34,13 @@ describe("an OpenAI-compatible API", () => {
             `${JSON.stringify(hello.messages)} temperature parallel_tool_calls response_format`
           )
       ],
-      createEmbedding: [{ model: "text-embedding-3-small", input: ["a", "b"] }, counts("data", 2)],
-      listModels: [{}, counts("data", 2)],
-      getModel: [{ model: "gpt-4o-mini" }, has({ owned_by: "acme" })]
+      createEmbedding: [{ model: "text-embedding-3-small", input: ["a", "b"] }, hasItems("data", 2)],
+      listModels: [{}, hasItems("data", 2)],
+      getModel: [{ model: "gpt-4o-mini" }, hasMembers({ owned_by: "acme" })]
     }))
 
   it("embeds tokens as it does texts", async () =>
-    counts(
+    hasItems(
       "data",
       2
     )(await server.result("createEmbedding", { model: "text-embedding-3-small", input: [[1, 2], [3]] })))
@@ -66,9 +66,9 @@ describe("an OpenAI-compatible API", () => {
   it("tells what is refused, and a wrong key as such", async () => {
     const missing = await server.failure("createChatCompletion", { ...hello, model: "none" })
     assert.deepInclude(missing, { category: "provider", code: "model_not_found", message: "The model does not exist" })
-    const stranger = caller(openai, api.origin, { method: "key", credential: { apiKey: "no" }, config: config() })
+    const stranger = makeCaller(openai, api.origin, { method: "key", credential: { apiKey: "no" }, config: config() })
     assert.deepInclude(await stranger.failure("listModels"), { category: "auth", code: "invalid_api_key" })
-    const keyless = caller(openai, api.origin, { method: "none", credential: {}, config: config() })
+    const keyless = makeCaller(openai, api.origin, { method: "none", credential: {}, config: config() })
     assert.deepInclude(await keyless.failure("listModels"), { category: "auth" })
     assert.isUndefined(api.asked.at(-1)?.headers.authorization)
   })

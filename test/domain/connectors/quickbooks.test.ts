@@ -4,11 +4,11 @@ import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
 import { findAction } from "../../../src/domain/connector/Definition.js"
 import { quickbooks as builtIn } from "../../../src/domain/connectors/quickbooks/QuickBooks.js"
 import {
-  caller,
+  makeCaller,
   type Caller,
   type Calls,
-  drive,
-  has,
+  callEveryAction,
+  hasMembers,
   idempotencyKeyOf,
   objectOf
 } from "../../support/ConnectorCaller.js"
@@ -23,7 +23,7 @@ const config = { realmId: "4620816365" }
 
 beforeAll(async () => {
   api = await quickbooksFake()
-  acme = caller(quickbooks, api.origin, { method: "oauth", credential: { accessToken: "token" }, config })
+  acme = makeCaller(quickbooks, api.origin, { method: "oauth", credential: { accessToken: "token" }, config })
 })
 afterAll(() => api.close())
 
@@ -40,7 +40,7 @@ const creates = {
 const known = { Id: "2", SyncToken: "0" }
 
 const calls: Calls = {
-  getCompany: [{}, has({ CompanyName: "Acme" })],
+  getCompany: [{}, hasMembers({ CompanyName: "Acme" })],
   ...Object.fromEntries(
     plurals.map((plural) => [
       `list${plural}`,
@@ -50,26 +50,28 @@ const calls: Calls = {
       ]
     ])
   ),
-  ...Object.fromEntries(Object.keys(creates).map((name) => [`get${name}`, [{ Id: "2" }, has({ Id: "2" })] as const])),
   ...Object.fromEntries(
-    Object.entries(creates).map(([name, sent]) => [`create${name}`, [sent, has({ Id: "99", ...sent })] as const])
+    Object.keys(creates).map((name) => [`get${name}`, [{ Id: "2" }, hasMembers({ Id: "2" })] as const])
+  ),
+  ...Object.fromEntries(
+    Object.entries(creates).map(([name, sent]) => [`create${name}`, [sent, hasMembers({ Id: "99", ...sent })] as const])
   ),
   ...Object.fromEntries(
     Object.entries(creates).map(([name, sent]) => [
       `update${name}`,
       [
         { ...known, ...(["Customer", "Vendor"].includes(name) ? { Active: false } : sent) },
-        has({ Id: "2", SyncToken: "1" })
+        hasMembers({ Id: "2", SyncToken: "1" })
       ] as const
     ])
   ),
-  deleteInvoice: [known, has({ status: "Deleted" })],
-  deletePayment: [known, has({ status: "Deleted" })],
-  sendInvoice: [{ Id: "2", sendTo: "ada@example.com" }, has({ EmailStatus: "EmailSent" })]
+  deleteInvoice: [known, hasMembers({ status: "Deleted" })],
+  deletePayment: [known, hasMembers({ status: "Deleted" })],
+  sendInvoice: [{ Id: "2", sendTo: "ada@example.com" }, hasMembers({ EmailStatus: "EmailSent" })]
 }
 
 describe("QuickBooks Online", () => {
-  it("answers every action", () => drive(quickbooks, acme, calls))
+  it("answers every action", () => callEveryAction(quickbooks, acme, calls))
 
   it("moves the query's start position on until a page is short", async () => {
     const pages = await acme.pages("listCustomers", { maxResults: 2 })
@@ -127,7 +129,7 @@ describe("QuickBooks Online", () => {
   })
 
   it("tells a refused token as a failure of the credential", async () => {
-    const stranger = caller(quickbooks, api.origin, { method: "oauth", credential: { accessToken: "old" }, config })
+    const stranger = makeCaller(quickbooks, api.origin, { method: "oauth", credential: { accessToken: "old" }, config })
     assert.deepInclude(await stranger.failure("getCompany"), { category: "auth", status: 401 })
   })
 })

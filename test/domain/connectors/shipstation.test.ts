@@ -2,7 +2,16 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { shipstation as builtIn } from "../../../src/domain/connectors/shipstation/ShipStation.js"
 import type { Json } from "../../../src/domain/Json.js"
-import { anything, caller, type Caller, counts, drive, has, listOf, objectOf } from "../../support/ConnectorCaller.js"
+import {
+  anything,
+  makeCaller,
+  type Caller,
+  hasItems,
+  callEveryAction,
+  hasMembers,
+  listOf,
+  objectOf
+} from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { shipstationFake } from "../../support/fakes/shipstation.js"
 
@@ -13,7 +22,7 @@ let acme: Caller
 
 beforeAll(async () => {
   api = await shipstationFake()
-  acme = caller(shipstation, api.origin, { method: "key", credential: { username: "key", password: "secret" } })
+  acme = makeCaller(shipstation, api.origin, { method: "key", credential: { username: "key", password: "secret" } })
 })
 afterAll(() => api.close())
 
@@ -29,19 +38,19 @@ const order = {
 
 describe("ShipStation", () => {
   it("answers every action", () =>
-    drive(shipstation, acme, {
+    callEveryAction(shipstation, acme, {
       listStores: [{}, lists(1)],
-      listOrders: [{ orderStatus: "awaiting_shipment", pageSize: 3, sortBy: "ModifyDate" }, counts("orders", 3)],
-      getOrder: [{ orderId: 2 }, has({ orderNumber: "O2" })],
-      createOrder: [{ ...order, orderKey: "k2" }, has({ orderId: 2, orderNumber: "A1" })],
-      deleteOrder: [{ orderId: 2 }, has({ success: true })],
-      markOrderShipped: [{ orderId: 1, carrierCode: "ups", trackingNumber: "1Z" }, has({ orderId: 1 })],
+      listOrders: [{ orderStatus: "awaiting_shipment", pageSize: 3, sortBy: "ModifyDate" }, hasItems("orders", 3)],
+      getOrder: [{ orderId: 2 }, hasMembers({ orderNumber: "O2" })],
+      createOrder: [{ ...order, orderKey: "k2" }, hasMembers({ orderId: 2, orderNumber: "A1" })],
+      deleteOrder: [{ orderId: 2 }, hasMembers({ success: true })],
+      markOrderShipped: [{ orderId: 1, carrierCode: "ups", trackingNumber: "1Z" }, hasMembers({ orderId: 1 })],
       createLabel: [
         { orderId: 1, carrierCode: "ups", serviceCode: "ups_ground", shipDate: "2026-11-03" },
-        has({ trackingNumber: "T9" })
+        hasMembers({ trackingNumber: "T9" })
       ],
-      voidLabel: [{ shipmentId: 9 }, has({ approved: true })],
-      listShipments: [{ orderId: 1, includeShipmentItems: true }, counts("shipments", 5)],
+      voidLabel: [{ shipmentId: 9 }, hasMembers({ approved: true })],
+      listShipments: [{ orderId: 1, includeShipmentItems: true }, hasItems("shipments", 5)],
       getRates: [
         {
           carrierCode: "ups",
@@ -52,19 +61,19 @@ describe("ShipStation", () => {
         },
         lists(1)
       ],
-      listFulfillments: [{}, counts("fulfillments", 5)],
-      listProducts: [{ sku: "S1" }, counts("products", 5)],
-      getProduct: [{ productId: 1 }, has({ sku: "S1" })],
-      listCustomers: [{ countryCode: "US" }, counts("customers", 5)],
-      getCustomer: [{ customerId: 3 }, has({ name: "C3" })],
+      listFulfillments: [{}, hasItems("fulfillments", 5)],
+      listProducts: [{ sku: "S1" }, hasItems("products", 5)],
+      getProduct: [{ productId: 1 }, hasMembers({ sku: "S1" })],
+      listCustomers: [{ countryCode: "US" }, hasItems("customers", 5)],
+      getCustomer: [{ customerId: 3 }, hasMembers({ name: "C3" })],
       listCarriers: [{}, lists(1)],
       listServices: [
         { carrierCode: "ups&x=1" },
         (result) => assert.strictEqual(objectOf(listOf(result)[0])["carrierCode"], "ups&x=1")
       ],
       listWarehouses: [{}, lists(1)],
-      listWebhooks: [{}, counts("webhooks", 0)],
-      createWebhook: [{ target_url: "https://svc.example/hook", event: "SHIP_NOTIFY" }, has({ id: 7 })],
+      listWebhooks: [{}, hasItems("webhooks", 0)],
+      createWebhook: [{ target_url: "https://svc.example/hook", event: "SHIP_NOTIFY" }, hasMembers({ id: 7 })],
       deleteWebhook: [{ id: 7 }, anything]
     }))
 
@@ -89,7 +98,10 @@ describe("ShipStation", () => {
     const refused = await acme.failure("createOrder", incomplete)
     assert.deepInclude(refused, { category: "provider", status: 400 })
     assert.include(refused.message, "shipTo is required")
-    const stranger = caller(shipstation, api.origin, { method: "key", credential: { username: "key", password: "no" } })
+    const stranger = makeCaller(shipstation, api.origin, {
+      method: "key",
+      credential: { username: "key", password: "no" }
+    })
     assert.deepInclude(await stranger.failure("listStores"), { category: "auth", status: 401 })
     api.plan({ status: 429, headers: { "x-rate-limit-reset": "9" }, text: "Too many requests" })
     assert.deepInclude(await acme.failure("listStores"), { category: "transient", status: 429 })

@@ -1,7 +1,15 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { shopify as builtIn } from "../../../src/domain/connectors/shopify/Shopify.js"
-import { anything, caller, type Caller, counts, drive, has, objectOf } from "../../support/ConnectorCaller.js"
+import {
+  anything,
+  makeCaller,
+  type Caller,
+  hasItems,
+  callEveryAction,
+  hasMembers,
+  objectOf
+} from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { shopifyFake } from "../../support/fakes/shopify.js"
 
@@ -13,42 +21,42 @@ const config = { shop: "acme" }
 
 beforeAll(async () => {
   api = await shopifyFake()
-  acme = caller(shopify, api.origin, { method: "token", credential: { accessToken: "shpat_fake" }, config })
+  acme = makeCaller(shopify, api.origin, { method: "token", credential: { accessToken: "shpat_fake" }, config })
 })
 afterAll(() => api.close())
 
 describe("Shopify", () => {
   it("answers every action", () =>
-    drive(shopify, acme, {
-      getShop: [{}, has({ name: "Acme" })],
-      listProducts: [{ ids: [1, 2], status: "active", limit: 2 }, counts("products", 2)],
-      getProduct: [{ id: 3 }, has({ id: 3, title: "Product 3" })],
-      createProduct: [{ title: "Hat", variants: [{ price: "9.50" }] }, has({ id: 99, title: "Hat" })],
-      updateProduct: [{ id: 3, status: "draft" }, has({ status: "draft" })],
+    callEveryAction(shopify, acme, {
+      getShop: [{}, hasMembers({ name: "Acme" })],
+      listProducts: [{ ids: [1, 2], status: "active", limit: 2 }, hasItems("products", 2)],
+      getProduct: [{ id: 3 }, hasMembers({ id: 3, title: "Product 3" })],
+      createProduct: [{ title: "Hat", variants: [{ price: "9.50" }] }, hasMembers({ id: 99, title: "Hat" })],
+      updateProduct: [{ id: 3, status: "draft" }, hasMembers({ status: "draft" })],
       deleteProduct: [{ id: 3 }, anything],
-      listCustomers: [{}, counts("customers", 3)],
-      searchCustomers: [{ query: "email:c2@example.com" }, counts("customers", 1)],
-      getCustomer: [{ id: "2" }, has({ email: "c2@example.com" })],
-      createCustomer: [{ email: "x@example.com", first_name: "X" }, has({ email: "x@example.com" })],
-      updateCustomer: [{ id: 2, last_name: "Y" }, has({ last_name: "Y" })],
-      listOrders: [{ status: "open" }, counts("orders", 3)],
-      getOrder: [{ id: 1 }, has({ name: "#1001" })],
-      createOrder: [{ line_items: [{ variant_id: 10, quantity: 1 }] }, has({ id: 99 })],
-      updateOrder: [{ id: 1, note: "Gift" }, has({ note: "Gift" })],
-      cancelOrder: [{ id: 1, reason: "customer" }, has({ reason: "customer" })],
-      listFulfillmentOrders: [{ order_id: 1 }, counts("fulfillment_orders", 1)],
-      listFulfillments: [{ order_id: 1 }, counts("fulfillments", 2)],
-      getFulfillment: [{ order_id: 1, id: 2 }, has({ tracking_number: "T2" })],
-      createFulfillment: [{ line_items_by_fulfillment_order: [{ fulfillment_order_id: 5 }] }, has({ id: 99 })],
-      updateTracking: [{ id: 2, tracking_info: { number: "1Z" } }, has({ tracking_info: { number: "1Z" } })],
-      listLocations: [{}, counts("locations", 1)],
-      listInventoryLevels: [{ location_ids: [7] }, counts("inventory_levels", 3)],
-      setInventoryLevel: [{ inventory_item_id: 1, location_id: 7, available: 0 }, has({ available: 0 })],
+      listCustomers: [{}, hasItems("customers", 3)],
+      searchCustomers: [{ query: "email:c2@example.com" }, hasItems("customers", 1)],
+      getCustomer: [{ id: "2" }, hasMembers({ email: "c2@example.com" })],
+      createCustomer: [{ email: "x@example.com", first_name: "X" }, hasMembers({ email: "x@example.com" })],
+      updateCustomer: [{ id: 2, last_name: "Y" }, hasMembers({ last_name: "Y" })],
+      listOrders: [{ status: "open" }, hasItems("orders", 3)],
+      getOrder: [{ id: 1 }, hasMembers({ name: "#1001" })],
+      createOrder: [{ line_items: [{ variant_id: 10, quantity: 1 }] }, hasMembers({ id: 99 })],
+      updateOrder: [{ id: 1, note: "Gift" }, hasMembers({ note: "Gift" })],
+      cancelOrder: [{ id: 1, reason: "customer" }, hasMembers({ reason: "customer" })],
+      listFulfillmentOrders: [{ order_id: 1 }, hasItems("fulfillment_orders", 1)],
+      listFulfillments: [{ order_id: 1 }, hasItems("fulfillments", 2)],
+      getFulfillment: [{ order_id: 1, id: 2 }, hasMembers({ tracking_number: "T2" })],
+      createFulfillment: [{ line_items_by_fulfillment_order: [{ fulfillment_order_id: 5 }] }, hasMembers({ id: 99 })],
+      updateTracking: [{ id: 2, tracking_info: { number: "1Z" } }, hasMembers({ tracking_info: { number: "1Z" } })],
+      listLocations: [{}, hasItems("locations", 1)],
+      listInventoryLevels: [{ location_ids: [7] }, hasItems("inventory_levels", 3)],
+      setInventoryLevel: [{ inventory_item_id: 1, location_id: 7, available: 0 }, hasMembers({ available: 0 })],
       adjustInventoryLevel: [
         { inventory_item_id: 1, location_id: 7, available_adjustment: -2 },
-        has({ available: 10 })
+        hasMembers({ available: 10 })
       ],
-      createWebhook: [{ topic: "orders/create", address: "https://svc.example/hook" }, has({ format: "json" })],
+      createWebhook: [{ topic: "orders/create", address: "https://svc.example/hook" }, hasMembers({ format: "json" })],
       deleteWebhook: [{ id: 4 }, anything]
     }))
 
@@ -79,7 +87,7 @@ describe("Shopify", () => {
   })
 
   it("tells a refused token as a failure of the credential", async () => {
-    const stranger = caller(shopify, api.origin, { method: "token", credential: { accessToken: "no" }, config })
+    const stranger = makeCaller(shopify, api.origin, { method: "token", credential: { accessToken: "no" }, config })
     assert.deepInclude(await stranger.failure("getShop"), { category: "auth", status: 401 })
   })
 
@@ -92,7 +100,7 @@ describe("Shopify", () => {
   })
 
   it("sends the OAuth token as its own header", async () => {
-    const connected = caller(shopify, api.origin, {
+    const connected = makeCaller(shopify, api.origin, {
       method: "oauth",
       credential: { accessToken: "shpat_fake" },
       config

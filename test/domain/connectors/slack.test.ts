@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { slack as builtIn } from "../../../src/domain/connectors/slack/Slack.js"
-import { caller, type Caller, counts, drive, has } from "../../support/ConnectorCaller.js"
+import { makeCaller, type Caller, hasItems, callEveryAction, hasMembers } from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { slackFake } from "../../support/fakes/slack.js"
 
@@ -11,33 +11,33 @@ let acme: Caller
 
 beforeAll(async () => {
   api = await slackFake()
-  acme = caller(slack, api.origin, { method: "token", credential: { apiKey: "xoxb-fake" } })
+  acme = makeCaller(slack, api.origin, { method: "token", credential: { apiKey: "xoxb-fake" } })
 })
 afterAll(() => api.close())
 
-const ok = has({ ok: true })
+const ok = hasMembers({ ok: true })
 
 describe("Slack", () => {
   it("answers every action", () =>
-    drive(slack, acme, {
-      testAuth: [{}, has({ team: "Acme", team_id: "T1" })],
-      listConversations: [{ types: "public_channel", exclude_archived: true }, counts("channels", 5)],
+    callEveryAction(slack, acme, {
+      testAuth: [{}, hasMembers({ team: "Acme", team_id: "T1" })],
+      listConversations: [{ types: "public_channel", exclude_archived: true }, hasItems("channels", 5)],
       getConversation: [{ channel: "C1" }, ok],
-      createConversation: [{ name: "new" }, has({ channel: { id: "C9", name: "new" } })],
+      createConversation: [{ name: "new" }, hasMembers({ channel: { id: "C9", name: "new" } })],
       joinConversation: [{ channel: "C1" }, ok],
       inviteToConversation: [{ channel: "C1", users: "U1,U2" }, ok],
       archiveConversation: [{ channel: "C1" }, ok],
-      openConversation: [{ users: "U1" }, has({ channel: { id: "D1" } })],
-      listConversationMembers: [{ channel: "C1" }, counts("members", 3)],
-      listMessages: [{ channel: "C1", limit: 2 }, counts("messages", 2)],
-      listReplies: [{ channel: "C1", ts: "1.0" }, counts("messages", 1)],
-      postMessage: [{ channel: "C1", text: "Hi", blocks: [{ type: "divider" }] }, has({ ts: "9.0" })],
-      postEphemeral: [{ channel: "C1", user: "U1", text: "Psst" }, has({ message_ts: "9.1" })],
-      scheduleMessage: [{ channel: "C1", post_at: 1795245000, text: "Later" }, has({ post_at: 1795245000 })],
-      updateMessage: [{ channel: "C1", ts: "1.0", text: "Other" }, has({ text: "Other" })],
-      deleteMessage: [{ channel: "C1", ts: "1.0" }, has({ ts: "1.0" })],
+      openConversation: [{ users: "U1" }, hasMembers({ channel: { id: "D1" } })],
+      listConversationMembers: [{ channel: "C1" }, hasItems("members", 3)],
+      listMessages: [{ channel: "C1", limit: 2 }, hasItems("messages", 2)],
+      listReplies: [{ channel: "C1", ts: "1.0" }, hasItems("messages", 1)],
+      postMessage: [{ channel: "C1", text: "Hi", blocks: [{ type: "divider" }] }, hasMembers({ ts: "9.0" })],
+      postEphemeral: [{ channel: "C1", user: "U1", text: "Psst" }, hasMembers({ message_ts: "9.1" })],
+      scheduleMessage: [{ channel: "C1", post_at: 1795245000, text: "Later" }, hasMembers({ post_at: 1795245000 })],
+      updateMessage: [{ channel: "C1", ts: "1.0", text: "Other" }, hasMembers({ text: "Other" })],
+      deleteMessage: [{ channel: "C1", ts: "1.0" }, hasMembers({ ts: "1.0" })],
       addReaction: [{ channel: "C1", timestamp: "1.0", name: "wave" }, ok],
-      listUsers: [{}, counts("members", 3)],
+      listUsers: [{}, hasItems("members", 3)],
       getUser: [{ user: "U2" }, ok],
       findUserByEmail: [{ email: "u2@example.com" }, ok],
       getPermalink: [{ channel: "C0", message_ts: "1.0" }, ok]
@@ -66,7 +66,7 @@ describe("Slack", () => {
   })
 
   it("tells a refused token as a failure of the credential, though it is a 200", async () => {
-    const stranger = caller(slack, api.origin, { method: "oauth", credential: { accessToken: "no" } })
+    const stranger = makeCaller(slack, api.origin, { method: "oauth", credential: { accessToken: "no" } })
     assert.deepInclude(await stranger.failure("testAuth"), { category: "auth", status: 200, code: "invalid_auth" })
   })
 

@@ -2,11 +2,11 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { stripe as builtIn } from "../../../src/domain/connectors/stripe/Stripe.js"
 import {
   type Calls,
-  caller,
+  makeCaller,
   type Caller,
-  counts,
-  drive,
-  has,
+  hasItems,
+  callEveryAction,
+  hasMembers,
   idempotencyKeyOf,
   objectOf
 } from "../../support/ConnectorCaller.js"
@@ -20,7 +20,7 @@ let acme: Caller
 
 beforeAll(async () => {
   api = await stripeFake()
-  acme = caller(stripe, api.origin, { method: "key", credential: { apiKey: "sk_test_fake" } })
+  acme = makeCaller(stripe, api.origin, { method: "key", credential: { apiKey: "sk_test_fake" } })
 })
 afterAll(() => api.close())
 
@@ -49,56 +49,62 @@ const gets: Readonly<Record<string, string>> = {
 }
 
 const calls: Calls = {
-  ...Object.fromEntries(lists.map((plural) => [`list${plural}`, [{ limit: 1 }, counts("data", 1)] as const])),
-  ...Object.fromEntries(Object.entries(gets).map(([one, id]) => [`get${one}`, [{ id }, has({ id })] as const])),
-  getAccount: [{}, has({ id: "acct_1" })],
-  getBalance: [{}, has({ object: "balance" })],
+  ...Object.fromEntries(lists.map((plural) => [`list${plural}`, [{ limit: 1 }, hasItems("data", 1)] as const])),
+  ...Object.fromEntries(Object.entries(gets).map(([one, id]) => [`get${one}`, [{ id }, hasMembers({ id })] as const])),
+  getAccount: [{}, hasMembers({ id: "acct_1" })],
+  getBalance: [{}, hasMembers({ object: "balance" })],
   createCustomer: [
     { name: "Ada", address: { line1: "12 Mill St", country: "CA" } },
-    has({ name: "Ada", address: { line1: "12 Mill St", country: "CA" } })
+    hasMembers({ name: "Ada", address: { line1: "12 Mill St", country: "CA" } })
   ],
   updateCustomer: [
     { id: "cus_2", email: "b@example.com", invoice_settings: { default_payment_method: "pm_1" } },
-    has({ id: "cus_2", email: "b@example.com", invoice_settings: { default_payment_method: "pm_1" } })
+    hasMembers({ id: "cus_2", email: "b@example.com", invoice_settings: { default_payment_method: "pm_1" } })
   ],
-  deleteCustomer: [{ id: "cus_2" }, has({ deleted: true })],
-  createProduct: [{ name: "Silver", metadata: { tier: "2" } }, has({ name: "Silver", metadata: { tier: "2" } })],
-  updateProduct: [{ id: "prod_1", description: "Shiny" }, has({ description: "Shiny" })],
+  deleteCustomer: [{ id: "cus_2" }, hasMembers({ deleted: true })],
+  createProduct: [{ name: "Silver", metadata: { tier: "2" } }, hasMembers({ name: "Silver", metadata: { tier: "2" } })],
+  updateProduct: [{ id: "prod_1", description: "Shiny" }, hasMembers({ description: "Shiny" })],
   createPrice: [
     { product: "prod_1", currency: "eur", unit_amount: 500, recurring: { interval: "month" } },
-    has({ unit_amount: 500, recurring: { interval: "month" } })
+    hasMembers({ unit_amount: 500, recurring: { interval: "month" } })
   ],
   createInvoice: [
     { customer: "cus_1", days_until_due: 30, collection_method: "send_invoice" },
-    has({ days_until_due: 30 })
+    hasMembers({ days_until_due: 30 })
   ],
-  updateInvoice: [{ id: "in_1", description: "Hours" }, has({ description: "Hours" })],
-  finalizeInvoice: [{ id: "in_1" }, has({ id: "in_1" })],
-  sendInvoice: [{ id: "in_1" }, has({ id: "in_1" })],
-  voidInvoice: [{ id: "in_1" }, has({ status: "void" })],
-  deleteInvoice: [{ id: "in_1" }, has({ deleted: true })],
-  createInvoiceItem: [{ customer: "cus_1", amount: 1099, currency: "usd" }, has({ amount: 1099 })],
-  createSubscription: [{ customer: "cus_1", items: [{ price: "price_1" }] }, has({ customer: "cus_1" })],
-  updateSubscription: [{ id: "sub_1", proration_behavior: "none" }, has({ id: "sub_1" })],
-  deleteSubscription: [{ id: "sub_1" }, has({ id: "sub_1", status: "canceled" })],
+  updateInvoice: [{ id: "in_1", description: "Hours" }, hasMembers({ description: "Hours" })],
+  finalizeInvoice: [{ id: "in_1" }, hasMembers({ id: "in_1" })],
+  sendInvoice: [{ id: "in_1" }, hasMembers({ id: "in_1" })],
+  voidInvoice: [{ id: "in_1" }, hasMembers({ status: "void" })],
+  deleteInvoice: [{ id: "in_1" }, hasMembers({ deleted: true })],
+  createInvoiceItem: [{ customer: "cus_1", amount: 1099, currency: "usd" }, hasMembers({ amount: 1099 })],
+  createSubscription: [{ customer: "cus_1", items: [{ price: "price_1" }] }, hasMembers({ customer: "cus_1" })],
+  updateSubscription: [{ id: "sub_1", proration_behavior: "none" }, hasMembers({ id: "sub_1" })],
+  deleteSubscription: [{ id: "sub_1" }, hasMembers({ id: "sub_1", status: "canceled" })],
   createPaymentIntent: [
     { amount: 2000, currency: "usd", automatic_payment_methods: { enabled: true } },
-    has({ amount: 2000, automatic_payment_methods: { enabled: "true" } })
+    hasMembers({ amount: 2000, automatic_payment_methods: { enabled: "true" } })
   ],
-  updatePaymentIntent: [{ id: "pi_1", amount: 2100 }, has({ amount: 2100 })],
-  confirmPaymentIntent: [{ id: "pi_1", payment_method: "pm_card_visa" }, has({ payment_method: "pm_card_visa" })],
-  capturePaymentIntent: [{ id: "pi_1", amount_to_capture: 10 }, has({ amount_to_capture: 10 })],
-  cancelPaymentIntent: [{ id: "pi_1", cancellation_reason: "abandoned" }, has({ cancellation_reason: "abandoned" })],
-  createRefund: [{ payment_intent: "pi_1", amount: 100 }, has({ amount: 100 })],
+  updatePaymentIntent: [{ id: "pi_1", amount: 2100 }, hasMembers({ amount: 2100 })],
+  confirmPaymentIntent: [
+    { id: "pi_1", payment_method: "pm_card_visa" },
+    hasMembers({ payment_method: "pm_card_visa" })
+  ],
+  capturePaymentIntent: [{ id: "pi_1", amount_to_capture: 10 }, hasMembers({ amount_to_capture: 10 })],
+  cancelPaymentIntent: [
+    { id: "pi_1", cancellation_reason: "abandoned" },
+    hasMembers({ cancellation_reason: "abandoned" })
+  ],
+  createRefund: [{ payment_intent: "pi_1", amount: 100 }, hasMembers({ amount: 100 })],
   createWebhookEndpoint: [
     { url: "https://svc.example/hook", enabled_events: ["invoice.paid"], api_version: "2025-08-27.basil" },
-    has({ enabled_events: ["invoice.paid"], api_version: "2025-08-27.basil", secret: "whsec_1" })
+    hasMembers({ enabled_events: ["invoice.paid"], api_version: "2025-08-27.basil", secret: "whsec_1" })
   ],
-  deleteWebhookEndpoint: [{ id: "we_1" }, has({ deleted: true })]
+  deleteWebhookEndpoint: [{ id: "we_1" }, hasMembers({ deleted: true })]
 }
 
 describe("Stripe", () => {
-  it("answers every action", () => drive(stripe, acme, calls))
+  it("answers every action", () => callEveryAction(stripe, acme, calls))
 
   it("goes on after the last item of a page until there are no more", async () => {
     const pages = await acme.pages("listCustomers", { limit: 2 })
@@ -124,7 +130,7 @@ describe("Stripe", () => {
 
   it("sends an idempotency key, under which a second attempt is not a second payment", async () => {
     const fresh = await stripeFake()
-    const acme = caller(stripe, fresh.origin, { method: "key", credential: { apiKey: "sk_test_fake" } })
+    const acme = makeCaller(stripe, fresh.origin, { method: "key", credential: { apiKey: "sk_test_fake" } })
     const key = idempotencyKeyOf(1)
     const first = await acme.answer("createRefund", { amount: 100, payment_intent: "pi_1" }, key)
     const second = await acme.answer("createRefund", { amount: 100, payment_intent: "pi_1" }, key)
@@ -144,7 +150,7 @@ describe("Stripe", () => {
       code: "resource_missing",
       message: "No such object: 'cus_9'"
     })
-    const stranger = caller(stripe, api.origin, { method: "key", credential: { apiKey: "sk_test_other" } })
+    const stranger = makeCaller(stripe, api.origin, { method: "key", credential: { apiKey: "sk_test_other" } })
     assert.deepInclude(await stranger.failure("getBalance"), { category: "auth", status: 401 })
     api.plan({ status: 429, json: { error: { code: "rate_limit", message: "Too many requests" } } })
     assert.deepInclude(await acme.failure("getBalance"), { category: "transient", code: "rate_limit" })

@@ -2,7 +2,14 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { valueAt } from "../../../src/domain/connector/Path.js"
 import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { xero as builtIn } from "../../../src/domain/connectors/xero/Xero.js"
-import { caller, type Caller, counts, drive, has, objectOf } from "../../support/ConnectorCaller.js"
+import {
+  makeCaller,
+  type Caller,
+  hasItems,
+  callEveryAction,
+  hasMembers,
+  objectOf
+} from "../../support/ConnectorCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { xeroFake } from "../../support/fakes/xero.js"
 
@@ -14,7 +21,7 @@ const config = { tenantId: "d99ecdfe-391d-43d2-b834-17636ba90e8d" }
 
 beforeAll(async () => {
   api = await xeroFake()
-  acme = caller(xero, api.origin, { method: "oauth", credential: { accessToken: "token" }, config })
+  acme = makeCaller(xero, api.origin, { method: "oauth", credential: { accessToken: "token" }, config })
 })
 afterAll(() => api.close())
 
@@ -22,34 +29,34 @@ const line = { Description: "Pump", Quantity: 2, UnitAmount: "15.00", AccountCod
 
 describe("Xero", () => {
   it("answers every action", () =>
-    drive(xero, acme, {
+    callEveryAction(xero, acme, {
       listConnections: [{}, (result) => assert.strictEqual(valueAt(result, "$[0].tenantName"), "Acme")],
-      getOrganisation: [{}, has({ Name: "Acme" })],
-      listContacts: [{ where: 'Name.StartsWith("N")', pageSize: 2 }, counts("Contacts", 2)],
-      getContact: [{ ContactID: "id-2" }, has({ Name: "N2" })],
-      createContact: [{ Name: "Ada", EmailAddress: "ada@example.com" }, has({ ContactID: "new", Name: "Ada" })],
-      updateContact: [{ ContactID: "id-2", FirstName: "Bo" }, has({ ContactID: "id-2", FirstName: "Bo" })],
-      listInvoices: [{ Statuses: ["DRAFT", "AUTHORISED"] }, counts("Invoices", 5)],
-      getInvoice: [{ InvoiceID: "id-1" }, has({ Status: "AUTHORISED" })],
+      getOrganisation: [{}, hasMembers({ Name: "Acme" })],
+      listContacts: [{ where: 'Name.StartsWith("N")', pageSize: 2 }, hasItems("Contacts", 2)],
+      getContact: [{ ContactID: "id-2" }, hasMembers({ Name: "N2" })],
+      createContact: [{ Name: "Ada", EmailAddress: "ada@example.com" }, hasMembers({ ContactID: "new", Name: "Ada" })],
+      updateContact: [{ ContactID: "id-2", FirstName: "Bo" }, hasMembers({ ContactID: "id-2", FirstName: "Bo" })],
+      listInvoices: [{ Statuses: ["DRAFT", "AUTHORISED"] }, hasItems("Invoices", 5)],
+      getInvoice: [{ InvoiceID: "id-1" }, hasMembers({ Status: "AUTHORISED" })],
       createInvoice: [
         { Contact: { ContactID: "id-1" }, LineItems: [line] },
-        has({ Type: "ACCREC", LineItems: [line] })
+        hasMembers({ Type: "ACCREC", LineItems: [line] })
       ],
-      updateInvoice: [{ InvoiceID: "id-1", Status: "VOIDED" }, has({ Status: "VOIDED" })],
-      listItems: [{}, counts("Items", 5)],
-      getItem: [{ ItemID: "id-1" }, has({ Code: "C1" })],
-      createItem: [{ Code: "PUMP", SalesDetails: { UnitPrice: 15 } }, has({ ItemID: "new", Code: "PUMP" })],
-      updateItem: [{ ItemID: "id-1", Description: "A pump" }, has({ Description: "A pump" })],
-      listPayments: [{}, counts("Payments", 5)],
-      getPayment: [{ PaymentID: "id-3" }, has({ Amount: 3 })],
+      updateInvoice: [{ InvoiceID: "id-1", Status: "VOIDED" }, hasMembers({ Status: "VOIDED" })],
+      listItems: [{}, hasItems("Items", 5)],
+      getItem: [{ ItemID: "id-1" }, hasMembers({ Code: "C1" })],
+      createItem: [{ Code: "PUMP", SalesDetails: { UnitPrice: 15 } }, hasMembers({ ItemID: "new", Code: "PUMP" })],
+      updateItem: [{ ItemID: "id-1", Description: "A pump" }, hasMembers({ Description: "A pump" })],
+      listPayments: [{}, hasItems("Payments", 5)],
+      getPayment: [{ PaymentID: "id-3" }, hasMembers({ Amount: 3 })],
       createPayment: [
         { Invoice: { InvoiceID: "id-1" }, Account: { Code: "090" }, Amount: 15 },
-        has({ PaymentID: "new", Amount: 15 })
+        hasMembers({ PaymentID: "new", Amount: 15 })
       ],
-      listCreditNotes: [{}, counts("CreditNotes", 5)],
-      getCreditNote: [{ CreditNoteID: "id-1" }, has({ CreditNoteID: "id-1" })],
-      listAccounts: [{ where: 'Type=="BANK"' }, counts("Accounts", 5)],
-      getAccount: [{ AccountID: "id-1" }, has({ Name: "N1" })],
+      listCreditNotes: [{}, hasItems("CreditNotes", 5)],
+      getCreditNote: [{ CreditNoteID: "id-1" }, hasMembers({ CreditNoteID: "id-1" })],
+      listAccounts: [{ where: 'Type=="BANK"' }, hasItems("Accounts", 5)],
+      getAccount: [{ AccountID: "id-1" }, hasMembers({ Name: "N1" })],
       emailInvoice: [{ InvoiceID: "id-1" }, (result) => assert.isNull(result)]
     }))
 
@@ -62,12 +69,12 @@ describe("Xero", () => {
   })
 
   it("asks for what changed since, by header", async () => {
-    counts("Invoices", 0)(await acme.result("listInvoices", { modifiedSince: "2026-11-01T00:00:00" }))
+    hasItems("Invoices", 0)(await acme.result("listInvoices", { modifiedSince: "2026-11-01T00:00:00" }))
     assert.strictEqual(api.asked.at(-1)?.headers["if-modified-since"], "2026-11-01T00:00:00")
   })
 
   it("names the organisation in every call but the one that asks which there are", async () => {
-    const nameless = caller(xero, api.origin, { method: "oauth", credential: { accessToken: "token" } })
+    const nameless = makeCaller(xero, api.origin, { method: "oauth", credential: { accessToken: "token" } })
     assert.strictEqual(valueAt(await nameless.result("listConnections"), "$[0].tenantId"), config.tenantId)
     assert.deepInclude(await nameless.failure("getOrganisation"), { category: "provider", status: 403 })
   })
@@ -78,7 +85,7 @@ describe("Xero", () => {
       code: "ValidationException",
       message: "The contact name must be specified."
     })
-    const stranger = caller(xero, api.origin, { method: "oauth", credential: { accessToken: "old" }, config })
+    const stranger = makeCaller(xero, api.origin, { method: "oauth", credential: { accessToken: "old" }, config })
     assert.deepInclude(await stranger.failure("listAccounts"), { category: "auth", status: 401 })
   })
 

@@ -1,17 +1,17 @@
-/** A provider's API on 127.0.0.1: routes by method and path, a credential that is checked, answers that can be planned. */
+/** A fake of a provider's API on 127.0.0.1: routes by method and path, a check of the credential, scripted answers. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-export interface Asked {
+export interface FakeRequest {
   readonly method: string
-  /** As it came, still encoded. */
+  /** The path as received, still encoded. */
   readonly path: string
-  /** What stands at the `:names` of the route. */
+  /** The values of the route's parameters (`:name`). */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** The body as JSON. Throws where it is none: the connector sent nonsense. */
+  /** The body as JSON. Throws if the connector did not send JSON. */
   readonly json: () => Record<string, unknown>
   readonly form: () => URLSearchParams
 }
@@ -25,25 +25,25 @@ export interface Reply {
 
 export interface Fake {
   readonly origin: string
-  readonly asked: ReadonlyArray<Asked>
-  /** Answered to the next request, whatever it asks. */
+  readonly asked: ReadonlyArray<FakeRequest>
+  /** The answers to the next requests, whatever their path. */
   readonly plan: (reply: Reply) => void
   readonly close: () => Promise<void>
 }
 
-/** `GET /orders/:id.json` → its answer. `origin` is the server's own, for links. */
-export type Routes = Readonly<Record<string, (asked: Asked, origin: string) => Reply>>
+/** Routes such as `GET /orders/:id.json` and their answers. `origin` is that of the server, for links. */
+export type Routes = Readonly<Record<string, (asked: FakeRequest, origin: string) => Reply>>
 
 export interface Api {
   readonly routes: Routes
-  /** Said before any route: null lets the request through. */
-  readonly guard: (asked: Asked) => Reply | null
-  /** On every answer. */
+  /** Runs before the routes: null passes the request on. */
+  readonly guard: (asked: FakeRequest) => Reply | null
+  /** Headers of every answer. */
   readonly headers?: () => Readonly<Record<string, string>>
 }
 
-export const fake = async (api: Api): Promise<Fake> => {
-  const asked: Array<Asked> = []
+export const startFake = async (api: Api): Promise<Fake> => {
+  const asked: Array<FakeRequest> = []
   const planned: Array<Reply> = []
   let origin = ""
   const server = createServer((incoming, response) => {
@@ -57,7 +57,7 @@ export const fake = async (api: Api): Promise<Fake> => {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  // A server that listens on TCP has such an address.
+  // The address of a server that listens on TCP has this type.
   const { port } = server.address() as AddressInfo
   origin = `http://127.0.0.1:${port}`
   return {
@@ -72,13 +72,13 @@ export const fake = async (api: Api): Promise<Fake> => {
   }
 }
 
-/** The page of `items` from place `from`, and whether there are more. */
+/** A page of `items` from index `from`, and whether more follow. */
 export const slice = <A>(items: ReadonlyArray<A>, from: number, size: number) => ({
   page: items.slice(from, from + size),
   more: from + size < items.length
 })
 
-const request = (method: string, url: URL, headers: IncomingHttpHeaders, body: string): Asked => ({
+const request = (method: string, url: URL, headers: IncomingHttpHeaders, body: string): FakeRequest => ({
   method,
   path: url.pathname,
   params: {},
@@ -89,7 +89,7 @@ const request = (method: string, url: URL, headers: IncomingHttpHeaders, body: s
   form: () => new URLSearchParams(body)
 })
 
-const answered = (api: Api, asked: Asked, origin: string): Reply => {
+const answered = (api: Api, asked: FakeRequest, origin: string): Reply => {
   const refused = api.guard(asked)
   if (refused !== null) return refused
   for (const [route, answer] of Object.entries(api.routes)) {
@@ -99,7 +99,7 @@ const answered = (api: Api, asked: Asked, origin: string): Reply => {
   return { status: 404, json: { error: `the fake has no ${asked.method} ${asked.path}` } }
 }
 
-const matched = (route: string, asked: Asked): Readonly<Record<string, string>> | null => {
+const matched = (route: string, asked: FakeRequest): Readonly<Record<string, string>> | null => {
   const [method, path = ""] = route.split(" ")
   if (method !== asked.method) return null
   const pattern = path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:([a-zA-Z]+)/g, "(?<$1>[^/]+?)")

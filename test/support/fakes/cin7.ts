@@ -1,5 +1,5 @@
 /** Cin7 Core's external API: two headers, lists with `Total` and `Page`, errors in a list. */
-import { type Asked, fake, type Fake, type Reply, slice } from "./Fake.js"
+import { type FakeRequest, startFake, type Fake, type Reply, slice } from "./Fake.js"
 
 type Item = Record<string, unknown>
 
@@ -15,7 +15,7 @@ const adjustments = each((n) => ({ TaskID: ids[n - 1], Status: "COMPLETED" }))
 
 const error = (status: number, Exception: string): Reply => ({ status, json: [{ ErrorCode: status, Exception }] })
 
-const paged = (asked: Asked, key: string, items: ReadonlyArray<Item>): Reply => {
+const paged = (asked: FakeRequest, key: string, items: ReadonlyArray<Item>): Reply => {
   const found = items.filter((item) =>
     ["ID", "Sku"].every((name) => {
       const wanted = asked.query.get(name)
@@ -27,8 +27,8 @@ const paged = (asked: Asked, key: string, items: ReadonlyArray<Item>): Reply => 
   return { json: { Total: found.length, Page: at, [key]: slice(found, (at - 1) * limit, limit).page } }
 }
 
-/** A write of the kind that answers a list of one. */
-const saved = (asked: Asked, key: string, needs: string, like: ReadonlyArray<Item>): Reply => {
+/** A write that is answered with a list of one item. */
+const saved = (asked: FakeRequest, key: string, needs: string, like: ReadonlyArray<Item>): Reply => {
   const sent = asked.json()
   if (asked.method === "POST") {
     return sent[needs] === undefined
@@ -41,7 +41,7 @@ const saved = (asked: Asked, key: string, needs: string, like: ReadonlyArray<Ite
     : { json: { Total: 1, Page: 1, [key]: [{ ...stored, ...sent }] } }
 }
 
-const byId = (asked: Asked, name: string, items: ReadonlyArray<Item>): Reply => {
+const byId = (asked: FakeRequest, name: string, items: ReadonlyArray<Item>): Reply => {
   const found = items.find((item) => item["ID"] === asked.query.get(name))
   return found === undefined ? error(404, `${name} was not found`) : { json: { ...found, [name]: found["ID"] } }
 }
@@ -49,7 +49,7 @@ const byId = (asked: Asked, name: string, items: ReadonlyArray<Item>): Reply => 
 const base = "/ExternalApi/v2"
 
 export const cin7Fake = (): Promise<Fake> =>
-  fake({
+  startFake({
     guard: (asked) =>
       asked.headers["api-auth-accountid"] === "account" && asked.headers["api-auth-applicationkey"] === "key"
         ? null

@@ -1,5 +1,5 @@
-/** GitHub's REST API: pages by Link header, the limit in every answer, 422 with the fields at fault. */
-import { type Asked, fake, type Fake, type Reply, slice } from "./Fake.js"
+/** GitHub's REST API: pages by Link header, the rate limit in every answer, 422 with the invalid fields. */
+import { type FakeRequest, startFake, type Fake, type Reply, slice } from "./Fake.js"
 
 type Item = Record<string, unknown>
 
@@ -11,7 +11,7 @@ const issues = numbered(5, (n) => ({ id: n, number: n, title: `Issue ${n}`, stat
 const pulls = numbered(2, (n) => ({ id: n, number: n, title: `Pull ${n}`, state: "open" }))
 const comments = numbered(2, (n) => ({ id: n, body: `Comment ${n}` }))
 
-const page = (asked: Asked, origin: string, items: ReadonlyArray<unknown>, as?: string): Reply => {
+const page = (asked: FakeRequest, origin: string, items: ReadonlyArray<unknown>, as?: string): Reply => {
   const at = Number(asked.query.get("page") ?? 1)
   const size = Number(asked.query.get("per_page") ?? 30)
   const { more, page } = slice(items, (at - 1) * size, size)
@@ -29,12 +29,12 @@ const notFound: Reply = {
   json: { message: "Not Found", documentation_url: "https://docs.github.com/rest" }
 }
 
-const one = (items: ReadonlyArray<Item>, asked: Asked, change: Item = {}): Reply => {
+const one = (items: ReadonlyArray<Item>, asked: FakeRequest, change: Item = {}): Reply => {
   const found = items.find((item) => String(item["number"]) === asked.params["number"])
   return found === undefined ? notFound : { json: { ...found, ...change } }
 }
 
-const made = (asked: Asked, needs: string, like: Item): Reply => {
+const made = (asked: FakeRequest, needs: string, like: Item): Reply => {
   const sent = asked.json()
   return needs in sent
     ? { status: 201, json: { ...like, ...sent } }
@@ -48,7 +48,7 @@ const repo = "/repos/:owner/:repo"
 
 export const githubFake = (): Promise<Fake> => {
   let left = 5_000
-  return fake({
+  return startFake({
     headers: () => ({
       "x-ratelimit-limit": "5000",
       "x-ratelimit-remaining": String(--left),

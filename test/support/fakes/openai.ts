@@ -1,5 +1,5 @@
 /** An OpenAI-compatible server: limits in every answer, their resets as durations. */
-import { fake, type Fake, type Reply } from "./Fake.js"
+import { startFake, type Fake, type Reply } from "./Fake.js"
 
 const models = ["gpt-4o-mini", "text-embedding-3-small"].map((id) => ({ id, object: "model", owned_by: "acme" }))
 const no = (status: number, message: string, code: string | null): Reply => ({
@@ -8,7 +8,7 @@ const no = (status: number, message: string, code: string | null): Reply => ({
 })
 
 export const openaiFake = (): Promise<Fake> =>
-  fake({
+  startFake({
     headers: () => ({
       "x-ratelimit-limit-requests": "500",
       "x-ratelimit-remaining-requests": "499",

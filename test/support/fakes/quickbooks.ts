@@ -1,5 +1,5 @@
 /** QuickBooks Online: queries with STARTPOSITION and MAXRESULTS, sparse updates under a SyncToken, replays by requestid. */
-import { type Asked, fake, type Fake, type Reply } from "./Fake.js"
+import { type FakeRequest, startFake, type Fake, type Reply } from "./Fake.js"
 
 type Item = Record<string, unknown>
 
@@ -22,7 +22,7 @@ const fault = (status: number, code: string, Message: string, Detail: string): R
 
 const query = /^select \* from (\w+)\s+(?:where (\w+) = (\w+)\s+)?startposition (\d+) maxresults (\d+)$/i
 
-const queried = (asked: Asked): Reply => {
+const queried = (asked: FakeRequest): Reply => {
   const text = asked.query.get("query") ?? ""
   const [, name = "", member, value, start, most] = query.exec(text.replace(/\s+/g, " ")) ?? []
   const all = records[name]
@@ -35,9 +35,10 @@ const queried = (asked: Asked): Reply => {
   }
 }
 
-const nameOf = (asked: Asked): string => names.find((name) => name.toLowerCase() === asked.params["kind"]) ?? "Unknown"
+const nameOf = (asked: FakeRequest): string =>
+  names.find((name) => name.toLowerCase() === asked.params["kind"]) ?? "Unknown"
 
-const written = (asked: Asked): Reply => {
+const written = (asked: FakeRequest): Reply => {
   const name = nameOf(asked)
   const sent = asked.json()
   if (sent["Id"] === undefined) {
@@ -61,7 +62,7 @@ const written = (asked: Asked): Reply => {
 
 export const quickbooksFake = (): Promise<Fake> => {
   const replies = new Map<string, Reply>()
-  const once = (asked: Asked, answer: (asked: Asked) => Reply): Reply => {
+  const once = (asked: FakeRequest, answer: (asked: FakeRequest) => Reply): Reply => {
     const id = asked.query.get("requestid") ?? ""
     if (id === "" || id.length > 50) return fault(400, "2010", "Request has invalid property", "requestid")
     const reply = replies.get(`${asked.path} ${id}`) ?? answer(asked)
@@ -69,7 +70,7 @@ export const quickbooksFake = (): Promise<Fake> => {
     return reply
   }
   const company = "/v3/company/4620816365"
-  return fake({
+  return startFake({
     guard: (asked) => {
       if (asked.query.get("minorversion") !== "75") return fault(400, "1", "minorversion", "minorversion")
       if (asked.headers.authorization !== "Bearer token") {

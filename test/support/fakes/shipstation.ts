@@ -1,5 +1,5 @@
 /** ShipStation's V1 API: Basic, pages with their number, forty requests a minute in every answer. */
-import { type Asked, fake, type Fake, type Reply, slice } from "./Fake.js"
+import { type FakeRequest, startFake, type Fake, type Reply, slice } from "./Fake.js"
 
 type Item = Record<string, unknown>
 
@@ -16,7 +16,7 @@ const shipments = many((n) => ({
 const products = many((n) => ({ productId: n, sku: `S${n}`, name: `P${n}`, active: true }))
 const customers = many((n) => ({ customerId: n, name: `C${n}`, email: null }))
 
-const paged = (asked: Asked, key: string, items: ReadonlyArray<Item>): Reply => {
+const paged = (asked: FakeRequest, key: string, items: ReadonlyArray<Item>): Reply => {
   const at = Number(asked.query.get("page") ?? 1)
   const size = Number(asked.query.get("pageSize") ?? 100)
   if (size > 500) return { status: 400, json: { Message: "The pageSize must be 500 or less" } }
@@ -24,13 +24,13 @@ const paged = (asked: Asked, key: string, items: ReadonlyArray<Item>): Reply => 
   return { json: { [key]: page, total: items.length, page: at, pages: Math.ceil(items.length / size) } }
 }
 
-const one = (asked: Asked, key: string, items: ReadonlyArray<Item>): Reply => {
+const one = (asked: FakeRequest, key: string, items: ReadonlyArray<Item>): Reply => {
   const found = items.find((item) => String(item[key]) === asked.params["id"])
   return found === undefined ? { status: 404, json: { Message: "API resource not found" } } : { json: found }
 }
 
-/** Created, or changed where the key is known. */
-const ordered = (asked: Asked): Reply => {
+/** Creates an order, or changes the one with the same key. */
+const ordered = (asked: FakeRequest): Reply => {
   const sent = asked.json()
   for (const name of ["orderNumber", "orderDate", "orderStatus", "billTo", "shipTo"]) {
     if (sent[name] === undefined) {
@@ -43,7 +43,7 @@ const ordered = (asked: Asked): Reply => {
 
 export const shipstationFake = (): Promise<Fake> => {
   let left = 40
-  return fake({
+  return startFake({
     headers: () => ({
       "x-rate-limit-limit": "40",
       "x-rate-limit-remaining": String((left = left > 0 ? left - 1 : 40)),

@@ -1,5 +1,8 @@
-/** The Admin REST API of one Shopify shop: pages by Link header with `page_info`, a bucket in every answer. */
-import { type Asked, fake, type Fake, type Reply, type Routes, slice } from "./Fake.js"
+/**
+ * The Admin REST API of one Shopify shop: pages by Link header with `page_info`, the rate limit's bucket in every
+ * answer.
+ */
+import { type FakeRequest, startFake, type Fake, type Reply, type Routes, slice } from "./Fake.js"
 
 const base = "/admin/api/2026-07"
 const token = "shpat_fake"
@@ -18,8 +21,8 @@ const orders = named(3, (n) => ({ id: n, name: `#100${n}`, financial_status: "pa
 const levels = named(3, (n) => ({ inventory_item_id: n, location_id: 7, available: n * 2 }))
 const fulfillments = named(2, (n) => ({ id: n, order_id: 1, status: "success", tracking_number: `T${n}` }))
 
-/** A page as Shopify gives it: with `page_info` no filter may stand beside it but `limit` and `fields`. */
-const page = (asked: Asked, origin: string, name: string, items: ReadonlyArray<unknown>): Reply => {
+/** A page as Shopify returns it. With `page_info`, only `limit` and `fields` are allowed as further parameters. */
+const page = (asked: FakeRequest, origin: string, name: string, items: ReadonlyArray<unknown>): Reply => {
   const info = asked.query.get("page_info")
   const others = [...asked.query.keys()].filter((key) => !["page_info", "limit", "fields"].includes(key))
   if (info !== null && others.length > 0) {
@@ -38,8 +41,8 @@ const one = (name: string, items: ReadonlyArray<Record<string, unknown>>, id: st
   return found === undefined ? { status: 404, json: { errors: "Not Found" } } : { json: { [name]: found } }
 }
 
-/** The body's member of that name with an id; 422 as Shopify says it where `needs` is missing. */
-const made = (asked: Asked, name: string, needs?: string): Reply => {
+/** The member of the body with that name, with an id added. Answers Shopify's 422 if the member `needs` is missing. */
+const made = (asked: FakeRequest, name: string, needs?: string): Reply => {
   const sent = asked.json()[name] as Record<string, unknown> | undefined
   if (sent === undefined) return { status: 400, json: { errors: { [name]: "Required parameter missing or invalid" } } }
   if (needs !== undefined && sent[needs] === undefined) {
@@ -48,7 +51,7 @@ const made = (asked: Asked, name: string, needs?: string): Reply => {
   return { status: asked.method === "POST" ? 201 : 200, json: { [name]: { id: asked.params["id"] ?? 99, ...sent } } }
 }
 
-const changed = (asked: Asked, name: string, items: ReadonlyArray<Record<string, unknown>>): Reply => {
+const changed = (asked: FakeRequest, name: string, items: ReadonlyArray<Record<string, unknown>>): Reply => {
   const found = items.find((item) => String(item["id"]) === asked.params["id"])
   const sent = asked.json()[name] as Record<string, unknown>
   return found === undefined
@@ -61,7 +64,7 @@ const at = (routes: Routes): Routes =>
 
 export const shopifyFake = (): Promise<Fake> => {
   let used = 0
-  return fake({
+  return startFake({
     headers: () => ({ "x-shopify-shop-api-call-limit": `${++used}/40` }),
     guard: (asked) =>
       asked.headers["x-shopify-access-token"] === token

@@ -1,5 +1,5 @@
-/** Slack's Web API: everything is a 200, also what is refused; cursors end with an empty one. */
-import { type Asked, fake, type Fake, type Reply, slice } from "./Fake.js"
+/** Slack's Web API: every answer has status 200, also a refusal; the last page has an empty cursor. */
+import { type FakeRequest, startFake, type Fake, type Reply, slice } from "./Fake.js"
 
 const ok = (members: Record<string, unknown> = {}): Reply => ({ json: { ok: true, ...members } })
 const no = (error: string, more: Record<string, unknown> = {}): Reply => ({ json: { ok: false, error, ...more } })
@@ -12,7 +12,7 @@ const channels = ["general", "random", "dev", "sales", "help"].map((name, n) => 
 const users = [1, 2, 3].map((n) => ({ id: `U${n}`, name: `u${n}`, profile: { email: `u${n}@example.com` } }))
 const messages = [1, 2, 3].map((n) => ({ type: "message", ts: `${n}.0`, user: "U1", text: `Message ${n}` }))
 
-const page = (asked: Asked, member: string, items: ReadonlyArray<unknown>): Reply => {
+const page = (asked: FakeRequest, member: string, items: ReadonlyArray<unknown>): Reply => {
   const cursor = asked.query.get("cursor") ?? ""
   const from = cursor === "" ? 0 : Number(Buffer.from(cursor, "base64").toString().replace("next:", ""))
   const size = Number(asked.query.get("limit") ?? 100)
@@ -21,10 +21,10 @@ const page = (asked: Asked, member: string, items: ReadonlyArray<unknown>): Repl
   return ok({ [member]: page, response_metadata: { next_cursor } })
 }
 
-/** A write with JSON: the channel must exist. */
+/** A write with a JSON body to an existing channel. */
 const write =
   (answer: (sent: Record<string, unknown>) => Record<string, unknown>) =>
-  (asked: Asked): Reply => {
+  (asked: FakeRequest): Reply => {
     if (asked.headers["content-type"] !== "application/json; charset=utf-8") {
       return no("invalid_post_type")
     }
@@ -36,7 +36,7 @@ const write =
 const channel = channels[0]
 
 export const slackFake = (): Promise<Fake> =>
-  fake({
+  startFake({
     guard: (asked) => (asked.headers.authorization === "Bearer xoxb-fake" ? null : no("invalid_auth")),
     routes: {
       "GET /api/auth.test": () => ok({ team: "Acme", team_id: "T1", user: "svc", user_id: "U9", url: "https://a/" }),

@@ -1,5 +1,5 @@
 /** Stripe's API: form bodies in, lists by `starting_after`, idempotency keys kept, errors with type and code. */
-import { type Asked, fake, type Fake, type Reply, type Routes } from "./Fake.js"
+import { type FakeRequest, startFake, type Fake, type Reply, type Routes } from "./Fake.js"
 
 type Item = Record<string, unknown>
 
@@ -24,7 +24,7 @@ const no = (status: number, error: Item): Reply => ({ status, json: { error } })
 const missing = (id: string) =>
   no(404, { type: "invalid_request_error", code: "resource_missing", message: `No such object: '${id}'`, param: "id" })
 
-/** Members that Stripe needs of a new object, and those that it does not know at all anywhere. */
+/** Members that Stripe requires of a new object, and members that no Stripe object has. */
 const needs: Readonly<Record<string, ReadonlyArray<string>>> = {
   products: ["name"],
   payment_intents: ["amount", "currency"],
@@ -32,7 +32,7 @@ const needs: Readonly<Record<string, ReadonlyArray<string>>> = {
   webhook_endpoints: ["url", "enabled_events[0]"]
 }
 
-const listed = (asked: Asked): Reply => {
+const listed = (asked: FakeRequest): Reply => {
   const items = objects[asked.params["kind"] ?? ""] ?? []
   const after = asked.query.get("starting_after")
   const from = after === null ? 0 : items.findIndex((item) => item["id"] === after) + 1
@@ -40,10 +40,10 @@ const listed = (asked: Asked): Reply => {
   return { json: { object: "list", url: asked.path, has_more: from + data.length < items.length, data } }
 }
 
-const found = (asked: Asked): Item | undefined =>
+const found = (asked: FakeRequest): Item | undefined =>
   (objects[asked.params["kind"] ?? ""] ?? []).find((item) => item["id"] === asked.params["id"])
 
-/** `address[line1]=…` back to an object, as deep as the tests need it. */
+/** Decodes `address[line1]=…` to an object, to the depth that the tests need. */
 const members = (form: URLSearchParams): Item => {
   const sent: Item = {}
   for (const [name, value] of form) {
@@ -57,8 +57,8 @@ const members = (form: URLSearchParams): Item => {
 
 export const stripeFake = (): Promise<Fake> => {
   const replies = new Map<string, { readonly body: string; readonly reply: Reply }>()
-  /** The same key gives the same answer; with another body it is an error, as at Stripe. */
-  const once = (asked: Asked, make: () => Reply): Reply => {
+  /** A repeated key gets the first answer. With another body it is an error, as in Stripe's API. */
+  const once = (asked: FakeRequest, make: () => Reply): Reply => {
     const key = String(asked.headers["idempotency-key"] ?? "")
     if (key === "" || key.length > 255) return no(400, { type: "invalid_request_error", message: "idempotency key" })
     const kept = replies.get(key)
@@ -74,7 +74,7 @@ export const stripeFake = (): Promise<Fake> => {
           message: "Keys for idempotent requests can only be used with the same parameters"
         })
   }
-  const created = (asked: Asked): Reply =>
+  const created = (asked: FakeRequest): Reply =>
     once(asked, () => {
       const kind = asked.params["kind"] ?? ""
       const form = asked.form()
@@ -87,11 +87,11 @@ export const stripeFake = (): Promise<Fake> => {
           param: lacking
         })
       }
-      // A subscription's items are answered as a list object.
+      // The answer has a subscription's items as a list object.
       const items = kind === "subscriptions" ? { items: { object: "list", data: [{ id: "si_1" }] } } : {}
       return { json: { ...objects[kind]?.[0], id: "new_1", ...members(form), ...items, secret: "whsec_1" } }
     })
-  const updated = (asked: Asked): Reply =>
+  const updated = (asked: FakeRequest): Reply =>
     once(asked, () => {
       const item = found(asked)
       if (item === undefined) return missing(asked.params["id"] ?? "")
@@ -128,7 +128,7 @@ export const stripeFake = (): Promise<Fake> => {
     }),
     "DELETE /v1/:kind/:id": (asked) => ({ json: { ...found(asked), id: asked.params["id"], deleted: true } })
   }
-  return fake({
+  return startFake({
     headers: () => ({ "request-id": "req_1" }),
     guard: (asked) => {
       if (asked.headers["stripe-version"] !== "2025-08-27.basil") return no(400, { message: "no version" })

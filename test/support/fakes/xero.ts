@@ -1,5 +1,5 @@
-/** Xero's Accounting API: everything in a list, pages with their totals, what is left of the minute in every answer. */
-import { type Asked, fake, type Fake, type Reply, slice } from "./Fake.js"
+/** Xero's Accounting API: every record in a list, pages with totals, the rest of the minute's limit in every answer. */
+import { type FakeRequest, startFake, type Fake, type Reply, slice } from "./Fake.js"
 
 type Item = Record<string, unknown>
 
@@ -34,7 +34,7 @@ const invalid = (message: string): Reply => ({
   }
 })
 
-const listed = (asked: Asked): Reply => {
+const listed = (asked: FakeRequest): Reply => {
   const plural = asked.params["kind"] ?? ""
   const all = asked.headers["if-modified-since"] === undefined ? (records[plural] ?? []) : []
   if (plural === "Items" || plural === "Accounts") return { json: { [plural]: all } }
@@ -44,19 +44,19 @@ const listed = (asked: Asked): Reply => {
   return { json: { pagination, [plural]: slice(all, (page - 1) * pageSize, pageSize).page } }
 }
 
-const found = (asked: Asked): Item | undefined => {
+const found = (asked: FakeRequest): Item | undefined => {
   const plural = asked.params["kind"] ?? ""
   return records[plural]?.find((item) => item[keys[plural] ?? ""] === asked.params["id"])
 }
 
-const sent = (asked: Asked): Item => {
+const sent = (asked: FakeRequest): Item => {
   const items = asked.json()[asked.params["kind"] ?? ""]
   return (Array.isArray(items) ? items[0] : {}) as Item
 }
 
 export const xeroFake = (): Promise<Fake> => {
   let left = 60
-  return fake({
+  return startFake({
     headers: () => ({ "x-minlimit-remaining": String(--left), "x-daylimit-remaining": "4900" }),
     guard: (asked) => {
       if (asked.headers.authorization !== "Bearer token") {

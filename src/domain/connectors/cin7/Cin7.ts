@@ -1,9 +1,9 @@
 /** Cin7 Core (before: DEAR Inventory), external API v2. https://dearinventory.docs.apiary.io */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { args, below, type EventManifest, list, oneOf, pairs, record, text } from "../SchemaShorthands.js"
-import { products } from "./Products.js"
-import { reading, response, writing } from "./Requests.js"
-import { sales } from "./Sales.js"
+import { args, nestedPairs, type EventManifest, list, oneOf, pairs, record, text } from "../SchemaShorthands.js"
+import { cin7ProductActions } from "./Products.js"
+import { defineCin7Read, cin7Response, defineCin7Write } from "./Requests.js"
+import { cin7SaleActions } from "./Sales.js"
 
 const event = (id: string, key: string, title: string, entity?: string): EventManifest => ({
   id,
@@ -87,23 +87,23 @@ export const cin7 = defineBuiltIn({
       name: "getCompany",
       title: "Get the company",
       request: { method: "GET", path: "/me" },
-      response,
+      response: cin7Response,
       inputSchema: args(),
       outputSchema: record({ Company: text, Currency: text, TimeZone: text }, "Company"),
       mocks: [{ name: "acme", output: { Company: "Acme", Currency: "NZD", TimeZone: "(UTC+12:00) Auckland" } }]
     },
-    ...products,
-    ...sales,
+    ...cin7ProductActions,
+    ...cin7SaleActions,
     {
       name: "listWebhooks",
       title: "List webhooks",
       request: { method: "GET", path: "/webhooks" },
-      response,
+      response: cin7Response,
       inputSchema: args(),
       outputSchema: record({ Webhooks: list(subscription) }, "Webhooks"),
       mocks: [{ name: "one", output: { Webhooks: [hook] } }]
     },
-    writing({
+    defineCin7Write({
       name: "createWebhook",
       title: "Subscribe to an event",
       path: "/webhooks",
@@ -119,7 +119,7 @@ export const cin7 = defineBuiltIn({
       mock: hook
     }),
     {
-      ...reading({
+      ...defineCin7Read({
         name: "deleteWebhook",
         title: "End a subscription",
         path: "/webhooks",
@@ -209,7 +209,7 @@ export const cin7 = defineBuiltIn({
           "Contacts[0].Phone": "phone",
           LastModifiedOn: "updatedAt"
         }),
-        ...below("Addresses[*]", "addresses[*]", {
+        ...nestedPairs("Addresses[*]", "addresses[*]", {
           Line1: "line1",
           Line2: "line2",
           City: "city",
@@ -260,7 +260,7 @@ export const cin7 = defineBuiltIn({
             VOIDED: "cancelled"
           }
         },
-        ...below("Order.Lines[*]", "lineItems[*]", {
+        ...nestedPairs("Order.Lines[*]", "lineItems[*]", {
           ProductID: "productId",
           SKU: "sku",
           Name: "name",
@@ -269,7 +269,7 @@ export const cin7 = defineBuiltIn({
           Tax: "tax",
           Total: "totalPrice"
         }),
-        ...below("ShippingAddress", "shippingAddress", {
+        ...nestedPairs("ShippingAddress", "shippingAddress", {
           Line1: "line1",
           Line2: "line2",
           City: "city",

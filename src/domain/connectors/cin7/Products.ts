@@ -1,6 +1,6 @@
 /** Actions of Cin7 Core on products, stock and stock adjustments. */
 import { type ActionManifest, flag, list, nullable, number, oneOf, record, text, time } from "../SchemaShorthands.js"
-import { listing, reading, writing } from "./Requests.js"
+import { defineCin7List, defineCin7Read, defineCin7Write } from "./Requests.js"
 
 const product = record(
   {
@@ -98,8 +98,8 @@ const counted = {
   EffectiveDate: "2026-11-02T00:00:00Z"
 }
 
-export const products: ReadonlyArray<ActionManifest> = [
-  listing({
+export const cin7ProductActions: ReadonlyArray<ActionManifest> = [
+  defineCin7List({
     name: "listProducts",
     title: "List products",
     path: "/product",
@@ -115,7 +115,7 @@ export const products: ReadonlyArray<ActionManifest> = [
     },
     mock: pump
   }),
-  reading({
+  defineCin7Read({
     name: "getProduct",
     title: "Get a product",
     path: "/product",
@@ -124,7 +124,7 @@ export const products: ReadonlyArray<ActionManifest> = [
     item: product,
     mock: pump
   }),
-  writing({
+  defineCin7Write({
     name: "createProduct",
     title: "Create a product",
     path: "/product",
@@ -134,7 +134,7 @@ export const products: ReadonlyArray<ActionManifest> = [
     item: product,
     mock: pump
   }),
-  writing({
+  defineCin7Write({
     name: "updateProduct",
     title: "Change a product",
     method: "PUT",
@@ -145,7 +145,7 @@ export const products: ReadonlyArray<ActionManifest> = [
     item: product,
     mock: pump
   }),
-  listing({
+  defineCin7List({
     name: "listAvailability",
     title: "List the stock of products at locations",
     path: "/ref/productavailability",
@@ -154,7 +154,7 @@ export const products: ReadonlyArray<ActionManifest> = [
     filters: { ID: text, Name: text, Sku: text, Location: text, Batch: text, Category: text },
     mock: stock
   }),
-  listing({
+  defineCin7List({
     name: "listLocations",
     title: "List locations",
     path: "/ref/location",
@@ -163,7 +163,7 @@ export const products: ReadonlyArray<ActionManifest> = [
     filters: { ID: text, Name: text, Deprecated: flag },
     mock: { ID: "70a64ef1-8a0a-4c24-96b2-ea6b8a3bbf5c", Name: "Main Warehouse", IsDefault: true }
   }),
-  listing({
+  defineCin7List({
     name: "listStockAdjustments",
     title: "List stock adjustments",
     path: "/stockadjustmentList",
@@ -172,7 +172,7 @@ export const products: ReadonlyArray<ActionManifest> = [
     filters: { Status: oneOf("DRAFT", "COMPLETED", "VOIDED") },
     mock: counted
   }),
-  reading({
+  defineCin7Read({
     name: "getStockAdjustment",
     title: "Get a stock adjustment",
     path: "/stockadjustment",
@@ -180,7 +180,7 @@ export const products: ReadonlyArray<ActionManifest> = [
     item: adjustment,
     mock: counted
   }),
-  writing({
+  defineCin7Write({
     name: "createStockAdjustment",
     title: "Adjust stock",
     path: "/stockadjustment",

@@ -1,9 +1,9 @@
 /** Builds requests to Cin7 Core. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, fromArgs, list, type Listing, record, upTo } from "../SchemaShorthands.js"
+import { args, type ActionManifest, fromArgs, list, type ListOptions, record, upTo } from "../SchemaShorthands.js"
 
 /** An error is `[{ErrorCode, Exception}]`, sometimes with a success status. */
-export const response: NonNullable<ActionManifest["response"]> = {
+export const cin7Response: NonNullable<ActionManifest["response"]> = {
   errorWhen: { path: "$[0].ErrorCode", op: "exists", value: true },
   errorMessage: "$[0].Exception",
   errorCode: "$[0].ErrorCode",
@@ -11,7 +11,7 @@ export const response: NonNullable<ActionManifest["response"]> = {
   authCodes: ["401", "403"]
 }
 
-export const listing = (one: Listing): ActionManifest => ({
+export const defineCin7List = (one: ListOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: {
@@ -23,14 +23,14 @@ export const listing = (one: Listing): ActionManifest => ({
       ...fromArgs(...Object.keys(one.filters))
     }
   },
-  response,
+  response: cin7Response,
   pagination: { type: "page", param: "page", sizeParam: "limit", size: 100, items: `$.${one.items}`, total: "$.Total" },
   inputSchema: args({ ...one.filters, page: { type: "integer", minimum: 1 }, limit: upTo(1_000) }),
   outputSchema: record({ Total: { type: "integer" }, [one.items]: list(one.item) }, one.items),
   mocks: [{ name: "one", output: { Total: 1, Page: 1, [one.items]: [one.mock] } }]
 })
 
-interface Reading {
+interface ReadOptions {
   readonly name: string
   readonly title: string
   readonly path: string
@@ -43,17 +43,17 @@ interface Reading {
   readonly mock: JsonObject
 }
 
-export const reading = (one: Reading): ActionManifest => ({
+export const defineCin7Read = (one: ReadOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: { method: "GET", path: one.path, query: fromArgs(one.key, ...Object.keys(one.filters ?? {})) },
-  response: one.map === undefined ? response : { ...response, map: one.map },
+  response: one.map === undefined ? cin7Response : { ...cin7Response, map: one.map },
   inputSchema: args({ [one.key]: { type: "string", format: "uuid" }, ...one.filters }, one.key),
   outputSchema: one.item,
   mocks: [{ name: "one", output: one.mock }]
 })
 
-interface Writing {
+interface WriteOptions {
   readonly name: string
   readonly title: string
   readonly method?: "POST" | "PUT"
@@ -66,11 +66,11 @@ interface Writing {
 }
 
 /** An update needs the whole record, since Cin7 has no partial updates. */
-export const writing = (one: Writing): ActionManifest => ({
+export const defineCin7Write = (one: WriteOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: { method: one.method ?? "POST", path: one.path, body: "{{args}}" },
-  response: one.map === undefined ? response : { ...response, map: one.map },
+  response: one.map === undefined ? cin7Response : { ...cin7Response, map: one.map },
   inputSchema: record(one.writable, ...one.required),
   outputSchema: one.item,
   mocks: [{ name: "one", output: one.mock }]

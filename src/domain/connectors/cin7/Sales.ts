@@ -1,6 +1,6 @@
 /** Actions of Cin7 Core on customers, suppliers, sales and purchases. */
 import { type ActionManifest, args, flag, list, number, oneOf, record, text, time } from "../SchemaShorthands.js"
-import { listing, reading, response, writing } from "./Requests.js"
+import { defineCin7List, defineCin7Read, cin7Response, defineCin7Write } from "./Requests.js"
 
 const customer = record({ ID: text, Name: text, Status: text, Currency: text, LastModifiedOn: text }, "ID", "Name")
 const acme = {
@@ -90,8 +90,8 @@ const saleLine = record({
 const purchase = record({ ID: text, Status: text }, "ID")
 const bolts = { ID: "8b1c3876-1d5b-4f5c-8c1b-2f2f3c7c0002", Status: "ORDERED", Supplier: "Bolts Inc" }
 
-export const sales: ReadonlyArray<ActionManifest> = [
-  listing({
+export const cin7SaleActions: ReadonlyArray<ActionManifest> = [
+  defineCin7List({
     name: "listCustomers",
     title: "List customers",
     path: "/customer",
@@ -100,7 +100,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     filters: { Name: text, ModifiedSince: time, ContactFilter: text, IncludeDeprecated: flag },
     mock: acme
   }),
-  reading({
+  defineCin7Read({
     name: "getCustomer",
     title: "Get a customer",
     path: "/customer",
@@ -109,7 +109,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     item: customer,
     mock: acme
   }),
-  writing({
+  defineCin7Write({
     name: "createCustomer",
     title: "Create a customer",
     path: "/customer",
@@ -119,7 +119,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     item: customer,
     mock: acme
   }),
-  writing({
+  defineCin7Write({
     name: "updateCustomer",
     title: "Change a customer",
     method: "PUT",
@@ -130,7 +130,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     item: customer,
     mock: acme
   }),
-  listing({
+  defineCin7List({
     name: "listSuppliers",
     title: "List suppliers",
     path: "/supplier",
@@ -139,7 +139,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     filters: { ID: text, Name: text, ModifiedSince: time, IncludeDeprecated: flag },
     mock: { ID: "c08b3876-1d5b-4f5c-8c1b-2f2f3c7c0001", Name: "Bolts Inc", Status: "Active" }
   }),
-  listing({
+  defineCin7List({
     name: "listSales",
     title: "List sales",
     path: "/saleList",
@@ -158,7 +158,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     },
     mock: row
   }),
-  reading({
+  defineCin7Read({
     name: "getSale",
     title: "Get a sale with its order, fulfilments and invoices",
     path: "/sale",
@@ -167,7 +167,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     item: sale,
     mock: order
   }),
-  writing({
+  defineCin7Write({
     name: "createSale",
     title: "Create a sale",
     path: "/sale",
@@ -176,7 +176,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     item: sale,
     mock: order
   }),
-  writing({
+  defineCin7Write({
     name: "updateSale",
     title: "Change a sale",
     method: "PUT",
@@ -186,7 +186,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     item: sale,
     mock: order
   }),
-  writing({
+  defineCin7Write({
     name: "createSaleOrder",
     title: "Set the lines of a sale's order, and authorise it",
     path: "/sale/order",
@@ -195,7 +195,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     item: record({ SaleID: text, Status: text }, "SaleID"),
     mock: { SaleID: order.ID, SaleOrderNumber: "SO-00001", Status: "AUTHORISED", Lines: [] }
   }),
-  reading({
+  defineCin7Read({
     name: "getSaleFulfilments",
     title: "Get a sale's fulfilments",
     path: "/sale/fulfilment",
@@ -207,12 +207,12 @@ export const sales: ReadonlyArray<ActionManifest> = [
     name: "voidSale",
     title: "Undo or void a sale",
     request: { method: "DELETE", path: "/sale", query: { ID: "{{args.ID}}", Void: "{{args.Void ?? true}}" } },
-    response,
+    response: cin7Response,
     inputSchema: args({ ID: text, Void: flag }, "ID"),
     outputSchema: record({ ID: text }),
     mocks: [{ name: "voided", output: { ...order, Status: "VOIDED" } }]
   },
-  listing({
+  defineCin7List({
     name: "listPurchases",
     title: "List purchases",
     path: "/purchaseList",
@@ -233,7 +233,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
       Supplier: "Bolts Inc"
     }
   }),
-  reading({
+  defineCin7Read({
     name: "getPurchase",
     title: "Get a simple purchase",
     path: "/purchase",
@@ -242,7 +242,7 @@ export const sales: ReadonlyArray<ActionManifest> = [
     mock: bolts
   }),
   // Cin7 does not accept these two kinds at the path above.
-  reading({
+  defineCin7Read({
     name: "getAdvancedPurchase",
     title: "Get an advanced or a service purchase",
     path: "/advanced-purchase",

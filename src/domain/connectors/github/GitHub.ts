@@ -1,9 +1,9 @@
 /** GitHub, REST API version 2022-11-28, supported until at least March 2028. https://docs.github.com/rest */
 import { defineBuiltIn } from "../../connector/Definition.js"
 import { type EventManifest, record, text } from "../SchemaShorthands.js"
-import { issues } from "./Issues.js"
-import { repositories } from "./Repositories.js"
-import { reading } from "./Requests.js"
+import { issueActions } from "./Issues.js"
+import { repositoryActions } from "./Repositories.js"
+import { defineGitHubRead } from "./Requests.js"
 
 /** GitHub sends the event in a header and its kind in `action`. */
 const event = (id: string, title: string): EventManifest => ({
@@ -58,7 +58,7 @@ export const github = defineBuiltIn({
     }
   },
   actions: [
-    reading({
+    defineGitHubRead({
       name: "getAuthenticatedUser",
       title: "Get the account",
       path: "/user",
@@ -66,8 +66,8 @@ export const github = defineBuiltIn({
       outputSchema: record({ login: text, id: { type: "integer" } }, "login", "id"),
       mock: { login: "octocat", id: 1, name: "The Octocat" }
     }),
-    ...repositories,
-    ...issues
+    ...repositoryActions,
+    ...issueActions
   ],
   events: [
     event("push", "Commits pushed"),

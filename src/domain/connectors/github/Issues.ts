@@ -11,7 +11,13 @@ import {
   texts,
   time
 } from "../SchemaShorthands.js"
-import { inRepo, listing, ofRepo, reading, writing } from "./Requests.js"
+import {
+  pathInRepository,
+  defineGitHubList,
+  repositoryArguments,
+  defineGitHubRead,
+  defineGitHubWrite
+} from "./Requests.js"
 
 const person = record({ login: text, id: integer })
 const issue = record(
@@ -82,14 +88,14 @@ const change = {
   base: { ref: "main", sha: "c5b97d5ae6c19d5c5df71a34c7fbeeda2479ccbc" }
 }
 
-const numbered = { ...ofRepo, number: integer }
+const numbered = { ...repositoryArguments, number: integer }
 
-export const issues: ReadonlyArray<ActionManifest> = [
-  listing({
+export const issueActions: ReadonlyArray<ActionManifest> = [
+  defineGitHubList({
     name: "listIssues",
     title: "List a repository's issues and pull requests",
-    path: inRepo("/issues"),
-    needs: ofRepo,
+    path: pathInRepository("/issues"),
+    needs: repositoryArguments,
     filters: {
       state: oneOf("open", "closed", "all"),
       labels: texts,
@@ -102,7 +108,7 @@ export const issues: ReadonlyArray<ActionManifest> = [
     outputSchema: list(issue),
     mock: [bug]
   }),
-  listing({
+  defineGitHubList({
     name: "searchIssues",
     title: "Search issues and pull requests",
     path: "/search/issues",
@@ -116,29 +122,29 @@ export const issues: ReadonlyArray<ActionManifest> = [
     ),
     mock: { total_count: 1, incomplete_results: false, items: [bug] }
   }),
-  reading({
+  defineGitHubRead({
     name: "getIssue",
     title: "Get an issue",
-    path: inRepo("/issues/{{args.number}}"),
+    path: pathInRepository("/issues/{{args.number}}"),
     needs: numbered,
     outputSchema: issue,
     mock: bug
   }),
-  writing({
+  defineGitHubWrite({
     name: "createIssue",
     title: "Create an issue",
-    path: inRepo("/issues"),
-    needs: ofRepo,
+    path: pathInRepository("/issues"),
+    needs: repositoryArguments,
     writable: issueInput,
     required: ["title"],
     outputSchema: issue,
     mock: bug
   }),
-  writing({
+  defineGitHubWrite({
     name: "updateIssue",
     title: "Change, close or reopen an issue",
     method: "PATCH",
-    path: inRepo("/issues/{{args.number}}"),
+    path: pathInRepository("/issues/{{args.number}}"),
     needs: numbered,
     writable: {
       ...issueInput,
@@ -148,30 +154,30 @@ export const issues: ReadonlyArray<ActionManifest> = [
     outputSchema: issue,
     mock: { ...bug, state: "closed" }
   }),
-  listing({
+  defineGitHubList({
     name: "listIssueComments",
     title: "List an issue's comments",
-    path: inRepo("/issues/{{args.number}}/comments"),
+    path: pathInRepository("/issues/{{args.number}}/comments"),
     needs: numbered,
     filters: { since: time },
     outputSchema: list(comment),
     mock: [me]
   }),
-  writing({
+  defineGitHubWrite({
     name: "createIssueComment",
     title: "Comment on an issue or a pull request",
-    path: inRepo("/issues/{{args.number}}/comments"),
+    path: pathInRepository("/issues/{{args.number}}/comments"),
     needs: numbered,
     writable: { body: text },
     required: ["body"],
     outputSchema: comment,
     mock: me
   }),
-  listing({
+  defineGitHubList({
     name: "listPullRequests",
     title: "List a repository's pull requests",
-    path: inRepo("/pulls"),
-    needs: ofRepo,
+    path: pathInRepository("/pulls"),
+    needs: repositoryArguments,
     filters: {
       state: oneOf("open", "closed", "all"),
       head: text,
@@ -182,39 +188,39 @@ export const issues: ReadonlyArray<ActionManifest> = [
     outputSchema: list(pull),
     mock: [change]
   }),
-  reading({
+  defineGitHubRead({
     name: "getPullRequest",
     title: "Get a pull request",
-    path: inRepo("/pulls/{{args.number}}"),
+    path: pathInRepository("/pulls/{{args.number}}"),
     needs: numbered,
     outputSchema: pull,
     mock: change
   }),
-  writing({
+  defineGitHubWrite({
     name: "createPullRequest",
     title: "Open a pull request",
-    path: inRepo("/pulls"),
-    needs: ofRepo,
+    path: pathInRepository("/pulls"),
+    needs: repositoryArguments,
     writable: { title: text, body: text, head: text, base: text, draft: flag, maintainer_can_modify: flag },
     required: ["title", "head", "base"],
     outputSchema: pull,
     mock: change
   }),
-  writing({
+  defineGitHubWrite({
     name: "updatePullRequest",
     title: "Change or close a pull request",
     method: "PATCH",
-    path: inRepo("/pulls/{{args.number}}"),
+    path: pathInRepository("/pulls/{{args.number}}"),
     needs: numbered,
     writable: { title: text, body: text, state: oneOf("open", "closed"), base: text },
     outputSchema: pull,
     mock: change
   }),
-  writing({
+  defineGitHubWrite({
     name: "mergePullRequest",
     title: "Merge a pull request",
     method: "PUT",
-    path: inRepo("/pulls/{{args.number}}/merge"),
+    path: pathInRepository("/pulls/{{args.number}}/merge"),
     needs: numbered,
     writable: { commit_title: text, commit_message: text, sha: text, merge_method: oneOf("merge", "squash", "rebase") },
     outputSchema: record({ sha: text, merged: flag, message: text }, "merged"),

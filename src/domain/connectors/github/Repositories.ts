@@ -11,7 +11,17 @@ import {
   texts,
   time
 } from "../SchemaShorthands.js"
-import { headers, inRepo, listing, nothing, ofRepo, owner, reading, sha, writing } from "./Requests.js"
+import {
+  githubHeaders,
+  pathInRepository,
+  defineGitHubList,
+  emptyAnswer,
+  repositoryArguments,
+  owner,
+  defineGitHubRead,
+  sha,
+  defineGitHubWrite
+} from "./Requests.js"
 
 const repository = record(
   {
@@ -61,8 +71,8 @@ const run = record({ id: integer, status: nullable("string"), conclusion: nullab
 const first = { id: 1, tag_name: "v1.0.0", name: "First", draft: false, prerelease: false }
 const head = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 
-export const repositories: ReadonlyArray<ActionManifest> = [
-  listing({
+export const repositoryActions: ReadonlyArray<ActionManifest> = [
+  defineGitHubList({
     name: "listRepositories",
     title: "List the repositories that the account reaches",
     path: "/user/repos",
@@ -77,15 +87,15 @@ export const repositories: ReadonlyArray<ActionManifest> = [
     outputSchema: list(repository),
     mock: [hello]
   }),
-  reading({
+  defineGitHubRead({
     name: "getRepository",
     title: "Get a repository",
-    path: inRepo(""),
-    needs: ofRepo,
+    path: pathInRepository(""),
+    needs: repositoryArguments,
     outputSchema: repository,
     mock: hello
   }),
-  writing({
+  defineGitHubWrite({
     name: "createRepository",
     title: "Create a repository of the account",
     path: "/user/repos",
@@ -95,7 +105,7 @@ export const repositories: ReadonlyArray<ActionManifest> = [
     outputSchema: repository,
     mock: hello
   }),
-  writing({
+  defineGitHubWrite({
     name: "createOrganizationRepository",
     title: "Create a repository of an organization",
     path: "/orgs/{{args.org}}/repos",
@@ -105,60 +115,60 @@ export const repositories: ReadonlyArray<ActionManifest> = [
     outputSchema: repository,
     mock: hello
   }),
-  writing({
+  defineGitHubWrite({
     name: "updateRepository",
     title: "Change a repository",
     method: "PATCH",
-    path: inRepo(""),
-    needs: ofRepo,
+    path: pathInRepository(""),
+    needs: repositoryArguments,
     writable: { ...repositoryInput, default_branch: text, archived: flag },
     outputSchema: repository,
     mock: hello
   }),
-  listing({
+  defineGitHubList({
     name: "listBranches",
     title: "List branches",
-    path: inRepo("/branches"),
-    needs: ofRepo,
+    path: pathInRepository("/branches"),
+    needs: repositoryArguments,
     filters: { protected: flag },
     outputSchema: list(record({ name: text, commit: record({ sha }) }, "name")),
     mock: [{ name: "main", commit: { sha: head }, protected: true }]
   }),
-  listing({
+  defineGitHubList({
     name: "listCommits",
     title: "List commits",
-    path: inRepo("/commits"),
-    needs: ofRepo,
+    path: pathInRepository("/commits"),
+    needs: repositoryArguments,
     filters: { sha, path: text, author: text, since: time, until: time },
     outputSchema: list(commit),
     mock: [{ sha: head, commit: { message: "Repair the sum" } }]
   }),
   {
-    ...reading({
+    ...defineGitHubRead({
       name: "getContent",
       title: "Get a file's content",
-      path: inRepo("/contents/{{args.path}}"),
-      needs: { ...ofRepo, path: text },
+      path: pathInRepository("/contents/{{args.path}}"),
+      needs: { ...repositoryArguments, path: text },
       query: { ref: text },
       outputSchema: content,
       mock: { type: "file", path: "README.md", sha: head, size: 6, encoding: "base64", content: "SGVsbG8h" }
     }),
     request: {
       method: "GET",
-      path: inRepo("/contents/{{args.path}}"),
+      path: pathInRepository("/contents/{{args.path}}"),
       pathValues: "segments",
-      headers,
+      headers: githubHeaders,
       query: { ref: "{{args.ref}}" }
     }
   },
   {
-    ...writing({
+    ...defineGitHubWrite({
       name: "putContent",
       title: "Create or change a file",
       description: "The content in base64. To change a file, its sha is needed.",
       method: "PUT",
-      path: inRepo("/contents/{{args.path}}"),
-      needs: { ...ofRepo, path: text },
+      path: pathInRepository("/contents/{{args.path}}"),
+      needs: { ...repositoryArguments, path: text },
       writable: { message: text, content: text, branch: text, sha },
       required: ["message", "content"],
       outputSchema: record({ content: { type: ["object", "null"] }, commit: record({ sha }) }, "commit"),
@@ -166,9 +176,9 @@ export const repositories: ReadonlyArray<ActionManifest> = [
     }),
     request: {
       method: "PUT",
-      path: inRepo("/contents/{{args.path}}"),
+      path: pathInRepository("/contents/{{args.path}}"),
       pathValues: "segments",
-      headers,
+      headers: githubHeaders,
       body: {
         message: "{{args.message}}",
         content: "{{args.content}}",
@@ -177,19 +187,19 @@ export const repositories: ReadonlyArray<ActionManifest> = [
       }
     }
   },
-  listing({
+  defineGitHubList({
     name: "listReleases",
     title: "List releases",
-    path: inRepo("/releases"),
-    needs: ofRepo,
+    path: pathInRepository("/releases"),
+    needs: repositoryArguments,
     outputSchema: list(release),
     mock: [first]
   }),
-  writing({
+  defineGitHubWrite({
     name: "createRelease",
     title: "Create a release",
-    path: inRepo("/releases"),
-    needs: ofRepo,
+    path: pathInRepository("/releases"),
+    needs: repositoryArguments,
     writable: {
       tag_name: text,
       target_commitish: text,
@@ -203,31 +213,31 @@ export const repositories: ReadonlyArray<ActionManifest> = [
     outputSchema: release,
     mock: first
   }),
-  listing({
+  defineGitHubList({
     name: "listWorkflowRuns",
     title: "List runs of GitHub Actions",
-    path: inRepo("/actions/runs"),
-    needs: ofRepo,
+    path: pathInRepository("/actions/runs"),
+    needs: repositoryArguments,
     filters: { branch: text, event: text, status: text, actor: text, created: text, head_sha: sha },
     items: "$.workflow_runs",
     outputSchema: record({ total_count: integer, workflow_runs: list(run) }, "workflow_runs"),
     mock: { total_count: 1, workflow_runs: [{ id: 30433642, status: "completed", conclusion: "success" }] }
   }),
-  writing({
+  defineGitHubWrite({
     name: "dispatchWorkflow",
     title: "Start a workflow of GitHub Actions",
-    path: inRepo("/actions/workflows/{{args.workflow}}/dispatches"),
-    needs: { ...ofRepo, workflow: text },
+    path: pathInRepository("/actions/workflows/{{args.workflow}}/dispatches"),
+    needs: { ...repositoryArguments, workflow: text },
     writable: { ref: text, inputs: record() },
     required: ["ref"],
-    outputSchema: nothing,
+    outputSchema: emptyAnswer,
     mock: null
   }),
-  writing({
+  defineGitHubWrite({
     name: "createWebhook",
     title: "Create a repository's webhook",
-    path: inRepo("/hooks"),
-    needs: ofRepo,
+    path: pathInRepository("/hooks"),
+    needs: repositoryArguments,
     writable: {
       events: texts,
       active: flag,
@@ -237,13 +247,13 @@ export const repositories: ReadonlyArray<ActionManifest> = [
     outputSchema: record({ id: integer, active: flag, events: texts }, "id"),
     mock: { id: 12345678, active: true, events: ["push"], config: { url: "https://example.com/hook" } }
   }),
-  writing({
+  defineGitHubWrite({
     name: "deleteWebhook",
     title: "Delete a repository's webhook",
     method: "DELETE",
-    path: inRepo("/hooks/{{args.id}}"),
-    needs: { ...ofRepo, id: integer },
-    outputSchema: nothing,
+    path: pathInRepository("/hooks/{{args.id}}"),
+    needs: { ...repositoryArguments, id: integer },
+    outputSchema: emptyAnswer,
     mock: null
   })
 ]

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../Json.js"
 import { args, type ActionManifest, fromArgs, text, upTo } from "../SchemaShorthands.js"
 
-export const headers = {
+export const githubHeaders = {
   Accept: "application/vnd.github+json",
   "X-GitHub-Api-Version": "2022-11-28",
   "User-Agent": "svc"
@@ -13,9 +13,9 @@ export const owner: JsonObject = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z
 export const repo: JsonObject = { type: "string", pattern: "^[A-Za-z0-9._-]{1,100}$" }
 
 /** Below `/repos/{owner}/{repo}`. */
-export const inRepo = (path: string) => `/repos/{{args.owner}}/{{args.repo}}${path}`
+export const pathInRepository = (path: string) => `/repos/{{args.owner}}/{{args.repo}}${path}`
 
-interface Listing {
+interface ListOptions {
   readonly name: string
   readonly title: string
   readonly path: string
@@ -29,13 +29,13 @@ interface Listing {
 }
 
 /** A page has at most 100 items and a Link header to the next page. */
-export const listing = (one: Listing): ActionManifest => ({
+export const defineGitHubList = (one: ListOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: {
     method: "GET",
     path: one.path,
-    headers,
+    headers: githubHeaders,
     query: { per_page: "{{args.per_page ?? 100}}", ...fromArgs("page", ...Object.keys(one.filters ?? {})) },
     queryStyle: "comma"
   },
@@ -48,7 +48,7 @@ export const listing = (one: Listing): ActionManifest => ({
   mocks: [{ name: "one", output: one.mock }]
 })
 
-interface Reading {
+interface ReadOptions {
   readonly name: string
   readonly title: string
   readonly path: string
@@ -58,16 +58,16 @@ interface Reading {
   readonly mock: JsonObject
 }
 
-export const reading = (one: Reading): ActionManifest => ({
+export const defineGitHubRead = (one: ReadOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
-  request: { method: "GET", path: one.path, headers, query: fromArgs(...Object.keys(one.query ?? {})) },
+  request: { method: "GET", path: one.path, headers: githubHeaders, query: fromArgs(...Object.keys(one.query ?? {})) },
   inputSchema: args({ ...one.needs, ...one.query }, ...Object.keys(one.needs)),
   outputSchema: one.outputSchema,
   mocks: [{ name: "one", output: one.mock }]
 })
 
-interface Writing {
+interface WriteOptions {
   readonly name: string
   readonly title: string
   readonly description?: string
@@ -81,14 +81,14 @@ interface Writing {
   readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
 }
 
-export const writing = (one: Writing): ActionManifest => ({
+export const defineGitHubWrite = (one: WriteOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   ...(one.description === undefined ? {} : { description: one.description }),
   request: {
     method: one.method ?? "POST",
     path: one.path,
-    headers,
+    headers: githubHeaders,
     ...(one.writable === undefined ? {} : { body: fromArgs(...Object.keys(one.writable)) })
   },
   inputSchema: args({ ...one.needs, ...one.writable }, ...Object.keys(one.needs), ...(one.required ?? [])),
@@ -97,6 +97,6 @@ export const writing = (one: Writing): ActionManifest => ({
 })
 
 /** The response of an empty answer: 204. */
-export const nothing: JsonObject = { type: "null" }
-export const ofRepo: JsonObject = { owner, repo }
+export const emptyAnswer: JsonObject = { type: "null" }
+export const repositoryArguments: JsonObject = { owner, repo }
 export const sha: JsonObject = text

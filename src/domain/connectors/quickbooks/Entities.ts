@@ -1,6 +1,6 @@
 /** The common entities of QuickBooks. They cannot be changed, since that needs the `SyncToken`, which they do not have. */
 import type { ConnectorManifest } from "../../connector/Definition.js"
-import { below, pairs } from "../SchemaShorthands.js"
+import { nestedPairs, pairs } from "../SchemaShorthands.js"
 
 const addressFields = {
   Line1: "line1",
@@ -29,7 +29,7 @@ export const entities: NonNullable<ConnectorManifest["entities"]> = [
         "PrimaryEmailAddr.Address": "email",
         "PrimaryPhone.FreeFormNumber": "phone"
       }),
-      ...below("BillAddr", "addresses[0]", addressFields),
+      ...nestedPairs("BillAddr", "addresses[0]", addressFields),
       ...metadata
     ]
   },

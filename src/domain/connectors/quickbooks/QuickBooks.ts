@@ -5,8 +5,16 @@
 import { defineBuiltIn } from "../../connector/Definition.js"
 import { args, type EventManifest, number, record, text } from "../SchemaShorthands.js"
 import { entities } from "./Entities.js"
-import { deleteOf, getOf, idempotency, listOf, response, version, writes } from "./Requests.js"
-import { invoice, payment, resources } from "./Resources.js"
+import {
+  defineQuickbooksDelete,
+  defineQuickbooksGet,
+  quickbooksIdempotency,
+  defineQuickbooksList,
+  quickbooksResponse,
+  quickbooksVersion,
+  defineQuickbooksWrites
+} from "./Requests.js"
+import { quickbooksInvoice, quickbooksPayment, quickbooksResources } from "./Resources.js"
 
 const events = (id: string, title: string, entity?: string): ReadonlyArray<EventManifest> =>
   ["created", "updated", "deleted"].map((verb) => ({
@@ -72,35 +80,39 @@ export const quickbooks = defineBuiltIn({
     {
       name: "getCompany",
       title: "Get the company",
-      request: { method: "GET", path: "/companyinfo/{{connection.config.realmId}}", query: version },
-      response: { ...response, map: "$.CompanyInfo" },
+      request: { method: "GET", path: "/companyinfo/{{connection.config.realmId}}", query: quickbooksVersion },
+      response: { ...quickbooksResponse, map: "$.CompanyInfo" },
       inputSchema: args(),
       outputSchema: record({ Id: text, CompanyName: text, Country: text }, "CompanyName"),
       mocks: [{ name: "one", output: { Id: "1", CompanyName: "Acme", LegalName: "Acme Inc", Country: "US" } }]
     },
-    ...resources.flatMap((resource) => [listOf(resource), getOf(resource), ...writes(resource)]),
-    listOf({
+    ...quickbooksResources.flatMap((resource) => [
+      defineQuickbooksList(resource),
+      defineQuickbooksGet(resource),
+      ...defineQuickbooksWrites(resource)
+    ]),
+    defineQuickbooksList({
       name: "Account",
       plural: "Accounts",
       schema: record({ Id: text, Name: text, AccountType: text, CurrentBalance: number }, "Id", "Name"),
       mock: { Id: "79", Name: "Sales of Product Income", AccountType: "Income", CurrentBalance: 0 }
     }),
-    deleteOf(invoice),
-    deleteOf(payment),
+    defineQuickbooksDelete(quickbooksInvoice),
+    defineQuickbooksDelete(quickbooksPayment),
     {
       name: "sendInvoice",
       title: "E-mail an invoice to its customer",
       request: {
         method: "POST",
         path: "/invoice/{{args.Id}}/send",
-        query: { sendTo: "{{args.sendTo}}", ...version },
+        query: { sendTo: "{{args.sendTo}}", ...quickbooksVersion },
         headers: { "Content-Type": "application/octet-stream" }
       },
-      response: { ...response, map: "$.Invoice" },
-      idempotency,
+      response: { ...quickbooksResponse, map: "$.Invoice" },
+      idempotency: quickbooksIdempotency,
       inputSchema: args({ Id: text, sendTo: text }, "Id"),
-      outputSchema: invoice.schema,
-      mocks: [{ name: "one", output: { ...invoice.mock, EmailStatus: "EmailSent" } }]
+      outputSchema: quickbooksInvoice.schema,
+      mocks: [{ name: "one", output: { ...quickbooksInvoice.mock, EmailStatus: "EmailSent" } }]
     }
   ],
   events: [

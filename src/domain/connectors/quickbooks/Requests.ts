@@ -1,9 +1,9 @@
 /** Builds the actions that list, read, create, change and delete a resource of QuickBooks. */
 import type { JsonObject } from "../../Json.js"
-import { args, type ActionManifest, described, fromArgs, list, record, text, upTo } from "../SchemaShorthands.js"
+import { args, type ActionManifest, withDescription, fromArgs, list, record, text, upTo } from "../SchemaShorthands.js"
 
-export const version = { minorversion: 75 }
-export const response: NonNullable<ActionManifest["response"]> = {
+export const quickbooksVersion = { minorversion: 75 }
+export const quickbooksResponse: NonNullable<ActionManifest["response"]> = {
   errorWhen: { path: "Fault", op: "exists", value: true },
   errorMessage: "$.Fault.Error[0].Detail",
   errorCode: "$.Fault.Error[0].code",
@@ -11,7 +11,7 @@ export const response: NonNullable<ActionManifest["response"]> = {
   transientCodes: ["3001", "003001"]
 }
 /** QuickBooks repeats its answer to a request with the same `requestid`, of at most 50 characters. */
-export const idempotency = { query: "requestid", maxLength: 50 }
+export const quickbooksIdempotency = { query: "requestid", maxLength: 50 }
 
 export const reference = record({ value: text, name: text }, "value")
 export const address = record({
@@ -36,7 +36,7 @@ export interface QuickbooksResource {
   readonly mock: JsonObject
 }
 
-export const listOf = ({
+export const defineQuickbooksList = ({
   mock,
   name,
   plural,
@@ -49,10 +49,10 @@ export const listOf = ({
     path: "/query",
     query: {
       query: `select * from ${name} {{args.filter}} startposition {{args.startPosition ?? 1}} maxresults {{args.maxResults ?? 1000}}`,
-      ...version
+      ...quickbooksVersion
     }
   },
-  response,
+  response: quickbooksResponse,
   pagination: {
     type: "offset",
     param: "startPosition",
@@ -62,7 +62,7 @@ export const listOf = ({
     items: `$.QueryResponse.${name}`
   },
   inputSchema: args({
-    filter: described("In QuickBooks' query language: where Active = true orderby Id", {
+    filter: withDescription("In QuickBooks' query language: where Active = true orderby Id", {
       type: "string",
       pattern: "^([Ww][Hh][Ee][Rr][Ee]|[Oo][Rr][Dd][Ee][Rr]\\s?[Bb][Yy]) "
     }),
@@ -73,33 +73,41 @@ export const listOf = ({
   mocks: [{ name: "one", output: { QueryResponse: { [name]: [mock], startPosition: 1, maxResults: 1 } } }]
 })
 
-export const getOf = ({ mock, name, path, schema }: QuickbooksResource): ActionManifest => ({
+export const defineQuickbooksGet = ({ mock, name, path, schema }: QuickbooksResource): ActionManifest => ({
   name: `get${name}`,
   title: `Get one of the ${name.toLowerCase()}s`,
-  request: { method: "GET", path: `${path}/{{args.Id}}`, query: version },
-  response: { ...response, map: `$.${name}` },
+  request: { method: "GET", path: `${path}/{{args.Id}}`, query: quickbooksVersion },
+  response: { ...quickbooksResponse, map: `$.${name}` },
   inputSchema: args({ Id: text }, "Id"),
   outputSchema: schema,
   mocks: [{ name: "one", output: mock }]
 })
 
-export const writes = (resource: QuickbooksResource): ReadonlyArray<ActionManifest> => [
-  createOf(resource),
-  updateOf(resource)
+export const defineQuickbooksWrites = (resource: QuickbooksResource): ReadonlyArray<ActionManifest> => [
+  defineCreate(resource),
+  defineUpdate(resource)
 ]
 
-const createOf = ({ mock, name, path, required, schema, writable }: QuickbooksResource): ActionManifest => ({
+const defineCreate = ({ mock, name, path, required, schema, writable }: QuickbooksResource): ActionManifest => ({
   name: `create${name}`,
   title: `Create a ${name.toLowerCase()}`,
-  request: { method: "POST", path, query: version, body: fromArgs(...Object.keys(writable)) },
-  response: { ...response, map: `$.${name}` },
-  idempotency,
+  request: { method: "POST", path, query: quickbooksVersion, body: fromArgs(...Object.keys(writable)) },
+  response: { ...quickbooksResponse, map: `$.${name}` },
+  idempotency: quickbooksIdempotency,
   inputSchema: args(writable, ...required),
   outputSchema: schema,
   mocks: [{ name: "one", output: mock }]
 })
 
-const updateOf = ({ mock, name, path, required, schema, sparse, writable }: QuickbooksResource): ActionManifest => ({
+const defineUpdate = ({
+  mock,
+  name,
+  path,
+  required,
+  schema,
+  sparse,
+  writable
+}: QuickbooksResource): ActionManifest => ({
   name: `update${name}`,
   title: `Change a ${name.toLowerCase()}`,
   description: sparse
@@ -108,11 +116,11 @@ const updateOf = ({ mock, name, path, required, schema, sparse, writable }: Quic
   request: {
     method: "POST",
     path,
-    query: version,
+    query: quickbooksVersion,
     body: sparse ? { sparse: true, ...fromArgs("Id", "SyncToken", ...Object.keys(writable)) } : "{{args}}"
   },
-  response: { ...response, map: `$.${name}` },
-  idempotency,
+  response: { ...quickbooksResponse, map: `$.${name}` },
+  idempotency: quickbooksIdempotency,
   inputSchema: sparse
     ? args({ Id: text, SyncToken: text, ...writable }, "Id", "SyncToken")
     : record({ Id: text, SyncToken: text, ...writable }, "Id", "SyncToken", ...required),
@@ -120,17 +128,17 @@ const updateOf = ({ mock, name, path, required, schema, sparse, writable }: Quic
   mocks: [{ name: "one", output: mock }]
 })
 
-export const deleteOf = ({ name, path }: QuickbooksResource): ActionManifest => ({
+export const defineQuickbooksDelete = ({ name, path }: QuickbooksResource): ActionManifest => ({
   name: `delete${name}`,
   title: `Delete a ${name.toLowerCase()}`,
   request: {
     method: "POST",
     path,
-    query: { operation: "delete", ...version },
+    query: { operation: "delete", ...quickbooksVersion },
     body: fromArgs("Id", "SyncToken")
   },
-  response: { ...response, map: `$.${name}` },
-  idempotency,
+  response: { ...quickbooksResponse, map: `$.${name}` },
+  idempotency: quickbooksIdempotency,
   inputSchema: args({ Id: text, SyncToken: text }, "Id", "SyncToken"),
   outputSchema: record({ Id: text, status: text }),
   mocks: [{ name: "deleted", output: { Id: "145", status: "Deleted", domain: "QBO" } }]

@@ -4,7 +4,7 @@ import { address, reference, type QuickbooksResource } from "./Requests.js"
 
 const times = { CreateTime: "2026-11-01T09:00:00-08:00", LastUpdatedTime: "2026-11-02T09:00:00-08:00" }
 
-export const customer: QuickbooksResource = {
+export const quickbooksCustomer: QuickbooksResource = {
   name: "Customer",
   plural: "Customers",
   path: "/customer",
@@ -29,7 +29,7 @@ export const customer: QuickbooksResource = {
   mock: { Id: "58", SyncToken: "0", DisplayName: "Ada Byron", Active: true, Balance: 0, MetaData: times }
 }
 
-export const item: QuickbooksResource = {
+export const quickbooksItem: QuickbooksResource = {
   name: "Item",
   plural: "Items",
   path: "/item",
@@ -61,7 +61,7 @@ export const invoiceLine = {
   DetailType: "SalesItemLineDetail",
   SalesItemLineDetail: { ItemRef: { value: "11", name: "Pump" }, Qty: 2, UnitPrice: 15 }
 }
-export const invoice: QuickbooksResource = {
+export const quickbooksInvoice: QuickbooksResource = {
   name: "Invoice",
   plural: "Invoices",
   path: "/invoice",
@@ -99,7 +99,7 @@ export const invoice: QuickbooksResource = {
   }
 }
 
-export const payment: QuickbooksResource = {
+export const quickbooksPayment: QuickbooksResource = {
   name: "Payment",
   plural: "Payments",
   path: "/payment",
@@ -157,4 +157,11 @@ export const vendor: QuickbooksResource = {
   mock: { Id: "56", SyncToken: "0", DisplayName: "Bob's Burger Joint", Active: true }
 }
 
-export const resources = [customer, item, invoice, payment, bill, vendor]
+export const quickbooksResources = [
+  quickbooksCustomer,
+  quickbooksItem,
+  quickbooksInvoice,
+  quickbooksPayment,
+  bill,
+  vendor
+]

@@ -11,7 +11,7 @@ import {
   text,
   time
 } from "../SchemaShorthands.js"
-import { listing, reading, writing } from "./Requests.js"
+import { defineShipStationList, defineShipStationRead, defineShipStationWrite } from "./Requests.js"
 
 const address = record({
   name: nullable("string"),
@@ -137,8 +137,8 @@ const hooks = [
 const said = record({ success: flag, message: nullable("string") })
 const label = { shipmentId: 72513480, shipmentCost: 7.3, trackingNumber: "248201115029520", labelData: "JVBERi0=" }
 
-export const actions: ReadonlyArray<ActionManifest> = [
-  reading({
+export const shipStationActions: ReadonlyArray<ActionManifest> = [
+  defineShipStationRead({
     name: "listStores",
     title: "List stores",
     path: "/stores",
@@ -146,7 +146,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: list(record({ storeId: integer, storeName: text, marketplaceName: text }, "storeId", "storeName")),
     mock: [{ storeId: 22766, storeName: "Acme", marketplaceName: "Shopify", active: true }]
   }),
-  listing({
+  defineShipStationList({
     name: "listOrders",
     title: "List orders",
     path: "/orders",
@@ -170,7 +170,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     },
     mock: sold
   }),
-  reading({
+  defineShipStationRead({
     name: "getOrder",
     title: "Get an order",
     path: "/orders/{{args.orderId}}",
@@ -178,7 +178,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: order,
     mock: sold
   }),
-  writing({
+  defineShipStationWrite({
     name: "createOrder",
     title: "Create or change an order",
     description: "An order with the same orderKey is changed, unless it was shipped.",
@@ -188,7 +188,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: order,
     mock: sold
   }),
-  writing({
+  defineShipStationWrite({
     name: "deleteOrder",
     title: "Delete an order",
     method: "DELETE",
@@ -197,7 +197,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: said,
     mock: { success: true, message: "The requested order has been deleted" }
   }),
-  writing({
+  defineShipStationWrite({
     name: "markOrderShipped",
     title: "Mark an order as shipped",
     path: "/orders/markasshipped",
@@ -213,7 +213,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: record({ orderId: integer, orderNumber: text }, "orderId"),
     mock: { orderId: 94113592, orderNumber: "TEST-ORDER-1" }
   }),
-  writing({
+  defineShipStationWrite({
     name: "createLabel",
     title: "Create an order's shipping label",
     path: "/orders/createlabelfororder",
@@ -237,7 +237,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: record({ shipmentId: integer, trackingNumber: text, labelData: text }, "shipmentId"),
     mock: label
   }),
-  writing({
+  defineShipStationWrite({
     name: "voidLabel",
     title: "Void a label",
     path: "/shipments/voidlabel",
@@ -246,7 +246,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: record({ approved: flag, message: text }, "approved"),
     mock: { approved: true, message: "Label voided successfully" }
   }),
-  listing({
+  defineShipStationList({
     name: "listShipments",
     title: "List shipments",
     path: "/shipments",
@@ -272,7 +272,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     },
     mock: shipped
   }),
-  writing({
+  defineShipStationWrite({
     name: "getRates",
     title: "Ask a carrier's rates",
     path: "/shipments/getrates",
@@ -294,7 +294,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: list(record({ serviceName: text, serviceCode: text, shipmentCost: number, otherCost: number })),
     mock: [{ serviceName: "FedEx Ground", serviceCode: "fedex_ground", shipmentCost: 8.1, otherCost: 0 }]
   }),
-  listing({
+  defineShipStationList({
     name: "listFulfillments",
     title: "List orders that others fulfilled",
     path: "/fulfillments",
@@ -303,7 +303,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     filters: { orderId: integer, orderNumber: text, trackingNumber: text, createDateStart: time, shipDateStart: time },
     mock: { fulfillmentId: 33974374, orderId: 94113592, trackingNumber: "9400", carrierCode: "USPS" }
   }),
-  listing({
+  defineShipStationList({
     name: "listProducts",
     title: "List products",
     path: "/products",
@@ -312,7 +312,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     filters: { sku: text, name: text, productCategoryId: integer, startDate: time, endDate: time, showInactive: flag },
     mock: pump
   }),
-  reading({
+  defineShipStationRead({
     name: "getProduct",
     title: "Get a product",
     path: "/products/{{args.productId}}",
@@ -320,7 +320,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: product,
     mock: pump
   }),
-  listing({
+  defineShipStationList({
     name: "listCustomers",
     title: "List customers",
     path: "/customers",
@@ -329,7 +329,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     filters: { stateCode: text, countryCode: text, marketplaceId: integer, tagId: integer },
     mock: ada
   }),
-  reading({
+  defineShipStationRead({
     name: "getCustomer",
     title: "Get a customer",
     path: "/customers/{{args.customerId}}",
@@ -337,14 +337,14 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: customer,
     mock: ada
   }),
-  reading({
+  defineShipStationRead({
     name: "listCarriers",
     title: "List carriers",
     path: "/carriers",
     output: list(record({ name: text, code: text, balance: number }, "code")),
     mock: [{ name: "Stamps.com", code: "stamps_com", balance: 24.27 }]
   }),
-  reading({
+  defineShipStationRead({
     name: "listServices",
     title: "List a carrier's services",
     path: "/carriers/listservices?carrierCode={{args.carrierCode}}",
@@ -352,21 +352,21 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: list(record({ carrierCode: text, code: text, name: text }, "code")),
     mock: [{ carrierCode: "fedex", code: "fedex_ground", name: "FedEx Ground" }]
   }),
-  reading({
+  defineShipStationRead({
     name: "listWarehouses",
     title: "List warehouses",
     path: "/warehouses",
     output: list(record({ warehouseId: integer, warehouseName: text }, "warehouseId")),
     mock: [{ warehouseId: 12345, warehouseName: "Main" }]
   }),
-  reading({
+  defineShipStationRead({
     name: "listWebhooks",
     title: "List webhooks",
     path: "/webhooks",
     output: record({ webhooks: list(record()) }, "webhooks"),
     mock: { webhooks: [{ WebHookID: 123, Active: true, HookType: "ORDER_NOTIFY", Url: "https://example.com/hook" }] }
   }),
-  writing({
+  defineShipStationWrite({
     name: "createWebhook",
     title: "Subscribe to an event",
     path: "/webhooks/subscribe",
@@ -375,7 +375,7 @@ export const actions: ReadonlyArray<ActionManifest> = [
     output: record({ id: integer }),
     mock: { id: 123 }
   }),
-  writing({
+  defineShipStationWrite({
     name: "deleteWebhook",
     title: "End a subscription",
     method: "DELETE",

@@ -6,7 +6,7 @@ import {
   fromArgs,
   integer,
   list,
-  type Listing,
+  type ListOptions,
   oneOf,
   record,
   text,
@@ -15,7 +15,7 @@ import {
 
 const response = { errorMessage: "$.Message" } as const
 
-export const listing = (one: Listing): ActionManifest => ({
+export const defineShipStationList = (one: ListOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: {
@@ -47,7 +47,7 @@ export const listing = (one: Listing): ActionManifest => ({
   mocks: [{ name: "one", output: { [one.items]: [one.mock], total: 1, page: 1, pages: 1 } }]
 })
 
-interface Reading {
+interface ReadOptions {
   readonly name: string
   readonly title: string
   readonly path: string
@@ -57,7 +57,7 @@ interface Reading {
   readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
 }
 
-export const reading = (one: Reading): ActionManifest => ({
+export const defineShipStationRead = (one: ReadOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: { method: "GET", path: one.path, query: fromArgs(...Object.keys(one.query ?? {})) },
@@ -67,7 +67,7 @@ export const reading = (one: Reading): ActionManifest => ({
   mocks: [{ name: "one", output: one.mock }]
 })
 
-interface Writing {
+interface WriteOptions {
   readonly name: string
   readonly title: string
   readonly description?: string
@@ -82,7 +82,7 @@ interface Writing {
   readonly mock: NonNullable<ActionManifest["mocks"]>[number]["output"]
 }
 
-export const writing = (one: Writing): ActionManifest => ({
+export const defineShipStationWrite = (one: WriteOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   ...(one.description === undefined ? {} : { description: one.description }),

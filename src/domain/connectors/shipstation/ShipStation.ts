@@ -3,8 +3,8 @@
  * https://docs.shipstation.com/apis/shipstation-v1
  */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { below, type EventManifest, pairs, record, text } from "../SchemaShorthands.js"
-import { actions } from "./Actions.js"
+import { nestedPairs, type EventManifest, pairs, record, text } from "../SchemaShorthands.js"
+import { shipStationActions } from "./Actions.js"
 
 const event = (id: string, key: string, title: string, entity?: string): EventManifest => ({
   id,
@@ -69,7 +69,7 @@ export const shipstation = defineBuiltIn({
       retryAfter: "retry-after"
     }
   },
-  actions,
+  actions: shipStationActions,
   events: [
     event("order.imported", "ORDER_NOTIFY", "Orders imported", "order"),
     event("order.items_imported", "ITEM_ORDER_NOTIFY", "Order items imported", "order"),
@@ -142,7 +142,7 @@ export const shipstation = defineBuiltIn({
           },
           fallback: "pending"
         },
-        ...below("items[*]", "lineItems[*]", {
+        ...nestedPairs("items[*]", "lineItems[*]", {
           productId: "productId",
           sku: "sku",
           name: "name",
@@ -150,8 +150,8 @@ export const shipstation = defineBuiltIn({
           unitPrice: "unitPrice",
           taxAmount: "tax"
         }),
-        ...below("shipTo", "shippingAddress", addressFields),
-        ...below("billTo", "billingAddress", addressFields)
+        ...nestedPairs("shipTo", "shippingAddress", addressFields),
+        ...nestedPairs("billTo", "billingAddress", addressFields)
       ],
       fieldsOut: [
         // With the order's key, a repeated write changes the order of the first.
@@ -176,15 +176,15 @@ export const shipstation = defineBuiltIn({
             refunded: "cancelled"
           }
         },
-        ...below("lineItems[*]", "items[*]", {
+        ...nestedPairs("lineItems[*]", "items[*]", {
           sku: "sku",
           name: "name",
           quantity: "quantity",
           unitPrice: "unitPrice",
           tax: "taxAmount"
         }),
-        ...below("shippingAddress", "shipTo", reversed),
-        ...below("billingAddress", "billTo", reversed)
+        ...nestedPairs("shippingAddress", "shipTo", reversed),
+        ...nestedPairs("billingAddress", "billTo", reversed)
       ]
     },
     {
@@ -202,7 +202,7 @@ export const shipstation = defineBuiltIn({
         }),
         // ShipStation does not report the delivery here.
         { from: "voided", to: "status", enum: { true: "cancelled", false: "in_transit" } },
-        ...below("shipmentItems[*]", "lineItems[*]", {
+        ...nestedPairs("shipmentItems[*]", "lineItems[*]", {
           productId: "productId",
           sku: "sku",
           name: "name",

@@ -2,7 +2,7 @@
 import {
   args,
   type ActionManifest,
-  below,
+  nestedPairs,
   type EntityManifest,
   flag,
   fromArgs,
@@ -15,7 +15,7 @@ import {
   time,
   upTo
 } from "../SchemaShorthands.js"
-import { creating, getting, updating } from "./Requests.js"
+import { defineShopifyCreate, defineShopifyGet, defineShopifyUpdate } from "./Requests.js"
 
 const address = record({
   id,
@@ -83,9 +83,14 @@ const ada = {
   ]
 }
 
-const resource = { name: "Customer", called: "a customer", schema: customer, mock: { name: "ada", output: ada } }
+const resource = {
+  name: "Customer",
+  nameWithArticle: "a customer",
+  schema: customer,
+  mock: { name: "ada", output: ada }
+}
 
-export const customers: ReadonlyArray<ActionManifest> = [
+export const shopifyCustomerActions: ReadonlyArray<ActionManifest> = [
   {
     name: "listCustomers",
     title: "List customers",
@@ -114,9 +119,9 @@ export const customers: ReadonlyArray<ActionManifest> = [
     outputSchema: record({ customers: list(customer) }, "customers"),
     mocks: [{ name: "one", output: { customers: [ada] } }]
   },
-  getting(resource),
-  creating(resource, args(writable)),
-  updating(resource, writable)
+  defineShopifyGet(resource),
+  defineShopifyCreate(resource, args(writable)),
+  defineShopifyUpdate(resource, writable)
 ]
 
 /** The field map of an address: Shopify's member → common member. */
@@ -149,7 +154,7 @@ export const customerEntity: EntityManifest = {
       created_at: "createdAt",
       updated_at: "updatedAt"
     }),
-    ...below("addresses[*]", "addresses[*]", addressFields)
+    ...nestedPairs("addresses[*]", "addresses[*]", addressFields)
   ],
   fieldsOut: [
     ...pairs({ id: "id", email: "email", firstName: "first_name", lastName: "last_name", phone: "phone" }),

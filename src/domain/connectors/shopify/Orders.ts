@@ -2,7 +2,7 @@
 import {
   args,
   type ActionManifest,
-  below,
+  nestedPairs,
   decimal,
   type EntityManifest,
   flag,
@@ -18,7 +18,7 @@ import {
   time,
   upTo
 } from "../SchemaShorthands.js"
-import { creating, getting, updating } from "./Requests.js"
+import { defineShopifyCreate, defineShopifyGet, defineShopifyUpdate } from "./Requests.js"
 import { addressFields } from "./Customers.js"
 
 const lineItem = record({
@@ -107,9 +107,9 @@ const shipped = {
   created_at: "2026-11-03T09:00:00-05:00"
 }
 
-const resource = { name: "Order", called: "an order", schema: order, mock: { name: "one", output: one } }
+const resource = { name: "Order", nameWithArticle: "an order", schema: order, mock: { name: "one", output: one } }
 
-export const orders: ReadonlyArray<ActionManifest> = [
+export const shopifyOrderActions: ReadonlyArray<ActionManifest> = [
   {
     name: "listOrders",
     title: "List orders",
@@ -138,8 +138,8 @@ export const orders: ReadonlyArray<ActionManifest> = [
     outputSchema: record({ orders: list(order) }, "orders"),
     mocks: [{ name: "one", output: { orders: [one] } }]
   },
-  getting(resource),
-  creating(
+  defineShopifyGet(resource),
+  defineShopifyCreate(
     resource,
     record(
       {
@@ -159,7 +159,7 @@ export const orders: ReadonlyArray<ActionManifest> = [
     )
   ),
   {
-    ...updating(resource, {
+    ...defineShopifyUpdate(resource, {
       note: text,
       tags: text,
       email: text,
@@ -301,9 +301,9 @@ export const orderEntity: EntityManifest = {
       },
       fallback: "pending"
     },
-    ...below("line_items[*]", "lineItems[*]", lineFields),
-    ...below("shipping_address", "shippingAddress", addressFields),
-    ...below("billing_address", "billingAddress", addressFields)
+    ...nestedPairs("line_items[*]", "lineItems[*]", lineFields),
+    ...nestedPairs("shipping_address", "shippingAddress", addressFields),
+    ...nestedPairs("billing_address", "billingAddress", addressFields)
   ],
   fieldsOut: pairs({
     "contact.id": "customer.id",
@@ -343,6 +343,6 @@ export const fulfillmentEntity: EntityManifest = {
         failure: "failed"
       }
     },
-    ...below("line_items[*]", "lineItems[*]", lineFields)
+    ...nestedPairs("line_items[*]", "lineItems[*]", lineFields)
   ]
 }

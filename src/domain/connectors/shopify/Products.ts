@@ -16,7 +16,7 @@ import {
   time,
   upTo
 } from "../SchemaShorthands.js"
-import { creating, getting, updating } from "./Requests.js"
+import { defineShopifyCreate, defineShopifyGet, defineShopifyUpdate } from "./Requests.js"
 
 const variant = record({
   id,
@@ -77,9 +77,14 @@ const shirt = {
   variants: [{ id: 808950810, product_id: 632910392, title: "M", sku: "LIN-M", price: "49.00", inventory_quantity: 12 }]
 }
 
-const resource = { name: "Product", called: "a product", schema: product, mock: { name: "shirt", output: shirt } }
+const resource = {
+  name: "Product",
+  nameWithArticle: "a product",
+  schema: product,
+  mock: { name: "shirt", output: shirt }
+}
 
-export const products: ReadonlyArray<ActionManifest> = [
+export const shopifyProductActions: ReadonlyArray<ActionManifest> = [
   {
     name: "listProducts",
     title: "List products",
@@ -107,9 +112,9 @@ export const products: ReadonlyArray<ActionManifest> = [
     outputSchema: record({ products: list(product) }, "products"),
     mocks: [{ name: "one", output: { products: [shirt] } }]
   },
-  getting(resource),
-  creating(resource, args(writable, "title")),
-  updating(resource, writable),
+  defineShopifyGet(resource),
+  defineShopifyCreate(resource, args(writable, "title")),
+  defineShopifyUpdate(resource, writable),
   {
     name: "deleteProduct",
     title: "Delete a product",

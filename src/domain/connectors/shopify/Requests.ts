@@ -6,7 +6,7 @@ interface Resource {
   /** The name in an action's name: `Order`. */
   readonly name: string
   /** The name in a title, with its article. */
-  readonly called: string
+  readonly nameWithArticle: string
   readonly schema: JsonObject
   readonly mock: NonNullable<ActionManifest["mocks"]>[number]
 }
@@ -14,32 +14,36 @@ interface Resource {
 const memberOf = ({ name }: Resource) => name.toLowerCase()
 
 /** The response of actions that answer with the record. */
-const answered = (of: Resource) => ({
-  response: { map: `$.${memberOf(of)}` },
-  outputSchema: of.schema,
-  mocks: [of.mock]
+const answerShape = (resource: Resource) => ({
+  response: { map: `$.${memberOf(resource)}` },
+  outputSchema: resource.schema,
+  mocks: [resource.mock]
 })
 
-export const getting = (of: Resource): ActionManifest => ({
-  name: `get${of.name}`,
-  title: `Get ${of.called}`,
-  request: { method: "GET", path: `/${memberOf(of)}s/{{args.id}}.json` },
+export const defineShopifyGet = (resource: Resource): ActionManifest => ({
+  name: `get${resource.name}`,
+  title: `Get ${resource.nameWithArticle}`,
+  request: { method: "GET", path: `/${memberOf(resource)}s/{{args.id}}.json` },
   inputSchema: args({ id }, "id"),
-  ...answered(of)
+  ...answerShape(resource)
 })
 
-export const creating = (of: Resource, inputSchema: JsonObject): ActionManifest => ({
-  name: `create${of.name}`,
-  title: `Create ${of.called}`,
-  request: { method: "POST", path: `/${memberOf(of)}s.json`, body: { [memberOf(of)]: "{{args}}" } },
+export const defineShopifyCreate = (resource: Resource, inputSchema: JsonObject): ActionManifest => ({
+  name: `create${resource.name}`,
+  title: `Create ${resource.nameWithArticle}`,
+  request: { method: "POST", path: `/${memberOf(resource)}s.json`, body: { [memberOf(resource)]: "{{args}}" } },
   inputSchema,
-  ...answered(of)
+  ...answerShape(resource)
 })
 
-export const updating = (of: Resource, writable: JsonObject): ActionManifest => ({
-  name: `update${of.name}`,
-  title: `Update ${of.called}`,
-  request: { method: "PUT", path: `/${memberOf(of)}s/{{args.id}}.json`, body: { [memberOf(of)]: "{{args}}" } },
+export const defineShopifyUpdate = (resource: Resource, writable: JsonObject): ActionManifest => ({
+  name: `update${resource.name}`,
+  title: `Update ${resource.nameWithArticle}`,
+  request: {
+    method: "PUT",
+    path: `/${memberOf(resource)}s/{{args.id}}.json`,
+    body: { [memberOf(resource)]: "{{args}}" }
+  },
   inputSchema: args({ id, ...writable }, "id"),
-  ...answered(of)
+  ...answerShape(resource)
 })

@@ -4,10 +4,10 @@
  */
 import { defineBuiltIn } from "../../connector/Definition.js"
 import { args, type EventManifest, fromArgs, id, oneOf, record, text } from "../SchemaShorthands.js"
-import { customerEntity, customers } from "./Customers.js"
-import { fulfillmentEntity, orderEntity, orders } from "./Orders.js"
-import { productEntity, products } from "./Products.js"
-import { inventoryEntity, stock } from "./Stock.js"
+import { customerEntity, shopifyCustomerActions } from "./Customers.js"
+import { fulfillmentEntity, orderEntity, shopifyOrderActions } from "./Orders.js"
+import { productEntity, shopifyProductActions } from "./Products.js"
+import { inventoryEntity, shopifyStockActions } from "./Stock.js"
 
 const topic = (id: string, key: string, title: string, entity: string): EventManifest => ({
   id,
@@ -103,10 +103,10 @@ export const shopify = defineBuiltIn({
         }
       ]
     },
-    ...products,
-    ...customers,
-    ...orders,
-    ...stock,
+    ...shopifyProductActions,
+    ...shopifyCustomerActions,
+    ...shopifyOrderActions,
+    ...shopifyStockActions,
     {
       name: "createWebhook",
       title: "Subscribe to a topic",

@@ -25,7 +25,7 @@ const twelve = {
   updated_at: "2026-11-01T09:00:00-04:00"
 }
 
-export const stock: ReadonlyArray<ActionManifest> = [
+export const shopifyStockActions: ReadonlyArray<ActionManifest> = [
   {
     name: "listLocations",
     title: "List locations",

@@ -27,7 +27,7 @@ const response: NonNullable<ActionManifest["response"]> = {
   ]
 }
 
-interface Read {
+interface ReadOptions {
   readonly name: string
   readonly title: string
   /** The name of the method: `conversations.info`. */
@@ -38,7 +38,7 @@ interface Read {
   readonly mock: JsonObject
 }
 
-export const reads = (one: Read): ActionManifest => ({
+export const defineSlackRead = (one: ReadOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: { method: "GET", path: `/${one.method}`, query: fromArgs(...Object.keys(one.input ?? {})) },
@@ -48,7 +48,7 @@ export const reads = (one: Read): ActionManifest => ({
   mocks: [{ name: "one", output: { ok: true, ...one.mock } }]
 })
 
-interface Listing extends Omit<Read, "output" | "mock"> {
+interface ListOptions extends Omit<ReadOptions, "output" | "mock"> {
   /** The member with the items. */
   readonly items: string
   readonly item: JsonObject
@@ -57,7 +57,7 @@ interface Listing extends Omit<Read, "output" | "mock"> {
 }
 
 /** Lists have a cursor, which is empty on the last page. */
-export const listing = (one: Listing): ActionManifest => ({
+export const defineSlackList = (one: ListOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: {
@@ -76,12 +76,12 @@ export const listing = (one: Listing): ActionManifest => ({
   mocks: [{ name: "one", output: { ok: true, [one.items]: [one.mock], response_metadata: { next_cursor: "" } } }]
 })
 
-interface Write extends Read {
+interface WriteOptions extends ReadOptions {
   readonly input: JsonObject
   readonly description?: string
 }
 
-export const writes = (one: Write): ActionManifest => ({
+export const defineSlackWrite = (one: WriteOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   ...(one.description === undefined ? {} : { description: one.description }),

@@ -1,7 +1,7 @@
 /** Slack, Web API and Events API. https://docs.slack.dev/reference/methods */
 import { defineBuiltIn } from "../../connector/Definition.js"
 import { type EventManifest, flag, integer, list, pairs, record, text } from "../SchemaShorthands.js"
-import { listing, reads, writes } from "./Methods.js"
+import { defineSlackList, defineSlackRead, defineSlackWrite } from "./Methods.js"
 
 const channel = record({ id: text, name: text, is_private: flag, is_archived: flag, num_members: integer }, "id")
 const message = record({ type: text, ts: text, user: text, text, thread_ts: text }, "ts")
@@ -83,14 +83,14 @@ export const slack = defineBuiltIn({
   // marketplace can read histories and replies once a minute, 15 messages at a time.
   rateLimit: { scope: "connection", headers: { retryAfter: "retry-after" } },
   actions: [
-    reads({
+    defineSlackRead({
       name: "testAuth",
       title: "Tell whose token it is",
       method: "auth.test",
       output: { team: text, team_id: text, user: text, user_id: text, url: text },
       mock: { team: "Acme", team_id: "T12345678", user: "svc", user_id: "W12345678", url: "https://acme.slack.com/" }
     }),
-    listing({
+    defineSlackList({
       name: "listConversations",
       title: "List channels",
       method: "conversations.list",
@@ -100,7 +100,7 @@ export const slack = defineBuiltIn({
       most: 200,
       mock: general
     }),
-    reads({
+    defineSlackRead({
       name: "getConversation",
       title: "Get a channel",
       method: "conversations.info",
@@ -109,7 +109,7 @@ export const slack = defineBuiltIn({
       output: { channel },
       mock: { channel: general }
     }),
-    writes({
+    defineSlackWrite({
       name: "createConversation",
       title: "Create a channel",
       method: "conversations.create",
@@ -118,7 +118,7 @@ export const slack = defineBuiltIn({
       output: { channel },
       mock: { channel: general }
     }),
-    writes({
+    defineSlackWrite({
       name: "joinConversation",
       title: "Join a channel",
       method: "conversations.join",
@@ -127,7 +127,7 @@ export const slack = defineBuiltIn({
       output: { channel },
       mock: { channel: general }
     }),
-    writes({
+    defineSlackWrite({
       name: "inviteToConversation",
       title: "Invite people to a channel",
       description: "users: ids with commas between them.",
@@ -137,7 +137,7 @@ export const slack = defineBuiltIn({
       output: { channel },
       mock: { channel: general }
     }),
-    writes({
+    defineSlackWrite({
       name: "archiveConversation",
       title: "Archive a channel",
       method: "conversations.archive",
@@ -146,7 +146,7 @@ export const slack = defineBuiltIn({
       output: {},
       mock: {}
     }),
-    writes({
+    defineSlackWrite({
       name: "openConversation",
       title: "Open a direct message",
       method: "conversations.open",
@@ -154,7 +154,7 @@ export const slack = defineBuiltIn({
       output: { channel: record({ id: text }, "id") },
       mock: { channel: { id: "D069C7QFK" } }
     }),
-    listing({
+    defineSlackList({
       name: "listConversationMembers",
       title: "List a channel's members",
       method: "conversations.members",
@@ -165,7 +165,7 @@ export const slack = defineBuiltIn({
       most: 200,
       mock: "W012A3CDE"
     }),
-    listing({
+    defineSlackList({
       name: "listMessages",
       title: "List a channel's messages",
       method: "conversations.history",
@@ -176,7 +176,7 @@ export const slack = defineBuiltIn({
       most: 100,
       mock: hello
     }),
-    listing({
+    defineSlackList({
       name: "listReplies",
       title: "List a thread's messages",
       method: "conversations.replies",
@@ -187,7 +187,7 @@ export const slack = defineBuiltIn({
       most: 100,
       mock: hello
     }),
-    writes({
+    defineSlackWrite({
       name: "postMessage",
       title: "Post a message",
       method: "chat.postMessage",
@@ -205,7 +205,7 @@ export const slack = defineBuiltIn({
       output: { channel: text, ts: text, message },
       mock: { channel: "C012AB3CD", ts: hello.ts, message: hello }
     }),
-    writes({
+    defineSlackWrite({
       name: "postEphemeral",
       title: "Post a message that one person sees",
       method: "chat.postEphemeral",
@@ -214,7 +214,7 @@ export const slack = defineBuiltIn({
       output: { message_ts: text },
       mock: { message_ts: hello.ts }
     }),
-    writes({
+    defineSlackWrite({
       name: "scheduleMessage",
       title: "Schedule a message",
       method: "chat.scheduleMessage",
@@ -223,7 +223,7 @@ export const slack = defineBuiltIn({
       output: { channel: text, scheduled_message_id: text, post_at: integer },
       mock: { channel: "C012AB3CD", scheduled_message_id: "Q1298393284", post_at: 1795245000 }
     }),
-    writes({
+    defineSlackWrite({
       name: "updateMessage",
       title: "Change a message",
       method: "chat.update",
@@ -232,7 +232,7 @@ export const slack = defineBuiltIn({
       output: { channel: text, ts: text, text },
       mock: { channel: "C012AB3CD", ts: hello.ts, text: "Hello" }
     }),
-    writes({
+    defineSlackWrite({
       name: "deleteMessage",
       title: "Delete a message",
       method: "chat.delete",
@@ -241,7 +241,7 @@ export const slack = defineBuiltIn({
       output: { channel: text, ts: text },
       mock: { channel: "C012AB3CD", ts: hello.ts }
     }),
-    writes({
+    defineSlackWrite({
       name: "addReaction",
       title: "React to a message",
       method: "reactions.add",
@@ -250,7 +250,7 @@ export const slack = defineBuiltIn({
       output: {},
       mock: {}
     }),
-    listing({
+    defineSlackList({
       name: "listUsers",
       title: "List people",
       method: "users.list",
@@ -260,7 +260,7 @@ export const slack = defineBuiltIn({
       most: 200,
       mock: spengler
     }),
-    reads({
+    defineSlackRead({
       name: "getUser",
       title: "Get a person",
       method: "users.info",
@@ -269,7 +269,7 @@ export const slack = defineBuiltIn({
       output: { user },
       mock: { user: spengler }
     }),
-    reads({
+    defineSlackRead({
       name: "findUserByEmail",
       title: "Find a person by e-mail address",
       method: "users.lookupByEmail",
@@ -278,7 +278,7 @@ export const slack = defineBuiltIn({
       output: { user },
       mock: { user: spengler }
     }),
-    reads({
+    defineSlackRead({
       name: "getPermalink",
       title: "Get a message's permanent link",
       method: "chat.getPermalink",

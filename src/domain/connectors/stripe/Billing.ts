@@ -11,7 +11,15 @@ import {
   text,
   texts
 } from "../SchemaShorthands.js"
-import { created, createOf, deleteOf, getOf, listOf, updateOf, verbOf } from "./Objects.js"
+import {
+  creationTimeFilter,
+  defineStripeCreate,
+  defineStripeDelete,
+  defineStripeGet,
+  defineStripeList,
+  defineStripeUpdate,
+  defineStripeOperation
+} from "./Objects.js"
 
 const addressInput = args({
   line1: text,
@@ -48,7 +56,7 @@ const customer = {
     created: 1795000000,
     metadata: {}
   },
-  filters: { email: text, created }
+  filters: { email: text, created: creationTimeFilter }
 }
 const customerInput = {
   name: text,
@@ -74,7 +82,7 @@ const product = {
     active: true,
     created: 1795000000
   },
-  filters: { ids: texts, active: flag, created }
+  filters: { ids: texts, active: flag, created: creationTimeFilter }
 }
 const productInput = { name: text, description: text, active: flag, default_price: text, images: texts, url: text }
 
@@ -92,7 +100,13 @@ const price = {
     unit_amount: 1000,
     active: true
   },
-  filters: { product: text, active: flag, currency: text, type: oneOf("one_time", "recurring"), created }
+  filters: {
+    product: text,
+    active: flag,
+    currency: text,
+    type: oneOf("one_time", "recurring"),
+    created: creationTimeFilter
+  }
 }
 const recurring = args({ interval: oneOf("day", "week", "month", "year"), interval_count: integer }, "interval")
 
@@ -137,8 +151,8 @@ const invoice = {
     status: oneOf("draft", "open", "paid", "uncollectible", "void"),
     subscription: text,
     collection_method: oneOf("charge_automatically", "send_invoice"),
-    created,
-    due_date: created
+    created: creationTimeFilter,
+    due_date: creationTimeFilter
   }
 }
 const collection = oneOf("charge_automatically", "send_invoice")
@@ -150,7 +164,7 @@ const invoiceItem = {
   path: "/invoiceitems",
   schema: record({ id: text, customer: text, amount: integer, currency: text, invoice: nullable("string") }, "id"),
   mock: { id: "ii_1MtGUtLkdIwHu7ixBYwjAM00", object: "invoiceitem", amount: 1099, currency: "usd", invoice: null },
-  filters: { customer: text, invoice: text, pending: flag, created }
+  filters: { customer: text, invoice: text, pending: flag, created: creationTimeFilter }
 }
 
 const subscription = {
@@ -181,32 +195,32 @@ const subscription = {
       "ended",
       "all"
     ),
-    created
+    created: creationTimeFilter
   }
 }
 const items = list(args({ id: text, price: text, quantity: integer, deleted: flag }))
 
-export const billing: ReadonlyArray<ActionManifest> = [
-  listOf(customer),
-  getOf(customer),
-  createOf(customer, { ...customerInput, payment_method: text }),
-  updateOf(customer, customerInput),
-  deleteOf(customer),
-  listOf(product),
-  getOf(product),
-  createOf(product, productInput, "name"),
-  updateOf(product, productInput),
-  listOf(price),
-  getOf(price),
-  createOf(
+export const billingActions: ReadonlyArray<ActionManifest> = [
+  defineStripeList(customer),
+  defineStripeGet(customer),
+  defineStripeCreate(customer, { ...customerInput, payment_method: text }),
+  defineStripeUpdate(customer, customerInput),
+  defineStripeDelete(customer),
+  defineStripeList(product),
+  defineStripeGet(product),
+  defineStripeCreate(product, productInput, "name"),
+  defineStripeUpdate(product, productInput),
+  defineStripeList(price),
+  defineStripeGet(price),
+  defineStripeCreate(
     price,
     { product: text, currency: text, unit_amount: integer, unit_amount_decimal: text, recurring, nickname: text },
     "product",
     "currency"
   ),
-  listOf(invoice),
-  getOf(invoice),
-  createOf(
+  defineStripeList(invoice),
+  defineStripeGet(invoice),
+  defineStripeCreate(
     invoice,
     {
       customer: text,
@@ -220,12 +234,17 @@ export const billing: ReadonlyArray<ActionManifest> = [
     },
     "customer"
   ),
-  updateOf(invoice, { description: text, due_date: integer, collection_method: collection, auto_advance: flag }),
-  verbOf(invoice, "finalize", "Finalize an invoice", { auto_advance: flag }),
-  verbOf(invoice, "send", "Send an invoice to its customer"),
-  verbOf(invoice, "void", "Void an invoice"),
-  deleteOf(invoice, "Delete a draft invoice"),
-  createOf(
+  defineStripeUpdate(invoice, {
+    description: text,
+    due_date: integer,
+    collection_method: collection,
+    auto_advance: flag
+  }),
+  defineStripeOperation(invoice, "finalize", "Finalize an invoice", { auto_advance: flag }),
+  defineStripeOperation(invoice, "send", "Send an invoice to its customer"),
+  defineStripeOperation(invoice, "void", "Void an invoice"),
+  defineStripeDelete(invoice, "Delete a draft invoice"),
+  defineStripeCreate(
     invoiceItem,
     {
       customer: text,
@@ -239,10 +258,10 @@ export const billing: ReadonlyArray<ActionManifest> = [
     },
     "customer"
   ),
-  listOf(invoiceItem),
-  listOf(subscription),
-  getOf(subscription),
-  createOf(
+  defineStripeList(invoiceItem),
+  defineStripeList(subscription),
+  defineStripeGet(subscription),
+  defineStripeCreate(
     subscription,
     {
       customer: text,
@@ -257,14 +276,14 @@ export const billing: ReadonlyArray<ActionManifest> = [
     "customer",
     "items"
   ),
-  updateOf(subscription, {
+  defineStripeUpdate(subscription, {
     items,
     cancel_at_period_end: flag,
     default_payment_method: text,
     proration_behavior: oneOf("create_prorations", "none", "always_invoice")
   }),
   {
-    ...deleteOf(subscription, "Cancel a subscription at once"),
+    ...defineStripeDelete(subscription, "Cancel a subscription at once"),
     outputSchema: subscription.schema,
     mocks: [{ name: "canceled", output: { ...subscription.mock, status: "canceled" } }]
   }

@@ -14,7 +14,7 @@ import {
 } from "../SchemaShorthands.js"
 
 /** A range `{gte, gt, lte, lt}` in Unix seconds, or one time. */
-export const created: JsonObject = {
+export const creationTimeFilter: JsonObject = {
   anyOf: [integer, args({ gt: integer, gte: integer, lt: integer, lte: integer })]
 }
 export const metadata: JsonObject = { type: "object", additionalProperties: { type: ["string", "number", "boolean"] } }
@@ -41,7 +41,7 @@ const version = { "Stripe-Version": apiVersion }
 /** Stripe's errors are in the member `error`. */
 const response = { errorMessage: "$.error.message", errorCode: "$.error.code" } as const
 
-export const listOf = (object: StripeObject): ActionManifest => ({
+export const defineStripeList = (object: StripeObject): ActionManifest => ({
   name: `list${object.plural}`,
   title: `List ${object.one}s`,
   request: {
@@ -73,7 +73,7 @@ export const listOf = (object: StripeObject): ActionManifest => ({
   mocks: [{ name: "one", output: { object: "list", data: [object.mock], has_more: false } }]
 })
 
-export const getOf = (object: StripeObject): ActionManifest => ({
+export const defineStripeGet = (object: StripeObject): ActionManifest => ({
   name: `get${object.singular}`,
   title: `Get a ${object.one}`,
   request: {
@@ -89,7 +89,7 @@ export const getOf = (object: StripeObject): ActionManifest => ({
   mocks: [{ name: "one", output: object.mock }]
 })
 
-export const createOf = (
+export const defineStripeCreate = (
   object: StripeObject,
   writable: JsonObject,
   ...required: ReadonlyArray<string>
@@ -110,7 +110,7 @@ export const createOf = (
   mocks: [{ name: "one", output: object.mock }]
 })
 
-export const updateOf = (object: StripeObject, writable: JsonObject): ActionManifest => ({
+export const defineStripeUpdate = (object: StripeObject, writable: JsonObject): ActionManifest => ({
   name: `update${object.singular}`,
   title: `Update a ${object.one}`,
   request: {
@@ -128,7 +128,7 @@ export const updateOf = (object: StripeObject, writable: JsonObject): ActionMani
 })
 
 /** An operation such as `POST /payment_intents/{id}/capture`. */
-export const verbOf = (
+export const defineStripeOperation = (
   object: StripeObject,
   verb: string,
   title: string,
@@ -150,7 +150,7 @@ export const verbOf = (
   mocks: [{ name: "one", output: object.mock }]
 })
 
-export const deleteOf = (object: StripeObject, title = `Delete a ${object.one}`): ActionManifest => ({
+export const defineStripeDelete = (object: StripeObject, title = `Delete a ${object.one}`): ActionManifest => ({
   name: `delete${object.singular}`,
   title,
   request: { method: "DELETE", path: `${object.path}/{{args.id}}`, headers: version },
@@ -161,7 +161,7 @@ export const deleteOf = (object: StripeObject, title = `Delete a ${object.one}`)
 })
 
 /** Reads an object that exists once in an account. */
-export const readOf = (
+export const defineStripeSingleton = (
   name: string,
   title: string,
   path: string,

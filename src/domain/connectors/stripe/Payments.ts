@@ -11,7 +11,16 @@ import {
   text,
   texts
 } from "../SchemaShorthands.js"
-import { created, createOf, deleteOf, getOf, listOf, readOf, updateOf, verbOf } from "./Objects.js"
+import {
+  creationTimeFilter,
+  defineStripeCreate,
+  defineStripeDelete,
+  defineStripeGet,
+  defineStripeList,
+  defineStripeSingleton,
+  defineStripeUpdate,
+  defineStripeOperation
+} from "./Objects.js"
 
 const intent = {
   one: "payment intent",
@@ -41,7 +50,7 @@ const intent = {
     latest_charge: null,
     created: 1795000000
   },
-  filters: { customer: text, created }
+  filters: { customer: text, created: creationTimeFilter }
 }
 const intentInput = {
   amount: integer,
@@ -61,7 +70,7 @@ const charge = {
   path: "/charges",
   schema: record({ id: text, amount: integer, currency: text, status: text, paid: flag, refunded: flag }, "id"),
   mock: { id: "ch_3MmlLrLkdIwHu7ix0snN0B15", object: "charge", amount: 1099, currency: "usd", status: "succeeded" },
-  filters: { customer: text, payment_intent: text, created }
+  filters: { customer: text, payment_intent: text, created: creationTimeFilter }
 }
 
 const refund = {
@@ -71,7 +80,7 @@ const refund = {
   path: "/refunds",
   schema: record({ id: text, amount: integer, currency: text, status: nullable("string") }, "id"),
   mock: { id: "re_1Nispe2eZvKYlo2Cd31jOCgZ", object: "refund", amount: 1000, currency: "usd", status: "succeeded" },
-  filters: { charge: text, payment_intent: text, created }
+  filters: { charge: text, payment_intent: text, created: creationTimeFilter }
 }
 
 const event = {
@@ -87,7 +96,7 @@ const event = {
     created: 1795000000,
     data: {}
   },
-  filters: { type: text, types: texts, delivery_success: flag, created }
+  filters: { type: text, types: texts, delivery_success: flag, created: creationTimeFilter }
 }
 
 const endpoint = {
@@ -107,21 +116,33 @@ const endpoint = {
   filters: {}
 }
 
-export const payments: ReadonlyArray<ActionManifest> = [
-  readOf("getAccount", "Get the account", "/account", record({ id: text, email: nullable("string") }, "id"), {
-    id: "acct_1Nv0FGQ9RKHgCVdK",
-    object: "account",
-    email: "owner@example.com",
-    settings: { dashboard: { display_name: "Acme", timezone: "America/Toronto" } }
-  }),
-  readOf("getBalance", "Get the balance", "/balance", record({ available: list(record()), pending: list(record()) }), {
-    object: "balance",
-    available: [{ amount: 666670, currency: "usd" }],
-    pending: [{ amount: 61414, currency: "usd" }]
-  }),
-  listOf(intent),
-  getOf(intent),
-  createOf(
+export const paymentActions: ReadonlyArray<ActionManifest> = [
+  defineStripeSingleton(
+    "getAccount",
+    "Get the account",
+    "/account",
+    record({ id: text, email: nullable("string") }, "id"),
+    {
+      id: "acct_1Nv0FGQ9RKHgCVdK",
+      object: "account",
+      email: "owner@example.com",
+      settings: { dashboard: { display_name: "Acme", timezone: "America/Toronto" } }
+    }
+  ),
+  defineStripeSingleton(
+    "getBalance",
+    "Get the balance",
+    "/balance",
+    record({ available: list(record()), pending: list(record()) }),
+    {
+      object: "balance",
+      available: [{ amount: 666670, currency: "usd" }],
+      pending: [{ amount: 61414, currency: "usd" }]
+    }
+  ),
+  defineStripeList(intent),
+  defineStripeGet(intent),
+  defineStripeCreate(
     intent,
     {
       ...intentInput,
@@ -134,29 +155,33 @@ export const payments: ReadonlyArray<ActionManifest> = [
     "amount",
     "currency"
   ),
-  updateOf(intent, intentInput),
-  verbOf(intent, "confirm", "Confirm a payment intent", { payment_method: text, return_url: text, off_session: flag }),
-  verbOf(intent, "capture", "Capture an authorized payment", { amount_to_capture: integer }),
-  verbOf(intent, "cancel", "Cancel a payment intent", {
+  defineStripeUpdate(intent, intentInput),
+  defineStripeOperation(intent, "confirm", "Confirm a payment intent", {
+    payment_method: text,
+    return_url: text,
+    off_session: flag
+  }),
+  defineStripeOperation(intent, "capture", "Capture an authorized payment", { amount_to_capture: integer }),
+  defineStripeOperation(intent, "cancel", "Cancel a payment intent", {
     cancellation_reason: oneOf("duplicate", "fraudulent", "requested_by_customer", "abandoned")
   }),
-  listOf(charge),
-  getOf(charge),
-  listOf(refund),
-  getOf(refund),
-  createOf(refund, {
+  defineStripeList(charge),
+  defineStripeGet(charge),
+  defineStripeList(refund),
+  defineStripeGet(refund),
+  defineStripeCreate(refund, {
     charge: text,
     payment_intent: text,
     amount: integer,
     reason: oneOf("duplicate", "fraudulent", "requested_by_customer")
   }),
-  listOf(event),
-  getOf(event),
-  createOf(
+  defineStripeList(event),
+  defineStripeGet(event),
+  defineStripeCreate(
     endpoint,
     { url: text, enabled_events: texts, description: text, api_version: text },
     "url",
     "enabled_events"
   ),
-  deleteOf(endpoint)
+  defineStripeDelete(endpoint)
 ]

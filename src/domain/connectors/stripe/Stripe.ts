@@ -1,9 +1,9 @@
 /** Stripe, API version 2025-08-27.basil. https://docs.stripe.com/api */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { amounts, below, type EventManifest, pairs } from "../SchemaShorthands.js"
-import { billing } from "./Billing.js"
+import { amounts, nestedPairs, type EventManifest, pairs } from "../SchemaShorthands.js"
+import { billingActions } from "./Billing.js"
 import { apiVersion } from "./Objects.js"
-import { payments } from "./Payments.js"
+import { paymentActions } from "./Payments.js"
 
 const event = (id: string, title: string, entity?: string): EventManifest => ({
   id,
@@ -59,7 +59,7 @@ export const stripe = defineBuiltIn({
   // The limit of a sandbox in total, and of each endpoint of a live account.
   rateLimit: { scope: "connection", requests: 25, perSeconds: 1 },
   retry: { on: [409, 429, 500, 502, 503, 504, "network"] },
-  actions: [...payments, ...billing],
+  actions: [...paymentActions, ...billingActions],
   events: [
     event("customer.created", "Customer created", "customer"),
     event("customer.updated", "Customer changed", "customer"),
@@ -105,7 +105,7 @@ export const stripe = defineBuiltIn({
       delete: "deleteCustomer",
       fields: [
         ...pairs({ id: "id", email: "email", name: "lastName", phone: "phone", created: "createdAt" }),
-        ...below("address", "addresses[0]", {
+        ...nestedPairs("address", "addresses[0]", {
           line1: "line1",
           line2: "line2",
           city: "city",
@@ -118,7 +118,7 @@ export const stripe = defineBuiltIn({
       fieldsOut: [
         ...pairs({ id: "id", email: "email", phone: "phone", customFields: "metadata" }),
         { from: "lastName", to: "name", transforms: [{ fn: "CONCAT", args: [" ", "firstName", "lastName"] }] },
-        ...below("addresses[0]", "address", {
+        ...nestedPairs("addresses[0]", "address", {
           line1: "line1",
           line2: "line2",
           city: "city",

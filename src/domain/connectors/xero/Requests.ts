@@ -2,12 +2,12 @@
 import type { JsonObject } from "../../Json.js"
 import { args, type ActionManifest, fromArgs, list, record, text, time, upTo } from "../SchemaShorthands.js"
 
-export const headers = { "Xero-Tenant-Id": "{{connection.config.tenantId}}" }
-export const response: NonNullable<ActionManifest["response"]> = {
+export const xeroHeaders = { "Xero-Tenant-Id": "{{connection.config.tenantId}}" }
+export const xeroResponse: NonNullable<ActionManifest["response"]> = {
   errorMessage: "$.Elements[0].ValidationErrors[0].Message",
   errorCode: "$.Type"
 }
-export const idempotency = { header: "Idempotency-Key", maxLength: 128 }
+export const xeroIdempotency = { header: "Idempotency-Key", maxLength: 128 }
 
 export interface XeroResource {
   /** The name of the resource: `Contact`; its list is at `Contacts`. */
@@ -28,20 +28,20 @@ export interface XeroResource {
 
 const answer = ({ plural, schema }: XeroResource): JsonObject => record({ [plural]: list(schema) }, plural)
 
-export const listOf = (one: XeroResource): ActionManifest => ({
+export const defineXeroList = (one: XeroResource): ActionManifest => ({
   name: `list${one.plural}`,
   title: `List ${one.plural.toLowerCase()}`,
   request: {
     method: "GET",
     path: `/${one.plural}`,
-    headers: { ...headers, "If-Modified-Since": "{{args.modifiedSince}}" },
+    headers: { ...xeroHeaders, "If-Modified-Since": "{{args.modifiedSince}}" },
     query: {
       ...(one.paged ? { page: "{{args.page ?? 1}}", pageSize: "{{args.pageSize ?? 100}}" } : {}),
       ...fromArgs("where", "order", ...Object.keys(one.filters ?? {}))
     },
     queryStyle: "comma"
   },
-  response,
+  response: xeroResponse,
   ...(one.paged
     ? {
         pagination: {
@@ -73,11 +73,11 @@ export const listOf = (one: XeroResource): ActionManifest => ({
   ]
 })
 
-export const getOf = (one: XeroResource): ActionManifest => ({
+export const defineXeroGet = (one: XeroResource): ActionManifest => ({
   name: `get${one.name}`,
   title: `Get one of the ${one.plural.toLowerCase()}`,
-  request: { method: "GET", path: `/${one.plural}/{{args.${one.key}}}`, headers },
-  response: { ...response, map: `$.${one.plural}[0]` },
+  request: { method: "GET", path: `/${one.plural}/{{args.${one.key}}}`, headers: xeroHeaders },
+  response: { ...xeroResponse, map: `$.${one.plural}[0]` },
   inputSchema: args({ [one.key]: text }, one.key),
   outputSchema: one.schema,
   mocks: [{ name: "one", output: one.mock }]
@@ -85,28 +85,28 @@ export const getOf = (one: XeroResource): ActionManifest => ({
 
 const bodyOf = (one: XeroResource): JsonObject => ({ ...fromArgs(...Object.keys(one.writable)), ...one.defaults })
 
-export const createOf = (one: XeroResource): ActionManifest => ({
+export const defineXeroCreate = (one: XeroResource): ActionManifest => ({
   name: `create${one.name}`,
   title: `Create one of the ${one.plural.toLowerCase()}`,
-  request: { method: "PUT", path: `/${one.plural}`, headers, body: { [one.plural]: [bodyOf(one)] } },
-  response: { ...response, map: `$.${one.plural}[0]` },
-  idempotency,
+  request: { method: "PUT", path: `/${one.plural}`, headers: xeroHeaders, body: { [one.plural]: [bodyOf(one)] } },
+  response: { ...xeroResponse, map: `$.${one.plural}[0]` },
+  idempotency: xeroIdempotency,
   inputSchema: args(one.writable, ...one.required),
   outputSchema: one.schema,
   mocks: [{ name: "one", output: one.mock }]
 })
 
-export const updateOf = (one: XeroResource): ActionManifest => ({
+export const defineXeroUpdate = (one: XeroResource): ActionManifest => ({
   name: `update${one.name}`,
   title: `Change one of the ${one.plural.toLowerCase()}`,
   request: {
     method: "POST",
     path: `/${one.plural}/{{args.${one.key}}}`,
-    headers,
+    headers: xeroHeaders,
     body: { [one.plural]: [fromArgs(one.key, ...Object.keys(one.writable))] }
   },
-  response: { ...response, map: `$.${one.plural}[0]` },
-  idempotency,
+  response: { ...xeroResponse, map: `$.${one.plural}[0]` },
+  idempotency: xeroIdempotency,
   inputSchema: args({ [one.key]: text, ...one.writable }, one.key),
   outputSchema: one.schema,
   mocks: [{ name: "one", output: one.mock }]

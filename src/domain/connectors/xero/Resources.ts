@@ -12,7 +12,7 @@ const address = record({
   Country: text
 })
 
-export const contact: XeroResource = {
+export const xeroContact: XeroResource = {
   name: "Contact",
   plural: "Contacts",
   key: "ContactID",
@@ -59,7 +59,7 @@ const line = record({
   DiscountRate: decimal
 })
 
-export const invoice: XeroResource = {
+export const xeroInvoice: XeroResource = {
   name: "Invoice",
   plural: "Invoices",
   key: "InvoiceID",
@@ -124,7 +124,7 @@ export const invoice: XeroResource = {
   }
 }
 
-export const payment: XeroResource = {
+export const xeroPayment: XeroResource = {
   name: "Payment",
   plural: "Payments",
   key: "PaymentID",
@@ -147,7 +147,7 @@ export const payment: XeroResource = {
   paged: true
 }
 
-export const item: XeroResource = {
+export const xeroItem: XeroResource = {
   name: "Item",
   plural: "Items",
   key: "ItemID",

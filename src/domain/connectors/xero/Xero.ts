@@ -1,8 +1,16 @@
 /** Xero, Accounting API 2.0. https://developer.xero.com/documentation/api/accounting/overview */
 import { defineBuiltIn } from "../../connector/Definition.js"
-import { args, below, type EventManifest, list, pairs, record, text } from "../SchemaShorthands.js"
-import { createOf, getOf, headers, idempotency, listOf, response, updateOf } from "./Requests.js"
-import { account, contact, creditNote, invoice, item, payment } from "./Resources.js"
+import { args, nestedPairs, type EventManifest, list, pairs, record, text } from "../SchemaShorthands.js"
+import {
+  defineXeroCreate,
+  defineXeroGet,
+  xeroHeaders,
+  xeroIdempotency,
+  defineXeroList,
+  xeroResponse,
+  defineXeroUpdate
+} from "./Requests.js"
+import { account, xeroContact, creditNote, xeroInvoice, xeroItem, xeroPayment } from "./Resources.js"
 
 /** The granular scopes of apps created since March 2026; the broad scopes end in September 2027. */
 const scopes = ["accounting.contacts", "accounting.invoices", "accounting.payments", "accounting.settings"]
@@ -107,28 +115,33 @@ export const xero = defineBuiltIn({
     {
       name: "getOrganisation",
       title: "Get the organisation",
-      request: { method: "GET", path: "/Organisation", headers },
-      response: { ...response, map: "$.Organisations[0]" },
+      request: { method: "GET", path: "/Organisation", headers: xeroHeaders },
+      response: { ...xeroResponse, map: "$.Organisations[0]" },
       inputSchema: args(),
       outputSchema: record({ OrganisationID: text, Name: text, BaseCurrency: text, CountryCode: text }, "Name"),
       mocks: [
         { name: "one", output: { OrganisationID: "b2c885a9", Name: "Acme", BaseCurrency: "NZD", CountryCode: "NZ" } }
       ]
     },
-    ...[contact, invoice, item].flatMap((one) => [listOf(one), getOf(one), createOf(one), updateOf(one)]),
-    listOf(payment),
-    getOf(payment),
-    createOf(payment),
-    listOf(creditNote),
-    getOf(creditNote),
-    listOf(account),
-    getOf(account),
+    ...[xeroContact, xeroInvoice, xeroItem].flatMap((one) => [
+      defineXeroList(one),
+      defineXeroGet(one),
+      defineXeroCreate(one),
+      defineXeroUpdate(one)
+    ]),
+    defineXeroList(xeroPayment),
+    defineXeroGet(xeroPayment),
+    defineXeroCreate(xeroPayment),
+    defineXeroList(creditNote),
+    defineXeroGet(creditNote),
+    defineXeroList(account),
+    defineXeroGet(account),
     {
       name: "emailInvoice",
       title: "E-mail an invoice to its contact",
-      request: { method: "POST", path: "/Invoices/{{args.InvoiceID}}/Email", headers, body: {} },
-      response,
-      idempotency,
+      request: { method: "POST", path: "/Invoices/{{args.InvoiceID}}/Email", headers: xeroHeaders, body: {} },
+      response: xeroResponse,
+      idempotency: xeroIdempotency,
       inputSchema: args({ InvoiceID: text }, "InvoiceID"),
       outputSchema: { type: "null" },
       mocks: [{ name: "sent", output: null }]
@@ -174,7 +187,7 @@ export const xero = defineBuiltIn({
           EmailAddress: "email",
           "Phones[0].PhoneNumber": "phone"
         }),
-        ...below("Addresses[*]", "addresses[*]", {
+        ...nestedPairs("Addresses[*]", "addresses[*]", {
           AddressLine1: "line1",
           AddressLine2: "line2",
           City: "city",
@@ -188,7 +201,7 @@ export const xero = defineBuiltIn({
         ...pairs({ id: "ContactID", firstName: "FirstName", lastName: "LastName", email: "EmailAddress" }),
         { from: "company", to: "Name", transforms: [{ fn: "COALESCE", args: ["company", "lastName", "email"] }] },
         ...pairs({ phone: "Phones[0].PhoneNumber" }),
-        ...below("addresses[*]", "Addresses[*]", {
+        ...nestedPairs("addresses[*]", "Addresses[*]", {
           line1: "AddressLine1",
           line2: "AddressLine2",
           city: "City",
@@ -254,7 +267,7 @@ export const xero = defineBuiltIn({
             DELETED: "voided"
           }
         },
-        ...below("LineItems[*]", "lineItems[*]", {
+        ...nestedPairs("LineItems[*]", "lineItems[*]", {
           ItemCode: "sku",
           Description: "name",
           Quantity: "quantity",
@@ -263,7 +276,7 @@ export const xero = defineBuiltIn({
           TaxAmount: "tax",
           DiscountAmount: "discount"
         }),
-        ...below("Payments[*]", "payments[*]", { PaymentID: "id", Amount: "amount", Reference: "reference" })
+        ...nestedPairs("Payments[*]", "payments[*]", { PaymentID: "id", Amount: "amount", Reference: "reference" })
       ],
       fieldsOut: [
         ...pairs({
@@ -284,7 +297,7 @@ export const xero = defineBuiltIn({
             voided: "VOIDED"
           }
         },
-        ...below("lineItems[*]", "LineItems[*]", {
+        ...nestedPairs("lineItems[*]", "LineItems[*]", {
           sku: "ItemCode",
           name: "Description",
           quantity: "Quantity",

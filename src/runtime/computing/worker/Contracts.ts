@@ -1,6 +1,7 @@
 /**
- * JSON Schema (2020-12) by @cfworker/json-schema, which interprets schemas: a tenant's schema never becomes code. Time
- * and stack that a schema or a value takes depend on the tenant, so this runs in a computing worker only.
+ * Validates with JSON Schema (2020-12) by @cfworker/json-schema, which interprets schemas: a tenant's schema never
+ * becomes code. The tenant determines how much time and stack a validation takes, so this runs in a computing worker
+ * only.
  */
 import { dereference, type OutputUnit, type Schema, Validator } from "@cfworker/json-schema"
 import { schemaPatternMistake } from "../../../domain/connector/Pattern.js"
@@ -9,7 +10,7 @@ import type { Json, JsonObject } from "../../../domain/Json.js"
 import { answerItems } from "../../../domain/Limits.js"
 
 /** The names in a pointer such as `#/items/0/name`. */
-const namesIn = (pointer: string): ReadonlyArray<string> =>
+const parsePointer = (pointer: string): ReadonlyArray<string> =>
   pointer
     .replace(/^#\/?/, "")
     .split("/")
@@ -17,75 +18,75 @@ const namesIn = (pointer: string): ReadonlyArray<string> =>
     .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"))
 
 /** `#/items/0/name` as `items[0].name`. */
-const dotted = (pointer: string): string =>
-  namesIn(pointer).reduce((path, name) => {
+const toDottedPath = (pointer: string): string =>
+  parsePointer(pointer).reduce((path, name) => {
     return /^\d+$/.test(name) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
   }, "")
 
-/** Keywords whose errors only report an error further in. */
-const wrappers = new Set(["properties", "items", "prefixItems", "allOf", "$ref", "additionalProperties"])
+/** Keywords whose error only says that a nested keyword reported one. */
+const wrapperKeywords = new Set(["properties", "items", "prefixItems", "allOf", "$ref", "additionalProperties"])
 
 /** The value at an error's location in the schema, after following references. */
 const keywordAt = (schema: JsonObject, pointer: string): Json | undefined => {
   let at: Json | undefined = schema
-  for (const name of namesIn(pointer)) {
+  for (const name of parsePointer(pointer)) {
     const found: Json | undefined = Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined
-    // A reference into what another refers to is left alone: the library's words do then.
-    const place: string = name === "$ref" && typeof found === "string" && !found.includes("$ref") ? found : ""
-    at = place.startsWith("#") ? keywordAt(schema, place) : found
+    // A reference to another reference is not followed: the library's own message is used then.
+    const reference: string = name === "$ref" && typeof found === "string" && !found.includes("$ref") ? found : ""
+    at = reference.startsWith("#") ? keywordAt(schema, reference) : found
   }
   return at
 }
 
-const longestMessage = 500
+const maxMessageLength = 500
 
-/** The library's message, or a better one where the library's does not say what is expected. */
+/** The library's message, or one of our own where the library's does not say what is expected. */
 const messageOf = (schema: JsonObject, { error, keyword, keywordLocation }: OutputUnit): string => {
   const expected = keywordAt(schema, keywordLocation)
-  const better: { readonly [keyword: string]: string } = {
+  const messages: { readonly [keyword: string]: string } = {
     pattern: `String does not match the pattern ${String(expected)}`,
     maxProperties: `Object has more than ${String(expected)} properties.`,
     exclusiveMinimum: `Number is not greater than ${String(expected)}.`,
     exclusiveMaximum: `Number is not less than ${String(expected)}.`,
     false: "Value is not allowed here."
   }
-  const message = expected === undefined && keyword !== "false" ? error : (better[keyword] ?? error)
-  return message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message
+  const message = expected === undefined && keyword !== "false" ? error : (messages[keyword] ?? error)
+  return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message
 }
 
 const validatorOf = (schema: JsonObject): Validator =>
-  // The library's type of a schema is narrower than JSON; `schemaMistakes` has judged this one.
+  // The library's type of a schema is narrower than JSON; `findSchemaMistakes` has accepted this one.
   new Validator(schema as Schema, "2020-12", false)
 
-/** Validates values against one schema, which `schemaMistakes` accepted. */
+/** Validates values against one schema, which `findSchemaMistakes` accepted. */
 export const compileSchema = (schema: JsonObject): ((value: Json) => ReadonlyArray<Detail>) => {
   const validator = validatorOf(schema)
   return (value) => {
     const { errors, valid } = validator.validate(value)
     if (valid) return []
-    const precise = errors.filter((error) => !wrappers.has(error.keyword))
-    return (precise.length > 0 ? precise : errors).slice(0, answerItems.violations).map((error) => ({
-      path: dotted(error.instanceLocation),
+    const innerErrors = errors.filter((error) => !wrapperKeywords.has(error.keyword))
+    return (innerErrors.length > 0 ? innerErrors : errors).slice(0, answerItems.violations).map((error) => ({
+      path: toDottedPath(error.instanceLocation),
       code: error.keyword,
       message: messageOf(schema, error)
     }))
   }
 }
 
-/** Checks a schema. One without mistakes validates any value without an exception. */
-export const schemaMistakes = (schema: JsonObject): ReadonlyArray<Detail> => {
-  const members = badMembers(schema, "")
+/** Checks a schema. A schema without mistakes validates any value without throwing. */
+export const findSchemaMistakes = (schema: JsonObject): ReadonlyArray<Detail> => {
+  const members = findMemberMistakes(schema, "")
   if (members.length > 0) return members
   try {
-    const parts = subschemas(structuredClone(schema))
-    const references = [...parts].flatMap(([at, part]) => referenceMistakes(parts, at, part))
+    const parts = collectSubschemas(structuredClone(schema))
+    const references = [...parts].flatMap(([at, part]) => findReferenceMistakes(parts, at, part))
     if (references.length > 0) return references
-    const loop = endlessReference(parts)
-    if (loop !== undefined) return [loop]
+    const cycle = findEndlessReference(parts)
+    if (cycle !== undefined) return [cycle]
     validatorOf(structuredClone(schema)).validate(null)
     return []
   } catch (error) {
-    // The caller handles a stack overflow.
+    // A stack overflow: the caller handles it.
     if (error instanceof RangeError) throw error
     return [{ path: "", code: "INVALID_SCHEMA", message: error instanceof Error ? error.message : String(error) }]
   }
@@ -94,19 +95,19 @@ export const schemaMistakes = (schema: JsonObject): ReadonlyArray<Detail> => {
 // --- References ---
 
 /** All subschemas by their absolute URI, annotated with the URI that their reference resolves to. */
-type Parts = ReadonlyMap<string, Schema | boolean>
+type Subschemas = ReadonlyMap<string, Schema | boolean>
 
-const subschemas = (schema: JsonObject): Parts => new Map(Object.entries(dereference(schema as Schema)))
+const collectSubschemas = (schema: JsonObject): Subschemas => new Map(Object.entries(dereference(schema as Schema)))
 
 /** The path of a schema for messages, from the pointer of its URI. */
 const pathOf = (uri: string): string => {
   const hash = uri.indexOf("#")
-  return hash < 0 ? "" : dotted(uri.slice(hash))
+  return hash < 0 ? "" : toDottedPath(uri.slice(hash))
 }
 
 const targetOf = (part: Schema): string | undefined => part.__absolute_ref__ ?? part.$ref
 
-const referenceMistakes = (parts: Parts, at: string, part: Schema | boolean): ReadonlyArray<Detail> => {
+const findReferenceMistakes = (parts: Subschemas, at: string, part: Schema | boolean): ReadonlyArray<Detail> => {
   if (typeof part === "boolean") return []
   const target = targetOf(part)
   if (part.$ref === undefined || target === undefined || parts.has(target)) return []
@@ -120,22 +121,22 @@ const referenceMistakes = (parts: Parts, at: string, part: Schema | boolean): Re
   ]
 }
 
-/** Keywords that apply to the same value: a cycle of only these never ends. */
-const sameValue = ["allOf", "anyOf", "oneOf"] as const
-const sameValueOnce = ["not", "if", "then", "else"] as const
+/** Keywords whose schemas apply to the same value. A reference cycle through these alone never ends. */
+const schemaListsOnSameValue = ["allOf", "anyOf", "oneOf"] as const
+const schemasOnSameValue = ["not", "if", "then", "else"] as const
 
-const nextOnSameValue = (parts: Parts, part: Schema): ReadonlyArray<Schema> => {
+const nextOnSameValue = (parts: Subschemas, part: Schema): ReadonlyArray<Schema> => {
   const target = targetOf(part)
   const referred = target === undefined ? undefined : parts.get(target)
   const inner: ReadonlyArray<unknown> = [
-    ...sameValue.flatMap((keyword): ReadonlyArray<unknown> => part[keyword] ?? []),
-    ...sameValueOnce.map((keyword): unknown => part[keyword])
+    ...schemaListsOnSameValue.flatMap((keyword): ReadonlyArray<unknown> => part[keyword] ?? []),
+    ...schemasOnSameValue.map((keyword): unknown => part[keyword])
   ]
-  return [referred, ...inner].filter((one): one is Schema => typeof one === "object" && one !== null)
+  return [referred, ...inner].filter((schema): schema is Schema => typeof schema === "object" && schema !== null)
 }
 
-/** Finds a reference cycle that never descends into the value. Depth first, each schema once. */
-const endlessReference = (parts: Parts): Detail | undefined => {
+/** Finds a reference cycle that never descends into the value. Visits each schema once, depth first. */
+const findEndlessReference = (parts: Subschemas): Detail | undefined => {
   const finished = new Set<Schema>()
   for (const [uri, start] of parts) {
     if (typeof start === "boolean" || finished.has(start)) continue
@@ -160,14 +161,14 @@ const endlessReference = (parts: Parts): Detail | undefined => {
 
 // --- Members ---
 
-const types = new Set(["null", "boolean", "object", "array", "number", "integer", "string"])
+const typeNames = new Set(["null", "boolean", "object", "array", "number", "integer", "string"])
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isCount = (value: Json | undefined) => typeof value === "number" && Number.isInteger(value) && value >= 0
 
-/** Members that hold one schema, a list of schemas, or named schemas. */
-const single = [
+/** Keywords that hold one schema. */
+const schemaKeywords = [
   "items",
   "additionalItems",
   "unevaluatedItems",
@@ -180,9 +181,11 @@ const single = [
   "then",
   "else"
 ]
-const listed = ["prefixItems", "allOf", "anyOf", "oneOf"]
-const named = ["$defs", "definitions", "properties", "patternProperties", "dependentSchemas"]
-const counts = [
+/** Keywords that hold a list of schemas. */
+const schemaListKeywords = ["prefixItems", "allOf", "anyOf", "oneOf"]
+/** Keywords that hold schemas by name. */
+const namedSchemasKeywords = ["$defs", "definitions", "properties", "patternProperties", "dependentSchemas"]
+const countKeywords = [
   "minLength",
   "maxLength",
   "minItems",
@@ -192,61 +195,64 @@ const counts = [
   "minContains",
   "maxContains"
 ]
-const numbers = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
+const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
 
-const patternError = (pattern: Json | undefined): string | undefined =>
+/** Why a pattern cannot be used; `undefined` if it can. */
+const findPatternMistake = (pattern: Json | undefined): string | undefined =>
   typeof pattern === "string" ? schemaPatternMistake(pattern) : "must be a text"
 
 type Add = (member: string, message: string) => void
 
 const checkNumbers = (schema: JsonObject, add: Add): void => {
-  for (const name of counts)
+  for (const name of countKeywords)
     if (schema[name] !== undefined && !isCount(schema[name])) add(name, "must be a whole number, 0 or more")
-  for (const name of numbers)
+  for (const name of numberKeywords)
     if (schema[name] !== undefined && typeof schema[name] !== "number") add(name, "must be a number")
 }
 
-/** Mistakes in the members of a schema that hold no schemas. */
+/** Checks the members of a schema that hold no schemas. */
 const checkMembers = (schema: JsonObject, add: Add): void => {
   const { $ref, pattern, required, type } = schema
   for (const name of Array.isArray(type) ? type : type === undefined ? [] : [type]) {
-    if (typeof name !== "string" || !types.has(name))
-      add("type", `"${String(name).slice(0, 100)}" is not a type; there are ${[...types].join(", ")}`)
+    if (typeof name !== "string" || !typeNames.has(name))
+      add("type", `"${String(name).slice(0, 100)}" is not a type; there are ${[...typeNames].join(", ")}`)
   }
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === "string")))
     add("required", "must be an array of member names")
   if ($ref !== undefined && typeof $ref !== "string") add("$ref", "must be a text")
   if (schema["enum"] !== undefined && !Array.isArray(schema["enum"])) add("enum", "must be an array")
   checkNumbers(schema, add)
-  const why = pattern === undefined ? undefined : patternError(pattern)
-  if (why !== undefined) add("pattern", why)
+  const mistake = pattern === undefined ? undefined : findPatternMistake(pattern)
+  if (mistake !== undefined) add("pattern", mistake)
   for (const key of Object.keys(isObject(schema["patternProperties"]) ? schema["patternProperties"] : {})) {
-    const wrong = patternError(key)
-    if (wrong !== undefined) add("patternProperties", wrong)
+    const keyMistake = findPatternMistake(key)
+    if (keyMistake !== undefined) add("patternProperties", keyMistake)
   }
 }
 
 type Child = readonly [place: string, schema: Json]
 
-/** The schemas that a schema holds, each with its place; `add` is told of members that cannot hold any. */
+/**
+ * The schemas that a schema holds, each with its place. Calls `add` for members that should hold schemas and do not.
+ */
 const childrenOf = (schema: JsonObject, add: Add): ReadonlyArray<Child> => {
   const found: Array<Child> = []
   const addAll = (name: string, children: ReadonlyArray<Json>) =>
-    children.forEach((one, at) => found.push([`${name}[${at}]`, one]))
-  for (const name of single) {
+    children.forEach((child, index) => found.push([`${name}[${index}]`, child]))
+  for (const name of schemaKeywords) {
     const child = schema[name]
     // Before 2020-12 `items` could be a list.
     if (name === "items" && isList(child)) addAll(name, child)
     else if (child !== undefined) found.push([name, child])
   }
-  for (const name of listed) {
+  for (const name of schemaListKeywords) {
     const children = schema[name]
     if (isList(children)) addAll(name, children)
     else if (children !== undefined) add(name, "must be an array of schemas")
   }
-  for (const name of named) {
+  for (const name of namedSchemasKeywords) {
     const children = schema[name]
-    if (isObject(children)) for (const [key, one] of Object.entries(children)) found.push([`${name}.${key}`, one])
+    if (isObject(children)) for (const [key, child] of Object.entries(children)) found.push([`${name}.${key}`, child])
     else if (children !== undefined) add(name, "must be an object of schemas")
   }
   return found
@@ -255,15 +261,15 @@ const childrenOf = (schema: JsonObject, add: Add): ReadonlyArray<Child> => {
 const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
 /**
- * Mistakes that an interpreter passes over or meets only with some values: unknown types, wrong shapes, bad patterns.
+ * Finds mistakes that the library ignores or reports only for some values: unknown types, wrong shapes, bad patterns.
  */
-const badMembers = (schema: JsonObject, path: string): ReadonlyArray<Detail> => {
+const findMemberMistakes = (schema: JsonObject, path: string): ReadonlyArray<Detail> => {
   const found: Array<Detail> = []
-  const at = (name: string) => (path === "" ? name : `${path}.${name}`)
-  const add: Add = (name, message) => found.push({ path: at(name), code: "INVALID_SCHEMA", message })
+  const pathOfMember = (name: string) => (path === "" ? name : `${path}.${name}`)
+  const add: Add = (name, message) => found.push({ path: pathOfMember(name), code: "INVALID_SCHEMA", message })
   checkMembers(schema, add)
   for (const [name, child] of childrenOf(schema, add)) {
-    if (isObject(child)) found.push(...badMembers(child, at(name)))
+    if (isObject(child)) found.push(...findMemberMistakes(child, pathOfMember(name)))
     else if (typeof child !== "boolean") add(name, "must be a schema")
   }
   return found

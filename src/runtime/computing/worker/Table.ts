@@ -1,4 +1,4 @@
-/** The computations of a computing worker: pure functions with the types of the port's table. */
+/** The computations of a computing worker: one pure function for each entry of the port's `ComputationTable`. */
 import { Either } from "effect"
 import type { ComputationName, ComputationTable, Validated } from "../../../actors/ports/Computations.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
@@ -7,41 +7,41 @@ import { validateDefinition } from "../../../domain/connector/Validation.js"
 import type { Detail } from "../../../domain/Failure.js"
 import { isObject, type Json, type JsonObject, findUnstorable, unstorableMessage } from "../../../domain/Json.js"
 import { diffLines } from "../../../domain/LineDiff.js"
-import { svgOf } from "../workflow/Svg.js"
+import { drawSvg } from "../workflow/Svg.js"
 import { analyse } from "../workflow/Analyse.js"
-import { compileSchema, schemaMistakes } from "./Contracts.js"
+import { compileSchema, findSchemaMistakes } from "./Contracts.js"
 import { parseText } from "./Documents.js"
 
 type Compute<Name extends ComputationName> = (
   input: ComputationTable[Name]["input"]
 ) => ComputationTable[Name]["output"]
 
-/** Compiled schemas by their text, least recently used first. */
-const compiled = new Map<string, ReturnType<typeof compileSchema>>()
-const mostCompiled = 200
+/** A cache of validators by the text of their schemas, least recently used first. */
+const validators = new Map<string, ReturnType<typeof compileSchema>>()
+const maxValidators = 200
 
 const validatorOf = (schema: JsonObject): ReturnType<typeof compileSchema> => {
   const key = JSON.stringify(schema)
-  const validator = compiled.get(key) ?? compileSchema(schema)
-  compiled.delete(key)
-  compiled.set(key, validator)
-  for (const oldest of compiled.keys()) {
-    if (compiled.size <= mostCompiled) break
-    compiled.delete(oldest)
+  const validator = validators.get(key) ?? compileSchema(schema)
+  validators.delete(key)
+  validators.set(key, validator)
+  for (const oldest of validators.keys()) {
+    if (validators.size <= maxValidators) break
+    validators.delete(oldest)
   }
   return validator
 }
 
 const checkSchemas: Compute<"checkSchemas"> = (schemas) =>
   Object.entries(schemas).flatMap(([name, schema]) =>
-    schemaMistakes(schema).map((mistake) => ({
+    findSchemaMistakes(schema).map((mistake) => ({
       ...mistake,
       path: mistake.path === "" ? name : `${name}.${mistake.path}`
     }))
   )
 
-const matchPatterns: Compute<"matchPatterns"> = (asked) =>
-  asked.map(({ pattern, text }) => {
+const matchPatterns: Compute<"matchPatterns"> = (requests) =>
+  requests.map(({ pattern, text }) => {
     try {
       return new RegExp(pattern, "u").test(text)
     } catch {
@@ -57,20 +57,22 @@ const toValidated = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<
 
 // --- Definitions ---
 
-type Read = Either.Either<ConnectorDefinition, ReadonlyArray<Detail>>
+type DefinitionResult = Either.Either<ConnectorDefinition, ReadonlyArray<Detail>>
 
-const definitionOf = (document: Json, allowsHttp: boolean): Read =>
-  validateDefinition(document, schemaMistakes, { allowsHttp })
+const toDefinition = (document: Json, allowsHttp: boolean): DefinitionResult =>
+  validateDefinition(document, findSchemaMistakes, { allowsHttp })
 
-const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray<Detail>> => {
+const parseSource = (source: Json, path: string): Either.Either<Json, ReadonlyArray<Detail>> => {
   const parsed = typeof source === "string" ? parseText(source) : Either.right(source)
   return parsed.pipe(
     Either.mapLeft((message): ReadonlyArray<Detail> => [{ path, code: "SYNTAX_ERROR", message }]),
     Either.flatMap((value) => {
-      const bad = findUnstorable(value)
-      return bad === undefined
+      const unstorable = findUnstorable(value)
+      return unstorable === undefined
         ? Either.right(value)
-        : Either.left([{ path, code: "NOT_STORABLE", message: `${bad.path} ${unstorableMessage[bad.reason]}` }])
+        : Either.left([
+            { path, code: "NOT_STORABLE", message: `${unstorable.path} ${unstorableMessage[unstorable.reason]}` }
+          ])
     })
   )
 }
@@ -78,16 +80,16 @@ const sourceOf = (source: Json, path: string): Either.Either<Json, ReadonlyArray
 const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, format, options, path, source }) =>
   toValidated(
     Either.gen(function* () {
-      const document = yield* sourceOf(source, path)
+      const document = yield* parseSource(source, path)
       if (format === "openapi") {
         const { definition, warnings } = yield* Either.mapLeft(importOpenApi(document, options), (message) => [
           { path, code: "INVALID_VALUE", message }
         ])
-        return { definition: yield* definitionOf(definition, allowsHttp), warnings }
+        return { definition: yield* toDefinition(definition, allowsHttp), warnings }
       }
       const { location: _location, ...members } = options
-      const written = isObject(document) ? { ...document, ...members } : document
-      const definition = yield* definitionOf(written, allowsHttp)
+      const withOptions = isObject(document) ? { ...document, ...members } : document
+      const definition = yield* toDefinition(withOptions, allowsHttp)
       return { definition, warnings: [] }
     })
   )
@@ -96,9 +98,9 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   checkSchemas,
   checkValue: ({ schema, value }) => validatorOf(schema)(value),
   matchPatterns,
-  readDefinition: ({ allowsHttp, document }) => toValidated(definitionOf(document, allowsHttp)),
+  readDefinition: ({ allowsHttp, document }) => toValidated(toDefinition(document, allowsHttp)),
   importDefinition,
   analyseWorkflow: (source) => toValidated(analyse(source)),
-  drawDiagram: svgOf,
+  drawDiagram: drawSvg,
   diffLines: ({ from, to }) => diffLines(from, to)
 }

@@ -1,20 +1,21 @@
-/** Analyses a workflow's source with acorn, without running it. */
+/** Analyses a workflow's source without running it: yields the script, the bindings, warnings and a diagram. */
 import { Either } from "effect"
 import type { WorkflowAnalysis, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
-import { findings } from "./Bindings.js"
-import { compile, nestedTooDeeply } from "./Compile.js"
-import { diagramOf } from "./Graph.js"
-import { scopeNamesOf } from "./ScopeNames.js"
+import { findCalls } from "./Bindings.js"
+import { compile, tooDeepIssue } from "./Compile.js"
+import { diagramOf } from "./Diagram.js"
+import { collectScopeNames } from "./ScopeNames.js"
 
-/** The analysis of a source, or why it cannot become a workflow. */
+/** Left: every reason why the source cannot become a workflow. */
 export const analyse = (source: string): Either.Either<WorkflowAnalysis, ReadonlyArray<SourceIssue>> => {
   try {
     return Either.map(compile(source), (compiled) => {
-      const names = scopeNamesOf(compiled.tree, compiled.main)
-      return { script: compiled.script, ...findings(compiled, names), diagram: diagramOf(compiled, names) }
+      const names = collectScopeNames(compiled.tree, compiled.main)
+      return { script: compiled.script, ...findCalls(compiled, names), diagram: diagramOf(compiled, names) }
     })
   } catch (error) {
-    if (error instanceof RangeError) return Either.left([nestedTooDeeply])
+    // A stack overflow: the parser and the analysis recurse.
+    if (error instanceof RangeError) return Either.left([tooDeepIssue])
     throw error
   }
 }

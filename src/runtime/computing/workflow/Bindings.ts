@@ -1,4 +1,4 @@
-/** Finds the connector actions that the code calls, and warns of suspicious calls. */
+/** Finds the connector actions that the code calls, and warns of suspicious calls and unreachable code. */
 import type { AnyNode, CallExpression } from "acorn"
 import type { Binding, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
@@ -6,13 +6,13 @@ import { hostPath, type ScopeNames, type ServicePath, servicePaths } from "./Sco
 import { isFunction } from "./Syntax.js"
 import { answerItems } from "../../../domain/Limits.js"
 
-export interface Findings {
-  /** Without repetition, in the order of the source. Slugs are as written: `acmeCrm` may stand for `acme-crm`. */
+export interface CallFindings {
+  /** Each once, in the order of the source. Slugs are as written: `acmeCrm` may mean `acme-crm`. */
   readonly bindings: ReadonlyArray<Binding>
   readonly warnings: ReadonlyArray<SourceIssue>
 }
 
-export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Findings => {
+export const findCalls = (compiled: CompiledWorkflow, names: ScopeNames): CallFindings => {
   const { tree } = compiled
   const bindings = new Map<string, Binding>()
   const warnings = new Map<string, SourceIssue>()
@@ -21,15 +21,15 @@ export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Finding
     const issue = tree.issue(node, code, message)
     warnings.set(`${code} ${issue.line} ${issue.column}`, issue)
   }
-  const bound = (connector = "*", action = "*") => {
+  const addBinding = (connector = "*", action = "*") => {
     bindings.set(`${connector} ${action}`, { connector, action })
   }
 
-  const useOf = (node: AnyNode, path: ServicePath, passedOn: boolean) => {
+  const checkUse = (node: AnyNode, path: ServicePath, isEscaping: boolean) => {
     const [root, connector, action] = path
-    if (root === undefined && passedOn) {
-      bound()
-      warn(node, "DYNAMIC_NAME", "svc is passed on: which connectors are used cannot be told from here")
+    if (root === undefined && isEscaping) {
+      addBinding()
+      warn(node, "DYNAMIC_NAME", "svc is passed on: the check cannot tell which connectors are used")
     }
     if (root === undefined || root.startsWith("@")) return
     if (!servicePaths.has(root)) {
@@ -40,9 +40,9 @@ export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Finding
       return warn(node, root === "*" ? "DYNAMIC_NAME" : "UNKNOWN_CALL", message)
     }
     if (root !== "connector") return
-    if (path.length >= 3) bound(connector, action)
-    else if (passedOn) bound(connector)
-    if (connector === "*" || action === "*" || (path.length < 3 && passedOn)) {
+    if (path.length >= 3) addBinding(connector, action)
+    else if (isEscaping) addBinding(connector)
+    if (connector === "*" || action === "*" || (path.length < 3 && isEscaping)) {
       warn(
         node,
         "DYNAMIC_NAME",
@@ -51,24 +51,24 @@ export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Finding
     }
   }
 
-  const targets = new Set<AnyNode>()
-  const endings = new Map<AnyNode, boolean>()
+  const patternProperties = new Set<AnyNode>()
+  const endsBlockMemo = new Map<AnyNode, boolean>()
   tree.nodes.forEach((node, at) => {
     const parent = tree.nodes[tree.parents[at] ?? -1]
     if (node.type === "MemberExpression" || node.type === "Identifier") {
       if (parent?.type === "MemberExpression" && parent.object === node)
         return warnNotAwaited(node, parent, names, warn)
-      const passedOn = parent !== undefined && !targets.has(parent) && isPassedOn(node, parent, names)
+      const isEscaping = parent !== undefined && !patternProperties.has(parent) && isValueEscaping(node, parent, names)
       for (const path of names.pathsOf(node)) {
-        if (node.type === "MemberExpression" || passedOn || path.length > 2) useOf(node, path, passedOn)
+        if (node.type === "MemberExpression" || isEscaping || path.length > 2) checkUse(node, path, isEscaping)
       }
     } else if (node.type === "ObjectPattern") {
-      for (const property of node.properties) targets.add(property)
+      for (const property of node.properties) patternProperties.add(property)
     } else if (node.type === "CallExpression") {
-      callWarnings(node, names, warn)
+      warnOfCall(node, names, warn)
     } else if (node.type === "BlockStatement" || node.type === "Program") {
-      warnUnreachable(node.body, endings, warn)
-    } else if (node.type === "SwitchCase") warnUnreachable(node.consequent, endings, warn)
+      warnUnreachable(node.body, endsBlockMemo, warn)
+    } else if (node.type === "SwitchCase") warnUnreachable(node.consequent, endsBlockMemo, warn)
     if (parent !== undefined) warnNotAwaited(node, parent, names, warn)
   })
   const byPosition = [...warnings.values()].sort((a, b) => a.line - b.line || a.column - b.column)
@@ -78,7 +78,7 @@ export const findings = (compiled: CompiledWorkflow, names: ScopeNames): Finding
 type Warn = (node: AnyNode, code: string, message: string) => void
 
 /** Whether a value escapes the analysis: passed to another function, stored, or returned. */
-const isPassedOn = (node: AnyNode, parent: AnyNode | undefined, names: ScopeNames): boolean => {
+const isValueEscaping = (node: AnyNode, parent: AnyNode | undefined, names: ScopeNames): boolean => {
   switch (parent?.type) {
     case "CallExpression":
       return (
@@ -101,7 +101,7 @@ const isPassedOn = (node: AnyNode, parent: AnyNode | undefined, names: ScopeName
   }
 }
 
-const callWarnings = (node: CallExpression, names: ScopeNames, warn: Warn) => {
+const warnOfCall = (node: CallExpression, names: ScopeNames, warn: Warn) => {
   for (const path of names.pathsOf(node.callee)) {
     if (path[0] === "connector" && path.length < 3)
       warn(node, "UNKNOWN_CALL", "expected svc.connector.<slug>.<action>(args)")
@@ -120,53 +120,53 @@ const callWarnings = (node: CallExpression, names: ScopeNames, warn: Warn) => {
 const chainMethods: ReadonlySet<string> = new Set(["then", "catch", "finally"])
 
 /** The host call at the root of a promise chain such as `svc.x.y.z().then(…)`. */
-const calledIn = (node: AnyNode, names: ScopeNames): CallExpression | undefined => {
-  if (node.type === "ChainExpression") return calledIn(node.expression, names)
+const findHostCall = (node: AnyNode, names: ScopeNames): CallExpression | undefined => {
+  if (node.type === "ChainExpression") return findHostCall(node.expression, names)
   if (node.type !== "CallExpression") return undefined
   if (hostPath(names, node.callee) !== undefined) return node
   const { callee } = node
-  const follows =
+  const isChained =
     callee.type === "MemberExpression" &&
     callee.property.type === "Identifier" &&
     chainMethods.has(callee.property.name)
-  return follows ? calledIn(callee.object, names) : undefined
+  return isChained ? findHostCall(callee.object, names) : undefined
 }
 
 const warnNotAwaited = (node: AnyNode, parent: AnyNode, names: ScopeNames, warn: Warn) => {
-  const lost =
+  const isPromiseLost =
     parent.type === "ExpressionStatement" ||
     (parent.type === "UnaryExpression" && parent.operator !== "delete") ||
     (parent.type === "MemberExpression" &&
       parent.object === node &&
       !(parent.property.type === "Identifier" && chainMethods.has(parent.property.name)))
-  const call = lost ? calledIn(node, names) : undefined
+  const call = isPromiseLost ? findHostCall(node, names) : undefined
   if (call === undefined) return
   const message =
     parent.type === "MemberExpression"
       ? "this reads a member of a promise: await the call first"
-      : "nobody awaits this call: the run may end before it is done, and its failure goes unnoticed"
+      : "this call is not awaited: the run may end before the call is done, and its failure goes unnoticed"
   warn(call, "NOT_AWAITED", message)
 }
 
 // --- Unreachable code ---
 
-const warnUnreachable = (statements: ReadonlyArray<AnyNode>, known: Map<AnyNode, boolean>, warn: Warn) => {
-  const end = statements.findIndex((node) => ends(node, known))
+const warnUnreachable = (statements: ReadonlyArray<AnyNode>, memo: Map<AnyNode, boolean>, warn: Warn) => {
+  const end = statements.findIndex((node) => endsBlock(node, memo))
   const rest = end < 0 ? [] : statements.slice(end + 1)
   const next = rest.find((node) => !isFunction(node) && node.type !== "EmptyStatement")
-  if (next !== undefined) warn(next, "UNREACHABLE", "nothing reaches this code")
+  if (next !== undefined) warn(next, "UNREACHABLE", "this code is unreachable")
 }
 
-/** Whether the statements after this one in its block are unreachable. */
-const ends = (node: AnyNode, known: Map<AnyNode, boolean>): boolean => {
-  const before = known.get(node)
-  if (before !== undefined) return before
-  const found = endsAnew(node, known)
-  known.set(node, found)
+/** Whether control never reaches the statements after this one in its block. */
+const endsBlock = (node: AnyNode, memo: Map<AnyNode, boolean>): boolean => {
+  const remembered = memo.get(node)
+  if (remembered !== undefined) return remembered
+  const found = computeEndsBlock(node, memo)
+  memo.set(node, found)
   return found
 }
 
-const endsAnew = (node: AnyNode, known: Map<AnyNode, boolean>): boolean => {
+const computeEndsBlock = (node: AnyNode, memo: Map<AnyNode, boolean>): boolean => {
   switch (node.type) {
     case "ReturnStatement":
     case "ThrowStatement":
@@ -174,12 +174,12 @@ const endsAnew = (node: AnyNode, known: Map<AnyNode, boolean>): boolean => {
     case "ContinueStatement":
       return true
     case "IfStatement":
-      return node.alternate ? ends(node.consequent, known) && ends(node.alternate, known) : false
+      return node.alternate ? endsBlock(node.consequent, memo) && endsBlock(node.alternate, memo) : false
     case "BlockStatement":
-      return node.body.some((child) => ends(child, known))
+      return node.body.some((child) => endsBlock(child, memo))
     case "TryStatement":
-      if (node.finalizer && ends(node.finalizer, known)) return true
-      return ends(node.block, known) && (!node.handler || ends(node.handler.body, known))
+      if (node.finalizer && endsBlock(node.finalizer, memo)) return true
+      return endsBlock(node.block, memo) && (!node.handler || endsBlock(node.handler.body, memo))
     default:
       return false
   }

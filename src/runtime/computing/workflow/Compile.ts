@@ -1,49 +1,49 @@
 /**
- * From a workflow's source to the script that the sandbox runs.
+ * Compiles a workflow's source to the script that the sandbox runs.
  *
- * `export default async function …` becomes an assignment to `globalThis.__workflow` inside a strict function. Every line
- * and column of the script is that of the source, so that a stack trace points at what the author wrote; only columns
- * of the first line are shifted, by `firstLineShift`.
+ * `export default async function …` becomes an assignment to `globalThis.__workflow` inside a strict function. Lines
+ * and columns stay the same, so that stack traces point into the author's source; only the columns of the first line
+ * are shifted, by `firstLineShift`.
  */
 import type { AnyNode, ExportDefaultDeclaration, Program } from "acorn"
 import { Either } from "effect"
 import type { SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import { guest } from "../../../domain/Limits.js"
 import { ModuleParser } from "./Parser.js"
-import { constantText, type FunctionNode, isFunction, type Tree, treeOf } from "./Syntax.js"
+import { constantText, type FunctionNode, isFunction, type Tree, buildTree } from "./Syntax.js"
 
 export interface CompiledWorkflow {
   readonly tree: Tree
-  /** The function that runs. */
+  /** The function that the default export names. */
   readonly main: FunctionNode
   readonly script: string
 }
 
-const opening = `"use strict";(function(){`
+const scriptPrefix = `"use strict";(function(){`
 
 /**
- * By how many columns the first line of the script stands to the right of the source's.
+ * The number of columns by which the first line of the script is shifted to the right of the source's.
  * @internal Tests compare positions with it.
  */
-export const firstLineShift = opening.length
+export const firstLineShift = scriptPrefix.length
 
-/** Every reason why the source cannot become a workflow, or the workflow. */
+/** Left: every reason why the source cannot become a workflow. */
 export const compile = (source: string): Either.Either<CompiledWorkflow, ReadonlyArray<SourceIssue>> => {
   if (Buffer.byteLength(source) > guest.sourceBytes) {
     const message = `the source is larger than ${guest.sourceBytes / 1024} KiB: move data into the input, a secret or svc.db`
     return Either.left([{ code: "SOURCE_TOO_LARGE", message, line: 1, column: 1 }])
   }
   return Either.flatMap(parseModule(source), (program) => {
-    const tree = treeOf(source, program)
-    if (tree === undefined) return Either.left([tooComplex])
-    const { main, issues } = mainOf(tree)
-    const all = [...issues, ...forbidden(tree)].sort((a, b) => a.line - b.line || a.column - b.column)
+    const tree = buildTree(source, program)
+    if (tree === undefined) return Either.left([tooComplexIssue])
+    const { main, issues } = findMain(tree)
+    const all = [...issues, ...findForbidden(tree)].sort((a, b) => a.line - b.line || a.column - b.column)
     if (main === undefined || all.length > 0) return Either.left(all)
     return Either.right({ tree, main: main.node, script: scriptOf(source, main) })
   })
 }
 
-const tooComplex: SourceIssue = {
+const tooComplexIssue: SourceIssue = {
   code: "TOO_COMPLEX",
   message: "the source has more than 250,000 expressions: move data into the input, a secret or svc.db",
   line: 1,
@@ -54,22 +54,22 @@ const parseModule = (source: string): Either.Either<Program, ReadonlyArray<Sourc
   Either.try({
     try: () => ModuleParser.parse(source, { ecmaVersion: 2024, sourceType: "module", allowHashBang: false }),
     catch: (error) => {
-      if (error instanceof SyntaxError) return [syntaxIssue(error)]
+      if (error instanceof SyntaxError) return [toSyntaxIssue(error)]
       throw error
     }
   })
 
-const syntaxIssue = (error: SyntaxError): SourceIssue => {
+const toSyntaxIssue = (error: SyntaxError): SourceIssue => {
   const at = "loc" in error && isPosition(error.loc) ? error.loc : { line: 1, column: 0 }
   const place = { line: at.line, column: at.column + 1 }
-  if (error.message.startsWith("Not enough stack space")) return { ...nestedTooDeeply, ...place }
+  if (error.message.startsWith("Not enough stack space")) return { ...tooDeepIssue, ...place }
   return { code: "SYNTAX_ERROR", message: error.message.replace(/ \(\d+:\d+\)$/, ""), ...place }
 }
 
-/** Parser and readers recurse: code that nests hundreds of levels deep exhausts the stack, and nobody writes it by hand. */
-export const nestedTooDeeply: SourceIssue = {
+/** The parser and the analysis recurse, so that code nested hundreds of levels deep would exhaust the stack. */
+export const tooDeepIssue: SourceIssue = {
   code: "NESTED_TOO_DEEPLY",
-  message: "the code nests deeper than can be read: split long chains of operators or calls, and data, into parts",
+  message: "the code nests too deeply to be read: split long chains of operators or calls, and data, into parts",
   line: 1,
   column: 1
 }
@@ -87,11 +87,11 @@ const isPosition = (value: unknown): value is { readonly line: number; readonly 
 interface Main {
   readonly statement: ExportDefaultDeclaration
   readonly node: FunctionNode
-  /** The name under which the function is known to the rest of the module, if it has one. */
+  /** The name by which the rest of the module can call the function, if it has one. */
   readonly name: string | undefined
 }
 
-const mainOf = (tree: Tree): { readonly main: Main | undefined; readonly issues: ReadonlyArray<SourceIssue> } => {
+const findMain = (tree: Tree): { readonly main: Main | undefined; readonly issues: ReadonlyArray<SourceIssue> } => {
   const issues: Array<SourceIssue> = []
   let main: Main | undefined
   let defaults = 0
@@ -110,7 +110,7 @@ const mainOf = (tree: Tree): { readonly main: Main | undefined; readonly issues:
       )
     } else if (statement.type === "ExportDefaultDeclaration") {
       defaults++
-      const found = functionOf(statement, tree.program)
+      const found = findMainFunction(statement, tree.program)
       if (found === undefined)
         issues.push(
           tree.issue(
@@ -141,19 +141,19 @@ const mainOf = (tree: Tree): { readonly main: Main | undefined; readonly issues:
   return { main, issues }
 }
 
-const functionOf = (statement: ExportDefaultDeclaration, program: Program): Main | undefined => {
+const findMainFunction = (statement: ExportDefaultDeclaration, program: Program): Main | undefined => {
   const { declaration } = statement
   if (isFunction(declaration)) {
     const name = declaration.type === "FunctionDeclaration" ? declaration.id?.name : undefined
     return { statement, node: declaration, name }
   }
   if (declaration.type !== "Identifier") return undefined
-  for (const other of program.body) {
-    if (other.type === "FunctionDeclaration" && other.id.name === declaration.name) {
-      return { statement, node: other, name: undefined }
+  for (const candidate of program.body) {
+    if (candidate.type === "FunctionDeclaration" && candidate.id.name === declaration.name) {
+      return { statement, node: candidate, name: undefined }
     }
-    if (other.type !== "VariableDeclaration" || other.kind !== "const") continue
-    for (const { id, init } of other.declarations) {
+    if (candidate.type !== "VariableDeclaration" || candidate.kind !== "const") continue
+    for (const { id, init } of candidate.declarations) {
       if (id.type === "Identifier" && id.name === declaration.name && isFunction(init))
         return { statement, node: init, name: undefined }
     }
@@ -161,15 +161,15 @@ const functionOf = (statement: ExportDefaultDeclaration, program: Program): Main
   return undefined
 }
 
-/** What a module may hold and the script of a workflow may not. */
-const forbidden = (tree: Tree): ReadonlyArray<SourceIssue> => {
+/** Syntax that is valid in a module and that a workflow's script may not contain. */
+const findForbidden = (tree: Tree): ReadonlyArray<SourceIssue> => {
   const issues: Array<SourceIssue> = []
   tree.nodes.forEach((node, at) => {
     if (node.type === "ImportExpression") {
       issues.push(tree.issue(node, "DYNAMIC_IMPORT", "a workflow imports nothing: import() is not available"))
     } else if (node.type === "MetaProperty" && node.meta.name === "import") {
       issues.push(tree.issue(node, "DYNAMIC_IMPORT", "import.meta is not available"))
-    } else if (hasSetNotation(node)) {
+    } else if (hasFlagV(node)) {
       issues.push(
         tree.issue(
           node,
@@ -177,13 +177,13 @@ const forbidden = (tree: Tree): ReadonlyArray<SourceIssue> => {
           "the flag v of a regular expression gives wrong results here: use the flag u, and write the set out"
         )
       )
-    } else if (isHtmlComment(node, tree.source)) {
+    } else if (isHtmlCommentInScript(node, tree.source)) {
       issues.push(
         tree.issue(node, "SYNTAX_ERROR", "<!-- and --> begin a comment in a script: put spaces between the operators")
       )
     } else if (
       (node.type === "AwaitExpression" || (node.type === "ForOfStatement" && node.await)) &&
-      outside(tree, at)
+      isOutsideFunctions(tree, at)
     ) {
       issues.push(tree.issue(node, "SYNTAX_ERROR", "await works inside of async functions only"))
     }
@@ -191,22 +191,28 @@ const forbidden = (tree: Tree): ReadonlyArray<SourceIssue> => {
   return issues
 }
 
-/** A regular expression with the flag `v`, as far as its flags stand in the source: the engine knows the flag by name only. */
-const hasSetNotation = (node: AnyNode): boolean => {
+/**
+ * Whether a regular expression has the flag `v`, which the engine accepts and does not implement. Flags computed at run
+ * time are not found.
+ */
+const hasFlagV = (node: AnyNode): boolean => {
   if (node.type === "Literal") return node.regex?.flags.includes("v") === true
   if (node.type !== "NewExpression" && node.type !== "CallExpression") return false
   if (node.callee.type !== "Identifier" || node.callee.name !== "RegExp") return false
   return constantText(node.arguments[1])?.includes("v") === true
 }
 
-/** Whether a node stands in no function. */
-const outside = (tree: Tree, index: number): boolean => {
+/** Whether no function contains the node. */
+const isOutsideFunctions = (tree: Tree, index: number): boolean => {
   for (let at = index; at >= 0; at = tree.parents[at] ?? -1) if (isFunction(tree.nodes[at])) return false
   return true
 }
 
-/** Operators that a module reads as such and a script as the start of a comment: what was checked would not be what runs. */
-const isHtmlComment = (node: AnyNode, source: string): boolean => {
+/**
+ * Whether operators that are `<!--` or `-->` begin a comment in a script, though not in a module: other code would run
+ * than was checked.
+ */
+const isHtmlCommentInScript = (node: AnyNode, source: string): boolean => {
   if (node.type !== "BinaryExpression") return false
   if (node.operator === "<") return source.startsWith("<!--", node.right.start - 1)
   if (node.operator !== ">" || !source.startsWith("-->", node.left.end - 2)) return false
@@ -219,20 +225,21 @@ const isHtmlComment = (node: AnyNode, source: string): boolean => {
 
 // --- The script ---
 
-const wordExport = "export".length
-const wordDefault = "default".length
-const blank = /^(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n\r\u2028\u2029]*)*/
+const exportLength = "export".length
+const defaultLength = "default".length
+const blankPattern = /^(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n\r\u2028\u2029]*)*/
 
-/** The words `export` and `default` are replaced by text of the same length, so that nothing moves. */
+/** Replaces the words `export` and `default` by text of the same length, so that every position stays the same. */
 const scriptOf = (source: string, main: Main): string => {
   const { start, end } = main.statement
-  const between = blank.exec(source.slice(start + wordExport, end))?.[0] ?? ""
-  const body = source.slice(start + wordExport + between.length + wordDefault, end)
+  const between = blankPattern.exec(source.slice(start + exportLength, end))?.[0] ?? ""
+  const body = source.slice(start + exportLength + between.length + defaultLength, end)
   const name = main.name ?? unusedName(source)
-  // A function declaration with a name stays one, so that the rest of the module can call it.
-  const words = main.name === undefined ? ["var   ", `${name} =`] : [" ".repeat(wordExport), " ".repeat(wordDefault)]
+  // A function declaration with a name remains a declaration, so that the rest of the module can call it.
+  const words =
+    main.name === undefined ? ["var   ", `${name} =`] : [" ".repeat(exportLength), " ".repeat(defaultLength)]
   const module = `${source.slice(0, start)}${words[0]}${between}${words[1]}${body};${source.slice(end)}`
-  return `${opening}${module}\nglobalThis.__workflow=${name}\n})();`
+  return `${scriptPrefix}${module}\nglobalThis.__workflow=${name}\n})();`
 }
 
 /** A name of five letters that the source does not contain. */

@@ -1,14 +1,15 @@
 /**
- * acorn, with its lists of declared names indexed: it looks a name up in a plain array for every declaration, which
- * takes seconds for the tens of thousands of declarations that fit into one source.
+ * The parser acorn with an index over its lists of declared names. Without it acorn searches an array for every
+ * declaration, which takes seconds for the tens of thousands of declarations that one source may have.
  */
 import { Parser } from "acorn"
 
 export const ModuleParser: typeof Parser = Parser.extend((Base) => {
-  class Indexed extends Base {}
+  class IndexedParser extends Base {}
   const enterScope: unknown = Reflect.get(Base.prototype, "enterScope")
-  if (typeof enterScope !== "function") throw new Error("this acorn has no enterScope: its version is pinned for that")
-  Object.defineProperty(Indexed.prototype, "enterScope", {
+  if (typeof enterScope !== "function")
+    throw new Error("this version of acorn has no enterScope: install the version that package.json pins")
+  Object.defineProperty(IndexedParser.prototype, "enterScope", {
     value(this: { readonly scopeStack: ReadonlyArray<Scope> }, flags: number) {
       Reflect.apply(enterScope, this, [flags])
       const scope = this.scopeStack.at(-1)
@@ -18,10 +19,10 @@ export const ModuleParser: typeof Parser = Parser.extend((Base) => {
       scope.functions = new NameList()
     }
   })
-  return Indexed
+  return IndexedParser
 })
 
-/** What acorn keeps per scope; it only pushes, asks `indexOf` and reads the first name. */
+/** What acorn keeps for each scope. It uses only `push`, `indexOf` and the first element of the lists. */
 interface Scope {
   var: Array<string>
   lexical: Array<string>
@@ -38,7 +39,7 @@ class NameList extends Array<string> {
     return length
   }
 
-  /** Tells only whether the name is there: 0 or -1. */
+  /** 0 if the list contains the name, else -1: acorn does not use the index. */
   override indexOf(name: string): number {
     if (this.index === undefined) return super.indexOf(name)
     return this.index.has(name) ? 0 : -1

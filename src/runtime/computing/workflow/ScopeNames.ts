@@ -1,6 +1,6 @@
 /**
- * Which names of a workflow lead to the services of `svc` and `ctx`: through members, aliases, destructuring and
- * parameters of local functions. Scopes are not told apart: a name that means two things means both.
+ * Finds the names of a workflow that refer to the services of `svc` and `ctx`: by members, aliases, destructuring and
+ * parameters of local functions. Scopes are not distinguished: a name declared twice has the meanings of both.
  */
 import type { AnyNode } from "acorn"
 import { children, constantText, type FunctionNode, isFunction, type Tree } from "./Syntax.js"
@@ -9,29 +9,29 @@ import { children, constantText, type FunctionNode, isFunction, type Tree } from
 export type ServicePath = ReadonlyArray<string>
 
 export interface ScopeNames {
-  /** Every service path that an expression may stand for. */
+  /** Every service path that an expression may refer to. */
   readonly pathsOf: (node: AnyNode | null | undefined) => ReadonlyArray<ServicePath>
   /** The local function that a name is declared as. */
   readonly functionOf: (name: string) => FunctionNode | undefined
-  /** Whether an expression is text that cannot differ between two runs. */
+  /** Whether an expression is text that is the same in every run. */
   readonly isConstant: (node: AnyNode | null | undefined) => boolean
 }
 
 /** The first member of paths that do not begin at `svc`. */
 const context = "@ctx"
 const globalObject = "@global"
-const longestPath = 6
-const mostPaths = 8
-const mostRounds = 4
+const maxPathLength = 6
+const maxPaths = 8
+const maxRounds = 4
 
-const extend = (path: ServicePath, member: string): ServicePath => {
+const extendPath = (path: ServicePath, member: string): ServicePath => {
   if (path.length === 1 && path[0] === globalObject) return member === "svc" ? [] : [globalObject, member]
   if (path.length === 1 && path[0] === context) return member === "connectors" ? ["connector"] : [context, member]
   if (path.length === 0 && member === "connectors") return ["connector"]
-  return path.length >= longestPath ? path : [...path, member]
+  return path.length >= maxPathLength ? path : [...path, member]
 }
 
-export const scopeNamesOf = (tree: Tree, main: FunctionNode): ScopeNames => {
+export const collectScopeNames = (tree: Tree, main: FunctionNode): ScopeNames => {
   const aliases = new Map<string, Map<string, ServicePath>>([
     ["svc", new Map([["", []]])],
     ["globalThis", new Map([[globalObject, [globalObject]]])]
@@ -43,20 +43,20 @@ export const scopeNamesOf = (tree: Tree, main: FunctionNode): ScopeNames => {
 
   const pathsOf = (node: AnyNode | null | undefined): ReadonlyArray<ServicePath> => {
     if (node === null || node === undefined) return []
-    const known = memo.get(node)
-    if (known !== undefined) return known
-    const found = resolve(node)
+    const memoized = memo.get(node)
+    if (memoized !== undefined) return memoized
+    const found = findPaths(node)
     memo.set(node, found)
     return found
   }
 
-  const resolve = (node: AnyNode): ReadonlyArray<ServicePath> => {
+  const findPaths = (node: AnyNode): ReadonlyArray<ServicePath> => {
     switch (node.type) {
       case "Identifier":
         return [...(aliases.get(node.name)?.values() ?? [])]
       case "MemberExpression": {
         const member = memberName(node.property, node.computed)
-        return pathsOf(node.object).map((path) => extend(path, member))
+        return pathsOf(node.object).map((path) => extendPath(path, member))
       }
       case "ChainExpression":
       case "ParenthesizedExpression":
@@ -73,12 +73,12 @@ export const scopeNamesOf = (tree: Tree, main: FunctionNode): ScopeNames => {
   }
 
   const bindName = (name: string, path: ServicePath) => {
-    const known = aliases.get(name)
-    if (known !== undefined && known.size >= mostPaths) return
+    const paths = aliases.get(name)
+    if (paths !== undefined && paths.size >= maxPaths) return
     const key = path.join(".")
-    if (known?.has(key)) return
-    if (known === undefined) aliases.set(name, new Map([[key, path]]))
-    else known.set(key, path)
+    if (paths?.has(key)) return
+    if (paths === undefined) aliases.set(name, new Map([[key, path]]))
+    else paths.set(key, path)
     changed = true
   }
 
@@ -89,7 +89,7 @@ export const scopeNamesOf = (tree: Tree, main: FunctionNode): ScopeNames => {
     else if (pattern.type === "ObjectPattern") {
       for (const property of pattern.properties) {
         if (property.type === "RestElement") bind(property.argument, path)
-        else bind(property.value, extend(path, memberName(property.key, property.computed)))
+        else bind(property.value, extendPath(path, memberName(property.key, property.computed)))
       }
     }
   }
@@ -98,7 +98,7 @@ export const scopeNamesOf = (tree: Tree, main: FunctionNode): ScopeNames => {
     if (pattern !== undefined) for (const path of pathsOf(value)) bind(pattern, path)
   }
 
-  const learn = (node: AnyNode) => {
+  const bindAliases = (node: AnyNode) => {
     if (node.type === "VariableDeclarator") bindAll(node.id, node.init)
     else if (node.type === "AssignmentExpression" || node.type === "AssignmentPattern") bindAll(node.left, node.right)
     else if (node.type === "CallExpression" && node.callee.type === "Identifier") {
@@ -107,24 +107,24 @@ export const scopeNamesOf = (tree: Tree, main: FunctionNode): ScopeNames => {
     }
   }
 
-  const learned: Array<AnyNode> = []
+  const aliasingNodes: Array<AnyNode> = []
   for (const node of tree.nodes) {
-    if (aliasing.has(node.type)) learned.push(node)
+    if (aliasingTypes.has(node.type)) aliasingNodes.push(node)
     if (node.type === "FunctionDeclaration") functions.set(node.id?.name ?? "", node)
     else if (node.type === "VariableDeclaration") {
       for (const { id, init } of node.declarations) {
         if (id.type !== "Identifier") continue
         if (isFunction(init)) functions.set(id.name, init)
-        // Declared twice, or not as a constant: it may hold anything.
+        // `null`: declared twice or not as a constant, so that its value is unknown.
         constants.set(id.name, node.kind === "const" && !constants.has(id.name) ? (init ?? null) : null)
       }
     }
   }
   const [parameter] = main.params
   if (parameter !== undefined) bind(parameter, [context])
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     changed = false
-    for (const node of learned) learn(node)
+    for (const node of aliasingNodes) bindAliases(node)
     memo = new Map()
     if (!changed) break
   }
@@ -141,7 +141,7 @@ export const scopeNamesOf = (tree: Tree, main: FunctionNode): ScopeNames => {
   return { pathsOf, functionOf: (name) => functions.get(name), isConstant }
 }
 
-const aliasing: ReadonlySet<string> = new Set([
+const aliasingTypes: ReadonlySet<string> = new Set([
   "VariableDeclarator",
   "AssignmentExpression",
   "AssignmentPattern",
@@ -153,7 +153,7 @@ const memberName = (property: AnyNode, computed: boolean): string => {
   return constantText(property) ?? "*"
 }
 
-/** What a service path is, once called. */
+/** The services of `svc` whose members are host calls. */
 export const servicePaths: ReadonlySet<string> = new Set([
   "connector",
   "unified",
@@ -165,7 +165,7 @@ export const servicePaths: ReadonlySet<string> = new Set([
   "sync"
 ])
 
-/** The path of a call that leaves the guest, as written from `svc` on; `undefined` for any other. */
+/** The service path of a host call; `undefined` for any other call. */
 export const hostPath = (names: ScopeNames, callee: AnyNode): ServicePath | undefined =>
   names
     .pathsOf(callee)

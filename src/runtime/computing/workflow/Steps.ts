@@ -1,4 +1,4 @@
-/** Which parts of the code a diagram shows: what leaves the guest, waits, or leads to something that does. */
+/** Finds the parts of the code that a diagram shows: host calls, waits, and the code that contains or calls them. */
 import type { AnyNode, CallExpression } from "acorn"
 import { hostPath, type ScopeNames } from "./ScopeNames.js"
 import { constantText, type FunctionNode, isFunction, type Tree } from "./Syntax.js"
@@ -9,22 +9,22 @@ export interface Step {
 }
 
 export interface Steps {
-  /** What a call does outside of the guest, if anything. */
+  /** The step that a call is, if it leaves the guest or waits. */
   readonly stepOf: (call: CallExpression) => Step | undefined
-  /** The local function that a call enters, if it holds steps. */
-  readonly entered: (call: CallExpression) => FunctionNode | undefined
-  /** Whether anything below the node is a step. */
-  readonly within: (node: AnyNode | null | undefined) => boolean
-  /** Whether the node may leave the function, the loop or the block that it stands in. */
-  readonly leaves: (node: AnyNode | null | undefined) => boolean
+  /** The local function that a call enters, if that function contains steps. */
+  readonly calleeWithSteps: (call: CallExpression) => FunctionNode | undefined
+  /** Whether the node is or contains a step. */
+  readonly hasStep: (node: AnyNode | null | undefined) => boolean
+  /** Whether the node may leave the function, loop or block that contains it. */
+  readonly canLeave: (node: AnyNode | null | undefined) => boolean
 }
 
-export const stepsOf = (tree: Tree, names: ScopeNames): Steps => {
+export const findSteps = (tree: Tree, names: ScopeNames): Steps => {
   const stepOf = (call: CallExpression): Step | undefined => {
     const path = hostPath(names, call.callee)
     if (path !== undefined) {
       const [kind = "", ...members] = path
-      const subject = named.has(kind) ? constantText(call.arguments[0]) : undefined
+      const subject = servicesWithSubject.has(kind) ? constantText(call.arguments[0]) : undefined
       return { kind, label: [members.join("."), ...(subject === undefined ? [] : [subject])].join(" ") }
     }
     if (call.callee.type !== "Identifier") return undefined
@@ -34,57 +34,66 @@ export const stepsOf = (tree: Tree, names: ScopeNames): Steps => {
     return { kind: "wait", label: millis === undefined ? "wait" : `wait ${millis} ms` }
   }
 
-  const { holding, leaving } = marks(tree, names, (call) => stepOf(call) !== undefined)
+  const { nodesWithSteps, leavingNodes } = markNodes(tree, names, (call) => stepOf(call) !== undefined)
   return {
     stepOf,
-    entered: (call) => {
+    calleeWithSteps: (call) => {
       const callee = call.callee.type === "Identifier" ? names.functionOf(call.callee.name) : undefined
-      return callee !== undefined && holding.has(callee) ? callee : undefined
+      return callee !== undefined && nodesWithSteps.has(callee) ? callee : undefined
     },
-    within: (node) => node !== null && node !== undefined && holding.has(node),
-    leaves: (node) => node !== null && node !== undefined && leaving.has(node)
+    hasStep: (node) => node !== null && node !== undefined && nodesWithSteps.has(node),
+    canLeave: (node) => node !== null && node !== undefined && leavingNodes.has(node)
   }
 }
 
-/** Which nodes hold a step, also through local functions, and which can leave what they stand in. */
-const marks = (tree: Tree, names: ScopeNames, isStep: (call: CallExpression) => boolean) => {
-  const holding = new Set<AnyNode>()
-  const leaving = new Set<AnyNode>()
+/** Finds the nodes that contain a step, also through calls of local functions, and the nodes with a jump or an exit. */
+const markNodes = (tree: Tree, names: ScopeNames, isStep: (call: CallExpression) => boolean) => {
+  const nodesWithSteps = new Set<AnyNode>()
+  const leavingNodes = new Set<AnyNode>()
   const callsTo = new Map<AnyNode, Array<number>>()
-  const entered: Array<AnyNode> = []
+  const unvisited: Array<AnyNode> = []
 
-  /** Marks a node and all above it; whatever is marked already has its parents marked too, so all marking is linear. */
-  const hold = (index: number) => {
+  /**
+   * Marks a node and its ancestors. The ancestors of a marked node are marked too, so that all calls together take
+   * linear time.
+   */
+  const markWithParents = (index: number) => {
     for (let at = index; at >= 0; at = tree.parents[at] ?? -1) {
       const node = tree.nodes[at]
-      if (node === undefined || holding.has(node)) return
-      holding.add(node)
-      if (isFunction(node)) entered.push(node)
+      if (node === undefined || nodesWithSteps.has(node)) return
+      nodesWithSteps.add(node)
+      if (isFunction(node)) unvisited.push(node)
     }
   }
 
   tree.nodes.forEach((node, index) => {
     if (node.type === "CallExpression") {
-      if (isStep(node)) hold(index)
+      if (isStep(node)) markWithParents(index)
       const callee = node.callee.type === "Identifier" ? names.functionOf(node.callee.name) : undefined
       if (callee !== undefined) {
         const calls = callsTo.get(callee)
         if (calls === undefined) callsTo.set(callee, [index])
         else calls.push(index)
       }
-    } else if (exits.has(node.type)) {
+    } else if (exitTypes.has(node.type)) {
       for (let at = index; at >= 0; at = tree.parents[at] ?? -1) {
-        const above = tree.nodes[at]
-        if (above === undefined || isFunction(above) || leaving.has(above)) break
-        leaving.add(above)
+        const ancestor = tree.nodes[at]
+        if (ancestor === undefined || isFunction(ancestor) || leavingNodes.has(ancestor)) break
+        leavingNodes.add(ancestor)
       }
     }
   })
-  for (let callee = entered.pop(); callee !== undefined; callee = entered.pop()) callsTo.get(callee)?.forEach(hold)
-  return { holding, leaving }
+  for (let callee = unvisited.pop(); callee !== undefined; callee = unvisited.pop())
+    callsTo.get(callee)?.forEach(markWithParents)
+  return { nodesWithSteps, leavingNodes }
 }
 
-/** Services whose first argument names what the call is about. */
-const named: ReadonlySet<string> = new Set(["state", "secrets", "envConfig"])
+/** Services whose first argument names the subject of the call. */
+const servicesWithSubject: ReadonlySet<string> = new Set(["state", "secrets", "envConfig"])
 
-const exits: ReadonlySet<string> = new Set(["ReturnStatement", "ThrowStatement", "BreakStatement", "ContinueStatement"])
+const exitTypes: ReadonlySet<string> = new Set([
+  "ReturnStatement",
+  "ThrowStatement",
+  "BreakStatement",
+  "ContinueStatement"
+])

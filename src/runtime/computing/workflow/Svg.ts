@@ -1,16 +1,16 @@
-/** Draws a diagram as a standalone SVG: no script, no reference to the outside, and every text escaped. */
+/** Draws a diagram as a standalone SVG: no script, no external reference, every text escaped. */
 import { Graph, layout } from "@dagrejs/dagre"
 import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/WorkflowAnalysis.js"
 
-export const svgOf = (diagram: Diagram): string => {
-  const { width, height, nodes, edges } = placed(diagram)
-  const described = diagram.nodes
+export const drawSvg = (diagram: Diagram): string => {
+  const { width, height, nodes, edges } = layOut(diagram)
+  const description = diagram.nodes
     .map((node) => (node.kind === node.label ? node.label : `${node.kind} ${node.label}`))
     .join(", ")
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" class="svc-diagram" role="img" aria-labelledby="svc-diagram-title svc-diagram-steps">`,
     `<title id="svc-diagram-title">Workflow diagram</title>`,
-    `<desc id="svc-diagram-steps">${escapeXml(described)}</desc>`,
+    `<desc id="svc-diagram-steps">${escapeXml(description)}</desc>`,
     `<style>${style}</style>`,
     `<defs>${arrow("svc-arrow", "line")}${arrow("svc-arrow-error", "line-error")}</defs>`,
     `<rect class="svc-paper" width="${width}" height="${height}"/>`,
@@ -40,10 +40,10 @@ interface PlacedEdge {
 
 const margin = 24
 const nodeText = 13
-/** The fonts named below are never wider on average; longer labels are cut before they come here. */
+/** An upper estimate of a text's width in the fonts of `style`. */
 const textWidth = (text: string, size: number) => Math.ceil(text.length * size * 0.58)
-const longestLabel = 44
-const cut = (text: string) => (text.length <= longestLabel ? text : `${text.slice(0, longestLabel - 1)}…`)
+const maxLabelLength = 44
+const truncate = (text: string) => (text.length <= maxLabelLength ? text : `${text.slice(0, maxLabelLength - 1)}…`)
 
 /** Kinds drawn as a pill with their label only; all others are cards that name their kind above the label. */
 const pills: ReadonlySet<string> = new Set([
@@ -61,22 +61,24 @@ const pills: ReadonlySet<string> = new Set([
 ])
 
 const sizeOf = (node: DiagramNode): { readonly width: number; readonly height: number } => {
-  const label = textWidth(cut(node.label), nodeText)
+  const label = textWidth(truncate(node.label), nodeText)
   if (pills.has(node.kind)) return { width: Math.max(label + 32, 64), height: 32 }
   const kind = textWidth(kindText(node), 10) + 12
   return { width: Math.max(label, kind) + (node.kind === "branch" ? 60 : 36), height: 48 }
 }
 
-const placed = (diagram: Diagram) => {
+const layOut = (diagram: Diagram) => {
   const graph = new Graph({ multigraph: true })
   graph.setGraph({ rankdir: "TB", nodesep: 36, edgesep: 18, ranksep: 40, marginx: margin, marginy: margin })
   for (const node of diagram.nodes) graph.setNode(node.id, { ...sizeOf(node) })
-  const known = new Set(diagram.nodes.map((node) => node.id))
-  const drawable = diagram.edges.filter((edge) => known.has(edge.from) && known.has(edge.to))
-  drawable.forEach((edge, at) => {
+  const nodeIds = new Set(diagram.nodes.map((node) => node.id))
+  const drawnEdges = diagram.edges.filter((edge) => nodeIds.has(edge.from) && nodeIds.has(edge.to))
+  drawnEdges.forEach((edge, at) => {
     const text =
-      edge.label === undefined ? {} : { width: textWidth(cut(edge.label), 11) + 8, height: 16, labelpos: "c" as const }
-    // A loop's way back is laid out as if it led forward, so that the head of a loop stays above its body.
+      edge.label === undefined
+        ? {}
+        : { width: textWidth(truncate(edge.label), 11) + 8, height: 16, labelpos: "c" as const }
+    // An edge back to a loop's head is laid out in the opposite direction, so that the head stays above the body.
     const [from, to] = edge.back === true ? [edge.to, edge.from] : [edge.from, edge.to]
     graph.setEdge(from, to, text, String(at))
   })
@@ -85,18 +87,23 @@ const placed = (diagram: Diagram) => {
     const at: unknown = graph.node(node.id)
     return { node, x: numberOf(at, "x"), y: numberOf(at, "y"), ...sizeOf(node) }
   })
-  const edges: ReadonlyArray<PlacedEdge> = drawable.map((edge, at) => {
+  const edges: ReadonlyArray<PlacedEdge> = drawnEdges.map((edge, at) => {
     const back = edge.back === true
     const [v, w] = back ? [edge.to, edge.from] : [edge.from, edge.to]
-    const laid: unknown = graph.edge({ v, w, name: String(at) })
-    const label = edge.label === undefined ? undefined : { x: numberOf(laid, "x"), y: numberOf(laid, "y") }
-    return { edge, label, points: back ? pointsOf(laid).toReversed() : pointsOf(laid) }
+    const edgeLayout: unknown = graph.edge({ v, w, name: String(at) })
+    const label = edge.label === undefined ? undefined : { x: numberOf(edgeLayout, "x"), y: numberOf(edgeLayout, "y") }
+    return { edge, label, points: back ? pointsOf(edgeLayout).toReversed() : pointsOf(edgeLayout) }
   })
-  const whole: unknown = graph.graph()
-  return { nodes, edges, width: Math.ceil(numberOf(whole, "width")), height: Math.ceil(numberOf(whole, "height")) }
+  const graphSize: unknown = graph.graph()
+  return {
+    nodes,
+    edges,
+    width: Math.ceil(numberOf(graphSize, "width")),
+    height: Math.ceil(numberOf(graphSize, "height"))
+  }
 }
 
-/** dagre writes its results into the objects that it was given; its types say so only in part. */
+/** dagre writes its results into the objects that it was given; its types do not declare all of these members. */
 const numberOf = (from: unknown, member: string): number => {
   const value: unknown = typeof from === "object" && from !== null ? Reflect.get(from, member) : undefined
   return typeof value === "number" && Number.isFinite(value) ? value : 0
@@ -111,14 +118,14 @@ const pointsOf = (from: unknown): ReadonlyArray<Point> => {
 
 const round = (value: number) => String(Math.round(value * 10) / 10)
 
-/** XML's five characters are escaped; control characters, which XML forbids, and halves of characters go away. */
+/** Escapes XML's five special characters, and replaces control characters and lone surrogates, which XML forbids. */
 const escapeXml = (text: string): string =>
   text
     .toWellFormed()
     .replace(/[\p{Cc}\ufffe\uffff]/gu, " ")
     .replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
 
-/** Kinds become class names: letters only. */
+/** The CSS class of a kind: letters only. */
 const classOf = (kind: string) => `k-${kind.replace(/[^a-zA-Z]/g, "")}`
 
 const kindNames: ReadonlyMap<string, string> = new Map(
@@ -143,7 +150,7 @@ const drawNode = ({ node, x, y, width, height }: PlacedNode): string => {
   const top = y - height / 2
   const where = node.line === undefined ? "" : ` (line ${node.line})`
   const title = `<title>${escapeXml(`${kindText(node)}: ${node.label}${where}`)}</title>`
-  const label = escapeXml(cut(node.label))
+  const label = escapeXml(truncate(node.label))
   const open = `<g class="svc-node ${classOf(node.kind)}" transform="translate(${round(left)} ${round(top)})">${title}`
   if (pills.has(node.kind)) {
     return `${open}<rect width="${width}" height="${height}" rx="16"/><text class="svc-label" x="${width / 2}" y="${height / 2}">${label}</text></g>`
@@ -174,7 +181,7 @@ const drawEdge = ({ edge, points }: PlacedEdge): string => {
 const drawEdgeLabel = ({ edge, label }: PlacedEdge): string =>
   edge.label === undefined || label === undefined
     ? ""
-    : `<text class="svc-edge-label${edge.error === true ? " svc-error-label" : ""}" x="${round(label.x)}" y="${round(label.y)}">${escapeXml(cut(edge.label))}</text>`
+    : `<text class="svc-edge-label${edge.error === true ? " svc-error-label" : ""}" x="${round(label.x)}" y="${round(label.y)}">${escapeXml(truncate(edge.label))}</text>`
 
 const arrow = (id: string, colour: string) =>
   `<marker id="${id}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse"><path class="svc-${colour}" d="M0 .5 7.5 4 0 7.5z"/></marker>`

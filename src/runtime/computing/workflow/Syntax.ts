@@ -1,4 +1,4 @@
-/** What every reader of workflow source needs of the syntax tree: positions, children in order, excerpts. */
+/** The syntax tree of a workflow's source, with positions, children in source order, and excerpts. */
 import type { AnyNode } from "acorn"
 import type * as acorn from "acorn"
 import type { SourceIssue } from "../../../domain/WorkflowAnalysis.js"
@@ -9,40 +9,40 @@ export type FunctionNode =
   | acorn.FunctionExpression
   | acorn.ArrowFunctionExpression
 
-/** A parsed source, flattened once so that everybody can go through it without recursion. */
+/** A parsed source. Its nodes are also in one list, so that passes over them need no recursion. */
 export interface Tree {
   readonly source: string
   readonly program: acorn.Program
-  /** Parents before children, in the order of the source; the first is the program. */
+  /** Parents before children, in source order; the first is the program. */
   readonly nodes: ReadonlyArray<AnyNode>
   /** The index of each node's parent; -1 for the program. */
   readonly parents: ReadonlyArray<number>
-  /** Where a node begins, as people count: both from 1. */
+  /** Where a node begins. Line and column count from 1. */
   readonly position: (node: AnyNode) => { readonly line: number; readonly column: number }
   readonly issue: (node: AnyNode, code: string, message: string) => SourceIssue
 }
 
-/** More nodes than half a megabyte of code has: only text made to be slow has more. */
-const mostNodes = 250_000
+/** More nodes than half a megabyte of ordinary code has. */
+const maxTreeNodes = 250_000
 
-/** `undefined` where the source has more nodes than anybody goes through. */
-export const treeOf = (source: string, program: acorn.Program): Tree | undefined => {
+/** `undefined` if the source has more than `maxTreeNodes` nodes. */
+export const buildTree = (source: string, program: acorn.Program): Tree | undefined => {
   const nodes: Array<AnyNode> = []
   const parents: Array<number> = []
   const add = (node: AnyNode, parent: number): void => {
     const index = nodes.push(node) - 1
     parents.push(parent)
-    if (index >= mostNodes) return
+    if (index >= maxTreeNodes) return
     for (const child of children(node)) add(child, index)
   }
   add(program, -1)
-  if (nodes.length > mostNodes) return undefined
-  const position = locator(source)
+  if (nodes.length > maxTreeNodes) return undefined
+  const position = makeLocator(source)
   const issue = (node: AnyNode, code: string, message: string) => ({ code, message, ...position(node) })
   return { source, program, nodes, parents, position, issue }
 }
 
-const locator = (source: string): Tree["position"] => {
+const makeLocator = (source: string): Tree["position"] => {
   const starts = [0]
   for (const end of source.matchAll(/\r\n|[\n\r\u2028\u2029]/g)) starts.push(end.index + end[0].length)
   return (node) => {
@@ -80,8 +80,8 @@ export const excerpt = (source: string, node: AnyNode, length: number): string =
     .slice(node.start, Math.min(node.end, node.start + 4 * length))
     .replace(/\s+/g, " ")
     .trim()
-  const whole = node.end - node.start <= 4 * length
-  return whole && line.length <= length ? line : `${line.slice(0, length - 1)}…`
+  const isComplete = node.end - node.start <= 4 * length
+  return isComplete && line.length <= length ? line : `${line.slice(0, length - 1)}…`
 }
 
 /** The text of a literal or of a template without expressions. */

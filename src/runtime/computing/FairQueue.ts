@@ -1,9 +1,9 @@
-/** A fair queue: serves owners round-robin, and the jobs of one owner in order. */
-export class TurnQueue<Owner, Job> {
-  /** Owners in the order of their turns. */
+/** A fair queue: serves its owners round-robin, and the jobs of one owner in the order of their arrival. */
+export class FairQueue<Owner, Job> {
+  /** Each owner's waiting jobs; the owners in the order in which they are served next. */
   readonly #jobs = new Map<Owner, Array<Job>>()
 
-  /** How many jobs an owner has waiting. */
+  /** The number of jobs that wait for an owner. */
   count(owner: Owner): number {
     return this.#jobs.get(owner)?.length ?? 0
   }
@@ -16,13 +16,13 @@ export class TurnQueue<Owner, Job> {
 
   remove(owner: Owner, job: Job): void {
     const waiting = this.#jobs.get(owner)
-    const at = waiting?.indexOf(job) ?? -1
-    if (waiting === undefined || at < 0) return
-    waiting.splice(at, 1)
+    const index = waiting?.indexOf(job) ?? -1
+    if (waiting === undefined || index < 0) return
+    waiting.splice(index, 1)
     if (waiting.length === 0) this.#jobs.delete(owner)
   }
 
-  /** Takes the first job of the first allowed owner, and moves that owner to the end. */
+  /** Takes the oldest job of the first owner that is allowed, and moves that owner to the end. */
   take(isAllowed: (owner: Owner) => boolean): { readonly owner: Owner; readonly job: Job } | undefined {
     for (const [owner, waiting] of this.#jobs) {
       if (!isAllowed(owner)) continue

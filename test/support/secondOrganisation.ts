@@ -1,12 +1,12 @@
-/** Another organisation in a running service, made in its database as `svc bootstrap` makes the first one. */
+/** Creates a second organisation in a running service, in its database, as `svc bootstrap` creates the first one. */
 import { Effect, Redacted } from "effect"
 import { readConfig } from "../../src/runtime/configuration/Config.js"
 import { makeFirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { layerBeside } from "../../src/runtime/program/Layers.js"
 import { records } from "../../src/runtime/program/Service.js"
 
-/** Answers its API key. */
-export const organisationBeside = (dataDir: string, name: string): Promise<string> =>
+/** Returns the API key of the new organisation. */
+export const createSecondOrganisation = (dataDir: string, name: string): Promise<string> =>
   Effect.runPromise(
     Effect.gen(function* () {
       const config = yield* readConfig({ SVC_DATA_DIR: dataDir })

@@ -1,8 +1,8 @@
 /**
- * What services say while tests run. A line of trouble that no test announced fails the test during which it was heard,
- * or its file when no test was running (`test/support/hearing.ts`).
+ * Collects the log lines of services during tests. A line of trouble that no test announced fails the running test, or
+ * its file if no test is running (`test/support/logSetup.ts`).
  */
-import { ofThisMachine } from "./LogLines.js"
+import { machineLines } from "./LogLines.js"
 
 interface Announcement {
   readonly pattern: RegExp
@@ -16,38 +16,38 @@ let unannounced: ReadonlyArray<string> = []
 let scope: Announcement["scope"] = "file"
 
 /**
- * Lets services say what matches: within a test until it ends, elsewhere in the whole file. `required`: the test or the
- * file fails when it is not said.
+ * Allows lines that match: in a test until it ends, elsewhere in the whole file. `required`: the test or the file fails
+ * if no line matches.
  */
 export const announce = (pattern: RegExp, { required = false }: { readonly required?: boolean } = {}): void => {
   announcements = [...announcements, { pattern, required, scope, heard: false }]
 }
 
-/** A service has said this line of trouble. */
+/** Records a line of trouble of a service. */
 export const hear = (line: string): void => {
-  if (ofThisMachine.some((pattern) => pattern.test(line))) return
+  if (machineLines.some((pattern) => pattern.test(line))) return
   const expected = announcements.filter(({ pattern }) => pattern.test(line))
   for (const announcement of expected) announcement.heard = true
   if (expected.length === 0) unannounced = [...unannounced, line]
 }
 
-/** Lines of trouble since the last test that nobody announced. */
+/** Lines of trouble since the last test that no test announced. */
 export const unannouncedLines = (): ReadonlyArray<string> => unannounced
 
 export const beginTest = (): void => {
   scope = "test"
 }
 
-/** Ends the test, or the file. Throws when something was said that was not announced, or the reverse. */
-export const end = (ended: Announcement["scope"]): void => {
+/** Ends the test, or the file. Throws if there was a line that was not announced, or a required line was missing. */
+export const endScope = (ended: Announcement["scope"]): void => {
   const missing = announcements.filter((one) => one.scope === ended && one.required && !one.heard)
   const lines = unannounced
   announcements = ended === "file" ? [] : announcements.filter((one) => one.scope === "file")
   unannounced = []
   scope = "file"
-  const complaints = [
+  const problems = [
     ...lines.map((line) => `unannounced: ${line}`),
-    ...missing.map(({ pattern }) => `announced, and not heard: ${String(pattern)}`)
+    ...missing.map(({ pattern }) => `announced, but not logged: ${String(pattern)}`)
   ]
-  if (complaints.length > 0) throw new Error(["The service said:", ...complaints].join("\n"))
+  if (problems.length > 0) throw new Error(["Log lines of the service:", ...problems].join("\n"))
 }

@@ -1,23 +1,23 @@
-/** A provider on bare sockets: it says what no HTTP library would, and keeps every request as it came. */
+/** A provider on plain sockets: it sends what no HTTP library would send, and keeps every request byte for byte. */
 import { createServer, type Socket } from "node:net"
 import type { AddressInfo } from "node:net"
 import { constants, createGzip } from "node:zlib"
 
-export interface Misbehaving {
+export interface MisbehavingProvider {
   readonly url: string
   readonly port: number
-  /** Heads of the requests, byte for byte, with the body that their content-length announced. */
+  /** The heads of the requests, byte for byte, each with the body of the length in content-length. */
   readonly requests: ReadonlyArray<{ readonly head: string; readonly at: number }>
-  /** How many connections there have been. */
+  /** The number of connections so far. */
   readonly connections: () => number
   readonly close: () => Promise<void>
 }
 
-/** Answers one request. `nth`: which one of this target, from 1. */
+/** Answers one request. `nth`: its number among the requests to the target, from 1. */
 export type Reply = (socket: Socket, target: string, nth: number) => void
 
-/** Serves each request by `reply`, one at a time on a connection. Without one it never answers. */
-export const misbehaving = async (reply: Reply = () => undefined): Promise<Misbehaving> => {
+/** Answers each request by `reply`, one at a time on a connection. Without `reply` it never answers. */
+export const startMisbehavingProvider = async (reply: Reply = () => undefined): Promise<MisbehavingProvider> => {
   const requests: Array<{ readonly head: string; readonly at: number }> = []
   const sockets = new Set<Socket>()
   const seen = new Map<string, number>()
@@ -59,7 +59,7 @@ export const misbehaving = async (reply: Reply = () => undefined): Promise<Misbe
   }
 }
 
-/** A whole answer, well formed. */
+/** A complete, well-formed answer. */
 export const answer = (
   socket: Socket,
   status: number,
@@ -72,7 +72,7 @@ export const answer = (
 
 const json = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
-/** As many bytes as the other side takes, until it is gone. */
+/** Sends bytes until the other side closes the connection. */
 const pour = (socket: Socket, block: Buffer) => {
   const more = () => {
     while (!socket.destroyed && socket.write(block)) {
@@ -83,8 +83,8 @@ const pour = (socket: Socket, block: Buffer) => {
   more()
 }
 
-/** Each way to misbehave, by name. */
-export const misdeeds: Readonly<Record<string, Reply>> = {
+/** The ways to misbehave, by name. */
+export const misbehaviours: Readonly<Record<string, Reply>> = {
   busyForSeconds: (socket) => answer(socket, 429, "{}", { "content-type": "application/json", "retry-after": "3" }),
   broken: (socket) => answer(socket, 500, '{"error":{"message":"It broke","code":"oops"}}'),
   html: (socket) => answer(socket, 200, "<!doctype html><title>Log in</title>", { "content-type": "text/html" }),

@@ -1,8 +1,8 @@
 /** The check that tests apply to every answer of the HTTP API. */
 import { assert, describe, it } from "@effect/vitest"
-import { documented } from "../support/documented.js"
+import { makeDocumentCheck } from "../support/documentCheck.js"
 
-const violationOf = documented()
+const violationOf = makeDocumentCheck()
 const json = { "content-type": "application/json; charset=utf-8" }
 const secret = {
   id: "sec_1",

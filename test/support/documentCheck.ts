@@ -1,6 +1,6 @@
 /**
- * Whether an answer is one that the OpenAPI documents tell of: its status, its content type and its JSON. The documents
- * are those of docs/openapi, which the check `generated` holds to what is served; reading them is fast.
+ * Checks answers against the OpenAPI documents: status, content type and JSON. It reads the files in docs/openapi,
+ * which is faster than a request; the check `generated` proves that they equal the served documents.
  */
 import { dereference, type Schema, validate } from "@cfworker/json-schema"
 import { readFileSync } from "node:fs"
@@ -28,7 +28,7 @@ interface Answered {
   readonly text: string
 }
 
-/** `path` of the proxy is all that follows; any other parameter is one segment. */
+/** The parameter `path` of the proxy matches all remaining segments; any other parameter matches one segment. */
 const patternOf = (path: string): RegExp =>
   new RegExp(
     `^${path
@@ -74,7 +74,7 @@ const bodyViolation = (operation: Operation, answer: JsonObject, { headers, text
   if (!/[/+]json$/.test(type)) return undefined
   const body = jsonOf(text)
   if (body === undefined) return text === "" && content["*/*"] !== undefined ? undefined : "is not JSON"
-  // The very object of the document: the library has marked it.
+  // The same object as in the document, since the library identifies schemas by object.
   const schema: unknown = members(told)["schema"]
   if (!isSchema(schema)) return "has no schema"
   const { errors, valid } = validate(body, schema, "2020-12", operation.document.lookup, false)
@@ -93,14 +93,14 @@ const violationOf = (operation: Operation, answered: Answered): string | undefin
   )
 }
 
-/** Judges the answers of one service. What no document tells of is not judged: pages, and paths that do not exist. */
-export const documented = () => {
+/** Checks the answers of one service. Skips what is in no document: pages, and paths that do not exist. */
+export const makeDocumentCheck = () => {
   let operations: ReadonlyArray<Operation> | undefined
-  /** How the answer breaks its document; `undefined` where it does not. */
+  /** How the answer violates its document; `undefined` if it conforms. */
   return (method: string, target: string, answered: Answered): string | undefined => {
     const path = target.split("?")[0] ?? ""
     if (!path.startsWith("/api/v1/")) return undefined
-    // Paths without parameters come first, as the service finds them.
+    // Paths without parameters take precedence, as in the service.
     operations ??= ["a", "b", "c"].flatMap(operationsOf).sort((one, other) => parameters(one) - parameters(other))
     const found = operations.find((operation) => operation.method === method && operation.pattern.test(path))
     const violation = found === undefined ? undefined : violationOf(found, answered)

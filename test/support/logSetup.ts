@@ -1,0 +1,21 @@
+/** Setup of every test file: fails a test when a service logs a line of trouble that the test did not announce. */
+import { Logger, LogLevel } from "effect"
+import { afterAll, afterEach, beforeEach } from "vitest"
+import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
+import { beginTest, endScope, hear } from "./LogExpectations.js"
+
+// Every fiber has this logger, also those of `it.effect`, which removes the default one. It therefore receives every
+// line logged in this process; test/support/Service.ts reads the lines of services in processes of their own.
+const { log } = Logger.tracerLogger
+const line = withSafeErrors(Logger.jsonLogger)
+Object.assign(Logger.tracerLogger, {
+  log: (entry: Logger.Logger.Options<unknown>) => {
+    if (LogLevel.greaterThanEqual(entry.logLevel, LogLevel.Warning)) hear(line.log(entry))
+    return log(entry)
+  }
+})
+
+beforeEach(beginTest)
+afterEach(() => endScope("test"))
+// Registered first, this hook runs last: after the file's own hooks, which stop its services.
+afterAll(() => endScope("file"))
