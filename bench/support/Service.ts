@@ -78,11 +78,16 @@ const npmProgram = (): string =>
   process.env["npm_execpath"] ??
   join(dirname(realpathSync(process.execPath)), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js")
 
-/** Arguments for the service's node, for who wants to compare them. */
-const nodeArguments = (process.env["SVC_BENCH_NODE"] ?? "").split(" ").filter((one) => one !== "")
+/** The arguments for node in the start script of the program's package; `SVC_BENCH_NODE` gives others, to compare them. */
+const nodeArguments = (program: string): ReadonlyArray<string> => {
+  const packageFile = join(dirname(dirname(program)), "package.json")
+  const { scripts }: { readonly scripts: { readonly start: string } } = JSON.parse(readFileSync(packageFile, "utf8"))
+  const given = process.env["SVC_BENCH_NODE"]?.split(" ") ?? scripts.start.split(" ")
+  return given.filter((argument) => argument.startsWith("--"))
+}
 
 export const launch = ({ dataDir, env = {}, node = [], npm = false, program = "dist/svc.js" }: Start): Child =>
-  start(npm ? [npmProgram(), "start", "--silent"] : [...nodeArguments, ...node, program, "start"], {
+  start(npm ? [npmProgram(), "start", "--silent"] : [...nodeArguments(program), ...node, program, "start"], {
     SVC_PORT: "0",
     SVC_DATA_DIR: dataDir,
     SVC_LOG_FORMAT: "json",
