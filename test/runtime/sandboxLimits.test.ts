@@ -29,6 +29,30 @@ const waiting = `const v = await svc.state.get("k"); return ["answered", v]`
 const answered: GuestOutput = { t: "ret", v: ["answered", 5] }
 
 layer(pool, { excludeTestServices: true })("limits", (it) => {
+  it.effect("a runner whose answers are read late gives all of them", () =>
+    Effect.gen(function* () {
+      const body = `return "x".repeat(4_000) + ctx.input.n`
+      yield* begin(body)
+      const started = yield* Effect.forkAll(
+        Array.from({ length: 600 }, (_, n) => begin(body, { input: { n } })),
+        { discard: false }
+      )
+      // The turns are sent in the next turn of the event loop; then the runner fills its socket, which nobody reads.
+      yield* Effect.async<void>((resume) => {
+        setTimeout(() => {
+          const until = performance.now() + 400
+          while (performance.now() < until);
+          resume(Effect.void)
+        }, 1)
+      })
+      const turns = yield* Effect.timeout(Fiber.join(started), "10 seconds")
+      assert.deepStrictEqual(
+        turns.map((turn) => end(turn)?.t),
+        turns.map(() => "ret" as const)
+      )
+    })
+  )
+
   describe("each limit has its own failure, and a neighbour in the same runner completes", () => {
     const bombs: ReadonlyArray<readonly [string, string, string]> = [
       ["computing without end", "for (;;);", "CpuLimit"],

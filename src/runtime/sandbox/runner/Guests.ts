@@ -1,16 +1,18 @@
 /** The guests of one runner: caches snapshots of programs and free instances, and evicts suspended guests. */
 import type { Buffer } from "node:buffer"
 import type { Engine } from "./Engine.js"
+import { wallMillis } from "./Processor.js"
 import type { GuestPointers, Instance, StepLimits } from "./Instance.js"
 import type { Snapshot } from "./Snapshot.js"
 
-/** Cached snapshots (about 0.7 MB each), and free instances for the next runs of their programs. */
+/** Cached snapshots, of about 0.7 MB each. */
 const maxSnapshots = 128
-const maxFreeInstances = 64
 /** A guest that allocated more is discarded: a wasm memory never shrinks. */
 const maxRewindBytes = 4 * 1024 * 1024
-/** Free instances while the runner is idle. */
-const maxFreeInstancesIdle = 8
+/** Free instances that are kept for the next runs, even by an idle runner. */
+const minFreeInstances = 8
+/** How long as many instances are kept as were in use at once. */
+const peakMillis = 1_000
 /** Memory of an instance beside its guest's allocations. */
 const instanceBytes = 1024 * 1024
 /** Memory of discarded instances before a collection is forced while there is work. */
@@ -59,6 +61,8 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
   const liveGuests = new Map<number, LiveGuest>()
   const loadedPrograms = new Set<Program>()
   let freeCount = 0
+  /** Guests that were live at once, in this interval and in the one before it. */
+  let peak = { current: 0, previous: 0, until: 0 }
   let waitingTotal = 0
   let discardedBytes = 0
 
@@ -91,8 +95,17 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
     if (instance !== undefined) discardedBytes += instanceBytes + engine.usedBytes(instance)
   }
 
+  /** Keeps the free instances that the recent load needed. */
+  const trimToPeak = (): void => {
+    const now = wallMillis()
+    if (now < peak.until) return
+    trimFree(Math.max(minFreeInstances, Math.max(peak.current, peak.previous) - liveGuests.size))
+    peak = { current: liveGuests.size, previous: peak.current, until: now + peakMillis }
+  }
+
   const collect = (isIdle: boolean): void => {
-    if (isIdle) trimFree(maxFreeInstancesIdle)
+    if (isIdle) trimFree(minFreeInstances)
+    else trimToPeak()
     if (gc === undefined || discardedBytes <= (isIdle ? 0 : maxGarbageBytes)) return
     discardedBytes = 0
     void gc()
@@ -107,7 +120,7 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
     if (!isFit) return discard(instance)
     program.free.push(instance)
     freeCount++
-    trimFree(maxFreeInstances)
+    trimFree(maxLiveGuests - liveGuests.size)
   }
 
   const release = (live: LiveGuest): void => {
@@ -159,6 +172,7 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
       engine.limit(instance, limits)
       const live: LiveGuest = { session, instance, program, isBusy: true, bytes: 0 }
       liveGuests.set(session, live)
+      peak.current = Math.max(peak.current, liveGuests.size)
       return live
     },
     find: (session) => liveGuests.get(session),

@@ -49,9 +49,13 @@ let atWork: Work | undefined
 let pausedCount = 0
 let isWorking = false
 
+const noBytes = Buffer.alloc(0)
 const send = (bytes: Buffer): void => {
   socket.write(bytes)
 }
+
+/** Waits until the socket has taken everything so far. The event `drain` would not do: it comes only after much at once. */
+const written = (): Promise<void> => new Promise((resolve) => socket.write(noBytes, () => resolve()))
 
 // --- Answers ---
 
@@ -189,7 +193,7 @@ const runQueue = async (): Promise<void> => {
   let polledAt = wallMillis()
   for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
     atWork = work
-    if (socket.writableLength > 0) await new Promise<void>((resolve) => socket.once("drain", resolve))
+    if (socket.writableLength > 0) await written()
     if (pausedCount > 0) send(idFrame(RunnerReply.begin, work.session))
     if (work.isPaused) pausedCount--
     work.isPaused = !(await runSlice(work))
