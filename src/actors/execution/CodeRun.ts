@@ -4,27 +4,13 @@
  * after the run's row and every earlier result are committed.
  */
 import { Clock, Duration, Effect, Random } from "effect"
-import {
-  backoff,
-  decide,
-  evolve,
-  isEnd,
-  type RunCommand,
-  type RunError,
-  type RunEvent,
-  type RunRefused,
-  tiers,
-  type WaitingUntil
-} from "../../domain/Execution.js"
-import type { Json } from "../../domain/Json.js"
-import { guest } from "../../domain/Limits.js"
+import { backoff, decide, evolve, type RunError, tiers } from "../../domain/Execution.js"
 import { buildHistory, transientCalls } from "../../domain/RunJournal.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type AppendFailure, type ChangeRefused, Fenced, Journal, type OpenRun } from "../ports/Journal.js"
+import { type AppendFailure, Journal, type OpenRun } from "../ports/Journal.js"
 import { Sandbox, type GuestSession, type SessionLost, type Turn } from "../ports/Sandbox.js"
-import { callbackDeliveries, finishedRun } from "./RunResult.js"
 import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
 import { makeCallScheduler } from "./CallScheduler.js"
 import { CompletionQueue } from "./CompletionQueue.js"
@@ -32,15 +18,12 @@ import { makeGuestDriver } from "./GuestDriver.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
 import { Progress } from "./Progress.js"
-import { notRecordableError, poisonedError, stuckError, timedOutError, totalCpuError } from "./RunErrors.js"
+import { makeRunEnding } from "./RunEnding.js"
+import { poisonedError, stuckError, totalCpuError } from "./RunErrors.js"
 import { failRun, type DriveOutcome, type RunSpec, type DriveFailure, outcomeOfRefusedWrite } from "./RunSpec.js"
-import { SliceOrder } from "./TimeSlices.js"
-import { shortTimerMillis } from "./TimerCalls.js"
-import { stepName } from "./Trace.js"
 import { makeRunWriter } from "./RunWriter.js"
-
-const succeed: RunCommand = { _tag: "Succeed" }
-const passDeadline: RunCommand = { _tag: "PassDeadline" }
+import { makeSuspension } from "./Suspension.js"
+import { SliceOrder } from "./TimeSlices.js"
 
 /** Makes the functions that drive runs of this node. */
 export const make = Effect.gen(function* () {
@@ -58,37 +41,17 @@ export const make = Effect.gen(function* () {
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
   }
 
-  const { flush, flushAhead, showSlowCalls, writeEnd } = makeRunWriter(journal, faults)
+  const writer = makeRunWriter(journal, faults)
+  const { flush, flushAhead, showSlowCalls } = writer
+  const { suspend, suspendUntil, suspensionEnd } = makeSuspension(writer)
+  const ending = makeRunEnding({ clock, faults, identifiers, outputError, writer })
+  const { commitEnd, failUnrecordable, finish, timeOut } = ending
   const { feedCompletions, startGuest } = makeGuestDriver(sandbox, host, digests, sliceOrder, flushAhead)
   const { awaitCompletions, launchCalls } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
 
   // --- The loop ---
 
   const exceedsCpu = (p: Progress) => p.cpuMillis > Duration.toMillis(tiers[p.run.tier].cpu)
-
-  /** When a suspension would end; `undefined` unless all pending calls are durable timers that are not due soon. */
-  const suspensionEnd = (p: Progress, now: number): number | undefined => {
-    const { nextDue, size } = p.callTimers
-    if (p.run.tier === "instant" || nextDue === undefined || size < p.calls.size) return undefined
-    return nextDue - now > shortTimerMillis ? nextDue : undefined
-  }
-
-  /** Commits the suspension with everything not yet written. `run`: the state to suspend; for a retry that of the next attempt. */
-  const suspend = (p: Progress, run: OpenRun, at: number, waiting: WaitingUntil) => {
-    const event = decide(run, { _tag: "Suspend", at, waiting })
-    if (event._tag !== "Suspended") return Effect.fail(new Fenced({ id: run.id }))
-    const { deadlineAt, wakeAt } = event
-    const attempt = run.attempt === p.run.attempt ? {} : { attempt: run.attempt }
-    return Effect.as(flush(p, { wakeAt, deadlineAt, waiting, ...attempt }), evolve(run, event))
-  }
-
-  /** Suspends the run until the next of its durable timers. */
-  const suspendUntil = Effect.fnUntraced(function* (p: Progress, now: number, until: number) {
-    const call = [...p.calls.values()].find(({ id }) => p.timerEntries.get(id)?.due === until)
-    const kind = (call === undefined ? undefined : p.timerEntries.get(call.id)?.held?.why) ?? "wait"
-    yield* suspend(p, p.run, now, { kind, step: call === undefined ? null : stepName(call), until })
-    return { _tag: "Suspended" } as const satisfies DriveOutcome
-  })
 
   /** Launches calls and feeds their results until the run ends, fails or is suspended. */
   const loop = Effect.fnUntraced(function* (
@@ -167,34 +130,6 @@ export const make = Effect.gen(function* () {
 
   // --- The end ---
 
-  /** Ends the run with what the guest returned or threw, once the output satisfies its contract. */
-  const finish = (p: Progress): Effect.Effect<DriveOutcome, DriveFailure> => {
-    const end = p.end
-    if (end === undefined || !end.ok) return failRun(end?.error ?? stuckError)
-    return Effect.flatMap(outputError(p.spec.runnable, end.value), (violation) =>
-      violation === undefined ? commitEnd(p, decide(p.run, succeed), end.value, null) : failRun(violation)
-    )
-  }
-
-  /** Commits the end of the run with its callback. `Fenced` when the run may no longer end in this way. */
-  const commitEnd = (
-    p: Progress,
-    event: RunEvent | RunRefused,
-    output: Json,
-    error: RunError | null
-  ): Effect.Effect<DriveOutcome, AppendFailure> =>
-    Effect.suspend(() => {
-      if (!isEnd(event)) return Effect.succeed<DriveOutcome>({ _tag: "Fenced" })
-      const { status, statusReason } = event
-      const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
-      const finished = finishedRun(p.run, end, p, guest.memoryBytes)
-      const deliveries = callbackDeliveries(finished, () => identifiers.next("dlv"))
-      return writeEnd(p, { end: finished, ...(deliveries.length > 0 ? { deliveries } : {}) }).pipe(
-        Effect.zipRight(faults.at("terminal")),
-        Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...finished, output } })
-      )
-    })
-
   /** Ends the run with a failure, or schedules its next attempt if its retry policy and the error's category allow it. */
   const failOrRetry = (p: Progress, error: RunError): Effect.Effect<DriveOutcome, AppendFailure> => {
     const event = decide(p.run, { _tag: "Fail", error })
@@ -230,12 +165,6 @@ export const make = Effect.gen(function* () {
     })
   })
 
-  /** Ends the run with the reason for which Postgres refused its last change; nothing else of that change is recorded. */
-  const failUnrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
-    const error = notRecordableError(reason)
-    return commitEnd(p, decide(p.run, { _tag: "Fail", error }), null, error)
-  }
-
   /** Drives the run until it ends, is suspended, is fenced or cannot be written. Never fails. */
   const drive = (spec: RunSpec, watch?: (progress: Progress) => void): Effect.Effect<DriveOutcome> =>
     Effect.suspend(() => {
@@ -250,12 +179,6 @@ export const make = Effect.gen(function* () {
         Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
       )
     })
-
-  /** Ends a run whose deadline has passed. The caller must have interrupted the fiber that drove it. */
-  const timeOut = (p: Progress): Effect.Effect<DriveOutcome> =>
-    commitEnd(p, decide(p.run, passDeadline), null, timedOutError).pipe(
-      Effect.catchAll((error) => Effect.succeed(outcomeOfRefusedWrite(error)))
-    )
 
   return { drive, timeOut, showSlowCalls }
 })

@@ -28,3 +28,6 @@ export const make = Effect.gen(function* () {
 
   return { outputError }
 })
+
+/** What `make` returns. */
+export type OutputCheck = Effect.Effect.Success<typeof make>

@@ -79,3 +79,6 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
 
   return { flush, flushAhead, showSlowCalls, writeEnd }
 }
+
+/** What `makeRunWriter` returns: commits a run's changes, one after the other. */
+export type RunWriter = ReturnType<typeof makeRunWriter>
