@@ -50,6 +50,7 @@ export const openDataDirectory = Effect.fn("Cluster.open")(function* (
   options: { readonly durable: boolean }
 ) {
   const data = path.join(directory, "data")
+  removeDrafts(directory)
   if (!fs.existsSync(data)) yield* create(directory, binaries, user, options)
   const access = yield* readAccess(directory)
   const major = yield* Effect.try({
@@ -89,7 +90,6 @@ const create = (directory: string, binaries: Binaries, user: SystemUser, options
   Effect.try({
     try: () => {
       fs.mkdirSync(path.dirname(directory), { recursive: true, mode: 0o755 })
-      sweep(directory)
       const draft = fs.mkdtempSync(`${directory}.${process.pid}-`)
       try {
         fs.mkdirSync(path.join(draft, "data"), { mode: 0o700 })
@@ -126,8 +126,9 @@ const create = (directory: string, binaries: Binaries, user: SystemUser, options
     }
   })
 
-/** Removes the incomplete directory of a start that was killed. */
-const sweep = (directory: string) => {
+/** Removes the incomplete directories of starts that were killed. */
+const removeDrafts = (directory: string): void => {
+  if (!fs.existsSync(path.dirname(directory))) return
   for (const name of fs.readdirSync(path.dirname(directory))) {
     const pid = /^cluster\.(\d+)-/.exec(name)?.[1]
     if (pid === undefined || isProcessAlive(Number(pid))) continue
