@@ -1,8 +1,11 @@
 /** Lets other requests go on between two long steps of one request. */
 import { Effect } from "effect"
 
-/** One turn of the event loop: what arrived meanwhile is handled first. */
-export const awaitEventLoop: Effect.Effect<void> = Effect.async((resume) => {
-  const immediate = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(immediate))
+/** A run of a neighbour needs dozens of turns of the event loop: in this time a short one passes as a whole. */
+const pauseMillis = 20
+
+/** Waits a moment in which others are served. */
+export const pauseForOthers: Effect.Effect<void> = Effect.async((resume) => {
+  const timer = setTimeout(() => resume(Effect.void), pauseMillis)
+  return Effect.sync(() => clearTimeout(timer))
 })

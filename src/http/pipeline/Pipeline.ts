@@ -16,7 +16,7 @@ import { readRecord } from "../JsonBody.js"
 import { rateLimitHeaders, failureRateLimitHeaders } from "../RateLimitHeaders.js"
 import { defectRow, errorReply, failureReply, isFailure } from "../ErrorRows.js"
 import type { LazyRequest, RawReply, RawRequest, RequestHead } from "../Wire.js"
-import { awaitEventLoop } from "./EventLoop.js"
+import { pauseForOthers } from "./EventLoop.js"
 import { Exchange } from "./Exchange.js"
 import { refusalOf } from "./Guards.js"
 import { make as makeIdempotency } from "./Idempotency.js"
@@ -24,7 +24,7 @@ import { make as makeCustomerNarrowing } from "./NamedCustomer.js"
 import { makeExchangeAudit } from "./ExchangeAudit.js"
 import type { Route } from "./Routes.js"
 
-/** Bytes from which a body is parsed and handled in two turns of the event loop. */
+/** Between parsing and handling a body of so many bytes others are served. */
 const largeBody = 128 * 1024
 
 /** How a surface differs from the others. */
@@ -113,7 +113,7 @@ export const make = Effect.gen(function* () {
     const narrowing = route.form.tenancy === "reach" ? narrowToCustomer(exchange) : undefined
     const start = Effect.suspend(() => handle(exchange))
     const isLarge = buffered !== undefined && buffered.body.byteLength > largeBody
-    const handling = isLarge ? Effect.zipRight(awaitEventLoop, start) : start
+    const handling = isLarge ? Effect.zipRight(pauseForOthers, start) : start
     const work = narrowing === undefined ? handling : Effect.zipRight(narrowing, handling)
     const { idempotency } = route.form
     if (buffered === undefined || idempotency === "run" || idempotency === "none") return work

@@ -16,8 +16,10 @@ const checkMillis = 100
 /** Characters of stderr that are kept for the reason of a failed start. */
 const startOutputLength = 2_000
 const startLimitMillis = 10_000
-/** A larger answer is read, parsed and reported in three turns of the event loop. */
+/** A larger answer is read, parsed and reported in three steps, with a pause between them in which others are served. */
 const largeBytes = 256 * 1024
+/** A run of a neighbour needs dozens of turns of the event loop: in this time a short one passes as a whole. */
+const pauseMillis = 20
 /** Shown after the command in lists of processes. */
 const processName = "svc-computing"
 
@@ -121,8 +123,8 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
     }
   }
 
-  /** Runs the step in a later turn of the event loop, so that other requests are served in between. */
-  const runStepLater = (step: () => void): void => void setImmediate(() => runStep(step))
+  /** Runs the step after the pause. */
+  const runStepLater = (step: () => void): void => void setTimeout(() => runStep(step), pauseMillis)
 
   // A jail that does not work on this machine may hang instead of failing.
   const startTimeout = setTimeout(() => onGone("the worker did not answer"), startLimitMillis).unref()
