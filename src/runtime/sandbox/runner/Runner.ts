@@ -6,7 +6,6 @@
 import { frame, frameReader, textFrame } from "../../jail/Frames.js"
 import { Buffer } from "node:buffer"
 import { Socket } from "node:net"
-import { constants, setPriority } from "node:os"
 import { guest, jsonWeight } from "../../../domain/Limits.js"
 import type { Engine } from "./Engine.js"
 import { makeEngine } from "./Engine.js"
@@ -285,12 +284,6 @@ const onFrame = (kind: number, payload: Buffer): void => {
   }
 }
 
-// What a tenant computes yields to the service and its database.
-try {
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
-} catch {
-  // Some containers forbid it: then it competes as an equal.
-}
 socket.on("data", frameReader(onFrame))
 socket.on("close", () => process.exit(0))
 socket.on("error", () => process.exit(0))
