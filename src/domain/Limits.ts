@@ -60,6 +60,8 @@ export const guest = {
   cpuPerStep: Duration.seconds(2),
   /** Bytes of a response of `fetch`, and of its request's body. */
   fetchBytes: 4 * MiB,
+  /** Characters of the URL and the headers of a `fetch`. */
+  fetchHead: 64 * KiB,
   /** Characters of one line of `console`, and lines of one run. */
   logLine: 8 * KiB,
   logLines: 10_000

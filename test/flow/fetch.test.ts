@@ -94,6 +94,25 @@ describe("fetch", () => {
     )
   })
 
+  it("refuses a URL or headers beyond their limit, in time linear in them", { timeout: 30_000 }, async () => {
+    const told = await result(`
+      const told = []
+      const attempt = async (...args) => { try { await fetch(...args); told.push("sent") } catch (e) { told.push(e.name) } }
+      const url = "http://127.0.0.1:" + ctx.input.port
+      await attempt(url + "/" + "a".repeat(70_000)); await attempt(url, { headers: { a: "b" + " ".repeat(3_000_000) + "c" } })
+      await attempt(url, { headers: Array.from({ length: 40_000 }, (_, n) => ["h" + n, ""]) })
+      return told`)
+    assert.deepStrictEqual(told, ["RangeError", "RangeError", "RangeError"])
+    assert.deepStrictEqual(received, [])
+    const started = performance.now()
+    await result(`
+      const url = "http://127.0.0.1:" + ctx.input.port
+      for (let i = 0; i < 20; i++) await fetch(url, { headers: { a: "b" + " ".repeat(60_000) + "c" } }).catch(() => {})
+      return 1`)
+    // A pattern took seconds for each of the twenty.
+    assert.isBelow(performance.now() - started, 10_000)
+  })
+
   it("says where the answer came from", { timeout: 30_000 }, async () => {
     const url = "'http://127.0.0.1:' + ctx.input.port"
     const form = "[r.redirected, new URL(r.url).pathname, r.ok, r.type, r.statusText, r.headers instanceof Headers]"

@@ -65,7 +65,25 @@ type HeaderPair = readonly [name: string, value: string]
 
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const lineEnds = /[\0\n\r]/
-const surroundingSpace = /^[\t\n\r ]+|[\t\n\r ]+$/g
+
+const isSpace = (code: number): boolean => code === 9 || code === 10 || code === 13 || code === 32
+
+/** The text without surrounding space. A pattern would take time quadratic in spaces that a workflow puts inside. */
+const withoutSurroundingSpace = (text: string): string => {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text.charCodeAt(start))) start++
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+/** Characters of the URL and the headers as a workflow wrote them. */
+const headLength = (url: Json | undefined, headers: Json | undefined): number => {
+  let length = typeof url === "string" ? url.length : 0
+  if (!Array.isArray(headers)) return length
+  for (const pair of headers) if (Array.isArray(pair)) length += String(pair[0]).length + String(pair[1]).length
+  return length
+}
 
 /**
  * The headers that a workflow wrote, as `fetch` normalises them: names in lower case, values without surrounding space,
@@ -77,7 +95,7 @@ const normalisedHeaders = (value: Json | undefined): ReadonlyArray<HeaderPair> |
   for (const pair of value) {
     if (!Array.isArray(pair)) continue
     const name = String(pair[0])
-    const text = String(pair[1]).replace(surroundingSpace, "")
+    const text = withoutSurroundingSpace(String(pair[1]))
     if (!headerName.test(name)) return `not a header name: ${name.slice(0, 100)}`
     if (lineEnds.test(text)) return "a header's value is one line"
     const key = name.toLowerCase()
@@ -102,6 +120,11 @@ export const makeFetchCalls = Effect.gen(function* () {
     const url = memberOf(request, "url")
     const method = String(memberOf(request, "method") ?? "GET").toUpperCase()
     const body = bodyOf(request)
+    // Bounded before it is parsed: this is not the guest's time but the service's.
+    if (headLength(url, memberOf(request, "headers")) > guest.fetchHead)
+      return refusedCall(
+        failure("RangeError", `fetch: the URL and the headers have at most ${guest.fetchHead} characters together`)
+      )
     const requested = typeof url === "string" ? parseUrl(url) : undefined
     if (requested === undefined)
       return refusedCall(

@@ -41,7 +41,7 @@ interface SecretForms {
 const bodyOf = (forms: SecretForms, body: Uint8Array): Uint8Array => {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (!forms.suspicious(bytes)) return body
-  // One character for each byte and back: what is not text survives.
+  // latin1 maps each byte to one character and back, so that binary bodies stay intact.
   const before = bytes.toString("latin1")
   const after = forms.scrubber().scrubText(before)
   if (after === before) return body
@@ -66,7 +66,7 @@ const filterStream = async function* (
 ): AsyncGenerator<Uint8Array> {
   let waiting = ""
   for await (const chunk of body) {
-    // One character for each byte and back: what is not text survives.
+    // latin1 maps each byte to one character and back, so that binary bodies stay intact.
     const input = waiting + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1")
     const { safe, pending } = suspect(input)
       ? scrubber().scrubChunk(input)

@@ -74,7 +74,7 @@ const checkAudit = ({ trail }: HealthContext) =>
     Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
   )
 
-/** The checks of a node's readiness. `phaseOf`: why it takes no work now, whatever the checks say. */
+/** The checks of a node's readiness. `phaseOf`: why the node takes no work now, even if every check passes. */
 const checkReadiness = Effect.fnUntraced(function* (
   context: HealthContext,
   lost: Effect.Effect<ReadonlyArray<MissingAction>>,

@@ -207,7 +207,7 @@ const onRequest = (
   })
 }
 
-/** Answers what is not a readable request, unless the handler of its request does. */
+/** Answers bytes that are not a valid HTTP request, unless the handler of a streamed request answers them. */
 const onClientError = ({ arrivals }: ListenerContext, error: NodeJS.ErrnoException, socket: Duplex) => {
   if (!socket.writable) return
   // The handler of the request answers it.

@@ -92,8 +92,8 @@ const createdSecrets = secrets({ create: true })
 const ownServer = asPhase("postgres")(serverBy(startEmbedded))
 
 /**
- * The service's database and secrets, and what may be built beside them, ahead of its turn: a build that shares their
- * memo map finds it built, or waits for it. A pool opens while migrations are looked for, whose failure is told first.
+ * `base`: the checked database and secrets. `ahead`: the connection pools, which the start opens beside the migration
+ * check; built with the same memo map, they are opened once. A failed migration is reported before a pool's failure.
  */
 export const layers = (config: ServiceConfig) => {
   const server = Layer.provideMerge(ownServer, Layer.provideMerge(createdSecrets, Layer.succeed(Settings, config)))

@@ -54,8 +54,8 @@ const send = (bytes: Buffer): void => {
   socket.write(bytes)
 }
 
-/** Waits until the socket has taken everything so far. The event `drain` would not do: it comes only after much at once. */
-const written = (): Promise<void> => new Promise((resolve) => socket.write(noBytes, () => resolve()))
+/** Waits until everything so far is written. Node emits `drain` only after writes that exceeded the high water mark. */
+const awaitWritten = (): Promise<void> => new Promise((resolve) => socket.write(noBytes, () => resolve()))
 
 // --- Answers ---
 
@@ -193,7 +193,7 @@ const runQueue = async (): Promise<void> => {
   let polledAt = wallMillis()
   for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
     atWork = work
-    if (socket.writableLength > 0) await written()
+    if (socket.writableLength > 0) await awaitWritten()
     if (pausedCount > 0) send(idFrame(RunnerReply.begin, work.session))
     if (work.isPaused) pausedCount--
     work.isPaused = !(await runSlice(work))
