@@ -7,8 +7,13 @@ import type { Snapshot } from "./Snapshot.js"
 
 /** Cached snapshots, of about 0.7 MB each. */
 const maxSnapshots = 128
-/** A guest that allocated more is discarded: a wasm memory never shrinks. */
-const maxRewindBytes = 4 * 1024 * 1024
+/**
+ * A guest that allocated more is discarded, since a wasm memory never shrinks. Where many instances are free, only small
+ * ones are kept.
+ */
+const maxRewindBytes = { few: 4 * 1024 * 1024, many: 512 * 1024 }
+/** From this number on, free instances are many. */
+const manyInstances = 64
 /** Free instances that are kept for the next runs, even by an idle runner. */
 const minFreeInstances = 8
 /** How long as many instances are kept as were in use at once. */
@@ -115,7 +120,7 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
     const isFit =
       program.snapshot !== undefined &&
       programs.get(program.id) === program &&
-      engine.usedBytes(instance) <= maxRewindBytes &&
+      engine.usedBytes(instance) <= (freeCount < manyInstances ? maxRewindBytes.few : maxRewindBytes.many) &&
       engine.rewind(instance, program.snapshot)
     if (!isFit) return discard(instance)
     program.free.push(instance)
