@@ -54,6 +54,20 @@ export const ConnectSessionId = id("cs", "ConnectSessionId")
 export type ConnectSessionId = typeof ConnectSessionId.Type
 export const EventId = id("evt", "EventId")
 export type EventId = typeof EventId.Type
+export const TriggerId = id("trg", "TriggerId")
+export type TriggerId = typeof TriggerId.Type
+export const RouteId = id("rte", "RouteId")
+export type RouteId = typeof RouteId.Type
+export const DeadLetterId = id("dlq", "DeadLetterId")
+export type DeadLetterId = typeof DeadLetterId.Type
+export const ReplayId = id("rpl", "ReplayId")
+export type ReplayId = typeof ReplayId.Type
+export const WebhookEndpointId = id("whe", "WebhookEndpointId")
+export type WebhookEndpointId = typeof WebhookEndpointId.Type
+export const DeliveryAttemptId = id("att", "DeliveryAttemptId")
+export type DeliveryAttemptId = typeof DeliveryAttemptId.Type
+export const NotificationId = id("ntf", "NotificationId")
+export type NotificationId = typeof NotificationId.Type
 
 /** Workflow ids have twelve hexadecimal digits instead of a ULID, by the specification. */
 export const WorkflowId = Schema.String.pipe(
@@ -84,6 +98,13 @@ export interface IdOf {
   readonly cred: CredentialId
   readonly cs: ConnectSessionId
   readonly evt: EventId
+  readonly trg: TriggerId
+  readonly rte: RouteId
+  readonly dlq: DeadLetterId
+  readonly rpl: ReplayId
+  readonly whe: WebhookEndpointId
+  readonly att: DeliveryAttemptId
+  readonly ntf: NotificationId
 }
 export type IdPrefix = keyof IdOf
 

@@ -6,15 +6,26 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createSecondOrganisation } from "../support/secondOrganisation.js"
 import { sendFlood, holdBodies } from "../support/flood.js"
-import { type Answer, runBesideNeighbour, type Client, clientOf, type Probe } from "../support/neighbours.js"
+import {
+  type Answer,
+  type Attacker,
+  attackerOf,
+  runBesideNeighbour,
+  type Client,
+  clientOf,
+  type Probe
+} from "../support/neighbours.js"
 import { worldOf } from "../support/World.js"
 
 const long = process.env["SVC_TEST_LONG"] === "1"
 /** Generous, since other test files run beside this one: the defects that this prevents took seconds to minutes. */
 const mostDelay = long ? 250 : 1_500
+/** The neighbour's runs that the long form measures beside each attack, which it repeats: fewer make no percentile. */
+const measured = long ? 200 : 0
 
 const world = worldOf({ allow: true, env: { SVC_RUNNERS: "2" } })
 const baseUrl = () => world.api().dev.baseUrl
+let thread: Attacker
 let attacker: Client
 let neighbour: Client
 let quiet: Probe
@@ -46,7 +57,7 @@ const succeeds = async (id: string) => {
   assert.strictEqual(status, 200, JSON.stringify(answer))
   assert.deepInclude(answer, { ok: true }, "a run of the neighbour failed")
 }
-const probed = <A>(body: () => Promise<A>) =>
+const probed = <A>(body: (count: () => number) => Promise<A>) =>
   runBesideNeighbour(
     { baseUrl: world.api().dev.baseUrl, runs: [() => succeeds(calling), () => succeeds(querying)] },
     body
@@ -54,7 +65,8 @@ const probed = <A>(body: () => Promise<A>) =>
 
 beforeAll(async () => {
   await world.start()
-  attacker = clientOf(baseUrl, world.api().dev.apiKey)
+  thread = attackerOf(baseUrl, world.api().dev.apiKey)
+  attacker = thread.send
   neighbour = clientOf(baseUrl, await createSecondOrganisation(world.dataDir, "Neighbour"))
   calling = await workflow(
     neighbour,
@@ -65,26 +77,34 @@ beforeAll(async () => {
     code(`const rows = await svc.db.query("SELECT 1 AS one"); return { ok: rows[0].one === 1 }`)
   )
   await run(neighbour, querying)
-  quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, 3_000)))).probe
+  quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, long ? 6_000 : 3_000)))).probe
 }, 120_000)
-afterAll(() => world.stop())
+afterAll(async () => {
+  await thread.stop()
+  await world.stop()
+})
 
 /** Asserts that the attack ends as `judge` expects, and that no neighbour is delayed or fails. */
 const vector = (
   name: string,
   attack: () => Promise<Answer>,
   judge: (answer: Answer) => void,
-  { millis = 60_000, leastRuns = 1 }: { readonly millis?: number; readonly leastRuns?: number } = {}
+  { millis = 120_000, leastRuns = 1 }: { readonly millis?: number; readonly leastRuns?: number } = {}
 ) =>
   it(name, { timeout: millis }, async () => {
-    const { probe, value } = await probed(attack)
-    judge(value)
+    const { probe, value: answers } = await probed(async (count) => {
+      const answers: Array<Answer> = []
+      do answers.push(await attack())
+      while (count() < measured)
+      return answers
+    })
+    for (const answer of answers) judge(answer)
     assert.isBelow(probe.worst, mostDelay, `/healthz was delayed (${JSON.stringify({ probe, quiet })})`)
     if (long) assert.isBelow(probe.p99, Math.max(3 * quiet.p99, 100), "the neighbour's runs were delayed")
     assert.isAtLeast(probe.runs, leastRuns, "the neighbour's runs came to nothing")
     if (process.env["SVC_TEST_FIGURES"] === "1")
       console.log(
-        `${name}: healthz ${probe.worst.toFixed(0)} ms, neighbour p99 ${probe.p99.toFixed(0)} ms (${quiet.p99.toFixed(0)} quiet), ${value.status}`
+        `${name}: healthz ${probe.worst.toFixed(0)} ms, neighbour p99 ${probe.p99.toFixed(0)} ms (${quiet.p99.toFixed(0)} quiet), ${answers.length} times`
       )
   })
 
@@ -221,7 +241,10 @@ describe("a contract", () => {
 })
 
 describe("a document", () => {
-  const discover = (openapi: unknown) => () => attacker("POST", "/api/v1/connectors/discover", { openapi })
+  const discover = (openapi: unknown) => {
+    const body = JSON.stringify({ openapi })
+    return () => attacker("POST", "/api/v1/connectors/discover", body)
+  }
   const paths = (count: number, operation: (n: number) => object) => ({
     openapi: "3.0.3",
     info: { title: "A", version: "1" },
@@ -229,6 +252,7 @@ describe("a document", () => {
     paths: Object.fromEntries(Array.from({ length: count }, (_, n) => [`/p${n}`, { get: operation(n) }]))
   })
   const responses = { 200: { description: "" } }
+  const emptyObjects = `{"a":[${Array.from({ length: 300_000 }, () => "{}").join(",")}]}`
   vector(
     "has 40,000 keys in YAML",
     discover(Array.from({ length: 40_000 }, (_, n) => `k${n}: 1`).join("\n")),
@@ -250,8 +274,8 @@ describe("a document", () => {
     answered
   )
   vector(
-    "holds 700,000 empty objects",
-    () => attacker("POST", "/api/v1/workflows", `{"a":[${Array.from({ length: 300_000 }, () => "{}").join(",")}]}`),
+    "holds 300,000 empty objects",
+    () => attacker("POST", "/api/v1/workflows", emptyObjects),
     refusedWith(422, /too many values/)
   )
   vector(

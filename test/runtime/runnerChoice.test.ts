@@ -25,3 +25,26 @@ describe("a turn that waits behind another tenant's", () => {
     assert.isFalse(makeRunnerChoice([own, runner("org_evil")], () => undefined).canMove("org_victim", own))
   })
 })
+
+describe("a tenant with long turns", () => {
+  const program = (tenant: string) => `${tenant}/wf/1`
+  const busyFleet = () => {
+    const runners = [runner(undefined), runner(undefined)]
+    const choice = makeRunnerChoice(runners, () => undefined, 2)
+    const own = choice.choose(program("org_evil"))
+    own?.longTurns.add("org_evil", 500, performance.now())
+    const loaded = runners.map((one) => (one === own ? { ...one, load: () => 40 } : one))
+    return { own: loaded.find((one) => one.load() === 40), fleet: makeRunnerChoice(loaded, () => undefined, 2) }
+  }
+
+  it("stays on one of two processors while another tenant is active", () => {
+    const { fleet, own } = busyFleet()
+    assert.notStrictEqual(fleet.choose(program("org_victim")), own)
+    assert.strictEqual(fleet.choose(program("org_evil")), own)
+  })
+
+  it("gets both while it is alone", () => {
+    const { fleet, own } = busyFleet()
+    assert.notStrictEqual(fleet.choose(program("org_evil")), own)
+  })
+})

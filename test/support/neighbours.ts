@@ -1,5 +1,6 @@
 /** Measures how a tenant affects others: the latency of `/healthz`, and the runs of a neighbour. */
 import { assert } from "@effect/vitest"
+import { Worker } from "node:worker_threads"
 
 export interface Answer {
   readonly status: number
@@ -21,6 +22,40 @@ export const clientOf =
     return { status: response.status, body: text === "" ? null : JSON.parse(text) }
   }
 
+export interface Attacker {
+  readonly send: Client
+  readonly stop: () => Promise<unknown>
+}
+
+/**
+ * A client in a thread of its own. It parses a body when it is read: an attack of many megabytes would otherwise stop
+ * the probe, which shares this thread.
+ */
+export const attackerOf = (baseUrl: () => string, key: string): Attacker => {
+  const worker = new Worker(new URL("./attackerThread.mjs", import.meta.url))
+  const waiting = new Map<number, (answer: Answer) => void>()
+  let orders = 0
+  worker.on("message", ({ id, status, text }: { id: number; status: number; text: string }) => {
+    waiting.get(id)?.({
+      status,
+      get body() {
+        return text === "" ? null : JSON.parse(text)
+      }
+    })
+    waiting.delete(id)
+  })
+  return {
+    send: (method, path, body) =>
+      new Promise((resolve) => {
+        const id = (orders += 1)
+        waiting.set(id, resolve)
+        const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body)
+        worker.postMessage({ id, url: `${baseUrl()}${path}`, method, key, body: text })
+      }),
+    stop: () => worker.terminate()
+  }
+}
+
 export interface Probe {
   /** Milliseconds: the slowest answer of `/healthz`, and the 99th percentile of the neighbour's runs. */
   readonly worst: number
@@ -37,10 +72,13 @@ interface Neighbour {
   readonly runs: ReadonlyArray<() => Promise<void>>
 }
 
-/** Runs `body` while it requests `/healthz` every 20 ms and starts runs of the neighbour without pause. */
+/**
+ * Runs `body` while it requests `/healthz` every 20 ms and starts runs of the neighbour without pause. `body` is given
+ * a function that counts the neighbour's runs so far.
+ */
 export const runBesideNeighbour = async <A>(
   { baseUrl, runs: works }: Neighbour,
-  body: () => Promise<A>
+  body: (count: () => number) => Promise<A>
 ): Promise<{ readonly value: A; readonly probe: Probe }> => {
   const ended = new AbortController()
   const health: Array<number> = []
@@ -60,7 +98,7 @@ export const runBesideNeighbour = async <A>(
   }
   const everyone = Promise.all([timed(health, asked, 20), ...works.map((work) => timed(runs, work, 5))])
   const early = everyone.then((): Promise<never> => Promise.reject(new Error("the neighbours ended before the attack")))
-  const value = await Promise.race([body(), early]).finally(() => ended.abort())
+  const value = await Promise.race([body(() => runs.length), early]).finally(() => ended.abort())
   await everyone
   return { value, probe: { worst: Math.max(...health), runs: runs.length, p99: percentile(runs, 0.99) } }
 }

@@ -100,20 +100,32 @@ export const make = Effect.gen(function* () {
     return undefined
   }
 
-  /** Runs the checks, then the handler, once for each Idempotency-Key. */
+  /** Runs the checks, then the handler, once for each Idempotency-Key. A large body is parsed and handled in steps. */
   const checkAndHandle = (
     exchange: Exchange,
     buffered: RawRequest | undefined,
     handle: (exchange: Exchange) => Effect.Effect<RawReply, unknown>
+  ): Effect.Effect<RawReply, unknown> => {
+    const isLarge = buffered !== undefined && buffered.body.byteLength > largeBody
+    const start = Effect.suspend(() => handle(exchange))
+    return isLarge
+      ? Effect.zipRight(
+          pauseForOthers,
+          Effect.suspend(() => checkAndStart(exchange, buffered, Effect.zipRight(pauseForOthers, start)))
+        )
+      : checkAndStart(exchange, buffered, start)
+  }
+
+  const checkAndStart = (
+    exchange: Exchange,
+    buffered: RawRequest | undefined,
+    handling: Effect.Effect<RawReply, unknown>
   ): Effect.Effect<RawReply, unknown> => {
     const { caller, route } = exchange
     const refused = refusalOf(exchange) ?? parseBody(exchange, buffered)
     if (refused !== undefined) return Effect.fail(refused)
     if (route.noStore) exchange.replyHeaders["cache-control"] = "no-store"
     const narrowing = route.form.tenancy === "reach" ? narrowToCustomer(exchange) : undefined
-    const start = Effect.suspend(() => handle(exchange))
-    const isLarge = buffered !== undefined && buffered.body.byteLength > largeBody
-    const handling = isLarge ? Effect.zipRight(pauseForOthers, start) : start
     const work = narrowing === undefined ? handling : Effect.zipRight(narrowing, handling)
     const { idempotency } = route.form
     if (buffered === undefined || idempotency === "run" || idempotency === "none") return work

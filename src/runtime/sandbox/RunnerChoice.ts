@@ -1,11 +1,15 @@
 /**
  * Chooses the runner for a guest: that of its tenant, whose memory holds the program, unless another tenant keeps it
- * busy or another runner is much less loaded. A tenant that keeps runners busy itself never gets the spare one.
+ * busy or another runner is much less loaded. A tenant that keeps runners busy itself never gets the spare one, and
+ * leaves a processor to the others while they start guests.
  */
+import { availableParallelism } from "node:os"
 import type { RunnerProcess } from "./RunnerProcess.js"
 
 /** A runner with fewer pending turns than this is not busy. */
 const busyFrom = 4
+/** How long a tenant counts as active after it has started a guest. */
+const activeMillis = 1_000
 
 export interface RunnerChoice {
   /** The runner for a program, by its key; `undefined` while no runner is alive. */
@@ -17,8 +21,10 @@ export interface RunnerChoice {
 /** Chooses among the runners that are in `slots`, and the one that `spare` returns, at each call. */
 export const makeRunnerChoice = (
   slots: ReadonlyArray<RunnerProcess | undefined>,
-  spare: () => RunnerProcess | undefined
+  spare: () => RunnerProcess | undefined,
+  processors: number = availableParallelism()
 ): RunnerChoice => {
+  const active = new ActiveTenants()
   const aliveRunners = () => slots.filter((runner): runner is RunnerProcess => runner?.isAlive() === true)
 
   /** The spare runner, while other tenants keep all others busy, for a tenant that keeps none busy. */
@@ -59,9 +65,23 @@ export const makeRunnerChoice = (
     )
   }
 
+  /**
+   * The runner of a tenant that has long turns on all processors but one, or on the only one, while other tenants are
+   * active: it gets no further one. `undefined` for any other tenant.
+   */
+  const boundRunner = (tenant: string, now: number): RunnerProcess | undefined => {
+    if (!active.hasOther(tenant, now)) return undefined
+    const own = aliveRunners().filter((runner) => runner.longTurns.isBusyWith(tenant, now) && isOpenTo(runner, tenant))
+    return own.length < Math.max(1, processors - 1) ? undefined : leastLoaded(own)
+  }
+
   return {
     choose: (key) => {
       const tenant = tenantOf(key)
+      const now = performance.now()
+      active.add(tenant, now)
+      const bound = boundRunner(tenant, now)
+      if (bound !== undefined) return bound
       const preferred = slots[hash(tenant) % slots.length]
       const isAlive = preferred?.isAlive() === true
       const isFree = isAlive && isFreeFor(preferred, tenant)
@@ -88,6 +108,22 @@ export const tenantOf = (key: string): string => {
 }
 
 // --- Private ---
+
+/** The two tenants that started guests last: enough to know whether there is one beside any given tenant. */
+class ActiveTenants {
+  private last: { readonly tenant: string; readonly at: number } | undefined
+  private before: { readonly tenant: string; readonly at: number } | undefined
+
+  add(tenant: string, at: number): void {
+    if (this.last?.tenant !== tenant) this.before = this.last
+    this.last = { tenant, at }
+  }
+
+  hasOther(tenant: string, now: number): boolean {
+    const other = this.last?.tenant === tenant ? this.before : this.last
+    return other !== undefined && now - other.at < activeMillis
+  }
+}
 
 /** Whether the runner would run a turn of this tenant soon: no other tenant keeps it busy. */
 const isOpenTo = (runner: RunnerProcess, tenant: string): boolean => {
