@@ -4,7 +4,7 @@ import { parentPort } from "node:worker_threads"
 parentPort.on("message", ({ body, id, key, method, url }) => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
   fetch(url, { method, headers, ...(body === undefined ? {} : { body }) }).then(
-    async (response) => parentPort.postMessage({ id, status: response.status, text: await response.text() }),
-    (error) => parentPort.postMessage({ id, status: 0, text: JSON.stringify(String(error)) })
+    async (response) => parentPort.postMessage({ id, status: response.status, text: await response.text() }, []),
+    (error) => parentPort.postMessage({ id, status: 0, text: JSON.stringify(String(error)) }, [])
   )
 })

@@ -50,7 +50,7 @@ export const attackerOf = (baseUrl: () => string, key: string): Attacker => {
         const id = (orders += 1)
         waiting.set(id, resolve)
         const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body)
-        worker.postMessage({ id, url: `${baseUrl()}${path}`, method, key, body: text })
+        worker.postMessage({ id, url: `${baseUrl()}${path}`, method, key, body: text }, [])
       }),
     stop: () => worker.terminate()
   }
