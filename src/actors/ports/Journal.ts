@@ -6,9 +6,18 @@ import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { Event, EventDelivery } from "../../domain/Event.js"
 import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Execution.js"
 import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
-import type { BlobId, DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
+import type {
+  BlobId,
+  DeadLetterId,
+  DeliveryId,
+  EventId,
+  ExecutionId,
+  OrganisationId,
+  SpaceId
+} from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
 
@@ -23,6 +32,8 @@ export interface RunRecord extends RunOrigin {
   readonly callbackUrl: string | null
   readonly callbackEvents: ReadonlyArray<string> | null
   readonly traceparent: string | null
+  /** The lane of a sequential trigger, which the run occupies until it ends. */
+  readonly lane?: string
   /**
    * The request's headers, redacted, of a run that ended without a journal; otherwise the journal has them exactly.
    */
@@ -95,7 +106,7 @@ export interface Blob {
 
 /** A unique key that an append takes, such as an Idempotency-Key. The first commit wins. */
 export interface Claim {
-  readonly scope: "idem" | "nonce"
+  readonly scope: "idem" | "nonce" | "event" | "tick"
   readonly key: string
   /** Identifies the request, to tell a repetition from another use of the key. */
   readonly hash: string
@@ -107,6 +118,31 @@ export interface DeliveryRow {
   readonly kind: "callback"
   readonly url: string
   readonly payload: string
+}
+
+/**
+ * The end of an event's way. Only the holder of its lease `claims` settles it: the place in the start queue is deleted in
+ * the same statement, so that nothing happens twice.
+ */
+export interface Settlement {
+  readonly eventId: EventId
+  readonly organisationId: OrganisationId
+  readonly claims: number
+  readonly status: "delivered" | "ignored" | "dead"
+  readonly deliveries: ReadonlyArray<EventDelivery>
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+/** Why work was given up. Its payload and headers are those of its event. */
+export interface DeadLetter {
+  readonly id: DeadLetterId
+  readonly event: Pick<Event, "id" | "retention" | "triggerId" | "connector" | "customerId" | "type" | "priority">
+  readonly executionId: ExecutionId | null
+  readonly error: Json
+  readonly context: Json
+  /** How often its event was replayed before. */
+  readonly retryCount: number
 }
 
 /** Everything that one append writes. */
@@ -130,10 +166,13 @@ export interface RunChange {
   readonly enqueue?: { readonly notBefore: number }
   readonly audit?: AuditEntry
   readonly deliveries?: ReadonlyArray<DeliveryRow>
+  /** The event that started the run: part of the run's first change. */
+  readonly settles?: Settlement
+  readonly deadLetters?: ReadonlyArray<DeadLetter>
 }
 
 /** The run has another owner or has ended: the caller must stop driving it. */
-export class Fenced extends Data.TaggedError("Fenced")<{ readonly id: ExecutionId }> {}
+export class Fenced extends Data.TaggedError("Fenced")<{ readonly id: ExecutionId | EventId }> {}
 /** The claim belongs to the run `target`. */
 export class ClaimTaken extends Data.TaggedError("ClaimTaken")<{
   readonly target: string
