@@ -211,6 +211,43 @@ export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
 /** Workflows and connections of one installation. */
 export const installationLimits = { workflows: 100, connections: 50 } as const
 
+/** Limits of one trigger. */
+export const triggerLimits = {
+  nameLength: 200,
+  descriptionLength: 10_000,
+  routes: 50,
+  /** Headers that a route adds, and characters of each name and value. */
+  headers: 50,
+  headerNameLength: 128,
+  headerValueLength: 2_048,
+  /** Bytes of JSON of a route's payload, and of an app event's arguments. */
+  payloadBytes: 256 * KiB,
+  argumentBytes: 16 * KiB,
+  /** Bytes of JSON, nesting and comparisons of a route's filter. */
+  filterBytes: 16 * KiB,
+  filterDepth: 16,
+  comparisons: 200,
+  pathLength: 500,
+  timeZoneLength: 64,
+  cronLength: 200,
+  eventTypeLength: 200,
+  /** The time for which a trigger that the service has disabled cannot be enabled. */
+  coolDown: Duration.minutes(10),
+  /** Consecutive failed runs after which a schedule is disabled. */
+  failures: 20
+} as const
+
+/** Schedules. */
+export const scheduleLimits = {
+  /** The longest interval between two ticks, in units of the mode. */
+  every: 10_000,
+  delayMinutes: 1_440,
+  /** Missed ticks that the catch-up `all` fires. */
+  catchUp: 1_000,
+  /** A schedule must have a tick within this time. */
+  horizon: Duration.days(366 * 28)
+} as const
+
 /** A message by SMTP: recipients that every server must accept (RFC 5321), and bytes that large providers accept. */
 export const mail = { recipients: 100, messageBytes: 25 * MiB } as const
 
