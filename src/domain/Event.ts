@@ -49,8 +49,10 @@ export interface EventFacts {
   /** The request's headers, without credentials. */
   readonly headers: { readonly [name: string]: string }
   readonly traceparent: string | null
-  /** The event or dead letter that this one replays. */
+  /** The event that this one replays. */
   readonly replayOf: string | null
+  /** How many replays led to this event; 0 for one that came from outside. */
+  readonly replays: number
   readonly heldBecause?: HoldReason
   /** The event whose repetition this is. */
   readonly duplicateOf?: string
@@ -79,6 +81,32 @@ export interface Event {
   /** Exact; only a redacted copy is shown. */
   readonly payload: Json
 }
+
+/** What a run that an event starts keeps of it, so that a failure can be traced back. */
+export type EventOrigin = Pick<
+  Event,
+  "id" | "retention" | "triggerId" | "connector" | "customerId" | "type" | "priority"
+> & { readonly replays: number }
+
+export const originOf = ({
+  connector,
+  customerId,
+  id,
+  priority,
+  record,
+  retention,
+  triggerId,
+  type
+}: Event): EventOrigin => ({
+  id,
+  retention,
+  triggerId,
+  connector,
+  customerId,
+  type,
+  priority,
+  replays: record.replays
+})
 
 /** The class of each source. Calls that a person waits for have the class 1. */
 export const priorityOf: { readonly [Source in EventSource]: EventPriority } = {

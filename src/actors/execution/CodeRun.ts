@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
   }
 
   const writer = makeRunWriter(journal, faults)
-  const { flush, flushAhead, showSlowCalls } = writer
+  const { commitStart, flush, flushAhead, showSlowCalls } = writer
   const { suspend, suspendUntil, suspensionEnd } = makeSuspension(writer)
   const ending = makeRunEnding({ clock, faults, identifiers, outputError, writer })
   const { commitEnd, failUnrecordable, finish, timeOut } = ending
@@ -180,7 +180,7 @@ export const make = Effect.gen(function* () {
       )
     })
 
-  return { drive, timeOut, showSlowCalls }
+  return { commitStart, drive, timeOut, showSlowCalls }
 })
 
 export type CodeRun = Effect.Effect.Success<typeof make>

@@ -12,7 +12,7 @@ import { Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { LiveRuns } from "./LiveRuns.js"
-import { callbackDeliveries, finishedRun } from "./RunResult.js"
+import { callbackDeliveries, deadLettersOf, finishedRun } from "./RunResult.js"
 import { runError } from "./RunSpec.js"
 
 const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
@@ -42,7 +42,8 @@ export const make = Effect.gen(function* () {
       retention: run.retention,
       epoch: run.epoch,
       end: finished,
-      deliveries
+      deliveries,
+      deadLetters: deadLettersOf(finished, () => identifiers.next("dlq"))
     })
     yield* live.stop(run.id, Option.some(finished))
   })

@@ -16,7 +16,7 @@ import type { AppendFailure, ChangeRefused } from "../ports/Journal.js"
 import type { OutputCheck } from "./OutputCheck.js"
 import type { Progress } from "./Progress.js"
 import { notRecordableError, stuckError, timedOutError } from "./RunErrors.js"
-import { callbackDeliveries, finishedRun } from "./RunResult.js"
+import { callbackDeliveries, deadLettersOf, finishedRun } from "./RunResult.js"
 import { type DriveFailure, type DriveOutcome, failRun, outcomeOfRefusedWrite } from "./RunSpec.js"
 import type { RunWriter } from "./RunWriter.js"
 
@@ -46,8 +46,13 @@ export const makeRunEnding = ({ clock, faults, identifiers, outputError, writer 
       const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
       const finished = finishedRun(p.run, end, p, guest.memoryBytes)
       const deliveries = callbackDeliveries(finished, () => identifiers.next("dlv"))
+      const deadLetters = deadLettersOf(finished, () => identifiers.next("dlq"))
       return writer
-        .writeEnd(p, { end: finished, ...(deliveries.length > 0 ? { deliveries } : {}) })
+        .writeEnd(p, {
+          end: finished,
+          ...(deliveries.length > 0 ? { deliveries } : {}),
+          ...(deadLetters.length > 0 ? { deadLetters } : {})
+        })
         .pipe(
           Effect.zipRight(faults.at("terminal")),
           Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...finished, output } })
@@ -66,6 +71,7 @@ export const makeRunEnding = ({ clock, faults, identifiers, outputError, writer 
   /** Ends the run with the reason for which Postgres refused its last change; nothing else of that change is recorded. */
   const failUnrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
     const error = notRecordableError(reason)
+    p.forgetRefusedChange()
     return commitEnd(p, decide(p.run, { _tag: "Fail", error }), null, error)
   }
 

@@ -2,8 +2,8 @@
 import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { redactHeaders } from "../../domain/SecretNames.js"
-import type { DeliveryId } from "../../domain/Ids.js"
-import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
+import type { DeadLetterId, DeliveryId } from "../../domain/Ids.js"
+import type { DeadLetter, DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
 import { errorJson } from "./RunSpec.js"
 
@@ -114,4 +114,23 @@ export const callbackDeliveries = (end: FinishedRun, id: () => DeliveryId): Read
     }
   }
   return [{ id: id(), kind: "callback", url: record.callbackUrl, payload: JSON.stringify(payload) }]
+}
+
+/** The dead letter of a run that failed for good, if an event started it. */
+export const deadLettersOf = (
+  { error, run, status }: FinishedRun,
+  id: () => DeadLetterId
+): ReadonlyArray<DeadLetter> => {
+  const { event } = run.record
+  if (event === undefined || (status !== "failed" && status !== "timed_out")) return []
+  const { workflowName, workflowVersion, environment } = run.record
+  const context = {
+    status,
+    workflowId: run.workflowId,
+    workflowName,
+    workflowVersion,
+    environment,
+    attempts: run.attempt
+  }
+  return [{ id: id(), event, executionId: run.id, error, context }]
 }

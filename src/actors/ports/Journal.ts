@@ -6,7 +6,7 @@ import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
-import type { Event, EventDelivery } from "../../domain/Event.js"
+import type { EventDelivery, EventOrigin } from "../../domain/Event.js"
 import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Execution.js"
 import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
 import type {
@@ -32,6 +32,8 @@ export interface RunRecord extends RunOrigin {
   readonly callbackUrl: string | null
   readonly callbackEvents: ReadonlyArray<string> | null
   readonly traceparent: string | null
+  /** The event that started the run. */
+  readonly event?: EventOrigin
   /** The lane of a sequential trigger, which the run occupies until it ends. */
   readonly lane?: string
   /**
@@ -137,12 +139,10 @@ export interface Settlement {
 /** Why work was given up. Its payload and headers are those of its event. */
 export interface DeadLetter {
   readonly id: DeadLetterId
-  readonly event: Pick<Event, "id" | "retention" | "triggerId" | "connector" | "customerId" | "type" | "priority">
+  readonly event: EventOrigin
   readonly executionId: ExecutionId | null
   readonly error: Json
   readonly context: Json
-  /** How often its event was replayed before. */
-  readonly retryCount: number
 }
 
 /** Everything that one append writes. */

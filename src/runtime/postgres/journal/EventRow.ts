@@ -133,7 +133,7 @@ export const queuedEventRow = ({ event, queue }: ReceivedEvent) => ({
 export const deadLetterRow = (
   run: string | undefined,
   change: { readonly organisationId: string; readonly spaceId: string },
-  { context, error, event, executionId, id, retryCount }: DeadLetter
+  { context, error, event, executionId, id }: DeadLetter
 ) => ({
   run,
   id,
@@ -149,7 +149,7 @@ export const deadLetterRow = (
   priority: event.priority,
   error,
   context,
-  retry_count: retryCount
+  retry_count: event.replays
 })
 
 export const deadLetterColumns = {
