@@ -46,6 +46,8 @@ export interface EventFacts {
   /** The provider's time, in Unix milliseconds. */
   readonly occurredAt: number | null
   readonly idempotencyKey: string
+  /** The id of the connector's event. */
+  readonly connectorEvent?: string
   /** The request's headers, without credentials. */
   readonly headers: { readonly [name: string]: string }
   readonly traceparent: string | null

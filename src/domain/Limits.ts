@@ -126,6 +126,15 @@ export const poisonAfter = 5
 /** Process deaths without a new journal row after which a run is retried alone in its own runner. */
 export const suspectAfter = 3
 
+/** Leases of an event that ended without a commit after which the event is given up: it ends the processes that take it. */
+export const eventPoisonAfter = 10
+
+/** The time after which a run that an event started, and that could not begin, times out. */
+export const eventQueueTimeout = Duration.days(30)
+
+/** The longest time for which the sender of a webhook waits for the result of its run. */
+export const webhookResultTimeout = Duration.seconds(30)
+
 /** Address ranges of one key. */
 export const allowedIps = 100
 

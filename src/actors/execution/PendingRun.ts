@@ -4,7 +4,7 @@ import { type Event, originOf } from "../../domain/Event.js"
 import { tiers } from "../../domain/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import { idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
+import { eventQueueTimeout, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
 import { redactMembers } from "../../domain/SecretNames.js"
 import type { StartEntry, StartingEvent } from "../../domain/RunJournal.js"
 import type { StartRequest } from "../ports/Executions.js"
@@ -22,6 +22,14 @@ export interface RunIdentity {
 /** How long the run may take: its tier's ceiling, or less if the workflow says so. */
 const ceilingMillis = ({ runnable }: StartRequest): number =>
   Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
+
+/**
+ * How long the run may wait for its start. An Instant run that its caller waits for has no more than its ceiling.
+ */
+const startTimeout = (request: StartRequest): number => {
+  if (request.event !== undefined) return Duration.toMillis(eventQueueTimeout)
+  return request.runnable.tier === "instant" ? ceilingMillis(request) : Duration.toMillis(queueTimeout)
+}
 
 const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
   workflowName: request.runnable.name,
@@ -54,7 +62,6 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
 
 /** The run as it is accepted, not yet started. Its input is redacted. */
 export const pendingRun = (request: StartRequest, { engine, id, now, shard }: RunIdentity): OpenRun => {
-  const instant = request.runnable.tier === "instant"
   const input = redactMembers(request.input)
   return {
     id,
@@ -75,7 +82,7 @@ export const pendingRun = (request: StartRequest, { engine, id, now, shard }: Ru
     activations: 0,
     progress: 0,
     wakeAt: null,
-    deadlineAt: now + (instant ? ceilingMillis(request) : Duration.toMillis(queueTimeout)),
+    deadlineAt: now + startTimeout(request),
     waiting: null,
     createdAt: now,
     startedAt: null,

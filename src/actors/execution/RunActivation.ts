@@ -125,7 +125,7 @@ export const make = Effect.gen(function* () {
         hasRow: true,
         nextSeq: rows.length
       },
-      () => wakeups.signalQueued()
+      () => wakeups.signalSlot()
     )
   })
 
