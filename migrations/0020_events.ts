@@ -28,7 +28,8 @@ const tables = script(
   `CREATE TABLE events (${columns}, PRIMARY KEY (id)) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000)`,
   ...indexes("events"),
   `CREATE INDEX events_held ON events (org, id) WHERE status = 'held'`,
-  `CREATE TABLE event_records (${columns}, finished_at timestamptz NOT NULL, deliveries json, PRIMARY KEY (id, class))
+  `CREATE TABLE event_records (${columns}, finished_at timestamptz NOT NULL, attempts int NOT NULL DEFAULT 0,
+     deliveries json, PRIMARY KEY (id, class))
      PARTITION BY LIST (class)`,
   ...indexes("event_records"),
   `CREATE INDEX event_records_status ON event_records (org, status, id DESC) WHERE status <> 'delivered'`,
@@ -40,7 +41,7 @@ const tables = script(
      id text COLLATE "C" PRIMARY KEY, org text COLLATE "C" NOT NULL, space text COLLATE "C" NOT NULL,
      event_id text COLLATE "C", execution_id text COLLATE "C", delivery_id text COLLATE "C",
      trigger_id text COLLATE "C", customer_id text COLLATE "C", connector text, type text NOT NULL,
-     priority smallint NOT NULL, headers json, payload json, sealed bytea, error json NOT NULL, context json NOT NULL,
+     priority smallint NOT NULL, source text, connection_id text COLLATE "C", record json, payload json, sealed bytea, error json NOT NULL, context json NOT NULL,
      retry_count int NOT NULL DEFAULT 0, status text NOT NULL DEFAULT 'pending', replay_id text COLLATE "C",
      created_at timestamptz NOT NULL DEFAULT now(), expires_at timestamptz NOT NULL)`,
   `CREATE INDEX dead_letters_list ON dead_letters (org, id DESC)`,

@@ -62,6 +62,8 @@ export interface EventFacts {
   readonly rejectedBecause?: string
   /** The only routes of a replay; absent: all that match. */
   readonly routes?: ReadonlyArray<string>
+  /** The versions of workflows that a replay runs, by workflow; absent: those that are deployed. */
+  readonly versions?: { readonly [workflow: string]: number }
 }
 
 /** An event as its row stores it. Times are Unix milliseconds. */

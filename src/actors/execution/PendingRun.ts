@@ -55,6 +55,7 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
   callbackEvents: request.callback?.events ?? null,
   traceparent: request.traceparent,
   ...(request.event === undefined ? {} : { event: originOf(request.event) }),
+  ...(request.routeId === undefined ? {} : { routeId: request.routeId }),
   ...(request.lane === undefined ? {} : { lane: request.lane }),
   ...(request.connections === null ? {} : { connections: request.connections }),
   ...(shownInput === request.input ? {} : { inputRedacted: true })

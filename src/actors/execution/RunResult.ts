@@ -127,6 +127,7 @@ export const deadLettersOf = (
   const context = {
     status,
     workflowId: run.workflowId,
+    routeId: run.record.routeId ?? null,
     workflowName,
     workflowVersion,
     environment,

@@ -17,8 +17,16 @@ import {
   priorityOf
 } from "../../domain/Event.js"
 import { laneOf, matchRoutes } from "../../domain/EventRouting.js"
-import { NotFound, Unavailable } from "../../domain/Failure.js"
-import type { ConnectionId, CustomerId, EventId, ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
+import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
+import type {
+  ConnectionId,
+  CustomerId,
+  DeadLetterId,
+  EventId,
+  ExecutionId,
+  OrganisationId,
+  SpaceId
+} from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { plans } from "../../domain/Plan.js"
 import type { Trigger } from "../../domain/Trigger.js"
@@ -65,6 +73,9 @@ export interface Arrival {
     readonly count: number
     readonly priority: EventPriority
     readonly routes?: ReadonlyArray<string>
+    readonly versions?: { readonly [workflow: string]: number }
+    /** The dead letter that is replayed; it must not be replayed already. */
+    readonly letter?: DeadLetterId
   }
   /** Replaces the claim on the idempotency key: that of a schedule's tick. */
   readonly claim?: Claim
@@ -87,7 +98,10 @@ export class Events extends Context.Tag("svc/Events")<
   Events,
   {
     /** Returns when the event is committed. `watches`: the caller waits for the end of its run. */
-    readonly receive: (arrival: Arrival, watches?: boolean) => Effect.Effect<Reception, NotFound | Unavailable>
+    readonly receive: (
+      arrival: Arrival,
+      watches?: boolean
+    ) => Effect.Effect<Reception, NotFound | InvalidState | Unavailable>
   }
 >() {}
 
@@ -159,7 +173,8 @@ const eventOf = (
       traceparent: arrival.traceparent,
       replayOf: replay?.of ?? null,
       replays: replay?.count ?? 0,
-      ...(replay?.routes === undefined ? {} : { routes: replay.routes })
+      ...(replay?.routes === undefined ? {} : { routes: replay.routes }),
+      ...(replay?.versions === undefined ? {} : { versions: replay.versions })
     }
   }
 }
@@ -194,9 +209,9 @@ const holdReason = (
 const commit = (
   { journal }: EventsContext,
   event: Event,
-  change: Pick<EventChange, "receives" | "records" | "tick">,
+  change: Pick<EventChange, "receives" | "records" | "replays" | "tick">,
   committed: Reception
-): Effect.Effect<Reception, Unavailable> => {
+): Effect.Effect<Reception, InvalidState | Unavailable> => {
   const { organisationId, spaceId } = event
   return journal.append({ organisationId, spaceId, ...change }).pipe(
     Effect.as(committed),
@@ -211,7 +226,11 @@ const commit = (
         })
         .pipe(Effect.as<Reception>({ _tag: "Duplicate", eventId: event.id, first: target }))
     ),
-    Effect.mapError(unavailable)
+    Effect.mapError((error) =>
+      error._tag === "Fenced"
+        ? new InvalidState({ state: "replayed", message: "the dead letter was replayed or discarded already" })
+        : unavailable(error)
+    )
   )
 }
 
@@ -219,14 +238,18 @@ const receive = Effect.fnUntraced(function* (
   context: EventsContext,
   arrival: Arrival,
   watches: boolean
-): Effect.fn.Return<Reception, NotFound | Unavailable> {
+): Effect.fn.Return<Reception, NotFound | InvalidState | Unavailable> {
   const { dispatch, faults, ownership, queue, runs, wakeups } = context
   const organisation = Option.getOrUndefined(yield* context.organisations.find(arrival.organisationId))
   if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
   const event = eventOf(context, arrival, organisation, yield* Clock.currentTimeMillis)
   const claim = claimOf(arrival, event)
   const claims = claim === undefined ? {} : { claim }
-  const ticks = arrival.tick === undefined ? {} : { tick: arrival.tick }
+  const { replay, tick } = arrival
+  const together = {
+    ...(tick === undefined ? {} : { tick }),
+    ...(replay?.letter === undefined ? {} : { replays: replay.letter })
+  }
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
   const matched = matchRoutes(triggers, event)
   yield* faults.at("parsed")
@@ -235,7 +258,7 @@ const receive = Effect.fnUntraced(function* (
     return yield* commit(
       context,
       event,
-      { records: { event: ignored, ...claims }, ...ticks },
+      { records: { event: ignored, ...claims }, ...together },
       { _tag: "Ignored", eventId: event.id }
     )
   }
@@ -264,7 +287,7 @@ const receive = Effect.fnUntraced(function* (
   const outcome = yield* commit(
     context,
     event,
-    { receives: { event: received, queue: place, ...claims }, ...ticks },
+    { receives: { event: received, queue: place, ...claims }, ...together },
     reception
   ).pipe(
     Effect.onExit((exit) =>

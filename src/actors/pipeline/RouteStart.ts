@@ -29,10 +29,19 @@ export const makeRouteStart = Effect.gen(function* () {
   const customers = yield* CustomerReads
   const { compute } = yield* Computations
 
-  const runnableOf = ({ route, trigger }: MatchedRoute) =>
-    runnables.inEnvironment(trigger.organisationId, route.workflowId, route.environment).pipe(
+  /** The version that runs in the route's environment, or for a replay the one that ran before. */
+  const codeOf = ({ record }: Event, { route, trigger }: MatchedRoute) => {
+    const version = record.versions?.[route.workflowId]
+    return version === undefined
+      ? runnables.inEnvironment(trigger.organisationId, route.workflowId, route.environment)
+      : runnables.version(trigger.organisationId, route.workflowId, version)
+  }
+
+  const runnableOf = (event: Event, matched: MatchedRoute) =>
+    codeOf(event, matched).pipe(
       Effect.map((runnable): Runnable | RouteFailure => {
         const { customerId } = runnable
+        const { trigger } = matched
         if (runnable.spaceId !== trigger.spaceId || (customerId !== null && customerId !== trigger.customerId))
           return { code: "WORKFLOW_NOT_FOUND", message: "the workflow belongs to another workspace or customer" }
         const refused = disabledRefusal(runnable)
@@ -97,6 +106,7 @@ export const makeRouteStart = Effect.gen(function* () {
       id: matched.trigger.id
     },
     event,
+    routeId: matched.route.id,
     ...(lane === null ? {} : { lane }),
     metadata: {},
     callback: null,
@@ -113,7 +123,7 @@ export const makeRouteStart = Effect.gen(function* () {
     const customer = yield* customerOf(event, matched)
     if (customer === undefined) return failed({ code: "CUSTOMER_NOT_FOUND", message: "the customer was deleted" })
     if (customer !== null && customer.status !== "active") return { _tag: "Held" }
-    const runnable = yield* runnableOf(matched)
+    const runnable = yield* runnableOf(event, matched)
     if ("code" in runnable) return failed(runnable)
     const request = requestOf(event, matched, runnable, customer, plan, lane)
     const broken = yield* contractFailure(runnable, request.input)

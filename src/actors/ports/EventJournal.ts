@@ -1,7 +1,7 @@
 /** Writes events: their acceptance, their end, and the runs that they start. Shares its transactions with `Journal`. */
 import { Context, type Effect } from "effect"
 import type { Event } from "../../domain/Event.js"
-import type { OrganisationId, SpaceId, TriggerId } from "../../domain/Ids.js"
+import type { DeadLetterId, OrganisationId, SpaceId, TriggerId } from "../../domain/Ids.js"
 import type { AppendFailure, Claim, DeadLetter, RunChange, Settlement } from "./Journal.js"
 
 /** The place of an event that waits to be dispatched. */
@@ -29,6 +29,8 @@ export interface EventChange {
   /** An event with a final status: ignored, duplicate or rejected. */
   readonly records?: { readonly event: Event; readonly claim?: Claim }
   readonly settles?: Settlement
+  /** The dead letter that the received event replays: refused as `Fenced` unless it is still to be replayed. */
+  readonly replays?: DeadLetterId
   /** The tick of a schedule that caused the event; its next one is stored with it. Times are Unix milliseconds. */
   readonly tick?: { readonly triggerId: TriggerId; readonly scheduledFor: number; readonly nextAt: number | null }
   readonly deadLetters?: ReadonlyArray<DeadLetter>

@@ -38,6 +38,7 @@ export interface StartRequest {
   }
   /** The event that starts the run. */
   readonly event?: Event
+  readonly routeId?: string
   /** The lane that the run occupies. */
   readonly lane?: string
   readonly metadata: Json

@@ -32,8 +32,9 @@ export interface RunRecord extends RunOrigin {
   readonly callbackUrl: string | null
   readonly callbackEvents: ReadonlyArray<string> | null
   readonly traceparent: string | null
-  /** The event that started the run. */
+  /** The event that started the run, and the route that it took. */
   readonly event?: EventOrigin
+  readonly routeId?: string
   /** The lane of a sequential trigger, which the run occupies until it ends. */
   readonly lane?: string
   /**

@@ -29,6 +29,8 @@ export interface Batch {
   /** Runs that must still have these epochs, in the same order. */
   readonly fence: { readonly ids: ReadonlyArray<string>; readonly epochs: ReadonlyArray<number> }
   readonly hasClaims: boolean
+  /** Some units replay dead letters. */
+  readonly hasReplays: boolean
   readonly patches: ReadonlyArray<Row>
   readonly settlements: ReadonlyArray<Row>
   readonly deadLetters: ReadonlyArray<Row>
@@ -80,15 +82,16 @@ const changeRows = ({ ids, unit }: PreparedUnit): ReadonlyArray<Row> => {
     hash: claim?.hash ?? null,
     expires_at: timestamp(claim?.expiresAt ?? null),
     takes: settlement?.eventId ?? null,
-    claims: settlement?.claims ?? null
+    claims: settlement?.claims ?? null,
+    letter: unit.event?.replays ?? null
   }))
 }
 
 const settlementRow = ({ ids, unit }: PreparedUnit): ReadonlyArray<Row> => {
   const settlement = settlementOf(unit)
   if (settlement === undefined) return []
-  const { at, deliveries, eventId, status } = settlement
-  return [{ run: ids[0], id: eventId, status, finished_at: timestamp(at), deliveries }]
+  const { at, claims, deliveries, eventId, status } = settlement
+  return [{ run: ids[0], id: eventId, status, finished_at: timestamp(at), attempts: claims, deliveries }]
 }
 
 const deadLetterRows = ({ ids, unit: { event, runs } }: PreparedUnit): ReadonlyArray<Row> => [
@@ -116,6 +119,7 @@ export const makeBatch = (prepared: ReadonlyArray<PreparedUnit>): Batch => {
     changes: prepared.flatMap(changeRows),
     fence: fenceOf(changes),
     hasClaims: prepared.some(({ unit }) => claimOfUnit(unit) !== undefined),
+    hasReplays: prepared.some(({ unit }) => unit.event?.replays !== undefined),
     patches: changes.flatMap((change) =>
       change.patch !== undefined && change.end === undefined ? [patchRow(change.id, change.patch)] : []
     ),

@@ -25,7 +25,8 @@ const changeColumns = {
   hash: "text",
   expires_at: "timestamptz",
   takes: "text",
-  claims: "int"
+  claims: "int",
+  letter: "text"
 }
 
 const settlementColumns = {
@@ -33,6 +34,7 @@ const settlementColumns = {
   id: "text",
   status: "text",
   finished_at: "timestamptz",
+  attempts: "int",
   deliveries: "json"
 }
 
@@ -63,13 +65,18 @@ const claimsCte = `taken AS (INSERT INTO claims (org, scope, key, target_id, has
 const takenPlacesCte = `gone AS (DELETE FROM start_queue q USING (SELECT DISTINCT takes, claims FROM ch WHERE takes IS NOT NULL) c
     WHERE q.id = c.takes AND q.claims = c.claims RETURNING q.id)`
 
-const acceptedCte = ({ claimed, fenced, received, resent, settled }: Parts) =>
+/** Dead letters that the batch replays: whoever changes their state replays them. */
+const replayedCte = `again AS (UPDATE dead_letters d SET status = 'replayed' FROM (SELECT letter FROM ch WHERE letter IS NOT NULL) c
+    WHERE d.id = c.letter AND d.status IN ('pending', 'replaying') RETURNING d.id)`
+
+const acceptedCte = ({ claimed, fenced, received, replayed, resent, settled }: Parts) =>
   `ok AS MATERIALIZED (SELECT ch.id FROM ch
      ${fenced ? "LEFT JOIN owned ON owned.id = ch.id" : ""}
      ${claimed ? "LEFT JOIN taken ON taken.org = ch.org AND taken.scope = ch.scope AND taken.key = ch.key" : ""}
      WHERE ${fenced ? "(NOT ch.fenced OR owned.id IS NOT NULL)" : "true"}
        AND ${claimed ? "(ch.key IS NULL OR taken.key IS NOT NULL)" : "true"}
        AND ${settled ? "(ch.takes IS NULL OR ch.takes IN (SELECT gone.id FROM gone))" : "true"}
+       AND ${replayed ? "(ch.letter IS NULL OR ch.letter IN (SELECT again.id FROM again))" : "true"}
        AND ${
          // The first try may have committed, and its event may be settled by now.
          received && resent ? "NOT EXISTS (SELECT FROM event_records er WHERE er.id = ch.id)" : "true"
@@ -81,21 +88,21 @@ const kept = keptEventColumns.join(", ")
 const settleCte = (parameter: number) =>
   `moved AS (DELETE FROM events e USING ${recordset(parameter, settlementColumns)}
      WHERE e.id = t.id AND t.run IN (SELECT ok.id FROM ok)
-     RETURNING ${keptEventColumns.map((name) => `e.${name}`).join(", ")}, t.status AS final, t.finished_at, t.deliveries),
-   recorded AS (INSERT INTO event_records (${kept}, status, finished_at, deliveries)
-     SELECT ${kept}, final, finished_at, deliveries FROM moved ON CONFLICT (id, class) DO NOTHING)`
+     RETURNING ${keptEventColumns.map((name) => `e.${name}`).join(", ")}, t.status AS final, t.finished_at, t.attempts, t.deliveries),
+   recorded AS (INSERT INTO event_records (${kept}, status, finished_at, attempts, deliveries)
+     SELECT ${kept}, final, finished_at, attempts, deliveries FROM moved ON CONFLICT (id, class) DO NOTHING)`
 
 /** Inserts dead letters with the payload of their event, which this statement settles or an earlier one has settled. */
 const deadLettersCte = (parameter: number, settled: boolean) => {
   const { event_class: _class, run: _run, ...columns } = deadLetterColumns
   const names = Object.keys(columns)
   return `letters AS MATERIALIZED (SELECT * FROM ${recordset(parameter, deadLetterColumns)} WHERE run IN (SELECT ok.id FROM ok)),
-   buried AS (INSERT INTO dead_letters (${names.join(", ")}, headers, payload, sealed, expires_at)
-     SELECT ${names.map((name) => `l.${name}`).join(", ")}, s.record->'headers', s.payload, s.sealed,
+   buried AS (INSERT INTO dead_letters (${names.join(", ")}, source, connection_id, record, payload, sealed, expires_at)
+     SELECT ${names.map((name) => `l.${name}`).join(", ")}, s.source, s.connection_id, s.record, s.payload, s.sealed,
        now() + interval '30 days'
      FROM letters l LEFT JOIN LATERAL (
-       ${settled ? "SELECT m.record, m.payload, m.sealed FROM moved m WHERE m.id = l.event_id UNION ALL" : ""}
-       SELECT r.record, r.payload, r.sealed FROM event_records r WHERE r.id = l.event_id AND r.class = l.event_class LIMIT 1
+       ${settled ? "SELECT m.source, m.connection_id, m.record, m.payload, m.sealed FROM moved m WHERE m.id = l.event_id UNION ALL" : ""}
+       SELECT r.source, r.connection_id, r.record, r.payload, r.sealed FROM event_records r WHERE r.id = l.event_id AND r.class = l.event_class LIMIT 1
      ) s ON true ON CONFLICT (id) DO NOTHING)`
 }
 
@@ -129,6 +136,7 @@ interface Parts {
   readonly received: boolean
   readonly resent: boolean
   readonly settled: boolean
+  readonly replayed: boolean
   readonly buried: boolean
   readonly freed: boolean
   readonly tables: ReadonlyArray<FlushTableName>
@@ -143,6 +151,7 @@ const partsOf = (batch: Batch, isResend: boolean): Parts => ({
   received: batch.rows.events.length > 0,
   resent: isResend && batch.rows.events.length > 0,
   settled: batch.settlements.length > 0,
+  replayed: batch.hasReplays,
   buried: batch.deadLetters.length > 0,
   freed: batch.freedLanes.length > 0,
   tables: flushTableNames.filter((table) => batch.rows[table].length > 0)
@@ -157,6 +166,7 @@ const keyOf = (parts: Parts): string =>
     parts.dequeued ? "d" : "",
     parts.resent ? "r" : "",
     parts.settled ? "s" : "",
+    parts.replayed ? "a" : "",
     parts.buried ? "b" : "",
     parts.freed ? "l" : "",
     ...parts.tables.map((table) => `.${table}`)
@@ -170,6 +180,7 @@ const textOf = (parts: Parts): string => {
   if (parts.fenced) ctes.push(`owned AS MATERIALIZED (${selectOwned(`$${next()}`, `$${next()}`)})`)
   if (parts.claimed) ctes.push(claimsCte)
   if (parts.settled) ctes.push(takenPlacesCte)
+  if (parts.replayed) ctes.push(replayedCte)
   ctes.push(acceptedCte(parts))
   if (parts.settled) ctes.push(settleCte(next()))
   if (parts.buried) ctes.push(deadLettersCte(next(), parts.settled))
