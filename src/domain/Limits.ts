@@ -132,6 +132,22 @@ export const eventPoisonAfter = 10
 /** The time after which a run that an event started, and that could not begin, times out. */
 export const eventQueueTimeout = Duration.days(30)
 
+/** Events: characters of a type and of keys, and replays of many dead letters. */
+export const eventLimits = {
+  typeLength: 200,
+  deduplicationLength: 500,
+  routeIdLength: 64,
+  routes: 50,
+  /** Dead letters of one replay, and how many of them a second. */
+  replayed: 100_000,
+  replaysPerSecond: 100,
+  /** Replays of one workspace that run at once. */
+  replays: 10
+} as const
+
+/** The longest period that one reconciliation covers. */
+export const reconciliationPeriod = Duration.days(31)
+
 /** The longest time for which the sender of a webhook waits for the result of its run. */
 export const webhookResultTimeout = Duration.seconds(30)
 
