@@ -17,8 +17,6 @@ export type Row = { readonly [column: string]: unknown }
 export interface RowContext {
   /** The vault of the change's organisation. */
   readonly vault: () => OrganisationVault
-  /** The next virtual tag of the organisation. */
-  readonly vtag: () => number
 }
 
 interface FlushTable<C extends ColumnTypes> {
@@ -76,9 +74,9 @@ export const flushTables = {
       blobs.map((blob) => ({ id, class: retention, org, blob_id: blob.id, content: blob.content }))
   }),
   start_queue: flushTable({
-    columns: { id: "text", org: "text", shard: "int", priority: "smallint", vtag: "bigint", not_before: "timestamptz" },
+    columns: { id: "text", org: "text", shard: "int", priority: "smallint", flow: "text", not_before: "timestamptz" },
     conflict: "ON CONFLICT (id) DO NOTHING",
-    rows: ({ enqueue, id, open, organisationId: org }, { vtag }) =>
+    rows: ({ enqueue, id, open, organisationId: org }) =>
       enqueue === undefined || open === undefined
         ? noRows
         : [
@@ -87,7 +85,7 @@ export const flushTables = {
               org,
               shard: open.shard,
               priority: open.priority,
-              vtag: vtag(),
+              flow: open.customerId ?? "",
               not_before: timestamp(enqueue.notBefore)
             }
           ]

@@ -5,7 +5,6 @@ import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from 
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/Wakeups.js"
 import { WriterSql } from "../Pools.js"
-import { VirtualTags } from "../VirtualTags.js"
 import { decodeEntry } from "./JournalRow.js"
 import { prepareChange, type PreparedChange } from "./Batch.js"
 import { makeWriter } from "./Writer.js"
@@ -25,7 +24,6 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const sql = yield* WriterSql
       const vault = yield* Vault
       const wakeups = yield* Wakeups
-      const tags = yield* VirtualTags
 
       const committed = (changes: ReadonlyArray<PreparedChange>) => {
         if (changes.some(({ change }) => change.enqueue !== undefined)) wakeups.signalQueued()
@@ -48,18 +46,13 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
           writer.write(prepared, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
         })
 
-      const tag =
-        ({ open, organisationId }: RunChange) =>
-        () =>
-          tags.next(organisationId, open?.priority ?? 2)
-
       const append = (change: RunChange): Effect.Effect<void, AppendFailure> =>
         needsVault(change)
           ? vault.of(change.organisationId).pipe(
               Effect.mapError((refused) => new JournalUnavailable({ reason: refused.reason })),
-              Effect.flatMap((sealer) => write(prepareChange(change, { vault: () => sealer, vtag: tag(change) })))
+              Effect.flatMap((sealer) => write(prepareChange(change, { vault: () => sealer })))
             )
-          : Effect.suspend(() => write(prepareChange(change, { vault: noVault, vtag: tag(change) })))
+          : Effect.suspend(() => write(prepareChange(change, { vault: noVault })))
 
       const read = Effect.fn("Journal.read")(
         function* (organisation: string, id: string) {
