@@ -38,6 +38,15 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   ["rate_windows", `t.minute < now() - ${days(1)}`],
   // Longer than any window of a provider's limits.
   ["provider_limits", `t.updated_at < now() - ${days(32)}`],
+  // The turns of organisations and customers without waiting rows have no effect.
+  [
+    "queue_organisations",
+    "NOT EXISTS (SELECT 1 FROM start_queue q WHERE q.priority = t.priority AND q.org = t.org AND NOT q.held AND q.claimed_by IS NULL)"
+  ],
+  [
+    "queue_flows",
+    "NOT EXISTS (SELECT 1 FROM start_queue q WHERE q.priority = t.priority AND q.org = t.org AND q.flow = t.flow AND NOT q.held AND q.claimed_by IS NULL)"
+  ],
   // Ids sort by time, so the primary key finds the old rows.
   [
     "deliveries",

@@ -85,7 +85,7 @@ import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
 import * as Runs from "../postgres/Runs.js"
-import * as VirtualTags from "../postgres/VirtualTags.js"
+import * as StartQueue from "../postgres/StartQueue.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
@@ -179,11 +179,12 @@ const stores = Layer.mergeAll(
   ExecutionReads.layer,
   RateWindows.layer,
   ProviderWindows.layer,
-  Deliveries.layer({ isOnlyNode: true })
-).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
+  Deliveries.layer({ isOnlyNode: true }),
+  StartQueue.layer({ isOnlyNode: true })
+).pipe(Layer.provideMerge(records))
 
 /** The corrected clock, below every layer that uses time. */
-const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualTags.layer))
+const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 
 // --- Actors ---
 
