@@ -241,9 +241,8 @@ export const triggerLimits = {
   nameLength: 200,
   descriptionLength: 10_000,
   routes: 50,
-  /** Headers that a route adds, and characters of each name and value. */
+  /** Headers that a route adds, and characters of each value. */
   headers: 50,
-  headerNameLength: 128,
   headerValueLength: 2_048,
   /** Bytes of JSON of a route's payload, and of an app event's arguments. */
   payloadBytes: 256 * KiB,

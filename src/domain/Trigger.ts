@@ -11,8 +11,8 @@ import { JsonObject } from "./Json.js"
 import { scheduleLimits, triggerLimits } from "./Limits.js"
 import { Counter, timeWithin } from "./Scalars.js"
 
-export const TriggerType = Schema.Literal("webhook", "schedule", "app_event", "event", "manual")
-export type TriggerType = typeof TriggerType.Type
+export const TriggerKind = Schema.Literal("webhook", "schedule", "app_event", "event", "manual")
+export type TriggerKind = typeof TriggerKind.Type
 
 /** `auto_disabled`: disabled by the service, after failures or because a provider refuses its subscription for good. */
 export const TriggerStatus = Schema.Literal("active", "disabled", "auto_disabled")
@@ -25,11 +25,14 @@ export interface Trigger {
   readonly spaceId: SpaceId
   /** `null`: all customers. */
   readonly customerId: CustomerId | null
-  readonly type: TriggerType
+  readonly type: TriggerKind
   readonly name: string
   readonly description: string
   readonly status: TriggerStatus
   readonly routes: ReadonlyArray<TriggerRoute>
+  /** The workflows and environments of the routes, for filters. */
+  readonly workflowIds: ReadonlyArray<WorkflowId>
+  readonly environments: ReadonlyArray<string>
   /** How handing an event over to its runs is retried. Once a run exists, the workflow's policy applies. */
   readonly delivery: Retry
   readonly webhook: WebhookSettings | null
@@ -57,6 +60,16 @@ export interface TriggerRoute {
   readonly headers: { readonly [name: string]: string }
   /** The input of a schedule's runs. */
   readonly payload: JsonObject | null
+}
+
+/** What firing a trigger writes, apart from its record. Times are RFC 3339. */
+export interface TriggerState {
+  readonly triggerId: TriggerId
+  readonly organisationId: OrganisationId
+  /** When its schedule fires next; `null`: it does not. */
+  readonly nextFireAt: string | null
+  readonly lastFiredAt: string | null
+  readonly consecutiveFailures: number
 }
 
 /** The settings of a webhook. Paths lead into the payload. */
@@ -130,9 +143,9 @@ const Time = Schema.String.pipe(
   })
 )
 const nullable = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
-const { headerNameLength, headerValueLength, headers, pathLength } = triggerLimits
+const { headerValueLength, headers, pathLength } = triggerLimits
 
-const headerName = new RegExp(`^[!#$%&'*+.^_\`|~0-9A-Za-z-]{1,${headerNameLength}}$`)
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 const Headers = Schema.Record({ key: Schema.String, value: text(headerValueLength) }).pipe(
   Schema.filter((all) =>
     Object.keys(all).length > headers
@@ -220,7 +233,7 @@ const shared = {
 
 /** The body that creates a trigger. */
 export const CreateTrigger = Schema.Struct({
-  type: TriggerType,
+  type: TriggerKind,
   name: Name,
   customerId: nullable(Schema.String),
   status: Schema.optional(Schema.Literal("active", "disabled")),

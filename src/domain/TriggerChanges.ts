@@ -5,6 +5,7 @@ import { InvalidState } from "./Failure.js"
 import type { CustomerId, OrganisationId, SpaceId, TriggerId } from "./Ids.js"
 import { canonicalJson } from "./Json.js"
 import { triggerLimits } from "./Limits.js"
+import { nextAfter } from "./Schedule.js"
 import type {
   AppEventChange,
   AppEventSettings,
@@ -13,7 +14,7 @@ import type {
   ScheduleSettings,
   Trigger,
   TriggerRoute,
-  TriggerType,
+  TriggerKind,
   UpdateTrigger,
   WebhookChange,
   WebhookSettings
@@ -55,7 +56,7 @@ export const newTrigger = (input: CreateTrigger, fixed: NewTrigger): Trigger => 
   name: input.name,
   description: input.description ?? "",
   status: input.status ?? "active",
-  routes: fixed.routes,
+  ...routeMembers(fixed.routes),
   delivery: { ...defaultDelivery, ...input.delivery },
   webhook: input.type === "webhook" ? webhookSettings(input.webhook ?? {}, fixed.accessKey) : null,
   schedule:
@@ -90,7 +91,7 @@ export const changedTrigger = (
     ...before,
     name: input.name ?? before.name,
     description: input.description ?? before.description,
-    routes: checked.routes,
+    ...routeMembers(checked.routes),
     delivery: { ...before.delivery, ...input.delivery },
     webhook:
       webhook === null
@@ -109,8 +110,17 @@ export const changedTrigger = (
   }
 }
 
+/** When a new or changed trigger fires next, RFC 3339; `null` unless it is an active schedule. */
+export const firstFireAt = ({ schedule, status }: Trigger, isNew: boolean, now: string): string | null => {
+  if (schedule === null || status !== "active") return null
+  const at = Date.parse(now)
+  const tick = isNew && schedule.runOnCreate ? at : nextAfter(schedule, at)
+  return tick === null ? null : new Date(tick + schedule.delayMinutes * 60_000).toISOString()
+}
+
 /** Whether two records fire at the same times. */
-export const hasSameTimes = (a: Trigger, b: Trigger): boolean => canonicalJson(a.schedule) === canonicalJson(b.schedule)
+export const hasSameTimes = (a: Trigger, b: Trigger): boolean =>
+  a.status === b.status && canonicalJson(a.schedule) === canonicalJson(b.schedule)
 
 /** The record with another access key. */
 export const rotatedTrigger = (before: Trigger, accessKey: StoredAccessKey, now: string): Trigger | InvalidState =>
@@ -157,7 +167,7 @@ export const deletedTrigger = (before: Trigger, now: string): Trigger => ({
 })
 
 /** The member with the settings of each type; a manual trigger has none. */
-export const settingsMember: { readonly [type in TriggerType]: "webhook" | "schedule" | "appEvent" | "event" | null } =
+export const settingsMember: { readonly [type in TriggerKind]: "webhook" | "schedule" | "appEvent" | "event" | null } =
   {
     webhook: "webhook",
     schedule: "schedule",
@@ -171,6 +181,14 @@ export const appEventSettings = (
   { args, connector, event }: AppEventChange,
   connectionId: AppEventSettings["connectionId"]
 ): AppEventSettings => ({ connector, connectionId, event, args: args ?? {} })
+
+const routeMembers = (
+  routes: ReadonlyArray<TriggerRoute>
+): Pick<Trigger, "routes" | "workflowIds" | "environments"> => ({
+  routes,
+  workflowIds: [...new Set(routes.map(({ workflowId }) => workflowId))],
+  environments: [...new Set(routes.map(({ environment }) => environment))]
+})
 
 const withStatus = (
   before: Trigger,

@@ -21,6 +21,7 @@ export interface Side {
   readonly execution: string
   readonly blob: string
   readonly installation: string
+  readonly trigger: string
   readonly apiKey: string
 }
 
@@ -77,7 +78,14 @@ export const startWorld = async () => {
     },
     secret: ({ customer, environment }: Pick<Side, "customer" | "environment">, name: string) =>
       made("/secrets", { name, value: `value of ${name}`, customerId: customer, environment }),
-    installation: ({ connection, connector, customer, workflow }: Omit<Side, "installation">) =>
+    trigger: ({ customer, environment, workflow }: Pick<Side, "customer" | "environment" | "workflow">) =>
+      made("/triggers", {
+        type: "webhook",
+        name: unique(),
+        customerId: customer,
+        routes: [{ workflowId: workflow, environment }]
+      }),
+    installation: ({ connection, connector, customer, workflow }: Omit<Side, "installation" | "trigger">) =>
       made("/installations", {
         customerId: customer,
         integration: unique(),
@@ -154,7 +162,7 @@ export const startWorld = async () => {
       ...(await ranWith({ connection, customer, environment, workflow })),
       apiKey: await make.apiKey([])
     }
-    return { ...side, installation: await make.installation(side) }
+    return { ...side, installation: await make.installation(side), trigger: await make.trigger(side) }
   }
 
   const keys = new Map<string, Promise<string>>()

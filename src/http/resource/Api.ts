@@ -15,6 +15,7 @@ import { InstallationsApi } from "./InstallationsApi.js"
 import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
+import { TriggersApi } from "./TriggersApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
 /** Surface C without starting runs, which is `RunApi`. */
@@ -24,6 +25,7 @@ export const ResourceApi = HttpApi.make("resource")
   .add(WorkspacesApi.middleware(Authenticated))
   .add(CustomersApi.middleware(Authenticated))
   .add(WorkflowsApi.middleware(Authenticated))
+  .add(TriggersApi.middleware(Authenticated))
   .add(ExecutionsApi.middleware(Authenticated))
   .add(ApiKeysApi.middleware(Authenticated))
   .add(UsersApi.middleware(Authenticated))

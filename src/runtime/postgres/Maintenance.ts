@@ -57,6 +57,8 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
     "deliveries",
     `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status = 'exhausted' AND t.finished_at < now() - ${days(30)}`
   ],
+  // The id answers as deleted for a month.
+  ["triggers", `t.deleted_at < now() - ${days(30)}`],
   [
     "secret_versions",
     `t.retired_at < now() - ${journalLifetime}

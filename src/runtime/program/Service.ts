@@ -48,6 +48,7 @@ import * as Connectors from "../postgres/Connectors.js"
 import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
+import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
 import * as Keys from "../postgres/Keys.js"
@@ -69,6 +70,7 @@ import * as ConnectorImport from "../../actors/management/ConnectorImport.js"
 import * as ConnectorRecords from "../../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
+import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
 import * as Pages from "../../actors/management/Pages.js"
 import * as Workflows from "../../actors/management/Workflows.js"
@@ -175,6 +177,7 @@ const stores = Layer.mergeAll(
   TokenEndpoint.layer,
   CustomerReads.layer,
   InstallationReads.layer,
+  TriggerReads.layer,
   Nonces.layer,
   ExecutionReads.layer,
   RateWindows.layer,
@@ -238,6 +241,7 @@ const useCases = Layer.mergeAll(
   ManagedSecrets.layer,
   organisations,
   Roles.layer,
+  Triggers.layer,
   Users.layer,
   Workflows.layer,
   WorkflowVersions.layer,

@@ -53,6 +53,8 @@ const makeTx = (sql: SqlClient): Tx => ({
   connectorVersions: makeRepository(sql, tables.connectorVersions),
   authProviders: makeRepository(sql, tables.authProviders),
   installations: makeRepository(sql, installations),
+  triggers: makeRepository(sql, tables.triggers),
+  triggerStates: makeRepository(sql, tables.triggerStates),
   connections: makeRepository(sql, connections),
   credentials: makeRepository(sql, credentials),
   audit: (entry) => audit(sql, entry),
