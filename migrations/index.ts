@@ -17,6 +17,7 @@ import erasure from "./0014_erasure.js"
 import queueLeases from "./0015_queue_leases.js"
 import mockedRuns from "./0016_mocked_runs.js"
 import startQueue from "./0017_start_queue.js"
+import outbound from "./0021_outbound.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -35,5 +36,6 @@ export const migrations = {
   "0014_erasure": Effect.asVoid(erasure),
   "0015_queue_leases": Effect.asVoid(queueLeases),
   "0016_mocked_runs": Effect.asVoid(mockedRuns),
-  "0017_start_queue": Effect.asVoid(startQueue)
+  "0017_start_queue": Effect.asVoid(startQueue),
+  "0021_outbound": Effect.asVoid(outbound)
 }

@@ -225,6 +225,20 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "PUT /api/v1/installations/:inst": { body: () => ({ config: { changed: true } }) },
   "DELETE /api/v1/installations/:inst": { uses: newInstallation },
 
+  "GET /api/v1/webhook-endpoints": plain,
+  "POST /api/v1/webhook-endpoints": {
+    body: ({ world }) => ({ url: `${world.provider.url}/events`, events: ["connection.*"] })
+  },
+  "GET /api/v1/webhook-endpoints/:whe": plain,
+  "PUT /api/v1/webhook-endpoints/:whe": { body: () => ({ description: "changed" }) },
+  "DELETE /api/v1/webhook-endpoints/:whe": {
+    uses: async ({ world }) => ({ webhookEndpoint: await world.make.webhookEndpoint() })
+  },
+  "POST /api/v1/webhook-endpoints/:whe/rotate-secret": plain,
+  "POST /api/v1/webhook-endpoints/:whe/test": plain,
+  "GET /api/v1/webhook-endpoints/:whe/attempts": plain,
+  "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend": plain,
+
   "GET /api/v1/audit": plain,
   "GET /api/v1/audit/verify": plain,
 
@@ -256,6 +270,8 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   conn: side.connection,
   inst: side.installation,
   cred: side.credential,
+  whe: side.webhookEndpoint,
+  att: side.attempt,
   oid: world.svc.first.organisationId,
   spid: world.svc.first.spaceId,
   a: "1",

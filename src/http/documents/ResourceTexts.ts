@@ -2,6 +2,7 @@
 import type { ResourceApi } from "../resource/Api.js"
 import type { TextsOf } from "./OperationText.js"
 import { organisationTexts } from "./OrganisationTexts.js"
+import { outwardTexts } from "./OutwardTexts.js"
 
 const connector = {
   svcConnector: 1,
@@ -41,6 +42,7 @@ const connector = {
 /** Texts by operation id; all of surface C. */
 export const resourceTexts: TextsOf<typeof ResourceApi> = {
   ...organisationTexts,
+  ...outwardTexts,
   "workflows.list": {
     summary: "List workflows",
     description: "Lists the workflows of the workspace without their code, newest first.",

@@ -15,6 +15,7 @@ import { InstallationsApi } from "./InstallationsApi.js"
 import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
+import { WebhookEndpointsApi } from "./WebhookEndpointsApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
 /** Surface C without starting runs, which is `RunApi`. */
@@ -35,4 +36,5 @@ export const ResourceApi = HttpApi.make("resource")
   .add(AuthProvidersApi.middleware(Authenticated))
   .add(ConnectionsApi.middleware(Authenticated))
   .add(InstallationsApi.middleware(Authenticated))
+  .add(WebhookEndpointsApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))

@@ -41,13 +41,15 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   // Ids sort by time, so the primary key finds the old rows.
   [
     "deliveries",
-    `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(7)}), 6) AND t.status = 'delivered' AND t.finished_at < now() - ${days(7)}`
+    `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(7)}), 6) AND t.status = 'delivered' AND t.endpoint_id IS NULL
+     AND t.finished_at < now() - ${days(7)}`
   ],
-  // Dead letters are kept for a manual repetition.
+  // Kept for a repetition: dead letters, what a disabled endpoint missed, and every delivery of a listed attempt.
   [
     "deliveries",
-    `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status = 'exhausted' AND t.finished_at < now() - ${days(30)}`
+    `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status <> 'pending' AND t.finished_at < now() - ${days(30)}`
   ],
+  ["delivery_attempts", `t.id < 'att_' || substr(svc_ulid_bound(now() - ${days(30)}), 6)`],
   [
     "secret_versions",
     `t.retired_at < now() - ${journalLifetime}

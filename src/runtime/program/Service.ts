@@ -80,6 +80,7 @@ import * as Roles from "../../actors/management/Roles.js"
 import * as ManagedSecrets from "../../actors/management/Secrets.js"
 import * as StartQuota from "../../actors/management/StartQuota.js"
 import * as Users from "../../actors/management/Users.js"
+import * as WebhookEndpoints from "../../actors/management/WebhookEndpoints.js"
 import * as Workspaces from "../../actors/management/Workspaces.js"
 import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
@@ -238,6 +239,7 @@ const useCases = Layer.mergeAll(
   organisations,
   Roles.layer,
   Users.layer,
+  WebhookEndpoints.layer,
   Workflows.layer,
   WorkflowVersions.layer,
   Workspaces.layer
