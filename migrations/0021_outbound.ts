@@ -15,8 +15,9 @@ const tables = script(
   `CREATE INDEX webhook_endpoints_list ON webhook_endpoints (org, created_at DESC, id DESC)`,
   // An endpoint belongs to the organisation, so events without a workspace are delivered to it, too.
   `ALTER TABLE deliveries ALTER COLUMN space DROP NOT NULL, ADD COLUMN endpoint_id text COLLATE "C",
-     ADD COLUMN event_type text, ADD COLUMN attempts_before int NOT NULL DEFAULT 0`,
+     ADD COLUMN event_type text, ADD COLUMN customer_id text COLLATE "C", ADD COLUMN attempts_before int NOT NULL DEFAULT 0`,
   `CREATE INDEX deliveries_endpoint ON deliveries (endpoint_id) WHERE endpoint_id IS NOT NULL`,
+  `CREATE INDEX deliveries_customer ON deliveries (customer_id) WHERE customer_id IS NOT NULL`,
   `CREATE TABLE delivery_attempts (
      id text COLLATE "C" PRIMARY KEY, org text COLLATE "C" NOT NULL, delivery_id text COLLATE "C" NOT NULL,
      endpoint_id text COLLATE "C", event_type text, number int NOT NULL, outcome text NOT NULL, status int, error text,

@@ -170,6 +170,9 @@ export const callbackSecretOverlap = Duration.hours(24)
 /** Webhook endpoints of one organisation, and event types of one endpoint. */
 export const webhookEndpointLimits = { endpoints: 50, events: 50 } as const
 
+/** How long before its expiry a key is announced as expiring. */
+export const keyExpiryNotice = Duration.days(7)
+
 /** Refused calls of one address per minute and node, beyond which it is answered 429. */
 export const refusalLimits = {
   /** Calls with keys that do not exist. */

@@ -6,9 +6,10 @@ import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { DeliveryKind } from "../../domain/Delivery.js"
 import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Execution.js"
 import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
-import type { BlobId, DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
+import type { BlobId, DeliveryId, ExecutionId, OrganisationId, SpaceId, WebhookEndpointId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
 
@@ -102,9 +103,12 @@ export interface Claim {
   readonly expiresAt: number
 }
 
+/** `endpointId`: the endpoint of the organisation to which an event goes; `null` for a callback. */
 export interface DeliveryRow {
   readonly id: DeliveryId
-  readonly kind: "callback"
+  readonly kind: DeliveryKind
+  readonly endpointId: WebhookEndpointId | null
+  readonly eventType: string
   readonly url: string
   readonly payload: string
 }

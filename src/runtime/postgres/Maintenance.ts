@@ -1,12 +1,13 @@
 /**
  * Maintenance of the tables, at the start and every hour, by one node at a time: creates partitions ahead, drops those
- * past their retention, deletes expired rows in small batches, and erases deleted customers.
+ * past their retention, deletes expired rows in small batches, announces expiring keys, and erases deleted customers.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schedule } from "effect"
 import { resumeWindow } from "../../domain/Limits.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { eraseCustomers } from "./Erasure.js"
+import { announceExpiringKeys } from "./ExpiringKeys.js"
 import { WriterSql } from "./Pools.js"
 
 const interval = Duration.hours(1)
@@ -75,6 +76,7 @@ const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
   yield* sql`SELECT svc_partitions()`
   for (const [table, condition] of expirations) yield* Effect.zipLeft(deleteExpired(table, condition, advance), advance)
+  yield* Effect.zipLeft(announceExpiringKeys, advance)
   yield* eraseCustomers(advance)
   return true
 }, Effect.scoped)

@@ -12,6 +12,7 @@ import * as Executions from "../../actors/execution/Executions.js"
 import * as LiveRuns from "../../actors/execution/LiveRuns.js"
 import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
+import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
@@ -47,6 +48,8 @@ import { Commits, makeCommitLog } from "../postgres/CommitLog.js"
 import * as Connectors from "../postgres/Connectors.js"
 import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
+import * as DomainEvents from "../postgres/DomainEvents.js"
+import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -176,6 +179,8 @@ const stores = Layer.mergeAll(
   TokenEndpoint.layer,
   CustomerReads.layer,
   InstallationReads.layer,
+  DomainEvents.layer,
+  EndpointSubscriptions.layer,
   Nonces.layer,
   ExecutionReads.layer,
   RateWindows.layer,
@@ -248,7 +253,7 @@ const useCases = Layer.mergeAll(
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
-  Layer.provideMerge(Deliver.layer()),
+  Layer.provideMerge(Layer.merge(Deliver.layer(), Outbound.layer)),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.
