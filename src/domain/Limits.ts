@@ -189,8 +189,14 @@ export const secretLength = 64 * KiB
 /** The time for which an invitation is valid. */
 export const inviteLifetime = Duration.days(7)
 
-/** The time for which callbacks are also signed with the old secret after a rotation. */
+/** The time for which callbacks and events are also signed with the old secret after a rotation. */
 export const callbackSecretOverlap = Duration.hours(24)
+
+/** Webhook endpoints of one organisation, and event types of one endpoint. */
+export const webhookEndpointLimits = { endpoints: 50, events: 50 } as const
+
+/** How long before its expiry a key is announced as expiring. */
+export const keyExpiryNotice = Duration.days(7)
 
 /** Refused calls of one address per minute and node, beyond which it is answered 429. */
 export const refusalLimits = {

@@ -12,6 +12,7 @@ import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectionReads } from "../../src/actors/ports/ConnectionReads.js"
 import { Connectors } from "../../src/actors/ports/Connectors.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
+import { EndpointSubscriptions } from "../../src/actors/ports/EndpointSubscriptions.js"
 import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import type { StartRequest } from "../../src/actors/ports/Executions.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
@@ -119,6 +120,7 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
     Layer.succeed(Identifiers, makeIdentifiers()),
     Layer.succeed(Ownership, { shardOf: () => 1, owns: () => true, ownedShards: () => [1] }),
     Layer.mock(Egress, { send }),
+    Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]) }),
     Layer.mock(Runnables, {
       version: (organisationId) =>
         Effect.succeed(runnable({ organisationId, script: scripts.get(organisationId) ?? "main" }))

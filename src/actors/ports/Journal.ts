@@ -6,6 +6,7 @@ import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { DeliveryKind } from "../../domain/Delivery.js"
 import type { EventDelivery, EventOrigin } from "../../domain/Event.js"
 import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Execution.js"
 import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
@@ -16,7 +17,8 @@ import type {
   EventId,
   ExecutionId,
   OrganisationId,
-  SpaceId
+  SpaceId,
+  WebhookEndpointId
 } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
@@ -116,9 +118,12 @@ export interface Claim {
   readonly expiresAt: number
 }
 
+/** `endpointId`: the endpoint of the organisation to which an event goes; `null` for a callback. */
 export interface DeliveryRow {
   readonly id: DeliveryId
-  readonly kind: "callback"
+  readonly kind: DeliveryKind
+  readonly endpointId: WebhookEndpointId | null
+  readonly eventType: string
   readonly url: string
   readonly payload: string
 }

@@ -154,12 +154,25 @@ export const flushTables = {
       space: "text",
       kind: "text",
       url: "text",
+      endpoint_id: "text",
+      event_type: "text",
       execution_id: "text",
       payload: "text"
     },
     conflict: "ON CONFLICT (id) DO NOTHING",
     rows: ({ deliveries = noRows, id: run, organisationId: org, spaceId: space }) =>
-      deliveries.map(({ id, kind, payload, url }) => ({ run, id, org, space, kind, url, execution_id: run, payload }))
+      deliveries.map(({ endpointId, eventType, id, kind, payload, url }) => ({
+        run,
+        id,
+        org,
+        space,
+        kind,
+        url,
+        endpoint_id: endpointId,
+        event_type: eventType,
+        execution_id: run,
+        payload
+      }))
   })
 } as const
 
