@@ -126,6 +126,31 @@ export const poisonAfter = 5
 /** Process deaths without a new journal row after which a run is retried alone in its own runner. */
 export const suspectAfter = 3
 
+/** Leases of an event that ended without a commit after which the event is given up: it ends the processes that take it. */
+export const eventPoisonAfter = 10
+
+/** The time after which a run that an event started, and that could not begin, times out. */
+export const eventQueueTimeout = Duration.days(30)
+
+/** Events: characters of a type and of keys, and replays of many dead letters. */
+export const eventLimits = {
+  typeLength: 200,
+  deduplicationLength: 500,
+  routeIdLength: 64,
+  routes: 50,
+  /** Dead letters of one replay, and how many of them a second. */
+  replayed: 100_000,
+  replaysPerSecond: 100,
+  /** Replays of one workspace that run at once. */
+  replays: 10
+} as const
+
+/** The longest period that one reconciliation covers. */
+export const reconciliationPeriod = Duration.days(31)
+
+/** The longest time for which the sender of a webhook waits for the result of its run. */
+export const webhookResultTimeout = Duration.seconds(30)
+
 /** Address ranges of one key. */
 export const allowedIps = 100
 
@@ -164,8 +189,14 @@ export const secretLength = 64 * KiB
 /** The time for which an invitation is valid. */
 export const inviteLifetime = Duration.days(7)
 
-/** The time for which callbacks are also signed with the old secret after a rotation. */
+/** The time for which callbacks and events are also signed with the old secret after a rotation. */
 export const callbackSecretOverlap = Duration.hours(24)
+
+/** Webhook endpoints of one organisation, and event types of one endpoint. */
+export const webhookEndpointLimits = { endpoints: 50, events: 50 } as const
+
+/** How long before its expiry a key is announced as expiring. */
+export const keyExpiryNotice = Duration.days(7)
 
 /** Refused calls of one address per minute and node, beyond which it is answered 429. */
 export const refusalLimits = {

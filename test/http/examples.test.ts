@@ -111,6 +111,8 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["connections.reconnect"],
   ["installations.create", "inst"],
   ["installations.update"],
+  ["webhookEndpoints.create", "whe"],
+  ["webhookEndpoints.update"],
   ["proxy.post"],
   ["proxy.put"],
   ["proxy.patch"]

@@ -241,6 +241,19 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/triggers/:trg/enable": plain,
   "POST /api/v1/triggers/:trg/disable": { uses: newTrigger },
   "POST /api/v1/triggers/:trg/rotate-key": plain,
+  "GET /api/v1/webhook-endpoints": plain,
+  "POST /api/v1/webhook-endpoints": {
+    body: ({ world }) => ({ url: `${world.provider.url}/events`, events: ["connection.*"] })
+  },
+  "GET /api/v1/webhook-endpoints/:whe": plain,
+  "PUT /api/v1/webhook-endpoints/:whe": { body: () => ({ description: "changed" }) },
+  "DELETE /api/v1/webhook-endpoints/:whe": {
+    uses: async ({ world }) => ({ webhookEndpoint: await world.make.webhookEndpoint() })
+  },
+  "POST /api/v1/webhook-endpoints/:whe/rotate-secret": plain,
+  "POST /api/v1/webhook-endpoints/:whe/test": plain,
+  "GET /api/v1/webhook-endpoints/:whe/attempts": plain,
+  "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend": plain,
 
   "GET /api/v1/audit": plain,
   "GET /api/v1/audit/verify": plain,
@@ -274,6 +287,8 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   inst: side.installation,
   trg: side.trigger,
   cred: side.credential,
+  whe: side.webhookEndpoint,
+  att: side.attempt,
   oid: world.svc.first.organisationId,
   spid: world.svc.first.spaceId,
   a: "1",

@@ -12,6 +12,7 @@ import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectionReads } from "../../src/actors/ports/ConnectionReads.js"
 import { Connectors } from "../../src/actors/ports/Connectors.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
+import { EndpointSubscriptions } from "../../src/actors/ports/EndpointSubscriptions.js"
 import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import type { StartRequest } from "../../src/actors/ports/Executions.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
@@ -21,6 +22,7 @@ import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { type Runnable, Runnables } from "../../src/actors/ports/Runnables.js"
 import { RunReads } from "../../src/actors/ports/RunReads.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
+import { StartQueue } from "../../src/actors/ports/StartQueue.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { WorkspaceDb } from "../../src/actors/ports/WorkspaceDb.js"
 import { defaultRetryPolicy } from "../../src/domain/Execution.js"
@@ -112,11 +114,13 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
   const ports = Layer.mergeAll(
     Layer.succeed(Journal, store.journal),
     Layer.succeed(Runs, store.table),
+    Layer.succeed(StartQueue, store.startQueue),
     Layer.succeed(Sandbox, guestHost.sandbox),
     Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),
     Layer.succeed(Identifiers, makeIdentifiers()),
     Layer.succeed(Ownership, { shardOf: () => 1, owns: () => true, ownedShards: () => [1] }),
     Layer.mock(Egress, { send }),
+    Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]) }),
     Layer.mock(Runnables, {
       version: (organisationId) =>
         Effect.succeed(runnable({ organisationId, script: scripts.get(organisationId) ?? "main" }))

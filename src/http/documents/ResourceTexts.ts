@@ -3,6 +3,7 @@ import type { ResourceApi } from "../resource/Api.js"
 import type { TextsOf } from "./OperationText.js"
 import { organisationTexts } from "./OrganisationTexts.js"
 import { triggerTexts } from "./TriggerTexts.js"
+import { outwardTexts } from "./OutwardTexts.js"
 
 const connector = {
   svcConnector: 1,
@@ -43,6 +44,7 @@ const connector = {
 export const resourceTexts: TextsOf<typeof ResourceApi> = {
   ...organisationTexts,
   ...triggerTexts,
+  ...outwardTexts,
   "workflows.list": {
     summary: "List workflows",
     description: "Lists the workflows of the workspace without their code, newest first.",

@@ -16,6 +16,7 @@ import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
 import { TriggersApi } from "./TriggersApi.js"
+import { WebhookEndpointsApi } from "./WebhookEndpointsApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
 /** Surface C without starting runs, which is `RunApi`. */
@@ -37,4 +38,5 @@ export const ResourceApi = HttpApi.make("resource")
   .add(AuthProvidersApi.middleware(Authenticated))
   .add(ConnectionsApi.middleware(Authenticated))
   .add(InstallationsApi.middleware(Authenticated))
+  .add(WebhookEndpointsApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))

@@ -27,6 +27,7 @@ import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
 import { OrganisationsLive, WorkspacesLive } from "../../http/resource/OrganisationsHandlers.js"
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
+import { WebhookEndpointsLive } from "../../http/resource/WebhookEndpointsHandlers.js"
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
 import { TenantApi } from "../../http/tenant/Api.js"
 import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
@@ -59,6 +60,7 @@ const groups = Layer.mergeAll(
   AuthProvidersLive,
   ConnectionsLive,
   InstallationsLive,
+  WebhookEndpointsLive,
   AuditLive
 )
 

@@ -12,6 +12,7 @@ import * as Executions from "../../actors/execution/Executions.js"
 import * as LiveRuns from "../../actors/execution/LiveRuns.js"
 import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
+import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
@@ -47,6 +48,8 @@ import { Commits, makeCommitLog } from "../postgres/CommitLog.js"
 import * as Connectors from "../postgres/Connectors.js"
 import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
+import * as DomainEvents from "../postgres/DomainEvents.js"
+import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
@@ -82,12 +85,13 @@ import * as Roles from "../../actors/management/Roles.js"
 import * as ManagedSecrets from "../../actors/management/Secrets.js"
 import * as StartQuota from "../../actors/management/StartQuota.js"
 import * as Users from "../../actors/management/Users.js"
+import * as WebhookEndpoints from "../../actors/management/WebhookEndpoints.js"
 import * as Workspaces from "../../actors/management/Workspaces.js"
 import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
 import * as Runs from "../postgres/Runs.js"
-import * as VirtualTags from "../postgres/VirtualTags.js"
+import * as StartQueue from "../postgres/StartQueue.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
@@ -178,15 +182,18 @@ const stores = Layer.mergeAll(
   CustomerReads.layer,
   InstallationReads.layer,
   TriggerReads.layer,
+  DomainEvents.layer,
+  EndpointSubscriptions.layer,
   Nonces.layer,
   ExecutionReads.layer,
   RateWindows.layer,
   ProviderWindows.layer,
-  Deliveries.layer({ isOnlyNode: true })
-).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
+  Deliveries.layer({ isOnlyNode: true }),
+  StartQueue.layer({ isOnlyNode: true })
+).pipe(Layer.provideMerge(records))
 
 /** The corrected clock, below every layer that uses time. */
-const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualTags.layer))
+const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 
 // --- Actors ---
 
@@ -242,6 +249,7 @@ const useCases = Layer.mergeAll(
   Roles.layer,
   Triggers.layer,
   Users.layer,
+  WebhookEndpoints.layer,
   Workflows.layer,
   WorkflowVersions.layer,
   Workspaces.layer
@@ -250,7 +258,7 @@ const useCases = Layer.mergeAll(
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
-  Layer.provideMerge(Deliver.layer()),
+  Layer.provideMerge(Layer.merge(Deliver.layer(), Outbound.layer)),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.
