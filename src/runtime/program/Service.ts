@@ -51,6 +51,7 @@ import * as Deliveries from "../postgres/Deliveries.js"
 import * as DomainEvents from "../postgres/DomainEvents.js"
 import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
+import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -182,6 +183,7 @@ const stores = Layer.mergeAll(
   CustomerReads.layer,
   InstallationReads.layer,
   TriggerReads.layer,
+  WebhookSecretReads.layer,
   DomainEvents.layer,
   EndpointSubscriptions.layer,
   Nonces.layer,
