@@ -12,6 +12,7 @@ import { eventPoisonAfter, suspectAfter } from "../../domain/Limits.js"
 import { plans } from "../../domain/Plan.js"
 import { EventRuns } from "../execution/EventRuns.js"
 import type { DriveOutcome } from "../execution/RunSpec.js"
+import { EventDispatch } from "../ports/EventDispatch.js"
 import { EventJournal } from "../ports/EventJournal.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -46,8 +47,6 @@ export class Dispatch extends Context.Tag("svc/Dispatch")<
   {
     /** Dispatches an event in the background. Its slot is released if it starts no run at once. */
     readonly dispatch: (work: Dispatchable) => void
-    /** Reads leased events and dispatches them; a lease without a free slot is given up. */
-    readonly dispatchLeased: (leases: ReadonlyArray<LeasedEvent>) => Effect.Effect<void>
     /**
      * From this call on, the end of the event's only run is caught if this node drives it. The caller must call `forget`.
      */
@@ -222,8 +221,7 @@ const dispatchOne = Effect.fnUntraced(function* (context: DispatchContext, work:
   return yield* openAll(context, work, starts, failures)
 })
 
-export const layer = Layer.scoped(
-  Dispatch,
+export const layer = Layer.scopedContext(
   Effect.gen(function* () {
     const context: DispatchContext = {
       identifiers: yield* Identifiers,
@@ -277,6 +275,8 @@ export const layer = Layer.scoped(
       return { ended: Deferred.await(end), forget: () => void context.waiting.delete(id) }
     }
 
-    return Dispatch.of({ dispatch, dispatchLeased, watchEnd })
+    return Context.make(Dispatch, Dispatch.of({ dispatch, watchEnd })).pipe(
+      Context.add(EventDispatch, EventDispatch.of({ dispatchLeased }))
+    )
   })
 )

@@ -7,11 +7,15 @@ import * as Permits from "../../actors/connection/SharedPermits.js"
 import * as Residents from "../../actors/connection/LocalOwners.js"
 import * as ConnectionSweep from "../../actors/connection/Sweep.js"
 import * as Uses from "../../actors/connection/LastUse.js"
+import * as EventRuns from "../../actors/execution/EventRuns.js"
 import * as ExecutionActor from "../../actors/execution/Actor.js"
 import * as Executions from "../../actors/execution/Executions.js"
 import * as LiveRuns from "../../actors/execution/LiveRuns.js"
 import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
+import * as Dispatch from "../../actors/pipeline/Dispatch.js"
+import * as Events from "../../actors/pipeline/Events.js"
+import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
 import { Origin } from "../../actors/ports/Origin.js"
@@ -50,6 +54,9 @@ import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
 import * as DomainEvents from "../postgres/DomainEvents.js"
 import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
+import * as DeadLetters from "../postgres/events/DeadLetters.js"
+import * as EventReads from "../postgres/events/EventReads.js"
+import * as OpenEvents from "../postgres/events/OpenEvents.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
@@ -58,6 +65,7 @@ import * as Journal from "../postgres/journal/Journal.js"
 import * as Keys from "../postgres/Keys.js"
 import * as KeyValues from "../postgres/KeyValues.js"
 import * as Maintenance from "../postgres/Maintenance.js"
+import * as OrganisationReads from "../postgres/OrganisationReads.js"
 import * as Nonces from "../postgres/Nonces.js"
 import * as ProviderWindows from "../postgres/ProviderWindows.js"
 import * as RateWindows from "../postgres/RateWindows.js"
@@ -182,6 +190,10 @@ const stores = Layer.mergeAll(
   TokenEndpoint.layer,
   CustomerReads.layer,
   InstallationReads.layer,
+  OrganisationReads.layer,
+  OpenEvents.layer,
+  EventReads.layer,
+  DeadLetters.layer,
   TriggerReads.layer,
   WebhookSecretReads.layer,
   DomainEvents.layer,
@@ -220,8 +232,14 @@ const actors = Layer.unwrapEffect(
       Executions.layer(options),
       Sweep.layer(options),
       ExecutionActor.layer(options),
-      TenantActor.layer({ nodes: () => 1 })
-    ).pipe(Layer.provideMerge(LiveRuns.layer))
+      TenantActor.layer({ nodes: () => 1 }),
+      ReplaySweep.layer
+    ).pipe(
+      Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
+      Layer.provideMerge(Dispatch.layer),
+      Layer.provideMerge(EventRuns.layer(options)),
+      Layer.provideMerge(LiveRuns.layer)
+    )
   })
 )
 
