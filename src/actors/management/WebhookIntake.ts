@@ -2,7 +2,7 @@
  * Use case of webhooks: finds the trigger of a URL, checks who sends, and accepts the event. No API key is involved, so
  * headers choose a customer only behind the trigger's own access key. Contract: webhook receiver.
  */
-import { Clock, Context, Duration, Effect, Either, Layer, Option } from "effect"
+import { Clock, Context, Duration, Effect, Either, Layer, Option, Redacted } from "effect"
 import { deduplicationValue } from "../../domain/EventRouting.js"
 import { customerRefusal } from "../../domain/Customer.js"
 import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound, Unauthorized } from "../../domain/Failure.js"
@@ -16,12 +16,13 @@ import type { Trigger } from "../../domain/Trigger.js"
 import { triggerOfWebhook } from "../../domain/TriggerView.js"
 import type { DriveOutcome } from "../execution/RunSpec.js"
 import { Events, type Reception } from "../pipeline/Events.js"
+import { WebhookSecrets } from "../pipeline/WebhookSecrets.js"
 import { CustomerReads, type KnownCustomer } from "../ports/CustomerReads.js"
 import { Digests } from "../ports/Digests.js"
 import type { FinishedRun } from "../ports/Journal.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
+import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 import { TriggerReads } from "../ports/Triggers.js"
-import { WebhookSecrets } from "../ports/WebhookSecrets.js"
 
 /** A webhook that takes requests. */
 export interface KnownWebhook {
@@ -101,6 +102,8 @@ export const layer = Layer.effect(
     const customers = yield* CustomerReads
     const secrets = yield* WebhookSecrets
     const digests = yield* Digests
+    const { hmac } = yield* SigningArithmetic
+    const signing = { hmacBase64: digests.hmacBase64, equal: digests.equal, hmac }
     const events = yield* Events
 
     const find = Effect.fnUntraced(function* (
@@ -143,9 +146,9 @@ export const layer = Layer.effect(
       const verification = trigger.webhook?.verify ?? null
       const unverified = { deliveryId: headers["webhook-id"] ?? null, occurredAt: null }
       if (verification === null) return unverified
-      const valid = yield* secrets.ofTrigger(trigger, verification)
+      const valid = (yield* secrets.ofTrigger(trigger)).map(Redacted.value)
       const nowMillis = yield* Clock.currentTimeMillis
-      const verified = verifyDelivery(verification, valid, { headers, body, nowMillis }, digests)
+      const verified = verifyDelivery(verification, valid, { headers, body, nowMillis }, signing)
       if (Either.isRight(verified)) return verified.right
       yield* events.reject(trigger, verified.left, shownHeaders(trigger, headers))
       return yield* refusalOf(verified.left)
