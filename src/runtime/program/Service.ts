@@ -16,6 +16,7 @@ import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
+import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
@@ -238,6 +239,7 @@ const actors = Layer.unwrapEffect(
       Sweep.layer(options),
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 }),
+      ReleaseSweep.layer,
       ReplaySweep.layer
     ).pipe(
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
