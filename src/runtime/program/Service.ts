@@ -47,6 +47,8 @@ import { Commits, makeCommitLog } from "../postgres/CommitLog.js"
 import * as Connectors from "../postgres/Connectors.js"
 import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
+import * as DirectStream from "../postgres/DirectStream.js"
+import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -183,6 +185,13 @@ const stores = Layer.mergeAll(
   StartQueue.layer({ isOnlyNode: true })
 ).pipe(Layer.provideMerge(records))
 
+/** The way of events from the start queue to their dispatch. */
+const eventStream = Layer.unwrapEffect(
+  Effect.map(Settings, ({ natsUrl }) =>
+    Option.match(natsUrl, { onNone: () => DirectStream.layer, onSome: (url) => JetStream.layer({ url }) })
+  )
+)
+
 /** The corrected clock, below every layer that uses time. */
 const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 
@@ -210,7 +219,7 @@ const actors = Layer.unwrapEffect(
       Sweep.layer(options),
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 })
-    ).pipe(Layer.provideMerge(LiveRuns.layer))
+    ).pipe(Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream)))
   })
 )
 
