@@ -59,6 +59,8 @@ import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
 import * as DeadLetters from "../postgres/events/DeadLetters.js"
 import * as EventReads from "../postgres/events/EventReads.js"
 import * as OpenEvents from "../postgres/events/OpenEvents.js"
+import * as DirectStream from "../postgres/DirectStream.js"
+import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
@@ -212,6 +214,13 @@ const stores = Layer.mergeAll(
   StartQueue.layer({ isOnlyNode: true })
 ).pipe(Layer.provideMerge(records))
 
+/** The way of events from the start queue to their dispatch. */
+const eventStream = Layer.unwrapEffect(
+  Effect.map(Settings, ({ natsUrl }) =>
+    Option.match(natsUrl, { onNone: () => DirectStream.layer, onSome: (url) => JetStream.layer({ url }) })
+  )
+)
+
 /** The corrected clock, below every layer that uses time. */
 const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 
@@ -232,7 +241,7 @@ const connected = Calling.layer.pipe(
 
 const actors = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { runSlots } = yield* Settings
+    const { natsUrl, runSlots } = yield* Settings
     const options = { slots: runSlots }
     return Layer.mergeAll(
       Executions.layer(options),
@@ -242,11 +251,11 @@ const actors = Layer.unwrapEffect(
       ReleaseSweep.layer,
       ReplaySweep.layer
     ).pipe(
-      Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
+      Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
       Layer.provideMerge(EventRuns.layer(options)),
-      Layer.provideMerge(LiveRuns.layer)
+      Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream))
     )
   })
 )
