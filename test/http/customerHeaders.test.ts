@@ -121,7 +121,7 @@ describe("a request whose headers name a customer", () => {
     assert.isAbove(owned.length, 25)
     assert.sameMembers(
       lists.map(([name]) => name),
-      ["customers", "workflows", "executions", "secrets", "connections", "installations"].map(
+      ["customers", "workflows", "executions", "secrets", "connections", "installations", "notifications"].map(
         (noun) => `GET /api/v1/${noun}`
       )
     )

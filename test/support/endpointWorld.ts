@@ -22,6 +22,8 @@ export interface Side {
   readonly blob: string
   readonly installation: string
   readonly apiKey: string
+  /** Of the side's customer. */
+  readonly notification: string
   readonly webhookEndpoint: string
   /** An attempt to deliver a test event to the webhook endpoint. */
   readonly attempt: string
@@ -85,13 +87,14 @@ export const startWorld = async () => {
       connector,
       customer,
       workflow
-    }: Omit<Side, "attempt" | "installation" | "webhookEndpoint">) =>
+    }: Omit<Side, "attempt" | "installation" | "notification" | "webhookEndpoint">) =>
       made("/installations", {
         customerId: customer,
         integration: unique(),
         workflowIds: [workflow],
         connections: { [connector]: connection }
       }),
+    notification: (customer: string) => made("/notifications", { title: unique(), customerId: customer }),
     webhookEndpoint: () => made("/webhook-endpoints", { url: `${provider.url}/${unique()}`, events: ["key.expiring"] }),
     /** The key expires before the keys that change it. */
     apiKey: (resourceScope: Scope) =>
@@ -173,7 +176,12 @@ export const startWorld = async () => {
       ...(await ranWith({ connection, customer, environment, workflow })),
       apiKey: await make.apiKey([])
     }
-    return { ...side, installation: await make.installation(side), ...(await attemptedEndpoint()) }
+    return {
+      ...side,
+      installation: await make.installation(side),
+      notification: await make.notification(customer),
+      ...(await attemptedEndpoint())
+    }
   }
 
   const keys = new Map<string, Promise<string>>()

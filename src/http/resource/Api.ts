@@ -12,6 +12,7 @@ import { AuthProvidersApi } from "./AuthProvidersApi.js"
 import { CustomersApi } from "./CustomersApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
 import { InstallationsApi } from "./InstallationsApi.js"
+import { NotificationsApi } from "./NotificationsApi.js"
 import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
@@ -37,4 +38,5 @@ export const ResourceApi = HttpApi.make("resource")
   .add(ConnectionsApi.middleware(Authenticated))
   .add(InstallationsApi.middleware(Authenticated))
   .add(WebhookEndpointsApi.middleware(Authenticated))
+  .add(NotificationsApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))

@@ -23,6 +23,7 @@ import { ConnectorsLive } from "../../http/resource/ConnectorsHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
 import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
+import { NotificationsLive } from "../../http/resource/NotificationsHandlers.js"
 import { OrganisationsLive, WorkspacesLive } from "../../http/resource/OrganisationsHandlers.js"
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
@@ -59,6 +60,7 @@ const groups = Layer.mergeAll(
   ConnectionsLive,
   InstallationsLive,
   WebhookEndpointsLive,
+  NotificationsLive,
   AuditLive
 )
 

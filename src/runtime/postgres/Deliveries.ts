@@ -113,7 +113,12 @@ const settleSql = `
       next_at = CASE WHEN $3 = 'pending' THEN now() + $4 * interval '1 millisecond' ELSE next_at END,
       finished_at = CASE WHEN $3 = 'pending' THEN NULL ELSE now() END
     WHERE id = $1 AND status = 'pending' AND attempts = $2
-    RETURNING id, org, endpoint_id, event_type, attempts
+    RETURNING id, org, endpoint_id, event_type, attempts, notification_id
+  ), notified AS (
+    UPDATE notifications n SET pending = n.pending - 1,
+      status = CASE WHEN n.status <> 'queued' THEN n.status WHEN $3 = 'delivered' THEN 'sent'
+        WHEN n.pending <= 1 THEN 'failed' ELSE n.status END
+    FROM settled s WHERE n.id = s.notification_id AND n.org = s.org AND $3 <> 'pending'
   ), noted AS (
     INSERT INTO delivery_attempts (${attemptColumns})
     SELECT svc_new_id('att'), org, endpoint_id, id, event_type, attempts,

@@ -14,6 +14,7 @@ import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
+import { MailServer } from "../../actors/ports/MailServer.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import * as ProviderActor from "../../actors/provider/Actor.js"
@@ -73,6 +74,7 @@ import * as ConnectorRecords from "../../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
 import * as Installations from "../../actors/management/Installations.js"
+import * as Notifications from "../../actors/management/Notifications.js"
 import * as Pages from "../../actors/management/Pages.js"
 import * as Workflows from "../../actors/management/Workflows.js"
 import * as WorkflowVersions from "../../actors/management/WorkflowVersions.js"
@@ -102,7 +104,7 @@ const journalCapacity = 20_000
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, platformValues, publicUrl, trustedProxies } = yield* Settings
+    const { egressAllow, platformValues, publicUrl, smtpUrl, trustedProxies } = yield* Settings
     const { keyPepper } = yield* ProvidedSecrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -112,6 +114,7 @@ const pure = Layer.unwrapEffect(
       Egress.layer({ allow: egressAllow }),
       OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),
+      Layer.succeed(MailServer, Option.map(smtpUrl, Redacted.value)),
       Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer
     )
@@ -241,6 +244,7 @@ const useCases = Layer.mergeAll(
   ExecutionHistory.layer,
   Installations.layer,
   ManagedSecrets.layer,
+  Notifications.layer,
   organisations,
   Roles.layer,
   Users.layer,
