@@ -126,6 +126,31 @@ export const poisonAfter = 5
 /** Process deaths without a new journal row after which a run is retried alone in its own runner. */
 export const suspectAfter = 3
 
+/** Leases of an event that ended without a commit after which the event is given up: it ends the processes that take it. */
+export const eventPoisonAfter = 10
+
+/** The time after which a run that an event started, and that could not begin, times out. */
+export const eventQueueTimeout = Duration.days(30)
+
+/** Events: characters of a type and of keys, and replays of many dead letters. */
+export const eventLimits = {
+  typeLength: 200,
+  deduplicationLength: 500,
+  routeIdLength: 64,
+  routes: 50,
+  /** Dead letters of one replay, and how many of them a second. */
+  replayed: 100_000,
+  replaysPerSecond: 100,
+  /** Replays of one workspace that run at once. */
+  replays: 10
+} as const
+
+/** The longest period that one reconciliation covers. */
+export const reconciliationPeriod = Duration.days(31)
+
+/** The longest time for which the sender of a webhook waits for the result of its run. */
+export const webhookResultTimeout = Duration.seconds(30)
+
 /** Address ranges of one key. */
 export const allowedIps = 100
 
@@ -216,6 +241,42 @@ export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
 
 /** Workflows and connections of one installation. */
 export const installationLimits = { workflows: 100, connections: 50 } as const
+
+/** Limits of one trigger. */
+export const triggerLimits = {
+  nameLength: 200,
+  descriptionLength: 10_000,
+  routes: 50,
+  /** Headers that a route adds, and characters of each value. */
+  headers: 50,
+  headerValueLength: 2_048,
+  /** Bytes of JSON of a route's payload, and of an app event's arguments. */
+  payloadBytes: 256 * KiB,
+  argumentBytes: 16 * KiB,
+  /** Bytes of JSON, nesting and comparisons of a route's filter. */
+  filterBytes: 16 * KiB,
+  filterDepth: 16,
+  comparisons: 200,
+  pathLength: 500,
+  timeZoneLength: 64,
+  cronLength: 200,
+  eventTypeLength: 200,
+  /** The time for which a trigger that the service has disabled cannot be enabled. */
+  coolDown: Duration.minutes(10),
+  /** Consecutive failed runs after which a schedule is disabled. */
+  failures: 20
+} as const
+
+/** Schedules. */
+export const scheduleLimits = {
+  /** The longest interval between two ticks, in units of the mode. */
+  every: 10_000,
+  delayMinutes: 1_440,
+  /** Missed ticks that the catch-up `all` fires. */
+  catchUp: 1_000,
+  /** A schedule must have a tick within this time. */
+  horizon: Duration.days(366 * 28)
+} as const
 
 /** A message by SMTP: recipients that every server must accept (RFC 5321), and bytes that large providers accept. */
 export const mail = { recipients: 100, messageBytes: 25 * MiB } as const

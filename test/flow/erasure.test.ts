@@ -117,6 +117,13 @@ const furnish = async (name: string): Promise<string> => {
     connections: { acme: connection.body.data.id },
     config: { greeting: `canary ${name}` }
   })
+  await ask("POST", "/api/v1/triggers", {
+    type: "schedule",
+    name: `canary ${name}`,
+    customerId: id,
+    routes: [{ workflowId: own }],
+    schedule: { mode: "daily" }
+  })
   await ask("POST", `/api/v1/workflows/${own}/execute`, { input: { note: `canary ${name}` } }, acting)
   await ask("POST", `/api/v1/workflows/${own}/execute`, { input: {}, draft: true }, acting)
   const long = (await workflow("await new Promise((done) => setTimeout(done, 3_600_000))", "long", null)).body.data.id

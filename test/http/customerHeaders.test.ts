@@ -85,7 +85,7 @@ const naming = routes
   .flatMap((route) => waysOf(route).map(([way, make]) => [nameOf(route), way, route, make] as const))
 
 /** Path parameters that name a record of a customer. */
-const ofCustomer = /:(?:wid|eid|conn|sid|inst)\b/
+const ofCustomer = /:(?:wid|eid|conn|sid|inst|ntf)\b/
 const owned = routes
   .filter(({ form, path }) => form.tenancy === "reach" && ofCustomer.test(path))
   .map((route) => [nameOf(route), route] as const)

@@ -94,6 +94,8 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["workflows.create", "wid"],
   ["workflows.update"],
   ["workflows.publish"],
+  ["triggers.create", "trg"],
+  ["triggers.update"],
   ["execution.execute"],
   ["run.run", "eid"],
   ["executions.rerun"],

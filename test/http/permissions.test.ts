@@ -39,6 +39,7 @@ const unknown: { readonly [parameter: string]: string } = {
   tid: "cus_00000000000000000000000000",
   cred: "cred_00000000000000000000000000",
   inst: "inst_00000000000000000000000000",
+  trg: "trg_00000000000000000000000000",
   whe: "whe_00000000000000000000000000",
   att: "att_00000000000000000000000000",
   ntf: "ntf_00000000000000000000000000",
@@ -161,6 +162,11 @@ describe("ids of another organisation are answered like unknown ids", () => {
       body: { customerId: other.customerId, integration: "theirs" }
     })
     assert.strictEqual(installation.status, 201, installation.text)
+    const trigger = await svc.ask("POST", "/api/v1/triggers", {
+      key: other.key,
+      body: { type: "webhook", name: "theirs", routes: [{ workflowId: other.workflowId }] }
+    })
+    assert.strictEqual(trigger.status, 201, trigger.text)
     const endpoint = await svc.ask("POST", "/api/v1/webhook-endpoints", {
       key: other.key,
       body: { url: "https://theirs.example/events", events: ["*"] }
@@ -180,6 +186,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
       conn: connection.body.data.id,
       tid: other.customerId,
       inst: installation.body.data.id,
+      trg: trigger.body.data.id,
       whe: endpoint.body.data.id,
       ntf: notification.body.data.id,
       ctr: connector.body.data.id,
@@ -189,7 +196,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
       eid: run.headers["x-svc-execution-id"] ?? ""
     }
     for (const route of routes.filter(
-      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst|whe|ntf|oid|spid)$/.test(one.path)
+      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst|trg|whe|ntf|oid|spid)$/.test(one.path)
     )) {
       assert.strictEqual(
         (await svc.ask("GET", at(route, theirs), { key: other.key })).status,

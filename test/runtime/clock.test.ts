@@ -27,7 +27,6 @@ const runs = (offsets: ReadonlyArray<number | "gone">) => {
       clearActivations: unasked,
       findWork: unasked,
       findDue: unasked,
-      claim: unasked,
       findOverdue: unasked,
       clockOffset: Effect.suspend(() => {
         const offset = offsets[Math.min(n++, offsets.length - 1)]

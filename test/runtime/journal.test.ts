@@ -2,7 +2,8 @@ import { assert, describe, layer as withLayer } from "@effect/vitest"
 import { Effect, Either, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { Journal, type OpenRun } from "../../src/actors/ports/Journal.js"
-import { type ClaimedRuns, Runs } from "../../src/actors/ports/Runs.js"
+import { Runs } from "../../src/actors/ports/Runs.js"
+import { StartQueue, type TakenWork } from "../../src/actors/ports/StartQueue.js"
 import { decide, evolve } from "../../src/domain/Execution.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
@@ -222,7 +223,7 @@ describe("The journal", () => {
     it.effect("a queued run starts once, and the priority classes share the slots by their weights", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
-        const runs = yield* Runs
+        const queue = yield* StartQueue
         const shard = 77
         const queued = Array.from({ length: 150 }, (_, i) =>
           openRun({ shard, status: "pending", startedAt: null, wakeAt: null, priority: ((i % 4) + 1) as 1 | 2 | 3 | 4 })
@@ -234,15 +235,15 @@ describe("The journal", () => {
             concurrency: "unbounded"
           }
         )
-        const first = (yield* runs.claim([shard], 30, none)).runs
+        const first = (yield* queue.take([shard], 30, none)).runs
         const shares = [1, 2, 3, 4].map((priority) => first.filter((run) => run.priority === priority).length)
         assert.deepStrictEqual(shares, [16, 8, 4, 2])
-        const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => runs.claim([shard], 20, none), {
+        const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => queue.take([shard], 20, none), {
           concurrency: "unbounded"
         })
         const ids = [...first, ...rest.flatMap(({ runs: started }) => started)].map((run) => run.id)
         assert.strictEqual(new Set(ids).size, ids.length)
-        const again = (yield* runs.claim([shard], 200, none)).runs
+        const again = (yield* queue.take([shard], 200, none)).runs
         assert.strictEqual(ids.length + again.length, queued.length)
         assert.isTrue([...first, ...again].every((run) => run.status === "running" && run.epoch === 2))
       })
@@ -252,6 +253,7 @@ describe("The journal", () => {
       Effect.gen(function* () {
         const journal = yield* Journal
         const runs = yield* Runs
+        const queue = yield* StartQueue
         const lifeOf = ({ attempt, deadlineAt, startedAt, status, waiting, wakeAt }: OpenRun) => ({
           attempt,
           deadlineAt,
@@ -264,7 +266,7 @@ describe("The journal", () => {
           const shard = { instant: 901, standard: 902, long: 903 }[tier]
           const pending = openRun({ tier, shard, status: "pending", wakeAt: null, startedAt: null })
           yield* journal.append(openingChange(pending, { enqueue: { notBefore: Date.now() - 1_000 } }))
-          const [claimed] = (yield* runs.claim([shard], 1, none)).runs
+          const [claimed] = (yield* queue.take([shard], 1, none)).runs
           const run = claimed ?? assert.fail("nothing was claimed")
           const start = decide(pending, { _tag: "Start", at: run.startedAt ?? assert.fail("not started") })
           assert(start._tag === "Started")
@@ -294,7 +296,7 @@ describe("The journal", () => {
     it.effect("an organisation has as many runs in progress as its plan allows, and others start meanwhile", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
-        const runs = yield* Runs
+        const queue = yield* StartQueue
         const sql = yield* WriterSql
         const shard = 79
         const small = "org_01jd0000000000000000000002" as typeof organisation
@@ -311,13 +313,13 @@ describe("The journal", () => {
           )
         yield* Effect.forEach(Array.from({ length: 40 }), () => enqueue(small, 1), { concurrency: "unbounded" })
         yield* Effect.forEach(Array.from({ length: 3 }), () => enqueue(other, 2), { concurrency: "unbounded" })
-        const count = ({ runs: started }: ClaimedRuns, of: typeof organisation) =>
+        const count = ({ runs: started }: TakenWork, of: typeof organisation) =>
           started.filter(({ organisationId }) => organisationId === of).length
-        const first = yield* runs.claim([shard], 20, new Map([[small, 4]]))
+        const first = yield* queue.take([shard], 20, new Map([[small, 4]]))
         assert.deepStrictEqual([count(first, small), count(first, other), first.hasPassedOver], [6, 3, true])
-        const full = yield* runs.claim([shard], 20, new Map([[small, 10]]))
-        assert.deepStrictEqual(full, { runs: [], hasPassedOver: false })
-        const later = yield* runs.claim([shard], 20, new Map([[small, 9]]))
+        const full = yield* queue.take([shard], 20, new Map([[small, 10]]))
+        assert.deepStrictEqual(full, { runs: [], events: [], hasPassedOver: false })
+        const later = yield* queue.take([shard], 20, new Map([[small, 9]]))
         assert.deepStrictEqual([later.runs.length, later.hasPassedOver], [1, true])
       })
     )
@@ -325,7 +327,7 @@ describe("The journal", () => {
     it.effect("a flood of one organisation delays only that organisation", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
-        const runs = yield* Runs
+        const queue = yield* StartQueue
         const shard = 78
         const enqueue = (organisationId: typeof organisation) =>
           journal.append(
@@ -338,9 +340,9 @@ describe("The journal", () => {
           )
         const other = "org_01jd0000000000000000000001" as typeof organisation
         yield* Effect.forEach(Array.from({ length: 200 }), () => enqueue(organisation), { concurrency: "unbounded" })
-        yield* runs.claim([shard], 20, none)
+        yield* queue.take([shard], 20, none)
         yield* enqueue(other)
-        const next = (yield* runs.claim([shard], 3, none)).runs
+        const next = (yield* queue.take([shard], 3, none)).runs
         assert.include(
           next.map((run) => run.organisationId),
           other

@@ -21,6 +21,7 @@ export interface Side {
   readonly execution: string
   readonly blob: string
   readonly installation: string
+  readonly trigger: string
   readonly apiKey: string
   /** Of the side's customer. */
   readonly notification: string
@@ -82,12 +83,19 @@ export const startWorld = async () => {
     },
     secret: ({ customer, environment }: Pick<Side, "customer" | "environment">, name: string) =>
       made("/secrets", { name, value: `value of ${name}`, customerId: customer, environment }),
+    trigger: ({ customer, environment, workflow }: Pick<Side, "customer" | "environment" | "workflow">) =>
+      made("/triggers", {
+        type: "webhook",
+        name: unique(),
+        customerId: customer,
+        routes: [{ workflowId: workflow, environment }]
+      }),
     installation: ({
       connection,
       connector,
       customer,
       workflow
-    }: Omit<Side, "attempt" | "installation" | "notification" | "webhookEndpoint">) =>
+    }: Omit<Side, "attempt" | "installation" | "notification" | "trigger" | "webhookEndpoint">) =>
       made("/installations", {
         customerId: customer,
         integration: unique(),
@@ -180,6 +188,7 @@ export const startWorld = async () => {
       ...side,
       installation: await make.installation(side),
       notification: await make.notification(customer),
+      trigger: await make.trigger(side),
       ...(await attemptedEndpoint())
     }
   }

@@ -5,7 +5,7 @@ import type { CustomerId, ExecutionId, OrganisationId, SpaceId, WorkflowId } fro
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as Journal from "../../src/runtime/postgres/journal/Journal.js"
 import * as Runs from "../../src/runtime/postgres/Runs.js"
-import * as VirtualTags from "../../src/runtime/postgres/VirtualTags.js"
+import * as StartQueue from "../../src/runtime/postgres/StartQueue.js"
 import { layerPostgres } from "../../src/runtime/vault/DataKeys.js"
 import { keyringOf } from "./keyring.js"
 import * as Vault from "../../src/runtime/vault/Vault.js"
@@ -19,10 +19,13 @@ const identifiers = makeIdentifiers()
 
 export const layer = Layer.unwrapEffect(
   Effect.map(TestDatabase, ({ urls }) =>
-    Layer.merge(Journal.layer({ capacity: 10_000, writer: urls.writer }), Runs.layer)
+    Layer.mergeAll(
+      Journal.layer({ capacity: 10_000, writer: urls.writer }),
+      Runs.layer,
+      StartQueue.layer({ isOnlyNode: true })
+    )
   )
 ).pipe(
-  Layer.provideMerge(VirtualTags.layer),
   Layer.provideMerge(Vault.layer({ keyring: keyringOf() }).pipe(Layer.provide(layerPostgres))),
   Layer.provideMerge(Wakeups.layer),
   Layer.provideMerge(database)

@@ -4,6 +4,7 @@
 import { Clock, Effect, Option } from "effect"
 import { Fenced, type FinishedRun, Journal, type OpenRun, type RunChange } from "../../src/actors/ports/Journal.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
+import { StartQueue } from "../../src/actors/ports/StartQueue.js"
 import { decide, evolve } from "../../src/domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
 import type { JournalEntry } from "../../src/domain/RunJournal.js"
@@ -101,7 +102,16 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           .slice(0, limit)
           .map((run) => ({ ...run, activations: hasGrown(run) ? 0 : run.activations }))
       ),
-    claim: (_, slots, live) =>
+    findOverdue: (limit) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        [...runs.values()].filter((run) => isOverdue(run, now)).slice(0, limit)
+      ),
+    clockOffset: unasked()
+  })
+
+  const startQueue = StartQueue.of({
+    node: "test",
+    take: (_, slots, live) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
         const underWay = new Map(live)
         const started: Array<OpenRun> = []
@@ -116,18 +126,20 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           }
           next = nextQueued(at, underWay)
         }
-        return { runs: started, hasPassedOver: started.length > 0 && started.length < slots && queue.length > 0 }
+        return {
+          runs: started,
+          events: [],
+          hasPassedOver: started.length > 0 && started.length < slots && queue.length > 0
+        }
       }),
-    findOverdue: (limit) =>
-      Effect.map(Clock.currentTimeMillis, (now) =>
-        [...runs.values()].filter((run) => isOverdue(run, now)).slice(0, limit)
-      ),
-    clockOffset: unasked()
+    renew: unasked,
+    release: unasked
   })
 
   return {
     journal,
     table,
+    startQueue,
     /** Every committed change, in order. */
     changes,
     runs,

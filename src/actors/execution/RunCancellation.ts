@@ -7,7 +7,7 @@ import type { Executions } from "../ports/Executions.js"
 import { type AppendFailure, type FinishedRun, Journal, type OpenRun } from "../ports/Journal.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runs } from "../ports/Runs.js"
-import { make as makeEndDeliveries } from "./EndDeliveries.js"
+import { make as makeEndMessages } from "./EndMessages.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { Execution } from "./Protocol.js"
 import { finishedRun } from "./RunResult.js"
@@ -34,7 +34,7 @@ const cancelledRun = (run: OpenRun, { status, statusReason }: RunEnd, now: numbe
 /** Makes the function that cancels a run. */
 export const makeCancellation = Effect.gen(function* () {
   const journal = yield* Journal
-  const deliveriesOf = yield* makeEndDeliveries
+  const messagesOf = yield* makeEndMessages
   const ownership = yield* Ownership
   const runs = yield* Runs
   const live = yield* LiveRuns
@@ -48,7 +48,7 @@ export const makeCancellation = Effect.gen(function* () {
     if (!isEnd(event))
       return yield* new InvalidState({ state: run.status, message: "the run cannot be cancelled any more" })
     const end = cancelledRun(run, event, yield* Clock.currentTimeMillis)
-    const deliveries = yield* Effect.mapError(deliveriesOf(end), ({ reason }) => unavailable(reason))
+    const messages = yield* Effect.mapError(messagesOf(end), ({ reason }) => unavailable(reason))
     yield* journal
       .append({
         id,
@@ -58,7 +58,7 @@ export const makeCancellation = Effect.gen(function* () {
         epoch: run.epoch,
         end,
         audit,
-        deliveries
+        ...messages
       })
       .pipe(
         Effect.mapError((error): Unavailable | "fenced" =>

@@ -12,7 +12,7 @@ import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import type { Faults } from "../ports/Faults.js"
 import type { AppendFailure, ChangeRefused } from "../ports/Journal.js"
-import type { DeliveriesOf } from "./EndDeliveries.js"
+import type { MessagesOf } from "./EndMessages.js"
 import type { OutputCheck } from "./OutputCheck.js"
 import type { Progress } from "./Progress.js"
 import { notRecordableError, stuckError, timedOutError } from "./RunErrors.js"
@@ -26,13 +26,13 @@ const passDeadline: RunCommand = { _tag: "PassDeadline" }
 export interface RunEndingOptions {
   readonly clock: Clock.Clock
   readonly faults: Faults["Type"]
-  readonly deliveriesOf: DeliveriesOf
+  readonly messagesOf: MessagesOf
   readonly outputError: OutputCheck["outputError"]
   readonly writer: RunWriter
 }
 
 /** Makes the functions that end runs. */
-export const makeRunEnding = ({ clock, deliveriesOf, faults, outputError, writer }: RunEndingOptions) => {
+export const makeRunEnding = ({ clock, faults, messagesOf, outputError, writer }: RunEndingOptions) => {
   /** Commits the end of the run with its callback. `Fenced` when the run may no longer end in this way. */
   const commitEnd = (
     p: Progress,
@@ -45,10 +45,8 @@ export const makeRunEnding = ({ clock, deliveriesOf, faults, outputError, writer
       const { status, statusReason } = event
       const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
       const finished = finishedRun(p.run, end, p, guest.memoryBytes)
-      return deliveriesOf(finished).pipe(
-        Effect.flatMap((deliveries) =>
-          writer.writeEnd(p, { end: finished, ...(deliveries.length > 0 ? { deliveries } : {}) })
-        ),
+      return messagesOf(finished).pipe(
+        Effect.flatMap((messages) => writer.writeEnd(p, { end: finished, ...messages })),
         Effect.zipRight(faults.at("terminal")),
         Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...finished, output } })
       )
@@ -66,6 +64,7 @@ export const makeRunEnding = ({ clock, deliveriesOf, faults, outputError, writer
   /** Ends the run with the reason for which Postgres refused its last change; nothing else of that change is recorded. */
   const failUnrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
     const error = notRecordableError(reason)
+    p.forgetRefusedChange()
     return commitEnd(p, decide(p.run, { _tag: "Fail", error }), null, error)
   }
 

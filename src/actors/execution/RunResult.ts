@@ -2,9 +2,9 @@
 import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { redactHeaders } from "../../domain/SecretNames.js"
-import type { DeliveryId } from "../../domain/Ids.js"
+import type { DeadLetterId, DeliveryId } from "../../domain/Ids.js"
 import type { SubscribedEndpoint } from "../ports/EndpointSubscriptions.js"
-import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
+import type { DeadLetter, DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
 import { errorJson } from "./RunSpec.js"
 
@@ -139,4 +139,24 @@ export const endDeliveries = (
   return callbackUrl === null
     ? outbound
     : [{ id: id(), kind: "callback", endpointId: null, eventType, url: callbackUrl, payload }, ...outbound]
+}
+
+/** The dead letter of a run that failed for good, if an event started it. */
+export const deadLettersOf = (
+  { error, run, status }: FinishedRun,
+  id: () => DeadLetterId
+): ReadonlyArray<DeadLetter> => {
+  const { event } = run.record
+  if (event === undefined || (status !== "failed" && status !== "timed_out")) return []
+  const { workflowName, workflowVersion, environment } = run.record
+  const context = {
+    status,
+    workflowId: run.workflowId,
+    routeId: run.record.routeId ?? null,
+    workflowName,
+    workflowVersion,
+    environment,
+    attempts: run.attempt
+  }
+  return [{ id: id(), event, executionId: run.id, error, context }]
 }

@@ -7,9 +7,11 @@ import { decide, tiers } from "../../domain/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { suspectAfter } from "../../domain/Limits.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
+import { EventDispatch } from "../ports/EventDispatch.js"
 import { Ownership } from "../ports/Ownership.js"
 import { type DueRun, Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
+import { StartQueue } from "../ports/StartQueue.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { make as makeActivation } from "./RunActivation.js"
@@ -35,12 +37,14 @@ export const make = (options: SweepOptions) =>
   Effect.gen(function* () {
     const { activate, commitEnd, releaseAfter, takeOver } = yield* makeActivation
     const runs = yield* Runs
+    const queue = yield* StartQueue
     const live = yield* LiveRuns
     const ownership = yield* Ownership
     const wakeups = yield* Wakeups
     const { engines } = yield* Sandbox
+    const { dispatchLeased } = yield* EventDispatch
 
-    /** Finding due runs and claiming queued ones exclude each other: both count free slots and then reserve them. */
+    /** Finding due runs and taking queued ones exclude each other: both count free slots and then reserve them. */
     const claiming = yield* Effect.makeSemaphore(1)
 
     const freeSlots = () => Math.max(0, options.slots - live.size())
@@ -121,15 +125,17 @@ export const make = (options: SweepOptions) =>
       for (;;) {
         const slots = Math.min(freeSlots(), 64)
         if (slots === 0) return
-        const claimed = yield* claiming.withPermits(1)(
-          Effect.tap(runs.claim(ownership.ownedShards(), slots, live.countByOrganisation()), ({ runs: started }) =>
+        const signals = wakeups.queuedSignals()
+        const taken = yield* claiming.withPermits(1)(
+          Effect.tap(queue.take(ownership.ownedShards(), slots, live.countByOrganisation()), ({ runs: started }) =>
             Effect.sync(() => {
               for (const { id, organisationId } of started) live.reserve(id, organisationId)
             })
           )
         )
+        yield* dispatchLeased(taken.events)
         yield* Effect.forEach(
-          claimed.runs,
+          taken.runs,
           (run) => releaseAfter(run.id, activate(run, { claimed: true, alone: false })),
           {
             concurrency: 8,
@@ -137,7 +143,7 @@ export const make = (options: SweepOptions) =>
           }
         )
         // Runs were passed over because their organisations are full: other organisations may fill the free slots.
-        if (claimed.runs.length < slots && !claimed.hasPassedOver) return
+        if (taken.runs.length + taken.events.length < slots && !taken.hasPassedOver) return wakeups.clearQueued(signals)
       }
     })
 

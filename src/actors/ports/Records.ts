@@ -19,6 +19,7 @@ import type { Notification } from "../../domain/Notification.js"
 import type { Organisation, Workspace } from "../../domain/Organisation.js"
 import type { Role, User } from "../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../domain/Secret.js"
+import type { Trigger, TriggerState } from "../../domain/Trigger.js"
 import type { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../domain/WebhookEndpoint.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
 import type { DomainEvent } from "./ConnectionStore.js"
@@ -98,6 +99,8 @@ export interface Tx {
   readonly connectorVersions: Repository<ConnectorVersion>
   readonly authProviders: Repository<AuthProvider>
   readonly installations: Repository<Installation>
+  readonly triggers: Repository<Trigger>
+  readonly triggerStates: Repository<TriggerState>
   readonly webhookEndpoints: Repository<WebhookEndpoint>
   readonly deliveries: Repository<StoredDelivery>
   /** Read-only here: the task that sends deliveries writes them. */

@@ -11,18 +11,11 @@ export interface DueRun {
   readonly activations: number
 }
 
-/** Queued runs that were claimed and started. */
-export interface ClaimedRuns {
-  readonly runs: ReadonlyArray<OpenRun>
-  /** Other queued runs were skipped because their organisations are at their plans' limit of concurrent runs. */
-  readonly hasPassedOver: boolean
-}
-
 /** Which kinds of work there are now. */
 export interface PendingWork {
   /** Runs that `findDue` would find. */
   readonly due: boolean
-  /** Queued runs that may start. */
+  /** Rows of the start queue that may be taken. */
   readonly queued: boolean
   /** Runs whose deadline has passed. */
   readonly overdue: boolean
@@ -66,15 +59,6 @@ export class Runs extends Context.Tag("svc/Runs")<
       limit: number,
       engines: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<DueRun>, JournalUnavailable>
-    /**
-     * Starts up to `slots` queued runs of these shards by fair queueing and makes the caller their owner. No organisation
-     * exceeds its plan's concurrent runs. `underWay`: runs that this node drives already, by organisation.
-     */
-    readonly claim: (
-      shards: ReadonlyArray<number>,
-      slots: number,
-      underWay: ReadonlyMap<OrganisationId, number>
-    ) => Effect.Effect<ClaimedRuns, JournalUnavailable>
     /** Runs whose deadline has passed. */
     readonly findOverdue: (
       limit: number

@@ -2,6 +2,7 @@
 import type { ResourceApi } from "../resource/Api.js"
 import type { TextsOf } from "./OperationText.js"
 import { organisationTexts } from "./OrganisationTexts.js"
+import { triggerTexts } from "./TriggerTexts.js"
 import { outwardTexts } from "./OutwardTexts.js"
 
 const connector = {
@@ -42,6 +43,7 @@ const connector = {
 /** Texts by operation id; all of surface C. */
 export const resourceTexts: TextsOf<typeof ResourceApi> = {
   ...organisationTexts,
+  ...triggerTexts,
   ...outwardTexts,
   "workflows.list": {
     summary: "List workflows",

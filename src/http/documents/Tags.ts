@@ -25,6 +25,7 @@ export const tagDescriptions: { readonly [Name in Tag]: string } = {
   workspaces: "Parts of an organisation. Keys, workflows and state belong to one.",
   customers: "The organisation's own customers, for whom runs act.",
   workflows: "Code with a name: a draft, and versions that publishing freezes.",
+  triggers: "What starts workflows: webhooks, schedules, and events of connectors and of the service.",
   executions: "Runs of workflows with their input, steps and output.",
   apiKeys: "Credentials for programs: permissions, customers, addresses and expiry.",
   users: "People of the organisation.",

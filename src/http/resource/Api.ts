@@ -16,6 +16,7 @@ import { NotificationsApi } from "./NotificationsApi.js"
 import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
+import { TriggersApi } from "./TriggersApi.js"
 import { WebhookEndpointsApi } from "./WebhookEndpointsApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
@@ -26,6 +27,7 @@ export const ResourceApi = HttpApi.make("resource")
   .add(WorkspacesApi.middleware(Authenticated))
   .add(CustomersApi.middleware(Authenticated))
   .add(WorkflowsApi.middleware(Authenticated))
+  .add(TriggersApi.middleware(Authenticated))
   .add(ExecutionsApi.middleware(Authenticated))
   .add(ApiKeysApi.middleware(Authenticated))
   .add(UsersApi.middleware(Authenticated))

@@ -22,6 +22,7 @@ import { ConnectionsLive } from "../../http/resource/ConnectionsHandlers.js"
 import { ConnectorsLive } from "../../http/resource/ConnectorsHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
+import { TriggersLive } from "../../http/resource/TriggersHandlers.js"
 import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
 import { NotificationsLive } from "../../http/resource/NotificationsHandlers.js"
 import { OrganisationsLive, WorkspacesLive } from "../../http/resource/OrganisationsHandlers.js"
@@ -49,6 +50,7 @@ const groups = Layer.mergeAll(
   CustomersLive,
   WorkflowsLive,
   ExecutionsLive,
+  TriggersLive,
   ApiKeysLive,
   UsersLive,
   RolesLive,

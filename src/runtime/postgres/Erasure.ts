@@ -49,6 +49,8 @@ const eraseRecordsSql = [
   `DELETE FROM settings WHERE level = 'tenant' AND scope_id IN (${erasableCustomers})`,
   `DELETE FROM settings WHERE level = 'flow' AND scope_id IN (${erasableWorkflows})`,
   `DELETE FROM installations WHERE customer_id IN (${erasableCustomers})`,
+  // Cascades to their states.
+  `DELETE FROM triggers WHERE customer_id IN (${erasableCustomers})`,
   // Cascades to credentials, refresh intents and connect sessions. The sweep of connections has revoked them before.
   `DELETE FROM connections WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM draft_snapshots WHERE workflow_id IN (${erasableWorkflows})`,

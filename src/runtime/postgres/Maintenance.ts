@@ -39,6 +39,15 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   ["rate_windows", `t.minute < now() - ${days(1)}`],
   // Longer than any window of a provider's limits.
   ["provider_limits", `t.updated_at < now() - ${days(32)}`],
+  // The turns of organisations and customers without waiting rows have no effect.
+  [
+    "queue_organisations",
+    "NOT EXISTS (SELECT 1 FROM start_queue q WHERE q.priority = t.priority AND q.org = t.org AND NOT q.held AND q.claimed_by IS NULL)"
+  ],
+  [
+    "queue_flows",
+    "NOT EXISTS (SELECT 1 FROM start_queue q WHERE q.priority = t.priority AND q.org = t.org AND q.flow = t.flow AND NOT q.held AND q.claimed_by IS NULL)"
+  ],
   // Ids sort by time, so the primary key finds the old rows.
   [
     "deliveries",
@@ -51,6 +60,8 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
     `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status <> 'pending' AND t.finished_at < now() - ${days(30)}`
   ],
   ["notifications", `t.id < 'ntf_' || substr(svc_ulid_bound(now() - ${days(90)}), 6)`],
+  // The id answers as deleted for a month.
+  ["triggers", `t.deleted_at < now() - ${days(30)}`],
   ["delivery_attempts", `t.id < 'att_' || substr(svc_ulid_bound(now() - ${days(30)}), 6)`],
   [
     "secret_versions",

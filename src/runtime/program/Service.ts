@@ -7,11 +7,15 @@ import * as Permits from "../../actors/connection/SharedPermits.js"
 import * as Residents from "../../actors/connection/LocalOwners.js"
 import * as ConnectionSweep from "../../actors/connection/Sweep.js"
 import * as Uses from "../../actors/connection/LastUse.js"
+import * as EventRuns from "../../actors/execution/EventRuns.js"
 import * as ExecutionActor from "../../actors/execution/Actor.js"
 import * as Executions from "../../actors/execution/Executions.js"
 import * as LiveRuns from "../../actors/execution/LiveRuns.js"
 import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
+import * as Dispatch from "../../actors/pipeline/Dispatch.js"
+import * as Events from "../../actors/pipeline/Events.js"
+import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
 import { MailServer } from "../../actors/ports/MailServer.js"
@@ -51,12 +55,17 @@ import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
 import * as DomainEvents from "../postgres/DomainEvents.js"
 import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
+import * as DeadLetters from "../postgres/events/DeadLetters.js"
+import * as EventReads from "../postgres/events/EventReads.js"
+import * as OpenEvents from "../postgres/events/OpenEvents.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
+import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
 import * as Keys from "../postgres/Keys.js"
 import * as KeyValues from "../postgres/KeyValues.js"
 import * as Maintenance from "../postgres/Maintenance.js"
+import * as OrganisationReads from "../postgres/OrganisationReads.js"
 import * as Nonces from "../postgres/Nonces.js"
 import * as ProviderWindows from "../postgres/ProviderWindows.js"
 import * as RateWindows from "../postgres/RateWindows.js"
@@ -73,6 +82,7 @@ import * as ConnectorImport from "../../actors/management/ConnectorImport.js"
 import * as ConnectorRecords from "../../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
+import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
 import * as Notifications from "../../actors/management/Notifications.js"
 import * as Pages from "../../actors/management/Pages.js"
@@ -91,7 +101,7 @@ import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
 import * as Runs from "../postgres/Runs.js"
-import * as VirtualTags from "../postgres/VirtualTags.js"
+import * as StartQueue from "../postgres/StartQueue.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
@@ -182,17 +192,23 @@ const stores = Layer.mergeAll(
   TokenEndpoint.layer,
   CustomerReads.layer,
   InstallationReads.layer,
+  OrganisationReads.layer,
+  OpenEvents.layer,
+  EventReads.layer,
+  DeadLetters.layer,
+  TriggerReads.layer,
   DomainEvents.layer,
   EndpointSubscriptions.layer,
   Nonces.layer,
   ExecutionReads.layer,
   RateWindows.layer,
   ProviderWindows.layer,
-  Deliveries.layer({ isOnlyNode: true })
-).pipe(Layer.provideMerge(VirtualTags.layer), Layer.provideMerge(records))
+  Deliveries.layer({ isOnlyNode: true }),
+  StartQueue.layer({ isOnlyNode: true })
+).pipe(Layer.provideMerge(records))
 
 /** The corrected clock, below every layer that uses time. */
-const clock = Clock.layer.pipe(Layer.provide(Runs.layer), Layer.provide(VirtualTags.layer))
+const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 
 // --- Actors ---
 
@@ -217,8 +233,14 @@ const actors = Layer.unwrapEffect(
       Executions.layer(options),
       Sweep.layer(options),
       ExecutionActor.layer(options),
-      TenantActor.layer({ nodes: () => 1 })
-    ).pipe(Layer.provideMerge(LiveRuns.layer))
+      TenantActor.layer({ nodes: () => 1 }),
+      ReplaySweep.layer
+    ).pipe(
+      Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
+      Layer.provideMerge(Dispatch.layer),
+      Layer.provideMerge(EventRuns.layer(options)),
+      Layer.provideMerge(LiveRuns.layer)
+    )
   })
 )
 
@@ -247,6 +269,7 @@ const useCases = Layer.mergeAll(
   Notifications.layer,
   organisations,
   Roles.layer,
+  Triggers.layer,
   Users.layer,
   WebhookEndpoints.layer,
   Workflows.layer,

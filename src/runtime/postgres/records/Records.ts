@@ -63,6 +63,8 @@ const makeTx = (sql: SqlClient): Tx => ({
   connectorVersions: makeRepository(sql, tables.connectorVersions),
   authProviders: makeRepository(sql, tables.authProviders),
   installations: makeRepository(sql, installations),
+  triggers: makeRepository(sql, tables.triggers),
+  triggerStates: makeRepository(sql, tables.triggerStates),
   webhookEndpoints: makeRepository(sql, outbound.webhookEndpoints),
   deliveries: makeRepository(sql, outbound.deliveries),
   deliveryAttempts: makeRepository(sql, outbound.deliveryAttempts),

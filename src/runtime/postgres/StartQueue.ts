@@ -1,0 +1,93 @@
+/**
+ * The port `StartQueue` on the writer's pool. One statement takes rows: `svc_take_queued` of `migrations` decides their
+ * order, deletes those of runs and starts the runs, and leases those of events.
+ */
+import { Duration, Effect, Layer } from "effect"
+import { randomUUID } from "node:crypto"
+import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
+import { eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
+import type { EventId, OrganisationId } from "../../domain/Ids.js"
+import { plans } from "../../domain/Plan.js"
+import { describe } from "../telemetry/SafeError.js"
+import { selectOpen } from "./journal/RunColumns.js"
+import { WriterSql } from "./Pools.js"
+
+export interface StartQueueOptions {
+  /** No other node uses this database, so leases found at the start belong to a process that has ended. */
+  readonly isOnlyNode: boolean
+}
+
+/** A run that was started, an event that was leased, or neither: rows were passed over. */
+type TakenRow = OpenRun & {
+  readonly eventId: EventId | null
+  readonly eventOrganisation: OrganisationId
+  readonly eventPriority: LeasedEvent["priority"]
+  readonly claims: number
+  readonly lane: string | null
+}
+
+const leaseMillis = Duration.toMillis(eventLease)
+
+const takeSql = `SELECT ${selectOpen("(t.run)")}, t.event AS "eventId", t.org AS "eventOrganisation",
+    t.priority AS "eventPriority", t.claims, t.lane
+  FROM svc_take_queued($1::int[], $2, $3, $4 * interval '1 millisecond', $5::text[], $6::int[], $7::text[], $8::int[]) t`
+
+const limitedPlans = Object.entries(plans).flatMap(([plan, { concurrentRuns }]) =>
+  concurrentRuns === null ? [] : [{ plan, concurrentRuns }]
+)
+const planNames = limitedPlans.map(({ plan }) => plan)
+const planLimits = limitedPlans.map(({ concurrentRuns }) => concurrentRuns)
+
+const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
+
+export const layer = ({ isOnlyNode }: StartQueueOptions) =>
+  Layer.effect(
+    StartQueue,
+    Effect.gen(function* () {
+      const sql = yield* WriterSql
+      const node = randomUUID()
+      if (isOnlyNode)
+        yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by IS NOT NULL`
+
+      const take = Effect.fn("StartQueue.take")(function* (
+        shards: ReadonlyArray<number>,
+        slots: number,
+        underWay: ReadonlyMap<OrganisationId, number>
+      ) {
+        const rows = yield* sql.unsafe<TakenRow>(takeSql, [
+          shards,
+          slots,
+          node,
+          leaseMillis,
+          [...underWay.keys()],
+          [...underWay.values()],
+          planNames,
+          planLimits
+        ])
+        const runs: Array<OpenRun> = []
+        const events: Array<LeasedEvent> = []
+        let hasPassedOver = false
+        for (const { claims, eventId, eventOrganisation, eventPriority, lane, ...run } of rows) {
+          if (eventId !== null)
+            events.push({ id: eventId, organisationId: eventOrganisation, priority: eventPriority, claims, lane })
+          else if (run.id !== null) runs.push(run)
+          else hasPassedOver = true
+        }
+        return { runs, events, hasPassedOver }
+      }, Effect.mapError(unavailable))
+
+      const renew = Effect.fn("StartQueue.renew")(function* (ids: ReadonlyArray<EventId>) {
+        const rows = yield* sql<{ readonly id: EventId }>`UPDATE start_queue
+          SET claimed_until = now() + ${leaseMillis} * interval '1 millisecond'
+          WHERE id = ANY(${ids}::text[]) AND claimed_by = ${node} AND claimed_until > now() RETURNING id`
+        return rows.map(({ id }) => id)
+      }, Effect.mapError(unavailable))
+
+      const release = Effect.fn("StartQueue.release")(function* (ids: ReadonlyArray<EventId>) {
+        yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL
+          WHERE id = ANY(${ids}::text[]) AND claimed_by = ${node}`
+      }, Effect.mapError(unavailable))
+
+      return StartQueue.of({ node, take, renew, release })
+    })
+  )
