@@ -40,6 +40,25 @@ const tables = script(
      SELECT prefix || substr(svc_ulid_bound(clock_timestamp()), 5) || right(replace(gen_random_uuid()::text, '-', ''), 16) $$`
 )
 
+/**
+ * A dead letter is told of in the statement that adds it. Not those that telling of others has caused, or notifications
+ * that were given up, which would repeat for ever.
+ */
+const deadLetters = script(
+  `CREATE INDEX dead_letters_delivery ON dead_letters (delivery_id) WHERE delivery_id IS NOT NULL`,
+  `CREATE FUNCTION svc_tell_dead_letters() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+     INSERT INTO domain_events (id, org, type, subject, customer_id, payload)
+     SELECT svc_new_id('evt'), a.org, 'dlq.entry_created', COALESCE(a.trigger_id, a.connector, a.type), a.customer_id,
+       jsonb_build_object('deadLetterId', a.id, 'type', a.type, 'eventId', a.event_id, 'executionId', a.execution_id,
+         'deliveryId', a.delivery_id, 'triggerId', a.trigger_id, 'connector', a.connector, 'customerId', a.customer_id,
+         'code', a.error->>'code', 'reason', a.error->>'message')
+     FROM added a WHERE a.type NOT IN ('dlq.entry_created', 'notification.exhausted')
+       AND a.context->>'eventType' IS DISTINCT FROM 'dlq.entry_created';
+     RETURN NULL; END $$`,
+  `CREATE TRIGGER dead_letters_told AFTER INSERT ON dead_letters REFERENCING NEW TABLE AS added
+     FOR EACH STATEMENT EXECUTE FUNCTION svc_tell_dead_letters()`
+)
+
 const policies = Effect.all([
   tenantTable("webhook_endpoints", { app: all, writer: all }),
   tenantTable("delivery_attempts", { app: "SELECT", writer: "SELECT, INSERT, DELETE" }),
@@ -47,4 +66,4 @@ const policies = Effect.all([
   script("GRANT UPDATE ON deliveries TO svc_app")
 ])
 
-export default Effect.zipRight(tables, policies)
+export default tables.pipe(Effect.zipRight(deadLetters), Effect.zipRight(policies))
