@@ -20,6 +20,7 @@ import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
+import { MailServer } from "../../actors/ports/MailServer.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import * as ProviderActor from "../../actors/provider/Actor.js"
@@ -88,6 +89,7 @@ import * as CustomerConnections from "../../actors/management/CustomerConnection
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
 import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
+import * as Notifications from "../../actors/management/Notifications.js"
 import * as Pages from "../../actors/management/Pages.js"
 import * as Workflows from "../../actors/management/Workflows.js"
 import * as WorkflowVersions from "../../actors/management/WorkflowVersions.js"
@@ -121,7 +123,7 @@ const journalCapacity = 20_000
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, platformValues, publicUrl, trustedProxies } = yield* Settings
+    const { egressAllow, platformValues, publicUrl, smtpUrl, trustedProxies } = yield* Settings
     const { keyPepper } = yield* ProvidedSecrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -131,6 +133,7 @@ const pure = Layer.unwrapEffect(
       Egress.layer({ allow: egressAllow }),
       OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),
+      Layer.succeed(MailServer, Option.map(smtpUrl, Redacted.value)),
       Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer
     )
@@ -282,6 +285,7 @@ const useCases = Layer.mergeAll(
   ExecutionHistory.layer,
   Installations.layer,
   ManagedSecrets.layer,
+  Notifications.layer,
   organisations,
   Roles.layer,
   Triggers.layer,
