@@ -264,7 +264,8 @@ const taking = script(
            WHERE q.seq = ANY (picked) AND starts_with(q.id, 'exec_') FOR UPDATE OF r SKIP LOCKED
          ), gone AS (DELETE FROM start_queue q USING started s WHERE q.id = s.id)
          UPDATE runs r SET status = 'running', started_at = COALESCE(r.started_at, now()), epoch = r.epoch + 1,
-           activations = 1, wake_at = now(), deadline_at = CASE WHEN r.started_at IS NULL AND r.tier <> 'instant'
+           activations = 1, wake_at = now(), deadline_at = CASE WHEN r.started_at IS NULL
+             AND (r.tier <> 'instant' OR r.record->'event' IS NOT NULL)
              THEN now() + (r.record->>'ceilingMillis')::float8 * interval '1 millisecond' ELSE r.deadline_at END
          FROM started s WHERE r.id = s.id RETURNING r, NULL, r.org, r.priority, r.shard, NULL::int, NULL;
        RETURN QUERY WITH leased AS (

@@ -18,6 +18,9 @@ import queueLeases from "./0015_queue_leases.js"
 import mockedRuns from "./0016_mocked_runs.js"
 import startQueue from "./0017_start_queue.js"
 import fairQueue from "./0018_fair_queue.js"
+import triggers from "./0019_triggers.js"
+import events from "./0020_events.js"
+import outbound from "./0021_outbound.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -37,5 +40,8 @@ export const migrations = {
   "0015_queue_leases": Effect.asVoid(queueLeases),
   "0016_mocked_runs": Effect.asVoid(mockedRuns),
   "0017_start_queue": Effect.asVoid(startQueue),
-  "0018_fair_queue": Effect.asVoid(fairQueue)
+  "0018_fair_queue": Effect.asVoid(fairQueue),
+  "0019_triggers": Effect.asVoid(triggers),
+  "0020_events": Effect.asVoid(events),
+  "0021_outbound": Effect.asVoid(outbound)
 }

@@ -3,20 +3,35 @@
  * Deliveries are made at least once; the receiver recognises repetitions by the delivery's id. Contract: callback.
  */
 import { Duration } from "effect"
-import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "./Ids.js"
+import type { DeliveryId, ExecutionId, OrganisationId, SpaceId, WebhookEndpointId } from "./Ids.js"
+
+/** `callback`: the end of a run, for its caller. `outbound`: an event, for an endpoint of the organisation. */
+export type DeliveryKind = "callback" | "outbound"
+
+/** The endpoint of an event, with its sealed secrets. `secretBefore`: `null` after the overlap of a rotation. */
+export interface DeliveryEndpoint {
+  readonly id: WebhookEndpointId
+  readonly secret: Uint8Array
+  readonly secretBefore: Uint8Array | null
+}
 
 /** A message for an external endpoint. */
 export interface Delivery {
   readonly id: DeliveryId
   readonly organisationId: OrganisationId
-  readonly spaceId: SpaceId
-  readonly kind: "callback"
+  /** The workspace whose secret signs it; `null` if its endpoint has a secret of its own. */
+  readonly spaceId: SpaceId | null
+  readonly kind: DeliveryKind
+  readonly endpoint: DeliveryEndpoint | null
+  /** The endpoint's present URL, if it has an endpoint. */
   readonly url: string
   readonly executionId: ExecutionId | null
   /** The body, exactly as it is signed and sent. */
   readonly payload: string
   /** The number of the attempt, from 1. */
   readonly attempt: number
+  /** The same since the delivery was last sent again by a person: its place on the schedule. */
+  readonly scheduledAttempt: number
 }
 
 /** The outcome of one attempt. */
@@ -50,6 +65,12 @@ export const retrySchedule: ReadonlyArray<Duration.Duration> = [
   Duration.hours(10)
 ]
 
+/** Whether an endpoint has answered that it no longer exists. */
+export const isGone = (verdict: Verdict): boolean => verdict._tag === "Exhausted" && verdict.status === gone
+
+/** The HTTP status of an endpoint that no longer exists. */
+const gone = 410
+
 /** How long an endpoint may take to answer. */
 export const deliveryTimeout = Duration.seconds(15)
 
@@ -75,7 +96,8 @@ export const decide = (attempt: number, answer: AttemptResult, now: number, paus
     case "Answered": {
       const { status } = answer
       if (status >= 200 && status < 300) return { _tag: "Delivered", status }
-      if (status === 410) return { _tag: "Exhausted", status, reason: "the endpoint answered 410: it no longer exists" }
+      if (status === gone)
+        return { _tag: "Exhausted", status, reason: "the endpoint answered 410: it no longer exists" }
       const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : ""
       return retryOrExhaust(
         attempt,

@@ -127,7 +127,12 @@ export interface RunState {
   readonly wakeAt: number | null
   readonly startedAt: number | null
   readonly deadlineAt: number
-  readonly record: { readonly maxAttempts: number; readonly ceilingMillis: number }
+  readonly record: {
+    readonly maxAttempts: number
+    readonly ceilingMillis: number
+    /** Present if an event started the run: then no caller waits for its start. */
+    readonly event?: object
+  }
 }
 
 export type RunCommand =
@@ -183,11 +188,11 @@ const refuse = (status: ExecutionStatus, reason: RunRefused["reason"]): RunRefus
   reason
 })
 
-/** The deadline of an Instant run counts from its acceptance, of other tiers from the start. */
+/** The deadline of an Instant run for a caller counts from its acceptance, of all others from the start. */
 const startedEvent = ({ deadlineAt, record, tier }: RunState, at: number): RunMove => ({
   _tag: "Started",
   startedAt: at,
-  deadlineAt: tier === "instant" ? deadlineAt : at + record.ceilingMillis
+  deadlineAt: tier === "instant" && record.event === undefined ? deadlineAt : at + record.ceilingMillis
 })
 
 /** A wait that does not count towards the ceiling moves the deadline by its length. */

@@ -7,6 +7,17 @@ const MiB = 1024 * KiB
 /** Largest request bodies, in bytes, by the kind of endpoint. */
 export const bodyBytes = { management: 1 * MiB, execute: 2 * MiB, unified: 6 * MiB, webhook: 1 * MiB } as const
 
+/** Largest body of a webhook in bytes, for plans that have none of the plan limits; other plans have that of `bodyBytes`. */
+export const largeWebhookBytes = 5 * MiB
+
+/** Webhooks: fields of a form, characters of a challenge, and recorded refusals of one trigger in a minute on one node. */
+export const webhookForm = { fields: 1_000 } as const
+export const webhookChallengeLength = 1_000
+export const rejectionsPerMinute = 10
+
+/** How many times larger than it was sent a compressed body may become. */
+export const inflationRatio = 20
+
 /** Limits of a request's body while it is received. */
 export const incomingBody = {
   /** Bytes that are read before the request's key is authenticated. */
@@ -126,6 +137,31 @@ export const poisonAfter = 5
 /** Process deaths without a new journal row after which a run is retried alone in its own runner. */
 export const suspectAfter = 3
 
+/** Leases of an event that ended without a commit after which the event is given up: it ends the processes that take it. */
+export const eventPoisonAfter = 10
+
+/** The time after which a run that an event started, and that could not begin, times out. */
+export const eventQueueTimeout = Duration.days(30)
+
+/** Events: characters of a type and of keys, and replays of many dead letters. */
+export const eventLimits = {
+  typeLength: 200,
+  deduplicationLength: 500,
+  routeIdLength: 64,
+  routes: 50,
+  /** Dead letters of one replay, and how many of them a second. */
+  replayed: 100_000,
+  replaysPerSecond: 100,
+  /** Replays of one workspace that run at once. */
+  replays: 10
+} as const
+
+/** The longest period that one reconciliation covers. */
+export const reconciliationPeriod = Duration.days(31)
+
+/** The longest time for which the sender of a webhook waits for the result of its run. */
+export const webhookResultTimeout = Duration.seconds(30)
+
 /** Address ranges of one key. */
 export const allowedIps = 100
 
@@ -164,8 +200,17 @@ export const secretLength = 64 * KiB
 /** The time for which an invitation is valid. */
 export const inviteLifetime = Duration.days(7)
 
-/** The time for which callbacks are also signed with the old secret after a rotation. */
+/** The time for which callbacks and events are also signed with the old secret after a rotation. */
 export const callbackSecretOverlap = Duration.hours(24)
+
+/** Webhook endpoints of one organisation, and event types of one endpoint. */
+export const webhookEndpointLimits = { endpoints: 50, events: 50 } as const
+
+/** How long before its expiry a key is announced as expiring. */
+export const keyExpiryNotice = Duration.days(7)
+
+/** The time for which a webhook is also verified with the value of a secret that was replaced. */
+export const webhookSecretOverlap = Duration.hours(24)
 
 /** Refused calls of one address per minute and node, beyond which it is answered 429. */
 export const refusalLimits = {
@@ -210,6 +255,42 @@ export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
 
 /** Workflows and connections of one installation. */
 export const installationLimits = { workflows: 100, connections: 50 } as const
+
+/** Limits of one trigger. */
+export const triggerLimits = {
+  nameLength: 200,
+  descriptionLength: 10_000,
+  routes: 50,
+  /** Headers that a route adds, and characters of each value. */
+  headers: 50,
+  headerValueLength: 2_048,
+  /** Bytes of JSON of a route's payload, and of an app event's arguments. */
+  payloadBytes: 256 * KiB,
+  argumentBytes: 16 * KiB,
+  /** Bytes of JSON, nesting and comparisons of a route's filter. */
+  filterBytes: 16 * KiB,
+  filterDepth: 16,
+  comparisons: 200,
+  pathLength: 500,
+  timeZoneLength: 64,
+  cronLength: 200,
+  eventTypeLength: 200,
+  /** The time for which a trigger that the service has disabled cannot be enabled. */
+  coolDown: Duration.minutes(10),
+  /** Consecutive failed runs after which a schedule is disabled. */
+  failures: 20
+} as const
+
+/** Schedules. */
+export const scheduleLimits = {
+  /** The longest interval between two ticks, in units of the mode. */
+  every: 10_000,
+  delayMinutes: 1_440,
+  /** Missed ticks that the catch-up `all` fires. */
+  catchUp: 1_000,
+  /** A schedule must have a tick within this time. */
+  horizon: Duration.days(366 * 28)
+} as const
 
 /** A message by SMTP: recipients that every server must accept (RFC 5321), and bytes that large providers accept. */
 export const mail = { recipients: 100, messageBytes: 25 * MiB } as const

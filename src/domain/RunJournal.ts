@@ -21,6 +21,19 @@ export interface RunReach {
   readonly secrets?: ReadonlyArray<string>
 }
 
+/** What a workflow learns of the event that starts it, as `ctx.event`. Times are RFC 3339. */
+export interface StartingEvent {
+  readonly id: string
+  readonly type: string
+  readonly source: string
+  readonly triggerId: string | null
+  readonly connectionId: string | null
+  readonly entity: string | null
+  readonly action: string
+  readonly occurredAt: string | null
+  readonly receivedAt: string
+}
+
 /** Everything that the guest gets at its start, exact and not redacted. Times are Unix milliseconds. */
 export interface StartEntry {
   readonly kind: "start"
@@ -32,6 +45,8 @@ export interface StartEntry {
   readonly installation: { readonly id: InstallationId | null; readonly config: Json } | null
   /** The only connections that the run may use; `null`: any. */
   readonly connections: ReadonlyArray<ChosenConnection> | null
+  /** The event that started the run. */
+  readonly event?: StartingEvent
   /** The scope of the key that started the run; absent: unrestricted. */
   readonly reach?: RunReach
   /** How connector calls are mocked; absent: providers are called. */

@@ -13,19 +13,37 @@ import {
   type EgressRequest,
   EgressTimedOut
 } from "../../src/actors/ports/Egress.js"
+import { Vault } from "../../src/actors/ports/Vault.js"
 import { Wakeups } from "../../src/actors/ports/Wakeups.js"
 import { make } from "../../src/actors/pipeline/Deliver.js"
-import { type Delivery, endpointOf, deliveriesInFlight, type Verdict } from "../../src/domain/Delivery.js"
+import {
+  type Delivery,
+  type DeliveryEndpoint,
+  endpointOf,
+  deliveriesInFlight,
+  type Verdict
+} from "../../src/domain/Delivery.js"
 import { Unavailable } from "../../src/domain/Failure.js"
-import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
+import type { DeliveryId, ExecutionId, OrganisationId, SpaceId, WebhookEndpointId } from "../../src/domain/Ids.js"
 import { verifyWebhook } from "../../src/domain/Signature.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
 import * as LocalWakeups from "../../src/runtime/process/Wakeups.js"
 import { announce } from "../support/LogExpectations.js"
+import { placeVault, sealedAt } from "../support/placeVault.js"
 
 const secrets = ["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="]
 const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
 const hook = "https://receiver.example/hook"
+
+const isSignedWith = ({ headers }: EgressRequest, id: string, secret: string, body = `{"n":"${id}"}`): boolean => {
+  const header = Object.fromEntries(headers)
+  const webhook = {
+    "webhook-id": id,
+    "webhook-timestamp": header["webhook-timestamp"] ?? "",
+    "webhook-signature": header["webhook-signature"] ?? ""
+  }
+  return verifyWebhook(digests, [secret], webhook, body, 0)._tag === "Right"
+}
 
 describe("a delivery", () => {
   it.scoped("is signed with every secret that is still valid", () =>
@@ -41,15 +59,33 @@ describe("a delivery", () => {
       const header = Object.fromEntries(headers)
       assert.strictEqual(header["content-type"], "application/json")
       assert.strictEqual(header["x-svc-execution-id"], "exec_a")
-      const webhook = {
-        "webhook-id": "a",
-        "webhook-timestamp": header["webhook-timestamp"] ?? "",
-        "webhook-signature": header["webhook-signature"] ?? ""
-      }
       for (const secret of secrets) {
-        assert.strictEqual(verifyWebhook(digests, [secret], webhook, `{"n":"a"}`, 0)._tag, "Right")
-        assert.strictEqual(verifyWebhook(digests, [secret], webhook, `{"n":"b"}`, 0)._tag, "Left")
+        assert.isTrue(isSignedWith(sent, "a", secret))
+        assert.isFalse(isSignedWith(sent, "a", secret, `{"n":"b"}`))
       }
+    })
+  )
+
+  it.scoped("of an event is signed with the secrets of its endpoint, and not with those of callbacks", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      const [own, before] = ["whsec_ZW5kcG9pbnQgc2VjcmV0IG51bWJlciBvbmU=", "whsec_ZW5kcG9pbnQgc2VjcmV0IG51bWJlciB0d28="]
+      const id = "whe_a" as WebhookEndpointId
+      const sealed = (column: string, secret: string) => sealedAt(["org_a", "webhook_endpoints", column, id], secret)
+      world.add("a", hook, { id, secret: sealed("secret", own), secretBefore: sealed("secret_before", before) })
+      world.add("b", hook, { id, secret: sealed("secret", own), secretBefore: null })
+      yield* world.begin
+      yield* world.settled("a")
+      yield* world.settled("b")
+      const verifies = (name: string, secret: string) => {
+        const found = world.sent.find(({ body }) => body === `{"n":"${name}"}`)
+        return found !== undefined && isSignedWith(found, name, secret)
+      }
+      assert.deepStrictEqual(
+        [verifies("a", own), verifies("a", before), verifies("b", own), verifies("b", before)],
+        [true, true, true, false]
+      )
+      for (const secret of secrets) assert.isFalse(verifies("a", secret))
     })
   )
 
@@ -212,6 +248,7 @@ interface Row {
   nextAt: number
   claimedUntil: number
   error: string | null
+  readonly endpoint: DeliveryEndpoint | null
 }
 
 type Receive = (request: EgressRequest) => Effect.Effect<number, EgressFailure>
@@ -262,7 +299,9 @@ const makeWorld = Effect.fnUntraced(function* (
             url: row.url,
             executionId: `exec_${row.id}` as ExecutionId,
             payload: JSON.stringify({ n: row.id }),
-            attempt: row.attempts
+            attempt: row.attempts,
+            scheduledAttempt: row.attempts,
+            endpoint: row.endpoint
           })
         }
         return chosen
@@ -277,6 +316,7 @@ const makeWorld = Effect.fnUntraced(function* (
   const ports = Layer.mergeAll(
     Layer.succeed(Deliveries, deliveries),
     Layer.succeed(Digests, digests),
+    Layer.succeed(Vault, placeVault),
     Layer.succeed(
       CallbackSecrets,
       CallbackSecrets.of({
@@ -324,7 +364,7 @@ const makeWorld = Effect.fnUntraced(function* (
     sent,
     times,
     most,
-    add: (id: string, url: string) =>
+    add: (id: string, url: string, endpoint: DeliveryEndpoint | null = null) =>
       void rows.push({
         id: id as DeliveryId,
         url,
@@ -332,7 +372,8 @@ const makeWorld = Effect.fnUntraced(function* (
         attempts: 0,
         nextAt: now(),
         claimedUntil: 0,
-        error: null
+        error: null,
+        endpoint
       }),
     wake: wakeups.signalDelivery,
     sendDue,

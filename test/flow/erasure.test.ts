@@ -12,6 +12,7 @@ import { publishConnector, startCalls, stopCalls, svc, systems } from "../suppor
 beforeAll(async () => {
   await startCalls()
   await publishConnector("acme")
+  await ask("POST", "/api/v1/webhook-endpoints", { url: `${systems.url}/events`, events: ["*"] })
 }, 60_000)
 afterAll(() => stopCalls())
 
@@ -38,6 +39,9 @@ const keepers: ReadonlyMap<string, string> = new Map([
   ["audit_entries", "no entry of the trail is ever removed"],
   ["customers", "the tombstone of thirty days"]
 ])
+
+/** Tables whose rows wait for a second only; those of a deleted customer are erased, too. */
+const passing: ReadonlySet<string> = new Set(["domain_events"])
 
 /** Every table that is not a partition. */
 const tables = async (condition = "true") =>
@@ -112,6 +116,13 @@ const furnish = async (name: string): Promise<string> => {
     connections: { acme: connection.body.data.id },
     config: { greeting: `canary ${name}` }
   })
+  await ask("POST", "/api/v1/triggers", {
+    type: "schedule",
+    name: `canary ${name}`,
+    customerId: id,
+    routes: [{ workflowId: own }],
+    schedule: { mode: "daily" }
+  })
   await ask("POST", `/api/v1/workflows/${own}/execute`, { input: { note: `canary ${name}` } }, acting)
   await ask("POST", `/api/v1/workflows/${own}/execute`, { input: {}, draft: true }, acting)
   const long = (await workflow("await new Promise((done) => setTimeout(done, 3_600_000))", "long", null)).body.data.id
@@ -123,7 +134,7 @@ const furnish = async (name: string): Promise<string> => {
   )
   await eventually(
     () => rowsWith(id),
-    (found) => found.has("executions") && found.has("runs"),
+    (found) => ["executions", "runs", "deliveries"].every((table) => found.has(table)) && !found.has("domain_events"),
     20_000
   )
   return id
@@ -138,7 +149,7 @@ describe("a customer that was deleted", () => {
     const kept = await furnish("kept")
     const before = await rowsWith(gone)
     assert.deepStrictEqual(
-      (await customerTables()).filter((table) => !before.has(table)),
+      (await customerTables()).filter((table) => !before.has(table) && !passing.has(table)),
       [],
       "this test puts a row of the customer into every table that has a column for it"
     )

@@ -94,6 +94,8 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["workflows.create", "wid"],
   ["workflows.update"],
   ["workflows.publish"],
+  ["triggers.create", "trg"],
+  ["triggers.update"],
   ["execution.execute"],
   ["run.run", "eid"],
   ["executions.rerun"],
@@ -109,6 +111,8 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["connections.reconnect"],
   ["installations.create", "inst"],
   ["installations.update"],
+  ["webhookEndpoints.create", "whe"],
+  ["webhookEndpoints.update"],
   ["proxy.post"],
   ["proxy.put"],
   ["proxy.patch"]

@@ -39,6 +39,9 @@ const unknown: { readonly [parameter: string]: string } = {
   tid: "cus_00000000000000000000000000",
   cred: "cred_00000000000000000000000000",
   inst: "inst_00000000000000000000000000",
+  trg: "trg_00000000000000000000000000",
+  whe: "whe_00000000000000000000000000",
+  att: "att_00000000000000000000000000",
   oid: "org_00000000000000000000000000",
   spid: "spc_00000000000000000000000000",
   id: "blob_00000000000000000000000000",
@@ -158,6 +161,15 @@ describe("ids of another organisation are answered like unknown ids", () => {
       body: { customerId: other.customerId, integration: "theirs" }
     })
     assert.strictEqual(installation.status, 201, installation.text)
+    const trigger = await svc.ask("POST", "/api/v1/triggers", {
+      key: other.key,
+      body: { type: "webhook", name: "theirs", routes: [{ workflowId: other.workflowId }] }
+    })
+    assert.strictEqual(trigger.status, 201, trigger.text)
+    const endpoint = await svc.ask("POST", "/api/v1/webhook-endpoints", {
+      key: other.key,
+      body: { url: "https://theirs.example/events", events: ["*"] }
+    })
     assert.deepStrictEqual(
       [run.status, secret.status, key.status, connector.status, provider.status, connection.status],
       [200, 201, 201, 201, 200, 201]
@@ -172,6 +184,8 @@ describe("ids of another organisation are answered like unknown ids", () => {
       conn: connection.body.data.id,
       tid: other.customerId,
       inst: installation.body.data.id,
+      trg: trigger.body.data.id,
+      whe: endpoint.body.data.id,
       ctr: connector.body.data.id,
       aid: provider.body.data.id,
       oid: other.organisationId,
@@ -179,7 +193,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
       eid: run.headers["x-svc-execution-id"] ?? ""
     }
     for (const route of routes.filter(
-      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst|oid|spid)$/.test(one.path)
+      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst|trg|whe|oid|spid)$/.test(one.path)
     )) {
       assert.strictEqual(
         (await svc.ask("GET", at(route, theirs), { key: other.key })).status,

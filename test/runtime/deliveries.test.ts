@@ -68,7 +68,9 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
         url: "https://a.example/x?n=1",
         executionId: "exec_a",
         payload: "{}",
-        attempt: 1
+        attempt: 1,
+        scheduledAttempt: 1,
+        endpoint: null
       })
       const underWay = new Map([["https://a.example/x", 2]])
       assert.deepStrictEqual(yield* deliveries.claim(64, underWay), [])
@@ -133,7 +135,8 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
             ? { _tag: "Delivered", status: 204 }
             : id === "b"
               ? { _tag: "Retry", after: Duration.minutes(5), status: 500, reason: "no" }
-              : { _tag: "Exhausted", status: null, reason: "blocked" }
+              : { _tag: "Exhausted", status: null, reason: "blocked" },
+          Duration.millis(12)
         )
       }
       assert.deepInclude(yield* rowOf("a"), {
@@ -172,7 +175,8 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
       yield* sql`UPDATE deliveries SET claimed_until = now() - interval '1 second'`
       const [next] = yield* deliveries.claim(1, none)
       assert.strictEqual(next?.attempt, 2)
-      if (late !== undefined) yield* deliveries.settle(late, { _tag: "Exhausted", status: 410, reason: "gone" })
+      if (late !== undefined)
+        yield* deliveries.settle(late, { _tag: "Exhausted", status: 410, reason: "gone" }, Duration.zero)
       assert.deepInclude(yield* rowOf("a"), { status: "pending", attempts: 2, claimed: true, lastError: null })
     })
   )

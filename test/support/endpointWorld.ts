@@ -21,7 +21,11 @@ export interface Side {
   readonly execution: string
   readonly blob: string
   readonly installation: string
+  readonly trigger: string
   readonly apiKey: string
+  readonly webhookEndpoint: string
+  /** An attempt to deliver a test event to the webhook endpoint. */
+  readonly attempt: string
 }
 
 export type Scope = ReadonlyArray<{ readonly type: ScopeType; readonly ids: ReadonlyArray<string> }>
@@ -77,13 +81,26 @@ export const startWorld = async () => {
     },
     secret: ({ customer, environment }: Pick<Side, "customer" | "environment">, name: string) =>
       made("/secrets", { name, value: `value of ${name}`, customerId: customer, environment }),
-    installation: ({ connection, connector, customer, workflow }: Omit<Side, "installation">) =>
+    trigger: ({ customer, environment, workflow }: Pick<Side, "customer" | "environment" | "workflow">) =>
+      made("/triggers", {
+        type: "webhook",
+        name: unique(),
+        customerId: customer,
+        routes: [{ workflowId: workflow, environment }]
+      }),
+    installation: ({
+      connection,
+      connector,
+      customer,
+      workflow
+    }: Omit<Side, "attempt" | "installation" | "trigger" | "webhookEndpoint">) =>
       made("/installations", {
         customerId: customer,
         integration: unique(),
         workflowIds: [workflow],
         connections: { [connector]: connection }
       }),
+    webhookEndpoint: () => made("/webhook-endpoints", { url: `${provider.url}/${unique()}`, events: ["key.expiring"] }),
     /** The key expires before the keys that change it. */
     apiKey: (resourceScope: Scope) =>
       made("/api-keys", {
@@ -120,6 +137,16 @@ export const startWorld = async () => {
     return { workflow, execution }
   }
 
+  const attemptedEndpoint = async (): Promise<Pick<Side, "attempt" | "webhookEndpoint">> => {
+    const webhookEndpoint = await make.webhookEndpoint()
+    await done("POST", `/webhook-endpoints/${webhookEndpoint}/test`)
+    const { body } = await eventually(
+      () => ask("GET", `/webhook-endpoints/${webhookEndpoint}/attempts`),
+      ({ body }) => body.data?.length > 0
+    )
+    return { webhookEndpoint, attempt: String(body.data[0].id) }
+  }
+
   const secretName = () => `SECRET_${unique().toUpperCase()}`
 
   const ranWith = async (side: Pick<Side, "connection" | "customer" | "environment" | "workflow">) => {
@@ -154,7 +181,12 @@ export const startWorld = async () => {
       ...(await ranWith({ connection, customer, environment, workflow })),
       apiKey: await make.apiKey([])
     }
-    return { ...side, installation: await make.installation(side) }
+    return {
+      ...side,
+      installation: await make.installation(side),
+      trigger: await make.trigger(side),
+      ...(await attemptedEndpoint())
+    }
   }
 
   const keys = new Map<string, Promise<string>>()

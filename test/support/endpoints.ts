@@ -57,6 +57,7 @@ const newClient: Endpoint["uses"] = async ({ side, world }) => ({ client: await 
 const newInstallation: Endpoint["uses"] = async ({ side, world }) => ({
   installation: await world.make.installation(side)
 })
+const newTrigger: Endpoint["uses"] = async ({ side, world }) => ({ trigger: await world.make.trigger(side) })
 /** A key cannot change a key with wider permissions or scope. */
 const newKey: Endpoint["uses"] = async ({ scope, world }) => ({ apiKey: await world.make.apiKey(scope) })
 const newConnector: Endpoint["uses"] = async ({ world }) => {
@@ -225,6 +226,35 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "PUT /api/v1/installations/:inst": { body: () => ({ config: { changed: true } }) },
   "DELETE /api/v1/installations/:inst": { uses: newInstallation },
 
+  "GET /api/v1/triggers": plain,
+  "POST /api/v1/triggers": {
+    body: ({ side, world }) => ({
+      type: "webhook",
+      name: world.unique(),
+      customerId: side.customer,
+      routes: [{ workflowId: side.workflow, environment: side.environment }]
+    })
+  },
+  "GET /api/v1/triggers/:trg": plain,
+  "PUT /api/v1/triggers/:trg": { body: () => ({ description: "changed" }) },
+  "DELETE /api/v1/triggers/:trg": { uses: newTrigger },
+  "POST /api/v1/triggers/:trg/enable": plain,
+  "POST /api/v1/triggers/:trg/disable": { uses: newTrigger },
+  "POST /api/v1/triggers/:trg/rotate-key": plain,
+  "GET /api/v1/webhook-endpoints": plain,
+  "POST /api/v1/webhook-endpoints": {
+    body: ({ world }) => ({ url: `${world.provider.url}/events`, events: ["connection.*"] })
+  },
+  "GET /api/v1/webhook-endpoints/:whe": plain,
+  "PUT /api/v1/webhook-endpoints/:whe": { body: () => ({ description: "changed" }) },
+  "DELETE /api/v1/webhook-endpoints/:whe": {
+    uses: async ({ world }) => ({ webhookEndpoint: await world.make.webhookEndpoint() })
+  },
+  "POST /api/v1/webhook-endpoints/:whe/rotate-secret": plain,
+  "POST /api/v1/webhook-endpoints/:whe/test": plain,
+  "GET /api/v1/webhook-endpoints/:whe/attempts": plain,
+  "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend": plain,
+
   "GET /api/v1/audit": plain,
   "GET /api/v1/audit/verify": plain,
 
@@ -255,7 +285,10 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   aid: side.client,
   conn: side.connection,
   inst: side.installation,
+  trg: side.trigger,
   cred: side.credential,
+  whe: side.webhookEndpoint,
+  att: side.attempt,
   oid: world.svc.first.organisationId,
   spid: world.svc.first.spaceId,
   a: "1",

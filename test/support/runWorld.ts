@@ -12,6 +12,7 @@ import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectionReads } from "../../src/actors/ports/ConnectionReads.js"
 import { Connectors } from "../../src/actors/ports/Connectors.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
+import { EndpointSubscriptions } from "../../src/actors/ports/EndpointSubscriptions.js"
 import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import type { StartRequest } from "../../src/actors/ports/Executions.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
@@ -22,6 +23,7 @@ import { type Runnable, Runnables } from "../../src/actors/ports/Runnables.js"
 import { RunReads } from "../../src/actors/ports/RunReads.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
 import { EventStream } from "../../src/actors/ports/EventStream.js"
+import { EventDispatch } from "../../src/actors/ports/EventDispatch.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { WorkspaceDb } from "../../src/actors/ports/WorkspaceDb.js"
 import { defaultRetryPolicy } from "../../src/domain/Execution.js"
@@ -114,11 +116,13 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
     Layer.succeed(Journal, store.journal),
     Layer.succeed(Runs, store.table),
     Layer.succeed(EventStream, store.stream),
+    Layer.succeed(EventDispatch, { dispatchLeased: () => Effect.void }),
     Layer.succeed(Sandbox, guestHost.sandbox),
     Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),
     Layer.succeed(Identifiers, makeIdentifiers()),
     Layer.succeed(Ownership, { shardOf: () => 1, owns: () => true, ownedShards: () => [1] }),
     Layer.mock(Egress, { send }),
+    Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]) }),
     Layer.mock(Runnables, {
       version: (organisationId) =>
         Effect.succeed(runnable({ organisationId, script: scripts.get(organisationId) ?? "main" }))

@@ -18,6 +18,7 @@ import { makeGuestDriver } from "./GuestDriver.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
 import { Progress } from "./Progress.js"
+import { make as makeEndMessages } from "./EndMessages.js"
 import { makeRunEnding } from "./RunEnding.js"
 import { poisonedError, stuckError, totalCpuError } from "./RunErrors.js"
 import { failRun, type DriveOutcome, type RunSpec, type DriveFailure, outcomeOfRefusedWrite } from "./RunSpec.js"
@@ -41,10 +42,11 @@ export const make = Effect.gen(function* () {
     hash: (text: string) => digests.sha256Hex(text).slice(0, 22)
   }
 
+  const messagesOf = yield* makeEndMessages
   const writer = makeRunWriter(journal, faults)
-  const { flush, flushAhead, showSlowCalls } = writer
+  const { commitStart, flush, flushAhead, showSlowCalls } = writer
   const { suspend, suspendUntil, suspensionEnd } = makeSuspension(writer)
-  const ending = makeRunEnding({ clock, faults, identifiers, outputError, writer })
+  const ending = makeRunEnding({ clock, faults, messagesOf, outputError, writer })
   const { commitEnd, failUnrecordable, finish, timeOut } = ending
   const { feedCompletions, startGuest } = makeGuestDriver(sandbox, host, digests, sliceOrder, flushAhead)
   const { awaitCompletions, launchCalls } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
@@ -180,7 +182,7 @@ export const make = Effect.gen(function* () {
       )
     })
 
-  return { drive, timeOut, showSlowCalls }
+  return { commitStart, drive, timeOut, showSlowCalls }
 })
 
 export type CodeRun = Effect.Effect.Success<typeof make>

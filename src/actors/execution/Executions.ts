@@ -15,12 +15,10 @@ import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/Runnables.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { LiveRuns } from "./LiveRuns.js"
+import { nextOwnedId } from "./OwnedId.js"
 import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
 import { makeCancellation, reasonOf, unavailable } from "./RunCancellation.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
-
-/** Ids that are drawn until one belongs to a shard of this node. */
-const idTries = 64
 
 /** `slots`: runs that this node drives at a time; Instant runs are refused above four times as many. */
 export const layer = (options: { readonly slots: number }) =>
@@ -37,13 +35,6 @@ export const layer = (options: { readonly slots: number }) =>
       const faults = yield* Faults
 
       // --- Acceptance ---
-
-      /** An id of a shard that this node owns, so that the run needs no message to another node. */
-      const nextOwnedId = (): ExecutionId => {
-        let id = identifiers.next("exec")
-        for (let i = 0; i < idTries && !ownership.owns(ownership.shardOf(id)); i++) id = identifiers.next("exec")
-        return id
-      }
 
       const runInline = (
         request: StartRequest,
@@ -124,7 +115,7 @@ export const layer = (options: { readonly slots: number }) =>
       const accept: Executions["Type"]["start"] = (request) =>
         Effect.suspend((): ReturnType<Executions["Type"]["start"]> => {
           const now = clock.unsafeCurrentTimeMillis()
-          const id = nextOwnedId()
+          const id = nextOwnedId(identifiers, ownership)
           const run = pendingRun(request, { id, shard: ownership.shardOf(id), engine: sandbox.engine, now })
           const entry = startEntry(request, now)
           if (request.runnable.tier !== "instant" || request.parent !== undefined) return enqueue(request, run, entry)

@@ -18,6 +18,7 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
     headers: start.headers,
     customer: start.customer,
     installation: start.installation === null ? null : { id: start.installation.id, config: start.installation.config },
+    ...(start.event === undefined ? {} : { event: { ...start.event } }),
     execution: {
       id: run.id,
       attempt: run.attempt,

@@ -29,6 +29,10 @@ import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** How often deadlines and slow calls are checked. */
 const checkInterval = Duration.millis(100)
+/**
+ * The start of a run for an event is committed after this time at the latest, long before the lease of the event ends.
+ */
+const uncommittedMillis = 1_000
 /** A call that takes longer than this is written to the trace as running. */
 const slowAfterMillis = 500
 
@@ -93,7 +97,14 @@ export const layer = Layer.scoped(
           live.deadlineAt = Infinity
           yield* Effect.forkDaemon(Effect.map(timeOutRun(run, live), (outcome) => table.remove(id, live, outcome)))
         } else if (live.progress !== undefined) {
-          const shown = run.showSlowCalls(live.progress, now - slowAfterMillis)
+          const { progress } = live
+          if (
+            !progress.hasRow &&
+            progress.spec.settles !== undefined &&
+            now - (live.launchedAt ?? now) > uncommittedMillis
+          )
+            yield* run.commitStart(progress)
+          const shown = run.showSlowCalls(progress, now - slowAfterMillis)
           if (shown !== undefined) yield* Effect.forkDaemon(shown)
         }
       }

@@ -1,11 +1,12 @@
 /** The row, the first journal entry and the claim of a run that is being accepted. */
 import { Duration } from "effect"
+import { type Event, originOf } from "../../domain/Event.js"
 import { tiers } from "../../domain/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import { idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
+import { eventQueueTimeout, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
 import { redactMembers } from "../../domain/SecretNames.js"
-import type { StartEntry } from "../../domain/RunJournal.js"
+import type { StartEntry, StartingEvent } from "../../domain/RunJournal.js"
 import type { StartRequest } from "../ports/Executions.js"
 import type { Claim, OpenRun, RunRecord } from "../ports/Journal.js"
 
@@ -22,6 +23,14 @@ export interface RunIdentity {
 const ceilingMillis = ({ runnable }: StartRequest): number =>
   Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
 
+/**
+ * How long the run may wait for its start. An Instant run that its caller waits for has no more than its ceiling.
+ */
+const startTimeout = (request: StartRequest): number => {
+  if (request.event !== undefined) return Duration.toMillis(eventQueueTimeout)
+  return request.runnable.tier === "instant" ? ceilingMillis(request) : Duration.toMillis(queueTimeout)
+}
+
 const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
   workflowName: request.runnable.name,
   workflowVersion: request.runnable.version,
@@ -31,8 +40,8 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
   userId: request.userId,
   trigger: {
     type: request.trigger.type,
-    id: null,
-    eventId: null,
+    id: request.trigger.id ?? null,
+    eventId: request.event?.id ?? null,
     keyId: request.trigger.keyId,
     keyName: request.trigger.keyName
   },
@@ -45,13 +54,15 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
   callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
   callbackEvents: request.callback?.events ?? null,
   traceparent: request.traceparent,
+  ...(request.event === undefined ? {} : { event: originOf(request.event) }),
+  ...(request.routeId === undefined ? {} : { routeId: request.routeId }),
+  ...(request.lane === undefined ? {} : { lane: request.lane }),
   ...(request.connections === null ? {} : { connections: request.connections }),
   ...(shownInput === request.input ? {} : { inputRedacted: true })
 })
 
 /** The run as it is accepted, not yet started. Its input is redacted. */
 export const pendingRun = (request: StartRequest, { engine, id, now, shard }: RunIdentity): OpenRun => {
-  const instant = request.runnable.tier === "instant"
   const input = redactMembers(request.input)
   return {
     id,
@@ -72,7 +83,7 @@ export const pendingRun = (request: StartRequest, { engine, id, now, shard }: Ru
     activations: 0,
     progress: 0,
     wakeAt: null,
-    deadlineAt: now + (instant ? ceilingMillis(request) : Duration.toMillis(queueTimeout)),
+    deadlineAt: now + startTimeout(request),
     waiting: null,
     createdAt: now,
     startedAt: null,
@@ -80,6 +91,19 @@ export const pendingRun = (request: StartRequest, { engine, id, now, shard }: Ru
     input
   }
 }
+
+/** What the guest learns of the event. */
+const startingEvent = ({ connectionId, id, receivedAt, record, source, triggerId, type }: Event): StartingEvent => ({
+  id,
+  type,
+  source,
+  triggerId,
+  connectionId,
+  entity: record.entity,
+  action: record.action,
+  occurredAt: record.occurredAt === null ? null : new Date(record.occurredAt).toISOString(),
+  receivedAt: new Date(receivedAt).toISOString()
+})
 
 /** The first entry of the journal: everything that the guest gets, exactly. A draft's script goes with it. */
 export const startEntry = (request: StartRequest, now: number): StartEntry => ({
@@ -90,6 +114,7 @@ export const startEntry = (request: StartRequest, now: number): StartEntry => ({
   customer: request.customer,
   installation: request.installation,
   connections: request.connections,
+  ...(request.event === undefined ? {} : { event: startingEvent(request.event) }),
   ...(request.reach === undefined ? {} : { reach: request.reach }),
   ...(request.mocking === undefined ? {} : { mocking: request.mocking }),
   script: request.runnable.version === null ? request.runnable.script : null

@@ -109,7 +109,10 @@ export class Progress {
   private enqueuedCount = 0
   /** Hashes that earlier attempts journaled for a call, by call number. */
   private readonly earlierHashes = new Map<number, Array<string>>()
-  private isFirstChange = true
+  /** The first change of a run also takes its claim, writes its audit entry and settles its event. */
+  private isFirstChange: boolean
+  /** Whether a change of this run was committed since it was activated. */
+  private hasCommitted = false
   private entries: Array<{ readonly seq: number; readonly entry: JournalEntry }> = []
   private steps: Array<StepRow> = []
   private logs: Array<LogChunk> = []
@@ -126,6 +129,7 @@ export class Progress {
     this.program = `${organisationId}/${workflowId}/${contentHash}`
     this.run = spec.run
     this.hasRow = spec.hasRow
+    this.isFirstChange = !spec.hasRow
     this.seq = spec.nextSeq
     this.timerEntries = new Map(spec.history?.timers ?? [])
     this.reusableResults = new Map(spec.history?.reusable ?? [])
@@ -331,11 +335,23 @@ export class Progress {
     return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs: recorded.blobs }
   }
 
+  /** Records that a change was committed. */
+  recordCommit(): void {
+    this.hasCommitted = true
+  }
+
+  /** Postgres refused a change. If it was the run's first one, the next change is the first again. */
+  forgetRefusedChange(): void {
+    if (this.hasCommitted) return
+    this.hasRow = this.spec.hasRow
+    this.isFirstChange = !this.spec.hasRow
+  }
+
   /**
    * Takes all rows not yet written, with `additions`, as one change; the caller must commit it. The first change of a run
    * without a row creates the row, unless the same change ends the run.
    */
-  takeChange(additions: Pick<RunChange, "end" | "patch" | "deliveries">): RunChange {
+  takeChange(additions: Pick<RunChange, "end" | "patch" | "deliveries" | "deadLetters">): RunChange {
     const { run, spec } = this
     const opens = !this.hasRow && additions.end === undefined
     // A run that ends in its first change needs no journal, unless its record has a redacted input.
@@ -350,6 +366,7 @@ export class Progress {
       ...(opens ? { open: run } : {}),
       ...(this.isFirstChange && spec.claim !== undefined ? { claim: spec.claim } : {}),
       ...(this.isFirstChange && spec.audit !== undefined ? { audit: spec.audit } : {}),
+      ...(this.isFirstChange && spec.settles !== undefined ? { settles: spec.settles } : {}),
       ...(journal.length > 0 ? { journal } : {}),
       ...(this.steps.length > 0 ? { steps: this.steps } : {}),
       ...(this.logs.length > 0 ? { logs: this.logs } : {}),

@@ -5,14 +5,14 @@ import type { ExecutionId } from "../../domain/Ids.js"
 import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
 import { buildHistory, type StartEntry } from "../../domain/RunJournal.js"
 import { Faults } from "../ports/Faults.js"
-import { Identifiers } from "../ports/Identifiers.js"
 import { Journal, type OpenRun } from "../ports/Journal.js"
 import { type Runnable, Runnables } from "../ports/Runnables.js"
 import { Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
+import { make as makeEndMessages } from "./EndMessages.js"
 import { LiveRuns } from "./LiveRuns.js"
-import { callbackDeliveries, finishedRun } from "./RunResult.js"
+import { finishedRun } from "./RunResult.js"
 import { runError } from "./RunSpec.js"
 
 const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
@@ -24,7 +24,7 @@ export const make = Effect.gen(function* () {
   const live = yield* LiveRuns
   const runnables = yield* Runnables
   const wakeups = yield* Wakeups
-  const identifiers = yield* Identifiers
+  const messagesOf = yield* makeEndMessages
   const faults = yield* Faults
   const { engine, engines } = yield* Sandbox
 
@@ -34,7 +34,6 @@ export const make = Effect.gen(function* () {
     const { status, statusReason } = event
     const at = yield* Clock.currentTimeMillis
     const finished = finishedRun(run, { status, statusReason, output: null, error, at }, null, guest.memoryBytes)
-    const deliveries = callbackDeliveries(finished, () => identifiers.next("dlv"))
     yield* journal.append({
       id: run.id,
       organisationId: run.organisationId,
@@ -42,7 +41,7 @@ export const make = Effect.gen(function* () {
       retention: run.retention,
       epoch: run.epoch,
       end: finished,
-      deliveries
+      ...(yield* messagesOf(finished))
     })
     yield* live.stop(run.id, Option.some(finished))
   })
@@ -124,7 +123,7 @@ export const make = Effect.gen(function* () {
         hasRow: true,
         nextSeq: rows.length
       },
-      () => wakeups.signalQueued()
+      () => wakeups.signalSlot()
     )
   })
 

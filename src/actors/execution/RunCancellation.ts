@@ -5,12 +5,12 @@ import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
 import { guest } from "../../domain/Limits.js"
 import type { Executions } from "../ports/Executions.js"
 import { type AppendFailure, type FinishedRun, Journal, type OpenRun } from "../ports/Journal.js"
-import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runs } from "../ports/Runs.js"
+import { make as makeEndMessages } from "./EndMessages.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { Execution } from "./Protocol.js"
-import { callbackDeliveries, finishedRun } from "./RunResult.js"
+import { finishedRun } from "./RunResult.js"
 import { runError } from "./RunSpec.js"
 
 export const unavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
@@ -34,7 +34,7 @@ const cancelledRun = (run: OpenRun, { status, statusReason }: RunEnd, now: numbe
 /** Makes the function that cancels a run. */
 export const makeCancellation = Effect.gen(function* () {
   const journal = yield* Journal
-  const identifiers = yield* Identifiers
+  const messagesOf = yield* makeEndMessages
   const ownership = yield* Ownership
   const runs = yield* Runs
   const live = yield* LiveRuns
@@ -48,7 +48,7 @@ export const makeCancellation = Effect.gen(function* () {
     if (!isEnd(event))
       return yield* new InvalidState({ state: run.status, message: "the run cannot be cancelled any more" })
     const end = cancelledRun(run, event, yield* Clock.currentTimeMillis)
-    const deliveries = callbackDeliveries(end, () => identifiers.next("dlv"))
+    const messages = yield* Effect.mapError(messagesOf(end), ({ reason }) => unavailable(reason))
     yield* journal
       .append({
         id,
@@ -58,7 +58,7 @@ export const makeCancellation = Effect.gen(function* () {
         epoch: run.epoch,
         end,
         audit,
-        deliveries
+        ...messages
       })
       .pipe(
         Effect.mapError((error): Unavailable | "fenced" =>

@@ -1,4 +1,4 @@
-/** Ends runs: commits what they returned or why they failed, with their callbacks. */
+/** Ends runs: commits what they returned or why they failed, with the deliveries that tell of it. */
 import { type Clock, Effect } from "effect"
 import {
   decide,
@@ -11,12 +11,12 @@ import {
 import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import type { Faults } from "../ports/Faults.js"
-import type { Identifiers } from "../ports/Identifiers.js"
 import type { AppendFailure, ChangeRefused } from "../ports/Journal.js"
+import type { MessagesOf } from "./EndMessages.js"
 import type { OutputCheck } from "./OutputCheck.js"
 import type { Progress } from "./Progress.js"
 import { notRecordableError, stuckError, timedOutError } from "./RunErrors.js"
-import { callbackDeliveries, finishedRun } from "./RunResult.js"
+import { finishedRun } from "./RunResult.js"
 import { type DriveFailure, type DriveOutcome, failRun, outcomeOfRefusedWrite } from "./RunSpec.js"
 import type { RunWriter } from "./RunWriter.js"
 
@@ -26,13 +26,13 @@ const passDeadline: RunCommand = { _tag: "PassDeadline" }
 export interface RunEndingOptions {
   readonly clock: Clock.Clock
   readonly faults: Faults["Type"]
-  readonly identifiers: Identifiers["Type"]
+  readonly messagesOf: MessagesOf
   readonly outputError: OutputCheck["outputError"]
   readonly writer: RunWriter
 }
 
 /** Makes the functions that end runs. */
-export const makeRunEnding = ({ clock, faults, identifiers, outputError, writer }: RunEndingOptions) => {
+export const makeRunEnding = ({ clock, faults, messagesOf, outputError, writer }: RunEndingOptions) => {
   /** Commits the end of the run with its callback. `Fenced` when the run may no longer end in this way. */
   const commitEnd = (
     p: Progress,
@@ -45,13 +45,11 @@ export const makeRunEnding = ({ clock, faults, identifiers, outputError, writer 
       const { status, statusReason } = event
       const end = { status, statusReason, output: p.show(output), error, at: clock.unsafeCurrentTimeMillis() }
       const finished = finishedRun(p.run, end, p, guest.memoryBytes)
-      const deliveries = callbackDeliveries(finished, () => identifiers.next("dlv"))
-      return writer
-        .writeEnd(p, { end: finished, ...(deliveries.length > 0 ? { deliveries } : {}) })
-        .pipe(
-          Effect.zipRight(faults.at("terminal")),
-          Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...finished, output } })
-        )
+      return messagesOf(finished).pipe(
+        Effect.flatMap((messages) => writer.writeEnd(p, { end: finished, ...messages })),
+        Effect.zipRight(faults.at("terminal")),
+        Effect.as<DriveOutcome>({ _tag: "Ended", end: { ...finished, output } })
+      )
     })
 
   /** Ends the run with what the guest returned or threw, once the output satisfies its contract. */
@@ -66,6 +64,7 @@ export const makeRunEnding = ({ clock, faults, identifiers, outputError, writer 
   /** Ends the run with the reason for which Postgres refused its last change; nothing else of that change is recorded. */
   const failUnrecordable = (p: Progress, { reason }: ChangeRefused): Effect.Effect<DriveOutcome, AppendFailure> => {
     const error = notRecordableError(reason)
+    p.forgetRefusedChange()
     return commitEnd(p, decide(p.run, { _tag: "Fail", error }), null, error)
   }
 

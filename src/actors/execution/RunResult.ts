@@ -1,9 +1,10 @@
-/** Makes the final record of a run and its callback delivery. Contract: state machine, callback. */
+/** Makes the final record of a run, its callback, and the events that tell endpoints of its end. Contract: state machine, callback. */
 import { isTerminal, type ExecutionStatus, type RunError } from "../../domain/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { redactHeaders } from "../../domain/SecretNames.js"
-import type { DeliveryId } from "../../domain/Ids.js"
-import type { DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
+import type { DeadLetterId, DeliveryId } from "../../domain/Ids.js"
+import type { SubscribedEndpoint } from "../ports/EndpointSubscriptions.js"
+import type { DeadLetter, DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
 import { errorJson } from "./RunSpec.js"
 
@@ -64,7 +65,8 @@ export const finishedRun = (
   metrics: runMetrics(run, progress, memoryLimit)
 })
 
-const eventTypeOf = (status: ExecutionStatus) => `execution.${status}`
+/** The type of the event that tells of the end of a run. */
+export const eventTypeOf = (status: ExecutionStatus) => `execution.${status}`
 const iso = (millis: number | null) => (millis === null ? null : new Date(millis).toISOString())
 
 /** Whether the output is a reference to a blob, which replaces an output that is too large. */
@@ -82,15 +84,16 @@ const errorForReceiver = (error: Json): Json =>
       }
     : null
 
-/** The callback delivery of a finished run; empty if neither the caller nor the workflow asked for this event. */
-export const callbackDeliveries = (end: FinishedRun, id: () => DeliveryId): ReadonlyArray<DeliveryRow> => {
+/** The URL for the callback; `null` if neither the caller nor the workflow asked for this event. */
+const callbackUrlOf = ({ record }: OpenRun, type: string): string | null =>
+  record.callbackEvents === null || record.callbackEvents.includes(type) ? record.callbackUrl : null
+
+/** The body of the event that tells of the end of a run. */
+const endBody = (end: FinishedRun): string => {
   const { record } = end.run
-  const type = eventTypeOf(end.status)
-  if (record.callbackUrl === null || !isTerminal(end.status)) return []
-  if (record.callbackEvents !== null && !record.callbackEvents.includes(type)) return []
   const truncated = isBlobReference(end.output)
-  const payload = {
-    type,
+  return JSON.stringify({
+    type: eventTypeOf(end.status),
     timestamp: iso(end.finishedAt),
     data: {
       executionId: end.run.id,
@@ -112,6 +115,48 @@ export const callbackDeliveries = (end: FinishedRun, id: () => DeliveryId): Read
       metadata: record.metadata,
       triggeredBy: { type: record.trigger.type, keyId: record.trigger.keyId, keyName: record.trigger.keyName }
     }
+  })
+}
+
+/** The deliveries of a finished run: its callback, and one to each endpoint of the organisation that is subscribed. */
+export const endDeliveries = (
+  end: FinishedRun,
+  endpoints: ReadonlyArray<SubscribedEndpoint>,
+  id: () => DeliveryId
+): ReadonlyArray<DeliveryRow> => {
+  const eventType = eventTypeOf(end.status)
+  const callbackUrl = callbackUrlOf(end.run, eventType)
+  if (!isTerminal(end.status) || (callbackUrl === null && endpoints.length === 0)) return []
+  const payload = endBody(end)
+  const outbound = endpoints.map(({ id: endpointId, url }): DeliveryRow => ({
+    id: id(),
+    kind: "outbound",
+    endpointId,
+    eventType,
+    url,
+    payload
+  }))
+  return callbackUrl === null
+    ? outbound
+    : [{ id: id(), kind: "callback", endpointId: null, eventType, url: callbackUrl, payload }, ...outbound]
+}
+
+/** The dead letter of a run that failed for good, if an event started it. */
+export const deadLettersOf = (
+  { error, run, status }: FinishedRun,
+  id: () => DeadLetterId
+): ReadonlyArray<DeadLetter> => {
+  const { event } = run.record
+  if (event === undefined || (status !== "failed" && status !== "timed_out")) return []
+  const { workflowName, workflowVersion, environment } = run.record
+  const context = {
+    status,
+    workflowId: run.workflowId,
+    routeId: run.record.routeId ?? null,
+    workflowName,
+    workflowVersion,
+    environment,
+    attempts: run.attempt
   }
-  return [{ id: id(), kind: "callback", url: record.callbackUrl, payload: JSON.stringify(payload) }]
+  return [{ id: id(), event, executionId: run.id, error, context }]
 }

@@ -20,9 +20,10 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
   const append = (change: RunChange): Effect.Effect<void, AppendFailure> =>
     withFaultPoints(faults, "beforeAppend", journal.append(change), "appended")
 
-  const takeChange = (p: Progress, additions: Additions): RunChange => {
+  /** Takes what is not yet written, with `additions`, and commits it. */
+  const appendChange = (p: Progress, additions: Additions): Effect.Effect<void, AppendFailure> => {
     p.unwrittenResults = []
-    return p.takeChange(additions)
+    return Effect.map(append(p.takeChange(additions)), () => p.recordCommit())
   }
 
   /** Waits for the commit in the background. An interrupted one counts as done: the next write is fenced if it was not. */
@@ -36,8 +37,8 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
 
   const write = (p: Progress, additions: Additions): Effect.Effect<void, AppendFailure> =>
     Effect.suspend(() => {
-      const change = takeChange(p, additions)
-      return p.backgroundCommit === undefined ? append(change) : Effect.zipRight(awaitCommit(p), append(change))
+      const writing = appendChange(p, additions)
+      return p.backgroundCommit === undefined ? writing : Effect.zipRight(awaitCommit(p), writing)
     })
 
   const hasNothingToWrite = (p: Progress) => p.hasRow && !p.hasUnwritten
@@ -54,7 +55,17 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
     Effect.suspend(() =>
       hasNothingToWrite(p) || p.backgroundCommit !== undefined || !prediction.expectsCall(p.program, p.outsideCalls)
         ? Effect.void
-        : Effect.map(Effect.fork(append(takeChange(p, {}))), (fiber) => {
+        : Effect.map(Effect.fork(appendChange(p, {})), (fiber) => {
+            p.backgroundCommit = fiber
+          })
+    )
+
+  /** Commits the start of a run that has not committed anything yet, while its guest computes. */
+  const commitStart = (p: Progress): Effect.Effect<void> =>
+    Effect.suspend(() =>
+      p.hasRow || p.backgroundCommit !== undefined
+        ? Effect.void
+        : Effect.map(Effect.forkDaemon(appendChange(p, {})), (fiber) => {
             p.backgroundCommit = fiber
           })
     )
@@ -77,7 +88,7 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
     return slow.length === 0 ? undefined : Effect.ignore(journal.append(p.takeSlowSteps(slow)))
   }
 
-  return { flush, flushAhead, showSlowCalls, writeEnd }
+  return { commitStart, flush, flushAhead, showSlowCalls, writeEnd }
 }
 
 /** What `makeRunWriter` returns: commits a run's changes, one after the other. */

@@ -7,6 +7,7 @@ import { decide, tiers } from "../../domain/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { suspectAfter } from "../../domain/Limits.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
+import { EventDispatch } from "../ports/EventDispatch.js"
 import { EventStream } from "../ports/EventStream.js"
 import { Ownership } from "../ports/Ownership.js"
 import { type DueRun, Runs } from "../ports/Runs.js"
@@ -41,6 +42,7 @@ export const make = (options: SweepOptions) =>
     const ownership = yield* Ownership
     const wakeups = yield* Wakeups
     const { engines } = yield* Sandbox
+    const { dispatchLeased } = yield* EventDispatch
 
     /** Finding due runs and taking queued ones exclude each other: both count free slots and then reserve them. */
     const claiming = yield* Effect.makeSemaphore(1)
@@ -123,6 +125,7 @@ export const make = (options: SweepOptions) =>
       for (;;) {
         const slots = Math.min(freeSlots(), 64)
         if (slots === 0) return
+        const signals = wakeups.queuedSignals()
         const taken = yield* claiming.withPermits(1)(
           Effect.tap(stream.take(ownership.ownedShards(), slots, live.countByOrganisation()), ({ runs: started }) =>
             Effect.sync(() => {
@@ -130,6 +133,7 @@ export const make = (options: SweepOptions) =>
             })
           )
         )
+        yield* dispatchLeased(taken.events)
         yield* Effect.forEach(
           taken.runs,
           (run) => releaseAfter(run.id, activate(run, { claimed: true, alone: false })),
@@ -139,7 +143,7 @@ export const make = (options: SweepOptions) =>
           }
         )
         // Runs were passed over because their organisations are full: other organisations may fill the free slots.
-        if (taken.runs.length < slots && !taken.hasPassedOver) return
+        if (taken.runs.length + taken.events.length < slots && !taken.hasPassedOver) return wakeups.clearQueued(signals)
       }
     })
 

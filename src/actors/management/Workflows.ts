@@ -15,6 +15,7 @@ import { Changes } from "./Changes.js"
 import { customerListFilter } from "./NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { currentTimestamp } from "./Timestamp.js"
+import { disableTriggersOf } from "./TriggerEvents.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { type WorkflowServices, createWorkflow, updateWorkflow } from "./WorkflowDrafts.js"
@@ -47,7 +48,7 @@ export class Workflows extends Context.Tag("svc/Workflows")<
     /** Code and contracts change the draft only; the other members take effect at once. */
     readonly update: (context: CallContext, id: string, input: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
     readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
-    /** An archived workflow does not run until it is published again. */
+    /** An archived workflow does not run until it is published again; triggers that lead to it alone are disabled. */
     readonly archive: (context: CallContext, id: string) => Effect.Effect<WorkflowView, Failure>
     readonly draw: (context: CallContext, id: string) => Effect.Effect<DraftDiagram, Failure>
   }
@@ -112,7 +113,7 @@ const get =
     )
 
 const remove =
-  ({ change }: WorkflowServices): Workflows["Type"]["remove"] =>
+  ({ change, identifiers }: WorkflowServices): Workflows["Type"]["remove"] =>
   (context, id) =>
     change(context, (tx) =>
       Effect.gen(function* () {
@@ -120,19 +121,22 @@ const remove =
         const before = yield* findWorkflow(tx, context.caller, id, true)
         yield* checkVersion(context, undefined, before.version)
         yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
         return { value: undefined, resource: workflowResource(before), before: workflowSummary(before), after: null }
       })
     )
 
 const archive =
-  ({ change }: WorkflowServices): Workflows["Type"]["archive"] =>
+  ({ change, identifiers }: WorkflowServices): Workflows["Type"]["archive"] =>
   (context, id) =>
     change(context, (tx) =>
       Effect.gen(function* () {
         const before = yield* findWorkflow(tx, context.caller, id, true)
-        const after = archivedWorkflow(before, yield* currentTimestamp)
+        const now = yield* currentTimestamp
+        const after = archivedWorkflow(before, now)
         if (after instanceof Error) return yield* after
         yield* tx.workflows.update(after)
+        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
         return {
           value: yield* readWorkflowView(tx, context.caller, after),
           resource: workflowResource(after),

@@ -1,31 +1,17 @@
 /**
- * Signs and sends the deliveries that are due, within limits per endpoint and per node. A delivery whose attempt was not
+ * Sends the deliveries that are due, within limits per endpoint and per node. A delivery whose attempt was not
  * settled, because the process died or Postgres was away, is claimed again when its lease expires.
  */
-import { Cause, Clock, Duration, Effect, FiberSet, Layer, Option, Redacted } from "effect"
-import {
-  type AttemptResult,
-  deliveryTimeout,
-  decide,
-  type Delivery,
-  endpointOf,
-  deliveriesInFlight,
-  retrySchedule
-} from "../../domain/Delivery.js"
-import { Unavailable } from "../../domain/Failure.js"
-import { signWebhook } from "../../domain/Signature.js"
-import { CallbackSecrets } from "../ports/CallbackSecrets.js"
+import { Cause, Clock, Duration, Effect, FiberSet, Layer } from "effect"
+import { decide, type Delivery, endpointOf, deliveriesInFlight, retrySchedule } from "../../domain/Delivery.js"
 import { Deliveries } from "../ports/Deliveries.js"
-import { Digests } from "../ports/Digests.js"
-import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
 import { Faults } from "../ports/Faults.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makeSender, type Sender } from "./DeliverySender.js"
 
 /** Fallback: usually the sweep of the runs wakes this task when a delivery is due. */
 const pollInterval = Duration.seconds(10)
-/** Bytes of an answer that are read; its body is not used. */
-const maxAnswerBytes = 1024 * 1024
 
 export interface DeliverOptions {
   /** The pauses after failed attempts. Default: the contract's. */
@@ -41,9 +27,7 @@ interface InFlight {
 /** What sending needs. */
 interface DeliverContext {
   readonly deliveries: Deliveries["Type"]
-  readonly secrets: CallbackSecrets["Type"]
-  readonly digests: Digests["Type"]
-  readonly egress: Egress["Type"]
+  readonly send: Sender
   readonly faults: Faults["Type"]
   /** The pauses after failed attempts. */
   readonly pauses: ReadonlyArray<Duration.Duration>
@@ -53,48 +37,12 @@ interface DeliverContext {
   readonly wakeLatch: Effect.Latch
 }
 
-const signHeaders = Effect.fnUntraced(function* (
-  { secrets, digests }: DeliverContext,
-  { executionId, id, organisationId, payload, spaceId }: Delivery
-) {
-  const valid = yield* secrets.valid(organisationId, spaceId)
-  const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const headers = signWebhook(digests, valid.map(Redacted.value), { id, timestamp, body: payload })
-  // The stored value is not a callback secret.
-  if (Option.isNone(headers))
-    return yield* new Unavailable({ reason: "no usable callback secret", retryAfterSeconds: 60 })
-  return [
-    ["content-type", "application/json"] as const,
-    ...Object.entries(headers.value),
-    ...(executionId === null ? [] : [["x-svc-execution-id", executionId] as const])
-  ]
-})
-
-const send = (context: DeliverContext, delivery: Delivery) =>
-  Effect.flatMap(signHeaders(context, delivery), (headers) =>
-    context.egress
-      .send({
-        method: "POST",
-        url: delivery.url,
-        headers,
-        body: delivery.payload,
-        timeout: deliveryTimeout,
-        maxBytes: maxAnswerBytes,
-        redirects: 0
-      })
-      .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
-  ).pipe(
-    Effect.catchTag("NotFound", () =>
-      Effect.succeed<AttemptResult>({ _tag: "Refused", reason: "the workspace is gone" })
-    )
-  )
-
 const attempt = Effect.fn("Deliver.attempt")(function* (context: DeliverContext, delivery: Delivery) {
   yield* context.faults.at("beforeEffect")
-  const answer = yield* send(context, delivery)
+  const [duration, answer] = yield* Effect.timed(context.send(delivery))
   yield* context.faults.at("effected")
-  const verdict = decide(delivery.attempt, answer, yield* Clock.currentTimeMillis, context.pauses)
-  yield* context.deliveries.settle(delivery, verdict)
+  const verdict = decide(delivery.scheduledAttempt, answer, yield* Clock.currentTimeMillis, context.pauses)
+  yield* context.deliveries.settle(delivery, verdict, duration)
   if (verdict._tag === "Retry" && Duration.lessThan(verdict.after, pollInterval))
     yield* FiberSet.run(context.fibers, Effect.delay(context.wakeLatch.open, verdict.after))
 })
@@ -144,9 +92,7 @@ const sendDue = (context: DeliverContext) =>
 export const make = (options: DeliverOptions = {}) =>
   Effect.gen(function* () {
     const deliveries = yield* Deliveries
-    const secrets = yield* CallbackSecrets
-    const digests = yield* Digests
-    const egress = yield* Egress
+    const send = yield* makeSender
     const faults = yield* Faults
     const wakeups = yield* Wakeups
     const pauses = options.schedule ?? retrySchedule
@@ -157,9 +103,7 @@ export const make = (options: DeliverOptions = {}) =>
 
     const context: DeliverContext = {
       deliveries,
-      secrets,
-      digests,
-      egress,
+      send,
       faults,
       pauses,
       fibers,
@@ -186,24 +130,3 @@ export const make = (options: DeliverOptions = {}) =>
 
 export const layer = (options: DeliverOptions = {}) =>
   Layer.scopedDiscard(Effect.flatMap(make(options), ({ sweep }) => Effect.forkScoped(Effect.interruptible(sweep))))
-
-// --- Answers ---
-
-const answeredResult = ({ headers, status }: EgressResponse): AttemptResult => ({
-  _tag: "Answered",
-  status,
-  retryAfter: headers.find(([name]) => name.toLowerCase() === "retry-after")?.[1]
-})
-
-const failedResult = (failure: EgressFailure): AttemptResult => {
-  switch (failure._tag) {
-    case "EgressBlocked":
-      return { _tag: "Refused", reason: `the URL ${failure.reason}` }
-    case "EgressUnreachable":
-      return { _tag: "Unanswered", reason: failure.reason }
-    case "EgressTimedOut":
-      return { _tag: "Unanswered", reason: `the endpoint did not answer within ${failure.afterMillis / 1000} s` }
-    case "EgressTooLarge":
-      return { _tag: "Unanswered", reason: `the endpoint's answer is larger than ${failure.limitBytes} bytes` }
-  }
-}

@@ -1,5 +1,5 @@
 /** Pending deliveries: they commit with the change that causes them, and a sweep claims and settles them. */
-import { Context, type Effect } from "effect"
+import { Context, type Duration, type Effect } from "effect"
 import type { Delivery, Verdict } from "../../domain/Delivery.js"
 import type { Unavailable } from "../../domain/Failure.js"
 
@@ -8,13 +8,21 @@ export class Deliveries extends Context.Tag("svc/Deliveries")<
   {
     /**
      * Claims up to `slots` due deliveries, the longest due first. Each is leased to the caller until its lease expires.
+     * Due deliveries to a disabled or deleted endpoint become `undelivered`.
      * `underWay`: the caller's deliveries in flight by endpoint; an endpoint at its limit is skipped.
      */
     readonly claim: (
       slots: number,
       underWay: ReadonlyMap<string, number>
     ) => Effect.Effect<ReadonlyArray<Delivery>, Unavailable>
-    /** Records the verdict on an attempt; without effect when another attempt has begun since. */
-    readonly settle: (delivery: Delivery, verdict: Verdict) => Effect.Effect<void, Unavailable>
+    /**
+     * Records an attempt and the verdict on it; without effect when another attempt has begun since. An endpoint that is
+     * gone, or has failed for days, is disabled.
+     */
+    readonly settle: (
+      delivery: Delivery,
+      verdict: Verdict,
+      duration: Duration.Duration
+    ) => Effect.Effect<void, Unavailable>
   }
 >() {}

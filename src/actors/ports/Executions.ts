@@ -3,9 +3,10 @@ import type { Effect } from "effect"
 import { Context } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { Mocking } from "../../domain/connector/Mocking.js"
+import type { Event } from "../../domain/Event.js"
 import type { TriggerType } from "../../domain/Execution.js"
 import type { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/Failure.js"
-import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId, TriggerId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { ChosenConnection, JournalEntry, RunReach, StartEntry } from "../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RetentionClass, StepRow } from "./Journal.js"
@@ -29,7 +30,17 @@ export interface StartRequest {
   /** Absent: connectors are called for real. */
   readonly mocking?: Mocking | undefined
   readonly userId: string | null
-  readonly trigger: { readonly type: TriggerType; readonly keyId: ApiKeyId | null; readonly keyName: string | null }
+  readonly trigger: {
+    readonly type: TriggerType
+    readonly keyId: ApiKeyId | null
+    readonly keyName: string | null
+    readonly id?: TriggerId
+  }
+  /** The event that starts the run. */
+  readonly event?: Event
+  readonly routeId?: string
+  /** The lane that the run occupies. */
+  readonly lane?: string
   readonly metadata: Json
   readonly callback: { readonly url: string; readonly events: ReadonlyArray<string> | null } | null
   readonly traceparent: string | null

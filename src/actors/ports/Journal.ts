@@ -6,9 +6,20 @@ import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { DeliveryKind } from "../../domain/Delivery.js"
+import type { EventDelivery, EventOrigin } from "../../domain/Event.js"
 import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Execution.js"
 import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
-import type { BlobId, DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
+import type {
+  BlobId,
+  DeadLetterId,
+  DeliveryId,
+  EventId,
+  ExecutionId,
+  OrganisationId,
+  SpaceId,
+  WebhookEndpointId
+} from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
 
@@ -23,6 +34,11 @@ export interface RunRecord extends RunOrigin {
   readonly callbackUrl: string | null
   readonly callbackEvents: ReadonlyArray<string> | null
   readonly traceparent: string | null
+  /** The event that started the run, and the route that it took. */
+  readonly event?: EventOrigin
+  readonly routeId?: string
+  /** The lane of a sequential trigger, which the run occupies until it ends. */
+  readonly lane?: string
   /**
    * The request's headers, redacted, of a run that ended without a journal; otherwise the journal has them exactly.
    */
@@ -95,18 +111,44 @@ export interface Blob {
 
 /** A unique key that an append takes, such as an Idempotency-Key. The first commit wins. */
 export interface Claim {
-  readonly scope: "idem" | "nonce"
+  readonly scope: "idem" | "nonce" | "event" | "tick"
   readonly key: string
   /** Identifies the request, to tell a repetition from another use of the key. */
   readonly hash: string
   readonly expiresAt: number
 }
 
+/** `endpointId`: the endpoint of the organisation to which an event goes; `null` for a callback. */
 export interface DeliveryRow {
   readonly id: DeliveryId
-  readonly kind: "callback"
+  readonly kind: DeliveryKind
+  readonly endpointId: WebhookEndpointId | null
+  readonly eventType: string
   readonly url: string
   readonly payload: string
+}
+
+/**
+ * The end of an event's way. Only the holder of its lease `claims` settles it: the place in the start queue is deleted in
+ * the same statement, so that nothing happens twice.
+ */
+export interface Settlement {
+  readonly eventId: EventId
+  readonly organisationId: OrganisationId
+  readonly claims: number
+  readonly status: "delivered" | "ignored" | "dead"
+  readonly deliveries: ReadonlyArray<EventDelivery>
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+/** Why work was given up. Its payload and headers are those of its event. */
+export interface DeadLetter {
+  readonly id: DeadLetterId
+  readonly event: EventOrigin
+  readonly executionId: ExecutionId | null
+  readonly error: Json
+  readonly context: Json
 }
 
 /** Everything that one append writes. */
@@ -130,10 +172,13 @@ export interface RunChange {
   readonly enqueue?: { readonly notBefore: number }
   readonly audit?: AuditEntry
   readonly deliveries?: ReadonlyArray<DeliveryRow>
+  /** The event that started the run: part of the run's first change. */
+  readonly settles?: Settlement
+  readonly deadLetters?: ReadonlyArray<DeadLetter>
 }
 
 /** The run has another owner or has ended: the caller must stop driving it. */
-export class Fenced extends Data.TaggedError("Fenced")<{ readonly id: ExecutionId }> {}
+export class Fenced extends Data.TaggedError("Fenced")<{ readonly id: ExecutionId | EventId }> {}
 /** The claim belongs to the run `target`. */
 export class ClaimTaken extends Data.TaggedError("ClaimTaken")<{
   readonly target: string

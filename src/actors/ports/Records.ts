@@ -18,6 +18,8 @@ import type { Installation } from "../../domain/Installation.js"
 import type { Organisation, Workspace } from "../../domain/Organisation.js"
 import type { Role, User } from "../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../domain/Secret.js"
+import type { Trigger, TriggerState } from "../../domain/Trigger.js"
+import type { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../domain/WebhookEndpoint.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
 import type { DomainEvent } from "./ConnectionStore.js"
 
@@ -88,6 +90,12 @@ export interface Tx {
   readonly connectorVersions: Repository<ConnectorVersion>
   readonly authProviders: Repository<AuthProvider>
   readonly installations: Repository<Installation>
+  readonly triggers: Repository<Trigger>
+  readonly triggerStates: Repository<TriggerState>
+  readonly webhookEndpoints: Repository<WebhookEndpoint>
+  readonly deliveries: Repository<StoredDelivery>
+  /** Read-only here: the task that sends deliveries writes them. */
+  readonly deliveryAttempts: Repository<DeliveryAttempt>
   /** Read-only here: connections' actors write them. */
   readonly connections: Repository<Connection>
   readonly credentials: Repository<CredentialRecord>

@@ -4,8 +4,16 @@ import { Context, type Effect } from "effect"
 export class Wakeups extends Context.Tag("svc/Wakeups")<
   Wakeups,
   {
-    /** Called after a commit that put a run in the start queue. */
+    /** Called after a commit that put something in the start queue. */
     readonly signalQueued: () => void
+    /** Called when a slot for a run became free: wakes as well, if something may wait. */
+    readonly signalSlot: () => void
+    /** Whether something may wait in the start queue. */
+    readonly hasQueued: () => boolean
+    /** The number of signals so far: taken before the start queue is read. */
+    readonly queuedSignals: () => number
+    /** The start queue was read after `signals` signals, and found empty. */
+    readonly clearQueued: (signals: number) => void
     /** Waits until a run was queued since the last wait ended. */
     readonly awaitQueued: Effect.Effect<void>
     readonly signalDelivery: () => void

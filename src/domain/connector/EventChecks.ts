@@ -143,7 +143,8 @@ const oneWebhookMistakes = (
 const eventsOf = ({ events, webhooks }: ConnectorDefinition, { id }: WebhookDefinition): number =>
   events.filter((event) => event.delivery === "webhook" && (event.webhook === id || webhooks.length === 1)).length
 
-const verificationMistakes = (verify: WebhookVerification, path: string): Mistakes => {
+/** The mistakes in how a webhook is verified. */
+export const verificationMistakes = (verify: WebhookVerification, path: string): Mistakes => {
   const sources = [verify.secretName, verify.clientSecret, verify.subscriptionSecret].filter(
     (source) => source !== undefined && source !== false
   )
@@ -156,6 +157,20 @@ const verificationMistakes = (verify: WebhookVerification, path: string): Mistak
       `${path}.header`,
       "REQUIRED",
       `is required by the scheme ${verify.scheme}`
+    ),
+    ...mistakeUnless(
+      verify.payload === undefined || verify.payload.includes("{body}"),
+      `${path}.payload`,
+      "INVALID_VALUE",
+      "must contain {body}: a signature that does not cover the body proves nothing"
+    ),
+    ...mistakeUnless(
+      verify.timestampHeader === undefined ||
+        verify.scheme !== "hmac" ||
+        (verify.payload ?? "").includes("{timestamp}"),
+      `${path}.payload`,
+      "INVALID_VALUE",
+      "must contain {timestamp} if there is a timestampHeader: anyone could change a time that is not signed"
     ),
     ...mistakeUnless(
       sources.length <= 1,

@@ -81,7 +81,11 @@ const comparesVersion: ReadonlySet<string> = new Set([
   "connectors.delete",
   "connectors.publish",
   "authProviders.delete",
-  "installations.uninstall"
+  "installations.uninstall",
+  "triggers.delete",
+  "triggers.enable",
+  "triggers.disable",
+  "triggers.rotateKey"
 ])
 
 /** The credential has no version of its own. */

@@ -15,7 +15,8 @@ export interface OperationText {
 
 type GroupsOf<Api> = Api extends HttpApi.HttpApi<infer _Id, infer Groups, infer _Error, infer _Context> ? Groups : never
 
-type NamesOf<Group> =
+/** The ids of the operations of a group. */
+export type NamesOf<Group> =
   Group extends HttpApiGroup.HttpApiGroup<infer Id, infer Endpoints, infer _Error, infer _Context>
     ? `${Id}.${Endpoints["name"]}`
     : never

@@ -16,8 +16,11 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   ctr: "The id or the slug of the connector.",
   aid: "The id of the auth provider.",
   conn: "The id of the connection.",
+  trg: "The id of the trigger.",
   inst: "The id of the installation.",
   cred: "The id of the credential.",
+  whe: "The id of the webhook endpoint.",
+  att: "The id of the attempt.",
   path: "The path below the connection's base URL. Its slashes are sent as they are.",
   // Queries
   page_size: "How many records a page has, from 1 to 200. Without it: 50.",
@@ -28,6 +31,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   to: "The same as `created_before`.",
   q: "Only records whose name contains this text.",
   status: "Only records with this status.",
+  type: "Only records of this type.",
   kind: "Only records of this kind.",
   mode: "Only keys of this mode.",
   include: "Additional parts of the answer, separated by commas: `actions` of connectors, `diagram` of a workflow.",
@@ -45,5 +49,6 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   action: "Only entries of this action.",
   resource_type: "Only entries about this type of record.",
   resource_id: "Only entries about this record.",
+  outcome: "Only attempts that ended like this.",
   reveal: "`true`: the values are included, for keys that may decrypt connections."
 }

@@ -1,7 +1,10 @@
 /** Texts of surface C's operations on workflows, executions, connectors, connections and installations. */
 import type { ResourceApi } from "../resource/Api.js"
 import type { TextsOf } from "./OperationText.js"
+import { eventTexts } from "./EventTexts.js"
 import { organisationTexts } from "./OrganisationTexts.js"
+import { triggerTexts } from "./TriggerTexts.js"
+import { outwardTexts } from "./OutwardTexts.js"
 
 const connector = {
   svcConnector: 1,
@@ -41,6 +44,9 @@ const connector = {
 /** Texts by operation id; all of surface C. */
 export const resourceTexts: TextsOf<typeof ResourceApi> = {
   ...organisationTexts,
+  ...eventTexts,
+  ...triggerTexts,
+  ...outwardTexts,
   "workflows.list": {
     summary: "List workflows",
     description: "Lists the workflows of the workspace without their code, newest first.",

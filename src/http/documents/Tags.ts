@@ -25,6 +25,9 @@ export const tagDescriptions: { readonly [Name in Tag]: string } = {
   workspaces: "Parts of an organisation. Keys, workflows and state belong to one.",
   customers: "The organisation's own customers, for whom runs act.",
   workflows: "Code with a name: a draft, and versions that publishing freezes.",
+  triggers: "What starts workflows: webhooks, schedules, and events of connectors and of the service.",
+  events: "What arrived from outside, and what became of it.",
+  deadLetters: "Events, runs and deliveries that were given up, with their payloads.",
   executions: "Runs of workflows with their input, steps and output.",
   apiKeys: "Credentials for programs: permissions, customers, addresses and expiry.",
   users: "People of the organisation.",
@@ -36,5 +39,6 @@ export const tagDescriptions: { readonly [Name in Tag]: string } = {
   authProviders: "OAuth clients of the organisation, for connectors that need one.",
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
+  webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
   audit: "The record of all changes, reads and refusals, as a chain of hashes."
 }

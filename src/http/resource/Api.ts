@@ -10,11 +10,15 @@ import { ConnectionsApi } from "./ConnectionsApi.js"
 import { ConnectorsApi } from "./ConnectorsApi.js"
 import { AuthProvidersApi } from "./AuthProvidersApi.js"
 import { CustomersApi } from "./CustomersApi.js"
+import { DeadLettersApi } from "./DeadLettersApi.js"
+import { EventsApi } from "./EventsApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
 import { InstallationsApi } from "./InstallationsApi.js"
 import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
+import { TriggersApi } from "./TriggersApi.js"
+import { WebhookEndpointsApi } from "./WebhookEndpointsApi.js"
 import { WorkflowsApi } from "./WorkflowsApi.js"
 
 /** Surface C without starting runs, which is `RunApi`. */
@@ -24,7 +28,10 @@ export const ResourceApi = HttpApi.make("resource")
   .add(WorkspacesApi.middleware(Authenticated))
   .add(CustomersApi.middleware(Authenticated))
   .add(WorkflowsApi.middleware(Authenticated))
+  .add(TriggersApi.middleware(Authenticated))
   .add(ExecutionsApi.middleware(Authenticated))
+  .add(EventsApi.middleware(Authenticated))
+  .add(DeadLettersApi.middleware(Authenticated))
   .add(ApiKeysApi.middleware(Authenticated))
   .add(UsersApi.middleware(Authenticated))
   .add(RolesApi.middleware(Authenticated))
@@ -35,4 +42,5 @@ export const ResourceApi = HttpApi.make("resource")
   .add(AuthProvidersApi.middleware(Authenticated))
   .add(ConnectionsApi.middleware(Authenticated))
   .add(InstallationsApi.middleware(Authenticated))
+  .add(WebhookEndpointsApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))

@@ -2,8 +2,17 @@
 import { describe } from "../telemetry/SafeError.js"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../actors/ports/Deliveries.js"
-import { deliveryTimeout, type Delivery, deliveriesInFlight, type Verdict } from "../../domain/Delivery.js"
+import {
+  type Delivery,
+  type DeliveryEndpoint,
+  deliveriesInFlight,
+  deliveryTimeout,
+  isGone,
+  type Verdict
+} from "../../domain/Delivery.js"
 import { Unavailable } from "../../domain/Failure.js"
+import { callbackSecretOverlap } from "../../domain/Limits.js"
+import { disableAfterFailing } from "../../domain/WebhookEndpoint.js"
 import { WriterSql } from "./Pools.js"
 
 export interface DeliveriesOptions {
@@ -18,31 +27,120 @@ const lease = Duration.sum(deliveryTimeout, Duration.seconds(15))
 const maxCandidates = 1_000
 
 /** The endpoint of a URL, as `endpointOf` computes it. */
-const endpointSql = "split_part(split_part(url, '#', 1), '?', 1)"
+const endpointSql = (url: string) => `split_part(split_part(${url}, '#', 1), '?', 1)`
+
+/** Columns of an attempt; `$n` of its rows are the statement's. */
+const attemptColumns = "id, org, endpoint_id, delivery_id, event_type, number, outcome, status, error, duration_ms"
 
 /**
- * Claims the longest-due deliveries, at most `inFlight.perEndpoint` for each endpoint. `$2`: endpoints that are full;
- * `$3` and `$4`: endpoints with deliveries in flight, and how many.
+ * Claims the longest-due deliveries, at most `inFlight.perEndpoint` for each endpoint, and sets those of disabled and
+ * deleted endpoints aside. Deliveries of an endpoint go to its present URL. `$2`: endpoints that are full; `$3` and `$4`:
+ * endpoints with deliveries in flight, and how many; `$6`: the overlap of secrets. Always returns a row, so that
+ * `skipped` is known.
  */
 const claimSql = `
   WITH due AS MATERIALIZED (
-    SELECT id, next_at, ${endpointSql} AS endpoint FROM deliveries
-    WHERE status = 'pending' AND next_at <= now() AND (claimed_until IS NULL OR claimed_until <= now())
-      AND NOT ${endpointSql} = ANY($2::text[])
-    ORDER BY next_at LIMIT ${maxCandidates}
+    SELECT d.id, d.next_at, ${endpointSql("COALESCE(e.url, d.url)")} AS endpoint,
+      d.endpoint_id IS NOT NULL AND e.status IS DISTINCT FROM 'active' AS is_closed
+    FROM deliveries d LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
+    WHERE d.status = 'pending' AND d.next_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until <= now())
+      AND NOT ${endpointSql("COALESCE(e.url, d.url)")} = ANY($2::text[])
+    ORDER BY d.next_at LIMIT ${maxCandidates}
+  ), skipped AS (
+    UPDATE deliveries d SET status = 'undelivered', finished_at = now(), claimed_until = NULL, last_error = 'the endpoint is disabled'
+    FROM due WHERE d.id = due.id AND due.is_closed AND d.status = 'pending'
+    RETURNING d.id, d.org, d.endpoint_id, d.event_type, d.attempts
+  ), noted AS (
+    INSERT INTO delivery_attempts (${attemptColumns})
+    SELECT svc_new_id('att'), org, endpoint_id, id, event_type, attempts, 'skipped', NULL, 'the endpoint is disabled', NULL
+    FROM skipped
   ), placed AS (
     SELECT due.id, due.next_at, COALESCE(t.taken, 0) + row_number() OVER (PARTITION BY due.endpoint ORDER BY due.next_at, due.id) AS place
-    FROM due LEFT JOIN unnest($3::text[], $4::int[]) AS t(endpoint, taken) USING (endpoint)
+    FROM due LEFT JOIN unnest($3::text[], $4::int[]) AS t(endpoint, taken) USING (endpoint) WHERE NOT due.is_closed
   ), chosen AS (
     SELECT d.id FROM deliveries d
     WHERE d.id IN (SELECT id FROM placed WHERE place <= ${deliveriesInFlight.perEndpoint} ORDER BY next_at LIMIT $1)
       AND d.status = 'pending' AND (d.claimed_until IS NULL OR d.claimed_until <= now())
     FOR UPDATE SKIP LOCKED
+  ), claimed AS (
+    UPDATE deliveries d SET claimed_until = now() + $5 * interval '1 millisecond', attempts = d.attempts + 1
+    FROM chosen WHERE d.id = chosen.id
+    RETURNING d.id, d.org, d.space, d.kind, d.endpoint_id, d.url, d.execution_id, d.payload, d.attempts, d.attempts_before
   )
-  UPDATE deliveries d SET claimed_until = now() + $5 * interval '1 millisecond', attempts = d.attempts + 1
-  FROM chosen WHERE d.id = chosen.id
-  RETURNING d.id, d.org AS "organisationId", d.space AS "spaceId", d.kind, d.url, d.execution_id AS "executionId", d.payload,
-    d.attempts AS attempt`
+  SELECT c.id, c.org AS "organisationId", c.space AS "spaceId", c.kind, COALESCE(e.url, c.url) AS url,
+    c.execution_id AS "executionId", c.payload, c.attempts AS attempt, c.attempts - c.attempts_before AS "scheduledAttempt",
+    e.id AS "endpointId", e.secret,
+    CASE WHEN e.rotated_at > now() - $6 * interval '1 millisecond' THEN e.secret_before END AS "secretBefore",
+    (SELECT count(*)::int FROM skipped) AS skipped
+  FROM (SELECT) one LEFT JOIN claimed c ON true LEFT JOIN webhook_endpoints e ON e.id = c.endpoint_id`
+
+interface ClaimRow extends Omit<Delivery, "endpoint" | "id"> {
+  /** `null`: nothing was claimed. */
+  readonly id: Delivery["id"] | null
+  readonly endpointId: DeliveryEndpoint["id"] | null
+  readonly secret: Uint8Array | null
+  readonly secretBefore: Uint8Array | null
+  readonly skipped: number
+}
+
+const deliveryOf = ({
+  endpointId,
+  id,
+  secret,
+  secretBefore,
+  skipped: _skipped,
+  ...row
+}: ClaimRow): ReadonlyArray<Delivery> =>
+  id === null
+    ? []
+    : [
+        {
+          ...row,
+          id,
+          endpoint: endpointId === null || secret === null ? null : { id: endpointId, secret, secretBefore }
+        }
+      ]
+
+/**
+ * Records an attempt. `$3`: the new status; `$4`: the pause before the next attempt; `$7`: milliseconds that it took; `$8`:
+ * the endpoint is gone; `$9`: milliseconds of failures after which an endpoint is disabled; `$10`: the URL that was called,
+ * since the result says nothing about an endpoint's newer URL.
+ */
+const settleSql = `
+  WITH settled AS (
+    UPDATE deliveries SET claimed_until = NULL, last_status = $5, last_error = $6,
+      status = CASE WHEN $8 AND endpoint_id IS NOT NULL THEN 'undelivered' ELSE $3 END,
+      next_at = CASE WHEN $3 = 'pending' THEN now() + $4 * interval '1 millisecond' ELSE next_at END,
+      finished_at = CASE WHEN $3 = 'pending' THEN NULL ELSE now() END
+    WHERE id = $1 AND status = 'pending' AND attempts = $2
+    RETURNING id, org, endpoint_id, event_type, attempts
+  ), noted AS (
+    INSERT INTO delivery_attempts (${attemptColumns})
+    SELECT svc_new_id('att'), org, endpoint_id, id, event_type, attempts,
+      CASE WHEN $3 = 'delivered' THEN 'delivered' ELSE 'failed' END, $5, $6, $7::int FROM settled
+  ), judged AS (
+    SELECT e.id, $3 <> 'delivered' AND ($8 OR e.failing_since <= now() - $9 * interval '1 millisecond') AS is_over
+    FROM settled s JOIN webhook_endpoints e ON e.id = s.endpoint_id
+    WHERE e.status = 'active' AND e.url = $10 AND ($8 OR (e.failing_since IS NULL) = ($3 <> 'delivered')
+      OR ($3 <> 'delivered' AND e.failing_since <= now() - $9 * interval '1 millisecond'))
+  ), changed AS (
+    UPDATE webhook_endpoints e SET
+      failing_since = CASE WHEN $3 = 'delivered' THEN NULL ELSE COALESCE(e.failing_since, now()) END,
+      status = CASE WHEN j.is_over THEN 'disabled' ELSE e.status END,
+      disabled_reason = CASE WHEN j.is_over THEN CASE WHEN $8 THEN 'gone' ELSE 'failing' END END,
+      updated_at = CASE WHEN j.is_over THEN now() ELSE e.updated_at END,
+      version = CASE WHEN j.is_over THEN e.version + 1 ELSE e.version END
+    FROM judged j WHERE e.id = j.id AND e.status = 'active' AND e.url = $10
+    RETURNING e.id, e.org, e.url, e.status, e.disabled_reason
+  )
+  INSERT INTO domain_events (id, org, type, subject, payload)
+  SELECT svc_new_id('evt'), org, 'webhook_endpoint.disabled', id,
+    jsonb_build_object('webhookEndpointId', id, 'url', url, 'reason', disabled_reason)
+  FROM changed WHERE status = 'disabled'`
+
+/** The status of a delivery after a verdict. */
+const statusOf = (verdict: Verdict) =>
+  verdict._tag === "Delivered" ? "delivered" : verdict._tag === "Exhausted" ? "exhausted" : "pending"
 
 const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
 
@@ -57,30 +155,38 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
       const claim = Effect.fn("Deliveries.claim")(function* (slots: number, underWay: ReadonlyMap<string, number>) {
         const busy = [...underWay]
         const full = busy.filter(([, taken]) => taken >= deliveriesInFlight.perEndpoint)
-        return yield* sql.unsafe<Delivery>(claimSql, [
-          slots,
-          full.map(([endpoint]) => endpoint),
-          busy.map(([endpoint]) => endpoint),
-          busy.map(([, taken]) => taken),
-          Duration.toMillis(lease)
-        ])
+        for (;;) {
+          const rows = yield* sql.unsafe<ClaimRow>(claimSql, [
+            slots,
+            full.map(([endpoint]) => endpoint),
+            busy.map(([endpoint]) => endpoint),
+            busy.map(([, taken]) => taken),
+            Duration.toMillis(lease),
+            Duration.toMillis(callbackSecretOverlap)
+          ])
+          const claimed = rows.flatMap(deliveryOf)
+          // Deliveries that were only set aside may have hidden others.
+          if (claimed.length > 0 || (rows[0]?.skipped ?? 0) === 0) return claimed
+        }
       }, Effect.mapError(unavailable))
 
-      const settle = Effect.fn("Deliveries.settle")(function* ({ attempt, id }: Delivery, verdict: Verdict) {
-        const claimedByUs = sql`id = ${id} AND status = 'pending' AND attempts = ${attempt}`
-        switch (verdict._tag) {
-          case "Delivered":
-            yield* sql`UPDATE deliveries SET status = 'delivered', finished_at = now(), claimed_until = NULL,
-              last_status = ${verdict.status}, last_error = NULL WHERE ${claimedByUs}`
-            break
-          case "Exhausted":
-            yield* sql`UPDATE deliveries SET status = 'exhausted', finished_at = now(), claimed_until = NULL,
-              last_status = ${verdict.status}, last_error = ${verdict.reason} WHERE ${claimedByUs}`
-            break
-          case "Retry":
-            yield* sql`UPDATE deliveries SET next_at = now() + ${Duration.toMillis(verdict.after)} * interval '1 millisecond',
-              claimed_until = NULL, last_status = ${verdict.status}, last_error = ${verdict.reason} WHERE ${claimedByUs}`
-        }
+      const settle = Effect.fn("Deliveries.settle")(function* (
+        { attempt, id, url }: Delivery,
+        verdict: Verdict,
+        duration: Duration.Duration
+      ) {
+        yield* sql.unsafe(settleSql, [
+          id,
+          attempt,
+          statusOf(verdict),
+          verdict._tag === "Retry" ? Duration.toMillis(verdict.after) : 0,
+          verdict.status,
+          verdict._tag === "Delivered" ? null : verdict.reason,
+          Math.round(Duration.toMillis(duration)),
+          isGone(verdict),
+          Duration.toMillis(disableAfterFailing),
+          url
+        ])
       }, Effect.mapError(unavailable))
 
       return Deliveries.of({ claim, settle })

@@ -49,6 +49,8 @@ const eraseRecordsSql = [
   `DELETE FROM settings WHERE level = 'tenant' AND scope_id IN (${erasableCustomers})`,
   `DELETE FROM settings WHERE level = 'flow' AND scope_id IN (${erasableWorkflows})`,
   `DELETE FROM installations WHERE customer_id IN (${erasableCustomers})`,
+  // Cascades to their states.
+  `DELETE FROM triggers WHERE customer_id IN (${erasableCustomers})`,
   // Cascades to credentials, refresh intents and connect sessions. The sweep of connections has revoked them before.
   `DELETE FROM connections WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM draft_snapshots WHERE workflow_id IN (${erasableWorkflows})`,
@@ -58,6 +60,7 @@ const eraseRecordsSql = [
   `DELETE FROM secret_versions WHERE secret_id IN (SELECT s.id FROM secrets s WHERE s.customer_id IN (${erasableCustomers}))`,
   `DELETE FROM secrets WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM environments WHERE customer_id IN (${erasableCustomers})`,
+  `DELETE FROM deliveries WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM domain_events WHERE customer_id IN (${erasableCustomers})`,
   // A user of these customers only is deleted too: an empty list would mean all customers.
   `DELETE FROM users u WHERE u.customer_ids <> '[]'

@@ -1,12 +1,13 @@
 /**
  * Maintenance of the tables, at the start and every hour, by one node at a time: creates partitions ahead, drops those
- * past their retention, deletes expired rows in small batches, and erases deleted customers.
+ * past their retention, deletes expired rows in small batches, announces expiring keys, and erases deleted customers.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schedule } from "effect"
 import { resumeWindow } from "../../domain/Limits.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { eraseCustomers } from "./Erasure.js"
+import { announceExpiringKeys } from "./ExpiringKeys.js"
 import { WriterSql } from "./Pools.js"
 
 const interval = Duration.hours(1)
@@ -50,13 +51,17 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   // Ids sort by time, so the primary key finds the old rows.
   [
     "deliveries",
-    `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(7)}), 6) AND t.status = 'delivered' AND t.finished_at < now() - ${days(7)}`
+    `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(7)}), 6) AND t.status = 'delivered' AND t.endpoint_id IS NULL
+     AND t.finished_at < now() - ${days(7)}`
   ],
-  // Dead letters are kept for a manual repetition.
+  // Kept for a repetition: dead letters, what a disabled endpoint missed, and every delivery of a listed attempt.
   [
     "deliveries",
-    `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status = 'exhausted' AND t.finished_at < now() - ${days(30)}`
+    `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status <> 'pending' AND t.finished_at < now() - ${days(30)}`
   ],
+  // The id answers as deleted for a month.
+  ["triggers", `t.deleted_at < now() - ${days(30)}`],
+  ["delivery_attempts", `t.id < 'att_' || substr(svc_ulid_bound(now() - ${days(30)}), 6)`],
   [
     "secret_versions",
     `t.retired_at < now() - ${journalLifetime}
@@ -82,6 +87,7 @@ const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
   yield* sql`SELECT svc_partitions()`
   for (const [table, condition] of expirations) yield* Effect.zipLeft(deleteExpired(table, condition, advance), advance)
+  yield* Effect.zipLeft(announceExpiringKeys, advance)
   yield* eraseCustomers(advance)
   return true
 }, Effect.scoped)

@@ -19,8 +19,22 @@ const flag = () => {
 export const layer = Layer.sync(Wakeups, () => {
   const queue = flag()
   const deliveries = flag()
+  let signals = 0
+  let emptyAt = 0
+  const hasQueued = () => signals > emptyAt
   return Wakeups.of({
-    signalQueued: queue.raise,
+    signalQueued: () => {
+      signals++
+      queue.raise()
+    },
+    signalSlot: () => {
+      if (hasQueued()) queue.raise()
+    },
+    hasQueued,
+    queuedSignals: () => signals,
+    clearQueued: (at) => {
+      emptyAt = Math.max(emptyAt, at)
+    },
     awaitQueued: queue.untilRaised,
     signalDelivery: deliveries.raise,
     awaitDelivery: deliveries.untilRaised

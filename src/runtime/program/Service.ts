@@ -7,11 +7,17 @@ import * as Permits from "../../actors/connection/SharedPermits.js"
 import * as Residents from "../../actors/connection/LocalOwners.js"
 import * as ConnectionSweep from "../../actors/connection/Sweep.js"
 import * as Uses from "../../actors/connection/LastUse.js"
+import * as EventRuns from "../../actors/execution/EventRuns.js"
 import * as ExecutionActor from "../../actors/execution/Actor.js"
 import * as Executions from "../../actors/execution/Executions.js"
 import * as LiveRuns from "../../actors/execution/LiveRuns.js"
 import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
+import * as Dispatch from "../../actors/pipeline/Dispatch.js"
+import * as Events from "../../actors/pipeline/Events.js"
+import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
+import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
+import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
@@ -49,12 +55,20 @@ import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
 import * as DirectStream from "../postgres/DirectStream.js"
 import * as JetStream from "../nats/JetStream.js"
+import * as DomainEvents from "../postgres/DomainEvents.js"
+import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
+import * as DeadLetters from "../postgres/events/DeadLetters.js"
+import * as EventReads from "../postgres/events/EventReads.js"
+import * as OpenEvents from "../postgres/events/OpenEvents.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
+import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
+import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
 import * as Keys from "../postgres/Keys.js"
 import * as KeyValues from "../postgres/KeyValues.js"
 import * as Maintenance from "../postgres/Maintenance.js"
+import * as OrganisationReads from "../postgres/OrganisationReads.js"
 import * as Nonces from "../postgres/Nonces.js"
 import * as ProviderWindows from "../postgres/ProviderWindows.js"
 import * as RateWindows from "../postgres/RateWindows.js"
@@ -71,6 +85,7 @@ import * as ConnectorImport from "../../actors/management/ConnectorImport.js"
 import * as ConnectorRecords from "../../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
+import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
 import * as Pages from "../../actors/management/Pages.js"
 import * as Workflows from "../../actors/management/Workflows.js"
@@ -78,10 +93,15 @@ import * as WorkflowVersions from "../../actors/management/WorkflowVersions.js"
 import * as Configuration from "../../actors/management/Configuration.js"
 import * as Customers from "../../actors/management/Customers.js"
 import * as Organisations from "../../actors/management/Organisations.js"
+import * as DeadLetterQueue from "../../actors/management/DeadLetterQueue.js"
+import * as EventRecords from "../../actors/management/EventRecords.js"
+import * as EventReplays from "../../actors/management/EventReplays.js"
+import * as WebhookIntake from "../../actors/management/WebhookIntake.js"
 import * as Roles from "../../actors/management/Roles.js"
 import * as ManagedSecrets from "../../actors/management/Secrets.js"
 import * as StartQuota from "../../actors/management/StartQuota.js"
 import * as Users from "../../actors/management/Users.js"
+import * as WebhookEndpoints from "../../actors/management/WebhookEndpoints.js"
 import * as Workspaces from "../../actors/management/Workspaces.js"
 import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
@@ -177,6 +197,14 @@ const stores = Layer.mergeAll(
   TokenEndpoint.layer,
   CustomerReads.layer,
   InstallationReads.layer,
+  OrganisationReads.layer,
+  OpenEvents.layer,
+  EventReads.layer,
+  DeadLetters.layer,
+  TriggerReads.layer,
+  WebhookSecretReads.layer,
+  DomainEvents.layer,
+  EndpointSubscriptions.layer,
   Nonces.layer,
   ExecutionReads.layer,
   RateWindows.layer,
@@ -212,14 +240,21 @@ const connected = Calling.layer.pipe(
 
 const actors = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { runSlots } = yield* Settings
+    const { natsUrl, runSlots } = yield* Settings
     const options = { slots: runSlots }
     return Layer.mergeAll(
       Executions.layer(options),
       Sweep.layer(options),
       ExecutionActor.layer(options),
-      TenantActor.layer({ nodes: () => 1 })
-    ).pipe(Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream)))
+      TenantActor.layer({ nodes: () => 1 }),
+      ReplaySweep.layer
+    ).pipe(
+      Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
+      Layer.provideMerge(WebhookSecrets.layer),
+      Layer.provideMerge(Dispatch.layer),
+      Layer.provideMerge(EventRuns.layer(options)),
+      Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream))
+    )
   })
 )
 
@@ -247,7 +282,13 @@ const useCases = Layer.mergeAll(
   ManagedSecrets.layer,
   organisations,
   Roles.layer,
+  Triggers.layer,
   Users.layer,
+  WebhookEndpoints.layer,
+  WebhookIntake.layer,
+  EventRecords.layer,
+  EventReplays.layer,
+  DeadLetterQueue.layer,
   Workflows.layer,
   WorkflowVersions.layer,
   Workspaces.layer
@@ -256,7 +297,7 @@ const useCases = Layer.mergeAll(
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
-  Layer.provideMerge(Deliver.layer()),
+  Layer.provideMerge(Layer.merge(Deliver.layer(), Outbound.layer)),
   Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.

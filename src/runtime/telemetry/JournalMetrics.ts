@@ -1,5 +1,6 @@
 /** Counts starts and ends of runs at the port `Journal`, which every path uses. */
 import { Context, Effect, Layer } from "effect"
+import { EventJournal } from "../../actors/ports/EventJournal.js"
 import { Journal, type RunChange } from "../../actors/ports/Journal.js"
 import { countFinished, countStarted } from "./Metrics.js"
 
@@ -13,22 +14,28 @@ const committed = ({ end, epoch, open }: RunChange): void => {
 }
 
 /** Wraps a journal so that it counts, and provides its depth. */
-export const countJournal = <E, R>(journal: Layer.Layer<Journal, E, R>): Layer.Layer<Journal | JournalDepth, E, R> =>
+export const countJournal = <E, R>(
+  journal: Layer.Layer<Journal | EventJournal, E, R>
+): Layer.Layer<Journal | EventJournal | JournalDepth, E, R> =>
   Layer.map(journal, (context) => {
     const { append, read } = Context.get(context, Journal)
+    const { append: appendEvent } = Context.get(context, EventJournal)
     let waiting = 0
     const landed = Effect.sync(() => {
       waiting--
     })
+    const counted = <A, F>(change: Effect.Effect<A, F>): Effect.Effect<A, F> =>
+      Effect.suspend(() => {
+        waiting++
+        return Effect.ensuring(change, landed)
+      })
     return Context.make(Journal, {
       read,
-      append: (change) =>
-        Effect.suspend(() => {
-          waiting++
-          return Effect.ensuring(
-            Effect.map(append(change), () => committed(change)),
-            landed
-          )
-        })
-    }).pipe(Context.add(JournalDepth, () => waiting))
+      append: (change) => counted(Effect.map(append(change), () => committed(change)))
+    }).pipe(
+      Context.add(EventJournal, {
+        append: (change) => counted(Effect.map(appendEvent(change), () => change.runs?.forEach(committed)))
+      }),
+      Context.add(JournalDepth, () => waiting)
+    )
   })

@@ -1,11 +1,23 @@
-/** Turns changes of runs into the rows that one flush writes. */
-import type { RunChange } from "../../../actors/ports/Journal.js"
+/** Turns changes of runs and events into the rows that one flush writes. */
+import type { EventChange } from "../../../actors/ports/EventJournal.js"
+import type { Claim, RunChange, Settlement } from "../../../actors/ports/Journal.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
+import { deadLetterRow } from "./EventRow.js"
 import { flushTables, type Row, type RowContext, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { patchRow, timestamp } from "./RunColumns.js"
 
-/** A change with its rows serialised, before it enters the queue. */
-export interface PreparedChange {
-  readonly change: RunChange
+/** What commits together or not at all: the change of one run, or that of an event with all runs that it starts. */
+export interface Unit {
+  readonly organisationId: OrganisationId
+  readonly runs: ReadonlyArray<RunChange>
+  readonly event?: EventChange
+}
+
+/** A unit with its rows serialised, before it enters the queue. */
+export interface PreparedUnit {
+  readonly unit: Unit
+  /** The ids of its rows in the statement's list of changes: of its runs, else of its event. */
+  readonly ids: ReadonlyArray<string>
   /** Each row as JSON, serialised once; the statement concatenates them. */
   readonly rows: { readonly [T in FlushTableName]?: ReadonlyArray<string> }
   /** Approximate number of characters that it adds to the statement. */
@@ -17,35 +29,75 @@ export interface Batch {
   /** Runs that must still have these epochs, in the same order. */
   readonly fence: { readonly ids: ReadonlyArray<string>; readonly epochs: ReadonlyArray<number> }
   readonly hasClaims: boolean
+  /** Some units replay dead letters. */
+  readonly hasReplays: boolean
   readonly patches: ReadonlyArray<Row>
+  readonly settlements: ReadonlyArray<Row>
+  readonly deadLetters: ReadonlyArray<Row>
   readonly endedRuns: ReadonlyArray<string>
   /** Ended runs that never started: their rows in the queue are deleted. */
   readonly dequeuedRuns: ReadonlyArray<string>
+  /** Ended runs that leave the lane of their trigger. */
+  readonly freedLanes: ReadonlyArray<Row>
   readonly rows: { readonly [T in FlushTableName]: ReadonlyArray<string> }
 }
 
-export const prepareChange = (change: RunChange, context: RowContext): PreparedChange => {
+export const claimOfUnit = ({ event, runs }: Unit): Claim | undefined =>
+  runs[0]?.claim ?? event?.receives?.claim ?? event?.records?.claim
+
+const settlementOf = ({ event, runs }: Unit): Settlement | undefined => event?.settles ?? runs[0]?.settles
+
+const eventIdOf = ({ event }: Unit): string | undefined =>
+  event?.receives?.event.id ?? event?.records?.event.id ?? event?.settles?.eventId
+
+export const idsOf = (unit: Unit): ReadonlyArray<string> => {
+  if (unit.runs.length > 0) return unit.runs.map(({ id }) => id)
+  const event = eventIdOf(unit)
+  return event === undefined ? [] : [event]
+}
+
+export const prepareUnit = (unit: Unit, context: RowContext): PreparedUnit => {
   const rows: { [T in FlushTableName]?: ReadonlyArray<string> } = {}
   let size = 0
   for (const table of flushTableNames) {
-    const tableRows: ReadonlyArray<Row> = flushTables[table].rows(change, context)
+    const tableRows: ReadonlyArray<Row> = flushTables[table].rows(unit, context)
     if (tableRows.length === 0) continue
     const lines = tableRows.map((row) => JSON.stringify(row))
     for (const line of lines) size += line.length
     rows[table] = lines
   }
-  return { change, rows, size }
+  return { unit, ids: idsOf(unit), rows, size }
 }
 
-const changeRow = ({ claim, epoch, id, organisationId }: RunChange): Row => ({
-  id,
-  org: organisationId,
-  fenced: epoch !== null,
-  scope: claim?.scope ?? null,
-  key: claim?.key ?? null,
-  hash: claim?.hash ?? null,
-  expires_at: timestamp(claim?.expiresAt ?? null)
-})
+/** One row for each id of the unit. All of them depend on the same claim or place in the queue, so none commits alone. */
+const changeRows = ({ ids, unit }: PreparedUnit): ReadonlyArray<Row> => {
+  const claim = claimOfUnit(unit)
+  const settlement = settlementOf(unit)
+  return ids.map((id, n) => ({
+    id,
+    org: unit.organisationId,
+    fenced: unit.runs[n] !== undefined && unit.runs[n].epoch !== null,
+    scope: claim?.scope ?? null,
+    key: claim?.key ?? null,
+    hash: claim?.hash ?? null,
+    expires_at: timestamp(claim?.expiresAt ?? null),
+    takes: settlement?.eventId ?? null,
+    claims: settlement?.claims ?? null,
+    letter: unit.event?.replays ?? null
+  }))
+}
+
+const settlementRow = ({ ids, unit }: PreparedUnit): ReadonlyArray<Row> => {
+  const settlement = settlementOf(unit)
+  if (settlement === undefined) return []
+  const { at, claims, deliveries, eventId, status } = settlement
+  return [{ run: ids[0], id: eventId, status, finished_at: timestamp(at), attempts: claims, deliveries }]
+}
+
+const deadLetterRows = ({ ids, unit: { event, runs } }: PreparedUnit): ReadonlyArray<Row> => [
+  ...runs.flatMap((run) => (run.deadLetters ?? []).map((letter) => deadLetterRow(run.id, run, letter))),
+  ...(event === undefined ? [] : (event.deadLetters ?? []).map((letter) => deadLetterRow(ids[0], event, letter)))
+]
 
 const fenceOf = (changes: ReadonlyArray<RunChange>): Batch["fence"] => {
   const ids: Array<string> = []
@@ -58,19 +110,26 @@ const fenceOf = (changes: ReadonlyArray<RunChange>): Batch["fence"] => {
   return { ids, epochs }
 }
 
-/** The rows of several changes, at most one of each run. */
-export const makeBatch = (prepared: ReadonlyArray<PreparedChange>): Batch => {
-  const changes = prepared.map((item) => item.change)
+/** The rows of several units, at most one of each run and event. */
+export const makeBatch = (prepared: ReadonlyArray<PreparedUnit>): Batch => {
+  const changes = prepared.flatMap(({ unit }) => unit.runs)
   const rowsOf = (table: FlushTableName) => prepared.flatMap((item) => item.rows[table] ?? [])
+  const ended = changes.filter((change) => change.end !== undefined)
   return {
-    changes: changes.map(changeRow),
+    changes: prepared.flatMap(changeRows),
     fence: fenceOf(changes),
-    hasClaims: changes.some((change) => change.claim !== undefined),
+    hasClaims: prepared.some(({ unit }) => claimOfUnit(unit) !== undefined),
+    hasReplays: prepared.some(({ unit }) => unit.event?.replays !== undefined),
     patches: changes.flatMap((change) =>
       change.patch !== undefined && change.end === undefined ? [patchRow(change.id, change.patch)] : []
     ),
-    endedRuns: changes.filter((change) => change.end !== undefined && change.epoch !== null).map((change) => change.id),
-    dequeuedRuns: changes.filter((change) => change.end?.run.status === "pending").map((change) => change.id),
+    settlements: prepared.flatMap(settlementRow),
+    deadLetters: prepared.flatMap(deadLetterRows),
+    endedRuns: ended.filter((change) => change.epoch !== null).map((change) => change.id),
+    dequeuedRuns: ended.filter((change) => change.end?.run.status === "pending").map((change) => change.id),
+    freedLanes: ended.flatMap(({ end, id, organisationId }) =>
+      end?.run.record.lane === undefined ? [] : [{ id, org: organisationId, lane: end.run.record.lane }]
+    ),
     rows: {
       runs: rowsOf("runs"),
       executions: rowsOf("executions"),
@@ -79,6 +138,9 @@ export const makeBatch = (prepared: ReadonlyArray<PreparedChange>): Batch => {
       logs: rowsOf("logs"),
       blobs: rowsOf("blobs"),
       start_queue: rowsOf("start_queue"),
+      lanes: rowsOf("lanes"),
+      events: rowsOf("events"),
+      event_records: rowsOf("event_records"),
       audit_entries: rowsOf("audit_entries"),
       deliveries: rowsOf("deliveries")
     }

@@ -1,8 +1,8 @@
-/** Changes of runs that wait for a flush, in their order. Each batch has at most one change of each run and claim. */
+/** Changes that wait for a flush, in their order. Each batch has at most one change of each run, event and claim. */
 import type { AppendFailure } from "../../../actors/ports/Journal.js"
-import type { PreparedChange } from "./Batch.js"
+import { claimOfUnit, type PreparedUnit } from "./Batch.js"
 
-export interface QueuedChange extends PreparedChange {
+export interface QueuedChange extends PreparedUnit {
   readonly done: (failure: AppendFailure | undefined) => void
 }
 
@@ -10,12 +10,15 @@ const maxBatchChanges = 500
 /** Every later change waits while a batch is written and parsed. A larger change is written alone. */
 const maxBatchCharacters = 1_000_000
 
-const claimKey = ({ change }: PreparedChange): string | undefined =>
-  change.claim === undefined ? undefined : `${change.organisationId}|${change.claim.scope}|${change.claim.key}`
+/** What no two changes of a batch have in common. */
+const keysOf = ({ ids, unit }: PreparedUnit): ReadonlyArray<string> => {
+  const claim = claimOfUnit(unit)
+  return claim === undefined ? ids : [...ids, `${unit.organisationId}|${claim.scope}|${claim.key}`]
+}
 
 export class ChangeQueue {
   private queue: Array<QueuedChange> = []
-  /** The runs and claims that a flush is writing. */
+  /** The runs, events and claims that a flush is writing. */
   private readonly keysInFlight = new Set<string>()
 
   get size(): number {
@@ -27,8 +30,8 @@ export class ChangeQueue {
   }
 
   /**
-   * Takes the next batch: at most one change of each run and claim, in their order, and none of a run or claim that a
-   * flush is writing. The caller must call `settle` when it is written.
+   * Takes the next batch: at most one change of each run, event and claim, in their order, and none of one that a flush
+   * is writing. The caller must call `settle` when it is written.
    */
   takeBatch(): ReadonlyArray<QueuedChange> {
     const items: Array<QueuedChange> = []
@@ -36,7 +39,7 @@ export class ChangeQueue {
     const passedKeys = new Set<string>()
     let size = 0
     for (const item of this.queue) {
-      const keys = [item.change.id, claimKey(item) ?? item.change.id]
+      const keys = keysOf(item)
       const isFull = items.length >= maxBatchChanges || (items.length > 0 && size + item.size > maxBatchCharacters)
       if (isFull || keys.some((key) => this.keysInFlight.has(key) || passedKeys.has(key))) rest.push(item)
       else {
@@ -56,8 +59,6 @@ export class ChangeQueue {
   }
 
   private mark(item: QueuedChange, how: "add" | "delete"): void {
-    this.keysInFlight[how](item.change.id)
-    const key = claimKey(item)
-    if (key !== undefined) this.keysInFlight[how](key)
+    for (const key of keysOf(item)) this.keysInFlight[how](key)
   }
 }

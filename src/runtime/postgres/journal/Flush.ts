@@ -2,7 +2,7 @@
 import { Client } from "pg"
 import { ChangeRefused, JournalUnavailable } from "../../../actors/ports/Journal.js"
 import { describe } from "../../telemetry/SafeError.js"
-import { makeBatch, type PreparedChange } from "./Batch.js"
+import { makeBatch, type PreparedUnit } from "./Batch.js"
 import type { QueuedChange } from "./ChangeQueue.js"
 import { findRefusal, isRejected, isRetryable, rejectionMessage } from "./RefusedChange.js"
 import { makeStatements } from "./Statement.js"
@@ -15,7 +15,7 @@ export const pause = (millis: number) => new Promise<void>((resolve) => setTimeo
 export interface FlushOptions {
   readonly connectionString: string
   /** Called after each commit. */
-  readonly onCommit: (changes: ReadonlyArray<PreparedChange>) => void
+  readonly onCommit: (changes: ReadonlyArray<PreparedUnit>) => void
   /** Whether the writer is closed: then a batch is not resent. */
   readonly isClosed: () => boolean
 }
@@ -38,7 +38,7 @@ export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions
     let client = idleClient
     try {
       client ??= await connect(connectionString)
-      const { name, text, values } = statementOf(makeBatch(items))
+      const { name, text, values } = statementOf(makeBatch(items), isResend)
       const result = await client.query<{ id: string }>({ name, text, values: [...values] })
       const refusedIds = new Set(result.rows.map((row) => row.id))
       await reportResults(client, items, refusedIds, isResend)
@@ -81,11 +81,11 @@ export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions
   ): Promise<void> => {
     const committed: Array<QueuedChange> = []
     for (const item of items) {
-      if (!refusedIds.has(item.change.id)) {
+      if (!item.ids.some((id) => refusedIds.has(id))) {
         committed.push(item)
         continue
       }
-      const failure = await findRefusal(client, item.change, isResend)
+      const failure = await findRefusal(client, item.unit, isResend)
       if (failure === undefined) committed.push(item)
       else item.done(failure)
     }

@@ -1,34 +1,54 @@
-/** The port `Journal` on Postgres: appends through the group-commit writer, reads on the writer's pool. */
+/** The ports `Journal` and `EventJournal` on Postgres: append through the group-commit writer, reads on the writer's pool. */
 import { describe } from "../../telemetry/SafeError.js"
-import { Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { EventJournal, type EventChange } from "../../../actors/ports/EventJournal.js"
 import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/Wakeups.js"
 import { WriterSql } from "../Pools.js"
 import { decodeEntry } from "./JournalRow.js"
-import { prepareChange, type PreparedChange } from "./Batch.js"
+import { prepareUnit, type PreparedUnit, type Unit } from "./Batch.js"
+import { isSealed } from "./EventRow.js"
 import { makeWriter } from "./Writer.js"
 
-/** Only a change with journal rows needs a vault. */
+/** Only a unit with sealed rows needs a vault. */
 const noVault = (): never => {
-  throw new Error("the rows of a journal cannot be sealed without their organisation's vault")
+  throw new Error("rows cannot be sealed without their organisation's vault")
 }
 
-const needsVault = (change: RunChange): boolean => (change.journal?.length ?? 0) > 0
+const needsVault = ({ event, runs }: Unit): boolean => {
+  const written = event?.receives?.event ?? event?.records?.event
+  return runs.some((run) => (run.journal?.length ?? 0) > 0) || (written !== undefined && isSealed(written))
+}
+
+/** What a commit wakes on this node. */
+const wakeUps = (units: ReadonlyArray<PreparedUnit>) => {
+  let queued = false
+  let deliveries = false
+  for (const { unit } of units) {
+    const received = unit.event?.receives?.queue
+    if (received !== undefined && received.leasedBy === null && !received.held) queued = true
+    for (const run of unit.runs) {
+      // The next event of a lane may start once its run has ended.
+      if (run.enqueue !== undefined || run.end?.run.record.lane !== undefined) queued = true
+      if (run.deliveries !== undefined && run.deliveries.length > 0) deliveries = true
+    }
+  }
+  return { queued, deliveries }
+}
 
 /** `capacity`: changes that may be queued; `writer`: the login of the writer's role. */
 export const layer = (options: { readonly capacity: number; readonly writer: Redacted.Redacted }) =>
-  Layer.scoped(
-    Journal,
+  Layer.scopedContext(
     Effect.gen(function* () {
       const sql = yield* WriterSql
       const vault = yield* Vault
       const wakeups = yield* Wakeups
 
-      const committed = (changes: ReadonlyArray<PreparedChange>) => {
-        if (changes.some(({ change }) => change.enqueue !== undefined)) wakeups.signalQueued()
-        if (changes.some(({ change }) => change.deliveries !== undefined && change.deliveries.length > 0))
-          wakeups.signalDelivery()
+      const committed = (units: ReadonlyArray<PreparedUnit>) => {
+        const { deliveries, queued } = wakeUps(units)
+        if (queued) wakeups.signalQueued()
+        if (deliveries) wakeups.signalDelivery()
       }
       const writer = yield* Effect.acquireRelease(
         Effect.sync(() =>
@@ -41,18 +61,23 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         (writer) => Effect.promise(() => writer.close())
       )
 
-      const write = (prepared: PreparedChange) =>
+      const write = (prepared: PreparedUnit) =>
         Effect.async<void, AppendFailure>((resume) => {
           writer.write(prepared, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
         })
 
-      const append = (change: RunChange): Effect.Effect<void, AppendFailure> =>
-        needsVault(change)
-          ? vault.of(change.organisationId).pipe(
+      const appendUnit = (unit: Unit): Effect.Effect<void, AppendFailure> =>
+        needsVault(unit)
+          ? vault.of(unit.organisationId).pipe(
               Effect.mapError((refused) => new JournalUnavailable({ reason: refused.reason })),
-              Effect.flatMap((sealer) => write(prepareChange(change, { vault: () => sealer })))
+              Effect.flatMap((sealer) => write(prepareUnit(unit, { vault: () => sealer })))
             )
-          : Effect.suspend(() => write(prepareChange(change, { vault: noVault })))
+          : Effect.suspend(() => write(prepareUnit(unit, { vault: noVault })))
+
+      const append = (change: RunChange) => appendUnit({ organisationId: change.organisationId, runs: [change] })
+
+      const appendEvent = (event: EventChange) =>
+        appendUnit({ organisationId: event.organisationId, runs: event.runs ?? [], event })
 
       const read = Effect.fn("Journal.read")(
         function* (organisation: string, id: string) {
@@ -66,6 +91,8 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         Effect.mapError((error) => new JournalUnavailable({ reason: describe(error) }))
       )
 
-      return Journal.of({ append, read })
+      return Context.make(Journal, Journal.of({ append, read })).pipe(
+        Context.add(EventJournal, EventJournal.of({ append: appendEvent }))
+      )
     })
   )

@@ -1,6 +1,7 @@
 /** Tells why the writer's statement did not apply a change, and whether an error of Postgres will repeat. */
 import { type Client, DatabaseError } from "pg"
 import { type AppendFailure, ClaimTaken, Fenced, type RunChange } from "../../../actors/ports/Journal.js"
+import { claimOfUnit, type Unit } from "./Batch.js"
 import { selectAppended } from "./Fence.js"
 
 const sqlState = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? "") : "")
@@ -19,33 +20,57 @@ export const rejectionMessage = (error: unknown): string => (error instanceof Er
  */
 export const findRefusal = async (
   client: Client,
-  change: RunChange,
+  unit: Unit,
   isResend: boolean
 ): Promise<AppendFailure | undefined> => {
-  if (change.claim !== undefined) {
+  const claim = claimOfUnit(unit)
+  const [run] = unit.runs
+  const target = run?.id ?? unit.event?.receives?.event.id ?? unit.event?.records?.event.id
+  if (claim !== undefined) {
     const found = await client.query<{ target_id: string; hash: string | null }>(
       "SELECT target_id, hash FROM claims WHERE org = $1 AND scope = $2 AND key = $3",
-      [change.organisationId, change.claim.scope, change.claim.key]
+      [unit.organisationId, claim.scope, claim.key]
     )
     const [row] = found.rows
-    if (row !== undefined && row.target_id !== change.id)
-      return new ClaimTaken({ target: row.target_id, hash: row.hash })
+    if (row !== undefined && row.target_id !== target) return new ClaimTaken({ target: row.target_id, hash: row.hash })
     if (row !== undefined) return undefined
   }
-  if (isResend && (await wasCommitted(client, change))) return undefined
-  return new Fenced({ id: change.id })
+  const wasApplied = run === undefined ? wasEventCommitted : wasRunCommitted
+  if (isResend && (await wasApplied(client, unit, run))) return undefined
+  const id = run?.id ?? unit.event?.settles?.eventId ?? unit.event?.receives?.event.id
+  return id === undefined ? undefined : new Fenced({ id })
 }
 
-const wasCommitted = async (client: Client, change: RunChange): Promise<boolean> => {
-  if (change.end !== undefined) {
+/** Whether the unit, which starts no run, was written. */
+const wasEventCommitted = async (client: Client, { event }: Unit): Promise<boolean> => {
+  const received = event?.receives?.event.id ?? event?.records?.event.id
+  if (received !== undefined) {
+    const found = await client.query(
+      "SELECT 1 FROM events WHERE id = $1 UNION ALL SELECT 1 FROM event_records WHERE id = $1",
+      [received]
+    )
+    return found.rows.length > 0
+  }
+  const settlement = event?.settles
+  if (settlement === undefined) return false
+  const found = await client.query("SELECT 1 FROM event_records WHERE id = $1 AND status = $2 AND finished_at = $3", [
+    settlement.eventId,
+    settlement.status,
+    new Date(settlement.at).toISOString()
+  ])
+  return found.rows.length > 0
+}
+
+const wasRunCommitted = async (client: Client, _unit: Unit, change: RunChange | undefined): Promise<boolean> => {
+  if (change?.end !== undefined) {
     const found = await client.query(
       "SELECT 1 FROM executions WHERE id = $1 AND class = $2 AND status = $3 AND finished_at = $4",
       [change.id, change.retention, change.end.status, new Date(change.end.finishedAt).toISOString()]
     )
     return found.rows.length > 0
   }
-  const last = change.journal?.at(-1)
-  if (last === undefined) return false
-  const found = await client.query(selectAppended, [change.id, last.seq, change.epoch])
+  const last = change?.journal?.at(-1)
+  if (change === undefined || last === undefined) return false
+  const found = await client.query(selectAppended, [change.id, last.seq, change.epoch ?? change.open?.epoch])
   return found.rows.length > 0
 }

@@ -1,11 +1,13 @@
 /**
- * The statement of a flush: writes everything of a batch of changes, fenced by the epochs of its runs. It contains only
+ * The statement of a flush: writes everything of a batch of changes, fenced by the epochs of its runs and by the leases
+ * of its events. It contains only
  * the parts that the batch needs, and each combination of parts is one prepared statement. Each table's rows are one
  * JSON parameter, which costs half the CPU of array parameters.
  */
 import { flushTables, type ColumnTypes, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { selectOwned } from "./Fence.js"
 import type { Batch } from "./Batch.js"
+import { deadLetterColumns, keptEventColumns } from "./EventRow.js"
 import { patchAssignments, patchColumns } from "./RunColumns.js"
 
 const listColumns = (columns: ColumnTypes) => Object.keys(columns).join(", ")
@@ -21,8 +23,22 @@ const changeColumns = {
   scope: "text",
   key: "text",
   hash: "text",
-  expires_at: "timestamptz"
+  expires_at: "timestamptz",
+  takes: "text",
+  claims: "int",
+  letter: "text"
 }
+
+const settlementColumns = {
+  run: "text",
+  id: "text",
+  status: "text",
+  finished_at: "timestamptz",
+  attempts: "int",
+  deliveries: "json"
+}
+
+const freedLaneColumns = { id: "text", org: "text", lane: "text" }
 
 /** Inserts the rows of a table from the JSON document in a parameter. */
 export const insertRows = (table: FlushTableName, parameter: number): string => {
@@ -45,12 +61,54 @@ const claimsCte = `taken AS (INSERT INTO claims (org, scope, key, target_id, has
       expires_at = excluded.expires_at WHERE claims.expires_at < now()
     RETURNING org, scope, key)`
 
-const acceptedCte = (fenced: boolean, claimed: boolean) =>
+/** The places in the start queue whose lease the batch still has. Whoever deletes one decides what its event starts. */
+const takenPlacesCte = `gone AS (DELETE FROM start_queue q USING (SELECT DISTINCT takes, claims FROM ch WHERE takes IS NOT NULL) c
+    WHERE q.id = c.takes AND q.claims = c.claims RETURNING q.id)`
+
+/** Dead letters that the batch replays: whoever changes their state replays them. */
+const replayedCte = `again AS (UPDATE dead_letters d SET status = 'replayed' FROM (SELECT letter FROM ch WHERE letter IS NOT NULL) c
+    WHERE d.id = c.letter AND d.status IN ('pending', 'replaying') RETURNING d.id)`
+
+const acceptedCte = ({ claimed, fenced, received, replayed, resent, settled }: Parts) =>
   `ok AS MATERIALIZED (SELECT ch.id FROM ch
      ${fenced ? "LEFT JOIN owned ON owned.id = ch.id" : ""}
      ${claimed ? "LEFT JOIN taken ON taken.org = ch.org AND taken.scope = ch.scope AND taken.key = ch.key" : ""}
      WHERE ${fenced ? "(NOT ch.fenced OR owned.id IS NOT NULL)" : "true"}
-       AND ${claimed ? "(ch.key IS NULL OR taken.key IS NOT NULL)" : "true"})`
+       AND ${claimed ? "(ch.key IS NULL OR taken.key IS NOT NULL)" : "true"}
+       AND ${settled ? "(ch.takes IS NULL OR ch.takes IN (SELECT gone.id FROM gone))" : "true"}
+       AND ${replayed ? "(ch.letter IS NULL OR ch.letter IN (SELECT again.id FROM again))" : "true"}
+       AND ${
+         // The first try may have committed, and its event may be settled by now.
+         received && resent ? "NOT EXISTS (SELECT FROM event_records er WHERE er.id = ch.id)" : "true"
+       })`
+
+const kept = keptEventColumns.join(", ")
+
+/** Moves settled events to their records. */
+const settleCte = (parameter: number) =>
+  `moved AS (DELETE FROM events e USING ${recordset(parameter, settlementColumns)}
+     WHERE e.id = t.id AND t.run IN (SELECT ok.id FROM ok)
+     RETURNING ${keptEventColumns.map((name) => `e.${name}`).join(", ")}, t.status AS final, t.finished_at, t.attempts, t.deliveries),
+   recorded AS (INSERT INTO event_records (${kept}, status, finished_at, attempts, deliveries)
+     SELECT ${kept}, final, finished_at, attempts, deliveries FROM moved ON CONFLICT (id, class) DO NOTHING)`
+
+/** Inserts dead letters with the payload of their event, which this statement settles or an earlier one has settled. */
+const deadLettersCte = (parameter: number, settled: boolean) => {
+  const { event_class: _class, run: _run, ...columns } = deadLetterColumns
+  const names = Object.keys(columns)
+  return `letters AS MATERIALIZED (SELECT * FROM ${recordset(parameter, deadLetterColumns)} WHERE run IN (SELECT ok.id FROM ok)),
+   buried AS (INSERT INTO dead_letters (${names.join(", ")}, source, connection_id, record, payload, sealed, expires_at)
+     SELECT ${names.map((name) => `l.${name}`).join(", ")}, s.source, s.connection_id, s.record, s.payload, s.sealed,
+       now() + interval '30 days'
+     FROM letters l LEFT JOIN LATERAL (
+       ${settled ? "SELECT m.source, m.connection_id, m.record, m.payload, m.sealed FROM moved m WHERE m.id = l.event_id UNION ALL" : ""}
+       SELECT r.source, r.connection_id, r.record, r.payload, r.sealed FROM event_records r WHERE r.id = l.event_id AND r.class = l.event_class LIMIT 1
+     ) s ON true ON CONFLICT (id) DO NOTHING)`
+}
+
+const freeLanesCte = (parameter: number) =>
+  `freed AS (DELETE FROM lanes l USING ${recordset(parameter, freedLaneColumns)}
+     WHERE l.org = t.org AND l.lane = t.lane AND l.execution_id = t.id AND t.id IN (SELECT ok.id FROM ok))`
 
 const patchCte = (parameter: number) =>
   `patched AS (UPDATE runs r SET ${patchAssignments("r", "t")}
@@ -75,15 +133,27 @@ interface Parts {
   readonly patched: boolean
   readonly ended: boolean
   readonly dequeued: boolean
+  readonly received: boolean
+  readonly resent: boolean
+  readonly settled: boolean
+  readonly replayed: boolean
+  readonly buried: boolean
+  readonly freed: boolean
   readonly tables: ReadonlyArray<FlushTableName>
 }
 
-const partsOf = (batch: Batch): Parts => ({
+const partsOf = (batch: Batch, isResend: boolean): Parts => ({
   fenced: batch.fence.ids.length > 0,
   claimed: batch.hasClaims,
   patched: batch.patches.length > 0,
   ended: batch.endedRuns.length > 0,
   dequeued: batch.dequeuedRuns.length > 0,
+  received: batch.rows.events.length > 0,
+  resent: isResend && batch.rows.events.length > 0,
+  settled: batch.settlements.length > 0,
+  replayed: batch.hasReplays,
+  buried: batch.deadLetters.length > 0,
+  freed: batch.freedLanes.length > 0,
   tables: flushTableNames.filter((table) => batch.rows[table].length > 0)
 })
 
@@ -94,6 +164,11 @@ const keyOf = (parts: Parts): string =>
     parts.patched ? "p" : "",
     parts.ended ? "e" : "",
     parts.dequeued ? "d" : "",
+    parts.resent ? "r" : "",
+    parts.settled ? "s" : "",
+    parts.replayed ? "a" : "",
+    parts.buried ? "b" : "",
+    parts.freed ? "l" : "",
     ...parts.tables.map((table) => `.${table}`)
   ].join("")
 
@@ -104,31 +179,39 @@ const textOf = (parts: Parts): string => {
   const ctes = [`ch AS MATERIALIZED (SELECT * FROM ${recordset(1, changeColumns)})`]
   if (parts.fenced) ctes.push(`owned AS MATERIALIZED (${selectOwned(`$${next()}`, `$${next()}`)})`)
   if (parts.claimed) ctes.push(claimsCte)
-  ctes.push(acceptedCte(parts.fenced, parts.claimed))
+  if (parts.settled) ctes.push(takenPlacesCte)
+  if (parts.replayed) ctes.push(replayedCte)
+  ctes.push(acceptedCte(parts))
+  if (parts.settled) ctes.push(settleCte(next()))
+  if (parts.buried) ctes.push(deadLettersCte(next(), parts.settled))
   if (parts.patched) ctes.push(patchCte(next()))
   for (const table of parts.tables) ctes.push(insertCte(table, next()))
   if (parts.ended) ctes.push(deleteEndedCte(next()))
   if (parts.dequeued) ctes.push(dequeueCte(next()))
+  if (parts.freed) ctes.push(freeLanesCte(next()))
   return `WITH ${ctes.join(",\n")}\nSELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)`
 }
 
 const valuesOf = (batch: Batch, parts: Parts): ReadonlyArray<unknown> => [
   JSON.stringify(batch.changes),
   ...(parts.fenced ? [batch.fence.ids, batch.fence.epochs] : []),
+  ...(parts.settled ? [JSON.stringify(batch.settlements)] : []),
+  ...(parts.buried ? [JSON.stringify(batch.deadLetters)] : []),
   ...(parts.patched ? [JSON.stringify(batch.patches)] : []),
   ...parts.tables.map((table) => `[${batch.rows[table].join(",")}]`),
   ...(parts.ended ? [batch.endedRuns] : []),
-  ...(parts.dequeued ? [batch.dequeuedRuns] : [])
+  ...(parts.dequeued ? [batch.dequeuedRuns] : []),
+  ...(parts.freed ? [JSON.stringify(batch.freedLanes)] : [])
 ]
 
 /**
  * Returns a function that makes the statement of a batch; it caches the text of each combination of parts. The
  * statement returns the ids of the changes that were not applied.
  */
-export const makeStatements = (): ((batch: Batch) => Statement) => {
+export const makeStatements = (): ((batch: Batch, isResend: boolean) => Statement) => {
   const statements = new Map<string, { readonly name: string; readonly text: string }>()
-  return (batch) => {
-    const parts = partsOf(batch)
+  return (batch, isResend) => {
+    const parts = partsOf(batch, isResend)
     const key = keyOf(parts)
     let found = statements.get(key)
     if (found === undefined) {

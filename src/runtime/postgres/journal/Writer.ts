@@ -4,7 +4,7 @@
  */
 import type { Client } from "pg"
 import { type AppendFailure, JournalUnavailable } from "../../../actors/ports/Journal.js"
-import type { PreparedChange } from "./Batch.js"
+import type { PreparedUnit } from "./Batch.js"
 import { ChangeQueue } from "./ChangeQueue.js"
 import { makeFlush, pause } from "./Flush.js"
 
@@ -13,11 +13,11 @@ export interface WriterOptions {
   /** Changes that may be queued; further ones fail with `JournalUnavailable`. */
   readonly capacity: number
   /** Called after each commit. */
-  readonly onCommit: (changes: ReadonlyArray<PreparedChange>) => void
+  readonly onCommit: (changes: ReadonlyArray<PreparedUnit>) => void
 }
 
 export interface Writer {
-  readonly write: (prepared: PreparedChange, done: (failure: AppendFailure | undefined) => void) => void
+  readonly write: (prepared: PreparedUnit, done: (failure: AppendFailure | undefined) => void) => void
   /** The number of queued changes and flushes in flight. */
   readonly pending: () => number
   readonly close: () => Promise<void>

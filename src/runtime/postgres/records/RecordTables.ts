@@ -7,6 +7,7 @@ import type { Environment } from "../../../domain/Environment.js"
 import type { Organisation, Workspace } from "../../../domain/Organisation.js"
 import type { Role, User } from "../../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../../domain/Secret.js"
+import type { Trigger, TriggerState } from "../../../domain/Trigger.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../../domain/Workflow.js"
 import type { Table } from "./Table.js"
 
@@ -341,4 +342,44 @@ export const authProviders: Table<AuthProvider> = {
   key: ["id"],
   createdMember: "createdAt",
   isVersioned: true
+}
+
+export const triggers: Table<Trigger> = {
+  name: "triggers",
+  members: [
+    "id",
+    "organisationId",
+    "spaceId",
+    "customerId",
+    "type",
+    "name",
+    "description",
+    "status",
+    "routes",
+    "workflowIds",
+    "environments",
+    "delivery",
+    "webhook",
+    "schedule",
+    "appEvent",
+    "event",
+    "autoDisabledAt",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "deletedAt",
+    "version"
+  ],
+  json: ["routes", "delivery", "webhook", "schedule", "appEvent", "event"],
+  key: ["id"],
+  createdMember: "createdAt",
+  isVersioned: true
+}
+
+export const triggerStates: Table<TriggerState> = {
+  name: "trigger_states",
+  members: ["triggerId", "organisationId", "nextFireAt", "lastFiredAt", "consecutiveFailures"],
+  key: ["triggerId"],
+  createdMember: "triggerId",
+  isVersioned: false
 }

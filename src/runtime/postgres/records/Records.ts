@@ -12,6 +12,7 @@ import type { OrganisationId } from "../../../domain/Ids.js"
 import { connections, credentials, installations } from "../connections/ConnectionTables.js"
 import { Commits, transactionWrites } from "../CommitLog.js"
 import { AppSql } from "../Pools.js"
+import * as outbound from "./OutboundTables.js"
 import { readError, databaseUnavailable } from "./RecordErrors.js"
 import * as tables from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
@@ -53,6 +54,11 @@ const makeTx = (sql: SqlClient): Tx => ({
   connectorVersions: makeRepository(sql, tables.connectorVersions),
   authProviders: makeRepository(sql, tables.authProviders),
   installations: makeRepository(sql, installations),
+  triggers: makeRepository(sql, tables.triggers),
+  triggerStates: makeRepository(sql, tables.triggerStates),
+  webhookEndpoints: makeRepository(sql, outbound.webhookEndpoints),
+  deliveries: makeRepository(sql, outbound.deliveries),
+  deliveryAttempts: makeRepository(sql, outbound.deliveryAttempts),
   connections: makeRepository(sql, connections),
   credentials: makeRepository(sql, credentials),
   audit: (entry) => audit(sql, entry),

@@ -1,0 +1,147 @@
+/** Use cases of the dead letter queue: list, read, replay, discard. Contract: dead letters. */
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import type { AuditEntry } from "../../domain/Audit.js"
+import type { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
+import type { DeadLetterDetail, DeadLetterStatus, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
+import { Conflict, type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
+import { eventLimits } from "../../domain/Limits.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { DeadLetters } from "../ports/DeadLetters.js"
+import { EventReads } from "../ports/EventReads.js"
+import { makeLetterReplay, notPending, type ReplayedLetter } from "../pipeline/Replay.js"
+import type { CallContext } from "./CallContext.js"
+import { actorOf } from "./Caller.js"
+import { customersOf, filtersOf, isReached } from "./EventRecords.js"
+import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
+
+export interface DeadLetterListParams extends PageRequest {
+  readonly status?: DeadLetterStatus | undefined
+  readonly trigger_id?: string | undefined
+  readonly connector?: string | undefined
+  readonly customer_id?: string | undefined
+  readonly type?: string | undefined
+  readonly code?: string | undefined
+}
+
+/** Each use case fails with `NotFound` if the key's workspace has no such dead letter or the caller does not reach it. */
+export class DeadLetterQueue extends Context.Tag("svc/DeadLetterQueue")<
+  DeadLetterQueue,
+  {
+    readonly list: (
+      context: CallContext,
+      params: DeadLetterListParams
+    ) => Effect.Effect<PageOf<DeadLetterSummary>, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<DeadLetterDetail, Failure>
+    /** Replays it once: a second request fails with `InvalidState`. */
+    readonly replay: (context: CallContext, id: string, input: ReplayEvent) => Effect.Effect<ReplayedLetter, Failure>
+    /** Starts a replay of many, which goes on in the background, also after a restart. */
+    readonly replayMany: (context: CallContext, input: ReplayDeadLetters) => Effect.Effect<ReplayView, Failure>
+    readonly getReplay: (context: CallContext, id: string) => Effect.Effect<ReplayView, Failure>
+    readonly discard: (context: CallContext, id: string) => Effect.Effect<DeadLetterDetail, Failure>
+  }
+>() {}
+
+const letterNotFound = () => new NotFound({ what: "dead letter" })
+export const layer = Layer.effect(
+  DeadLetterQueue,
+  Effect.gen(function* () {
+    const reads = yield* EventReads
+    const letters = yield* DeadLetters
+    const identifiers = yield* Identifiers
+    const pages = yield* Pages
+    const replayLetter = yield* makeLetterReplay
+
+    const find = Effect.fnUntraced(function* (context: CallContext, id: string) {
+      const found = Option.getOrUndefined(yield* reads.deadLetter(context.caller, id))
+      if (found === undefined || !isReached(context.caller, found.customerId)) return yield* letterNotFound()
+      return found
+    })
+
+    const auditEntry = (
+      { audit, caller }: CallContext,
+      id: string,
+      customerId: string | null,
+      at: number
+    ): AuditEntry => ({
+      id: identifiers.next("aud"),
+      organisationId: caller.organisationId,
+      at: new Date(at).toISOString(),
+      actor: actorOf(caller),
+      action: audit?.action ?? "unknown",
+      resource: { type: audit?.resource ?? "unknown", id, name: null },
+      customerId: customerId as AuditEntry["customerId"],
+      outcome: "success",
+      requestId: caller.requestId,
+      changes: [],
+      count: 1
+    })
+
+    return DeadLetterQueue.of({
+      list: ({ caller }, params) =>
+        Effect.gen(function* () {
+          const size = sizeOf(params)
+          const range = bounds(params)
+          if (range instanceof InvalidRequest) return yield* range
+          const position = yield* pages.position(params.cursor)
+          const { code, connector, status, trigger_id: triggerId, type } = params
+          const rows = yield* reads.deadLetters(caller, {
+            ...filtersOf({ status, triggerId, connector, type, code }),
+            ...customersOf(caller, params.customer_id),
+            ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+            ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+            ...(position === undefined ? {} : { before: position.id }),
+            limit: size + 1
+          })
+          return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
+        }),
+
+      get: find,
+
+      replay: (context, id, input) =>
+        Effect.gen(function* () {
+          const found = yield* find(context, id)
+          context.customerId = found.customerId as CallContext["customerId"]
+          const source = Option.getOrUndefined(yield* letters.source(context.caller, id))
+          if (source === undefined) return yield* letterNotFound()
+          return yield* replayLetter(context.caller, source, input.routes)
+        }),
+
+      replayMany: (context, { filter = {}, limit = 1_000, ratePerSecond = 10 }) =>
+        Effect.gen(function* () {
+          const { caller } = context
+          const id = identifiers.next("rpl")
+          const reached = caller.customers === "all" ? {} : { customerIds: [...caller.customers] }
+          const started = yield* letters.startReplay(
+            caller,
+            { id, filter: { ...filter, ...reached }, limit, ratePerSecond, createdBy: caller.key.id },
+            auditEntry(context, id, null, yield* Clock.currentTimeMillis)
+          )
+          if (!started)
+            return yield* new Conflict({
+              code: "CONFLICT",
+              message: `${eventLimits.replays} replays run already: wait for one to finish`
+            })
+          context.isAudited = true
+          return yield* Effect.flatMap(
+            letters.replay(caller, id),
+            Option.match({ onNone: () => new NotFound({ what: "replay" }), onSome: (view) => Effect.succeed(view) })
+          )
+        }),
+
+      getReplay: ({ caller }, id) =>
+        Effect.flatMap(
+          letters.replay(caller, id),
+          Option.match({ onNone: () => new NotFound({ what: "replay" }), onSome: (view) => Effect.succeed(view) })
+        ),
+
+      discard: (context, id) =>
+        Effect.gen(function* () {
+          const found = yield* find(context, id)
+          const audit = auditEntry(context, id, found.customerId, yield* Clock.currentTimeMillis)
+          if (!(yield* letters.discard(context.caller, id, audit))) return yield* notPending(found.status)
+          context.isAudited = true
+          return { ...found, status: "discarded" as const }
+        })
+    })
+  })
+)

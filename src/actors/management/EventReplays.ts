@@ -1,0 +1,121 @@
+/** Use cases that make events: inject one, replay one. Contract: events; replay. */
+import { Context, Effect, Layer, Option } from "effect"
+import type { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
+import { type Failure, NotFound, ValidationFailed } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
+import { Events } from "../pipeline/Events.js"
+import { type MadeEvent, madeOf, makeReplayArrival } from "../pipeline/Replay.js"
+import { CustomerReads } from "../ports/CustomerReads.js"
+import { EventReads } from "../ports/EventReads.js"
+import { ExecutionReads } from "../ports/ExecutionReads.js"
+import type { CallContext } from "./CallContext.js"
+import { type Principal, reaches } from "./Caller.js"
+import { eventNotFound, isReached } from "./EventRecords.js"
+import { isExecutionId } from "./ExecutionRecords.js"
+
+export interface Replayed extends MadeEvent {
+  readonly replayOf: string
+}
+
+export class EventReplays extends Context.Tag("svc/EventReplays")<
+  EventReplays,
+  {
+    /** Accepts an event that triggers of the type `event` may match. */
+    readonly inject: (
+      context: CallContext,
+      input: InjectEvent,
+      more: { readonly headers: { readonly [name: string]: string }; readonly traceparent: string | null }
+    ) => Effect.Effect<MadeEvent, Failure>
+    /** Accepts the event again, under a new id. It is never taken for a repetition. */
+    readonly replay: (context: CallContext, id: string, input: ReplayEvent) => Effect.Effect<Replayed, Failure>
+  }
+>() {}
+
+const invalidMember = (path: string, message: string) =>
+  new ValidationFailed({
+    code: "VALIDATION_FAILED",
+    message: `${path} ${message}`,
+    details: [{ path, code: "INVALID_VALUE", message }]
+  })
+
+export const layer = Layer.effect(
+  EventReplays,
+  Effect.gen(function* () {
+    const events = yield* Events
+    const reads = yield* EventReads
+    const executions = yield* ExecutionReads
+    const customers = yield* CustomerReads
+    const arrivalOf = yield* makeReplayArrival
+
+    const customerOf = Effect.fnUntraced(function* (caller: Principal, id: string | undefined) {
+      if (id === undefined) {
+        if (caller.customers !== "all")
+          return yield* invalidMember("customerId", "is required: the key is for some customers")
+        return null
+      }
+      const found = yield* customers.find(caller.organisationId, { id: id as CustomerId }) // only compared with stored ids
+      if (Option.isNone(found) || !reaches(caller, found.value.id)) return yield* new NotFound({ what: "customer" })
+      return found.value.id
+    })
+
+    /** The versions that ran for the event before. */
+    const versionsOf = Effect.fnUntraced(function* (caller: Principal, id: string) {
+      const detail = Option.getOrUndefined(yield* reads.get(caller, id))
+      const versions: { [workflow: string]: number } = {}
+      for (const { executionId, workflowId } of detail?.deliveries ?? []) {
+        if (executionId === null || !isExecutionId(executionId)) continue
+        const run = Option.getOrUndefined(yield* executions.get(caller, executionId))
+        if (run !== undefined && run.workflowVersion !== null) versions[workflowId] = run.workflowVersion
+      }
+      return versions
+    })
+
+    return EventReplays.of({
+      inject: (context, input, { headers, traceparent }) =>
+        Effect.gen(function* () {
+          const { caller } = context
+          const customerId = yield* customerOf(caller, input.customerId)
+          context.customerId = customerId
+          const occurredAt = input.occurredAt === undefined ? null : Date.parse(input.occurredAt)
+          const reception = yield* events.receive({
+            organisationId: caller.organisationId,
+            spaceId: caller.spaceId,
+            source: "manual",
+            trigger: null,
+            connector: null,
+            connectionId: null,
+            customerId,
+            type: input.type,
+            entity: null,
+            action: "other",
+            occurredAt,
+            payload: input.payload ?? {},
+            headers,
+            deduplication: { value: input.deduplicationKey ?? null, deliveryId: null },
+            traceparent
+          })
+          return madeOf(reception)
+        }),
+
+      replay: (context, id, input) =>
+        Effect.gen(function* () {
+          const { caller } = context
+          const source = Option.getOrUndefined(yield* reads.replaySource(caller, id))
+          if (source === undefined || !isReached(caller, source.customerId)) return yield* eventNotFound()
+          context.customerId = source.customerId
+          const versions = input.mode === "same" ? yield* versionsOf(caller, id) : undefined
+          const arrival = yield* arrivalOf(caller, source, {
+            of: id,
+            ...(input.routes === undefined ? {} : { routes: input.routes }),
+            ...(versions === undefined ? {} : { versions })
+          })
+          const unknown = input.routes?.find(
+            (route) => arrival.trigger?.routes.every((one) => one.id !== route) === true
+          )
+          if (unknown !== undefined)
+            return yield* invalidMember("routes", `has ${unknown}, which is no route of the trigger`)
+          return { ...madeOf(yield* events.receive(arrival)), replayOf: id }
+        })
+    })
+  })
+)

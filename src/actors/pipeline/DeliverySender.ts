@@ -1,0 +1,107 @@
+/** Signs one delivery and sends it: with its endpoint's secrets, else with those of its workspace. */
+import { Clock, Effect, Option, Redacted } from "effect"
+import { type AttemptResult, type Delivery, type DeliveryEndpoint, deliveryTimeout } from "../../domain/Delivery.js"
+import { NotFound, Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import { signWebhook } from "../../domain/Signature.js"
+import { endpointSecretPlace } from "../../domain/WebhookEndpoint.js"
+import { CallbackSecrets } from "../ports/CallbackSecrets.js"
+import { Digests } from "../ports/Digests.js"
+import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
+import { Vault } from "../ports/Vault.js"
+
+/** Bytes of an answer that are read; its body is not used. */
+const maxAnswerBytes = 1024 * 1024
+
+/** Makes one attempt. Fails if its secret cannot be read; the delivery is then claimed again when its lease expires. */
+export type Sender = (delivery: Delivery) => Effect.Effect<AttemptResult, Unavailable>
+
+/** What sending needs. */
+interface SenderContext {
+  readonly secrets: CallbackSecrets["Type"]
+  readonly vault: Vault["Type"]
+  readonly digests: Digests["Type"]
+  readonly egress: Egress["Type"]
+}
+
+const endpointSecrets = (
+  { vault }: SenderContext,
+  organisationId: OrganisationId,
+  { id, secret, secretBefore }: DeliveryEndpoint
+) => {
+  const place = (column: "secret" | "secret_before") => endpointSecretPlace({ id, organisationId }, column)
+  return Effect.all([
+    vault.open(place("secret"), secret),
+    ...(secretBefore === null ? [] : [vault.open(place("secret_before"), secretBefore)])
+  ]).pipe(Effect.mapError(() => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })))
+}
+
+const secretsOf = (context: SenderContext, { endpoint, organisationId, spaceId }: Delivery) => {
+  if (endpoint !== null) return endpointSecrets(context, organisationId, endpoint)
+  return spaceId === null ? new NotFound({ what: "workspace" }) : context.secrets.valid(organisationId, spaceId)
+}
+
+const signHeaders = Effect.fnUntraced(function* (context: SenderContext, delivery: Delivery) {
+  const { executionId, id, payload } = delivery
+  const valid = yield* secretsOf(context, delivery)
+  const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  const headers = signWebhook(context.digests, valid.map(Redacted.value), { id, timestamp, body: payload })
+  // The stored value is not a signing secret.
+  if (Option.isNone(headers)) return yield* new Unavailable({ reason: "no usable secret", retryAfterSeconds: 60 })
+  return [
+    ["content-type", "application/json"] as const,
+    ...Object.entries(headers.value),
+    ...(executionId === null ? [] : [["x-svc-execution-id", executionId] as const])
+  ]
+})
+
+const post = (context: SenderContext, delivery: Delivery): Effect.Effect<AttemptResult, Unavailable> =>
+  Effect.flatMap(signHeaders(context, delivery), (headers) =>
+    context.egress
+      .send({
+        method: "POST",
+        url: delivery.url,
+        headers,
+        body: delivery.payload,
+        timeout: deliveryTimeout,
+        maxBytes: maxAnswerBytes,
+        redirects: 0
+      })
+      .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
+  ).pipe(
+    Effect.catchTag("NotFound", () =>
+      Effect.succeed<AttemptResult>({ _tag: "Refused", reason: "the workspace is gone" })
+    )
+  )
+
+export const makeSender = Effect.gen(function* () {
+  const secrets = yield* CallbackSecrets
+  const vault = yield* Vault
+  const digests = yield* Digests
+  const egress = yield* Egress
+
+  const context: SenderContext = { secrets, vault, digests, egress }
+  const send: Sender = (delivery) => post(context, delivery)
+  return send
+})
+
+// --- Answers ---
+
+const answeredResult = ({ headers, status }: EgressResponse): AttemptResult => ({
+  _tag: "Answered",
+  status,
+  retryAfter: headers.find(([name]) => name.toLowerCase() === "retry-after")?.[1]
+})
+
+const failedResult = (failure: EgressFailure): AttemptResult => {
+  switch (failure._tag) {
+    case "EgressBlocked":
+      return { _tag: "Refused", reason: `the URL ${failure.reason}` }
+    case "EgressUnreachable":
+      return { _tag: "Unanswered", reason: failure.reason }
+    case "EgressTimedOut":
+      return { _tag: "Unanswered", reason: `the endpoint did not answer within ${failure.afterMillis / 1000} s` }
+    case "EgressTooLarge":
+      return { _tag: "Unanswered", reason: `the endpoint's answer is larger than ${failure.limitBytes} bytes` }
+  }
+}

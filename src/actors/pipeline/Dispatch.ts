@@ -1,0 +1,296 @@
+/**
+ * Dispatches events that this node has leased: finds their routes and starts their runs. The first commit of the run, or
+ * the settlement of the event, takes the event's place in the start queue away, and needs the lease for it. So an event
+ * whose node dies is dispatched again, and one that two nodes dispatch takes effect once.
+ */
+import { Clock, Context, Deferred, Duration, Effect, FiberId, FiberSet, Layer, Option } from "effect"
+import { backoff } from "../../domain/Execution.js"
+import { type Event, type EventDelivery, originOf } from "../../domain/Event.js"
+import { type MatchedRoute, matchRoutes } from "../../domain/EventRouting.js"
+import type { EventId, ExecutionId } from "../../domain/Ids.js"
+import { eventPoisonAfter, suspectAfter } from "../../domain/Limits.js"
+import { plans } from "../../domain/Plan.js"
+import { EventRuns } from "../execution/EventRuns.js"
+import type { DriveOutcome } from "../execution/RunSpec.js"
+import { EventDispatch } from "../ports/EventDispatch.js"
+import { EventJournal } from "../ports/EventJournal.js"
+import { EventStream } from "../ports/EventStream.js"
+import { Faults } from "../ports/Faults.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import type { DeadLetter, RunChange, Settlement } from "../ports/Journal.js"
+import { OpenEvents } from "../ports/OpenEvents.js"
+import { OrganisationReads } from "../ports/OrganisationReads.js"
+import type { LeasedEvent } from "../ports/StartQueue.js"
+import { TriggerReads } from "../ports/Triggers.js"
+import { Wakeups } from "../ports/Wakeups.js"
+import { triggersOf } from "./EventTriggers.js"
+import { makeRouteStart, type RouteFailure, type RouteStart } from "./RouteStart.js"
+
+/** An event that this node dispatches. */
+export interface Dispatchable {
+  readonly event: Event
+  readonly claims: number
+  readonly lane: string | null
+  /** Its routes, if they are known already. */
+  readonly matched?: ReadonlyArray<MatchedRoute>
+  /** A reserved slot for its run. */
+  readonly slot: ExecutionId
+}
+
+/** Waits for the end of a run. */
+export interface RunWatch {
+  readonly ended: Effect.Effect<DriveOutcome>
+  readonly forget: () => void
+}
+
+export class Dispatch extends Context.Tag("svc/Dispatch")<
+  Dispatch,
+  {
+    /** Dispatches an event in the background. Its slot is released if it starts no run at once. */
+    readonly dispatch: (work: Dispatchable) => void
+    /**
+     * From this call on, the end of the event's only run is caught if this node drives it. The caller must call `forget`.
+     */
+    readonly watchEnd: (id: EventId) => RunWatch
+  }
+>() {}
+
+/** How long an event waits whose organisation is suspended, before it is looked at again. */
+const suspendedMillis = 60_000
+/** The same for one that found no free slot, or whose database was away. */
+const retryMillis = 100
+
+type StartOf = Extract<RouteStart, { _tag: "Start" }>
+type FailureOf = Extract<RouteStart, { _tag: "Failed" }>
+
+const deliveryOf = ({ route }: MatchedRoute, executionId: ExecutionId | null): EventDelivery => ({
+  route: route.id,
+  workflowId: route.workflowId,
+  executionId,
+  status: executionId === null ? "failed" : "started"
+})
+
+const noRoute: RouteFailure = { code: "TRIGGER_NOT_FOUND", message: "the trigger of the event was deleted" }
+const poisoned = (claims: number): RouteFailure => ({
+  code: "POISONED",
+  message: `the process that took the event up ended ${claims - 1} times before a run of it was committed`
+})
+
+/** What the functions of this module need. */
+interface DispatchContext {
+  readonly identifiers: Identifiers["Type"]
+  readonly journal: EventJournal["Type"]
+  readonly runs: EventRuns["Type"]
+  readonly events: OpenEvents["Type"]
+  readonly stream: EventStream["Type"]
+  readonly triggers: TriggerReads["Type"]
+  readonly organisations: OrganisationReads["Type"]
+  readonly wakeups: Wakeups["Type"]
+  readonly faults: Faults["Type"]
+  readonly prepare: Effect.Effect.Success<typeof makeRouteStart>
+  /** Who waits for the end of an event's run on this node. */
+  readonly waiting: Map<EventId, (outcome: DriveOutcome) => void>
+}
+
+const settlementOf = (
+  { claims, event }: Dispatchable,
+  status: Settlement["status"],
+  deliveries: ReadonlyArray<EventDelivery>,
+  at: number
+): Settlement => ({ eventId: event.id, organisationId: event.organisationId, claims, status, deliveries, at })
+
+const letterOf = (
+  { identifiers }: DispatchContext,
+  { claims, event }: Dispatchable,
+  { code, message }: RouteFailure,
+  matched: MatchedRoute | undefined
+): DeadLetter => ({
+  id: identifiers.next("dlq"),
+  event: originOf(event),
+  executionId: null,
+  error: { code, message, category: "routing", step: null },
+  context: {
+    attempts: claims,
+    ...(matched === undefined
+      ? {}
+      : { triggerId: matched.trigger.id, routeId: matched.route.id, workflowId: matched.route.workflowId })
+  }
+})
+
+/** Settles the event with one statement: its status, the runs that it starts, and dead letters. */
+const settle = (
+  context: DispatchContext,
+  work: Dispatchable,
+  change: {
+    readonly status: Settlement["status"]
+    readonly deliveries?: ReadonlyArray<EventDelivery>
+    readonly runs?: ReadonlyArray<RunChange>
+    readonly deadLetters?: ReadonlyArray<DeadLetter>
+  }
+) =>
+  Effect.flatMap(Clock.currentTimeMillis, (at) => {
+    const { organisationId, spaceId } = work.event
+    const settles = settlementOf(work, change.status, change.deliveries ?? [], at)
+    const { deadLetters, runs } = change
+    return context.journal.append({
+      organisationId,
+      spaceId,
+      settles,
+      ...(runs === undefined ? {} : { runs }),
+      ...(deadLetters === undefined || deadLetters.length === 0 ? {} : { deadLetters })
+    })
+  }).pipe(
+    // Another node has the event.
+    Effect.catchTag("Fenced", () => Effect.void)
+  )
+
+const bury = (
+  context: DispatchContext,
+  work: Dispatchable,
+  failures: ReadonlyArray<FailureOf>,
+  otherwise: RouteFailure
+) =>
+  settle(context, work, {
+    status: "dead",
+    deliveries: failures.map(({ matched }) => deliveryOf(matched, null)),
+    deadLetters:
+      failures.length === 0
+        ? [letterOf(context, work, otherwise, undefined)]
+        : failures.map(({ failure, matched }) => letterOf(context, work, failure, matched))
+  })
+
+/** No route can be started: tries again by the trigger's policy, then gives the event up. */
+const retryOrBury = (context: DispatchContext, work: Dispatchable, failures: ReadonlyArray<FailureOf>) => {
+  const { claims, event } = work
+  const delivery = failures[0]?.matched.trigger.delivery
+  if (delivery === undefined || claims >= delivery.maxAttempts) return bury(context, work, failures, noRoute)
+  const pause = Duration.toMillis(backoff(delivery, claims + 1, 0.5))
+  return context.events.postpone({ id: event.id, claims }, pause)
+}
+
+/**
+ * Starts the only run of the event at once, in the reserved slot. The event is finished with its run: only the run's
+ * first commit takes the lease away.
+ */
+const launch = (context: DispatchContext, work: Dispatchable, { matched, request }: StartOf) =>
+  Effect.map(Clock.currentTimeMillis, (at) => {
+    const { claims, event, slot } = work
+    const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
+    context.runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (outcome) => {
+      context.stream.finish({ id: event.id, claims })
+      context.waiting.get(event.id)?.(outcome)
+      context.wakeups.signalSlot()
+    })
+    return "launched" as const
+  })
+
+/** Opens a run for each route; they wait in the start queue like others. */
+const openAll = (
+  context: DispatchContext,
+  work: Dispatchable,
+  starts: ReadonlyArray<StartOf>,
+  failures: ReadonlyArray<FailureOf>
+) => {
+  const opened = starts.map(({ matched, request }) => ({ matched, change: context.runs.opening(request) }))
+  return settle(context, work, {
+    status: "delivered",
+    deliveries: [
+      ...opened.map(({ change, matched }) => deliveryOf(matched, change.id)),
+      ...failures.map(({ matched }) => deliveryOf(matched, null))
+    ],
+    runs: opened.map(({ change }) => change),
+    deadLetters: failures.map(({ failure, matched }) => letterOf(context, work, failure, matched))
+  })
+}
+
+/** Dispatches one event. The caller releases the slot. */
+const dispatchOne = Effect.fnUntraced(function* (context: DispatchContext, work: Dispatchable) {
+  const { claims, event, lane } = work
+  const lease = { id: event.id, claims }
+  yield* context.faults.at("claimed")
+  if (claims > eventPoisonAfter) return yield* bury(context, work, [], poisoned(claims))
+  const organisation = Option.getOrUndefined(yield* context.organisations.find(event.organisationId))
+  if (organisation?.status !== "active") return yield* context.events.postpone(lease, suspendedMillis)
+  const triggers = work.matched === undefined ? yield* triggersOf(context.triggers, event) : []
+  const matched = work.matched ?? matchRoutes(triggers, event)
+  if (matched.length === 0 && event.triggerId !== null && triggers.length === 0)
+    return yield* bury(context, work, [], noRoute)
+  if (matched.length === 0) return yield* settle(context, work, { status: "ignored" })
+  const plan = plans[organisation.plan]
+  const prepared = yield* Effect.forEach(matched, (one) => context.prepare(event, one, plan, lane))
+  if (prepared.some(({ _tag }) => _tag === "Held")) return yield* context.events.hold(lease, "customer_suspended")
+  const starts = prepared.filter((one): one is StartOf => one._tag === "Start")
+  const failures = prepared.filter((one): one is FailureOf => one._tag === "Failed")
+  yield* context.faults.at("beforeEffect")
+  const [only] = starts
+  if (only === undefined) return yield* retryOrBury(context, work, failures)
+  if (starts.length === 1 && failures.length === 0) return yield* launch(context, work, only)
+  return yield* openAll(context, work, starts, failures)
+})
+
+export const layer = Layer.scopedContext(
+  Effect.gen(function* () {
+    const context: DispatchContext = {
+      identifiers: yield* Identifiers,
+      journal: yield* EventJournal,
+      runs: yield* EventRuns,
+      events: yield* OpenEvents,
+      stream: yield* EventStream,
+      triggers: yield* TriggerReads,
+      organisations: yield* OrganisationReads,
+      wakeups: yield* Wakeups,
+      faults: yield* Faults,
+      prepare: yield* makeRouteStart,
+      waiting: new Map()
+    }
+    const fibers = yield* FiberSet.make<void>()
+    const run = yield* FiberSet.runtime(fibers)<never>()
+
+    const dispatchAndRelease = (work: Dispatchable): Effect.Effect<void> =>
+      dispatchOne(context, work).pipe(
+        Effect.tap((result) => {
+          if (result !== "launched") context.stream.finish({ id: work.event.id, claims: work.claims })
+        }),
+        Effect.catchAllCause((cause) =>
+          Effect.logWarning("event.not_dispatched", cause).pipe(
+            Effect.annotateLogs({ eventId: work.event.id, organisationId: work.event.organisationId }),
+            Effect.zipRight(
+              Effect.ignore(context.events.postpone({ id: work.event.id, claims: work.claims }, retryMillis))
+            ),
+            Effect.zipRight(Effect.sync(() => context.stream.finish({ id: work.event.id, claims: work.claims })))
+          )
+        ),
+        Effect.ensuring(Effect.sync(() => context.runs.release(work.slot)))
+      )
+
+    const dispatch = (work: Dispatchable): void => void run(dispatchAndRelease(work))
+
+    const dispatchLeased = Effect.fnUntraced(
+      function* (leases: ReadonlyArray<LeasedEvent>) {
+        if (leases.length === 0) return
+        const events = new Map(
+          (yield* context.events.load(leases.map(({ id }) => id))).map((event) => [event.id, event])
+        )
+        for (const { claims, id, lane, organisationId } of leases) {
+          const event = events.get(id)
+          const slot = event === undefined ? undefined : context.runs.reserve(organisationId, null)
+          if (event === undefined || slot === undefined) {
+            yield* context.events.postpone({ id, claims }, retryMillis)
+            context.stream.finish({ id, claims })
+          } else dispatch({ event, claims, lane, slot })
+        }
+      },
+      Effect.catchAll((error) => Effect.logWarning("events.not_loaded", error))
+    )
+
+    const watchEnd = (id: EventId): RunWatch => {
+      const end = Deferred.unsafeMake<DriveOutcome>(FiberId.none)
+      context.waiting.set(id, (outcome) => Deferred.unsafeDone(end, Effect.succeed(outcome)))
+      return { ended: Deferred.await(end), forget: () => void context.waiting.delete(id) }
+    }
+
+    return Context.make(Dispatch, Dispatch.of({ dispatch, watchEnd })).pipe(
+      Context.add(EventDispatch, EventDispatch.of({ dispatchLeased }))
+    )
+  })
+)

@@ -1,0 +1,132 @@
+/** Turns a route of an event into the start of a run, or says why there is none. */
+import { Effect, Option } from "effect"
+import type { Event } from "../../domain/Event.js"
+import { inputOf, type MatchedRoute } from "../../domain/EventRouting.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { Plan } from "../../domain/Plan.js"
+import { disabledRefusal } from "../../domain/Workflow.js"
+import { Computations } from "../ports/Computations.js"
+import { CustomerReads, type KnownCustomer } from "../ports/CustomerReads.js"
+import type { StartRequest } from "../ports/Executions.js"
+import { type Runnable, Runnables } from "../ports/Runnables.js"
+
+/** Why a route starts no run: part of the dead letter. */
+export interface RouteFailure {
+  readonly code: string
+  readonly message: string
+}
+
+/** The outcome for one route. */
+export type RouteStart =
+  | { readonly _tag: "Start"; readonly matched: MatchedRoute; readonly request: StartRequest }
+  | { readonly _tag: "Failed"; readonly matched: MatchedRoute; readonly failure: RouteFailure }
+  /** The customer is suspended. */
+  | { readonly _tag: "Held" }
+
+/** Makes the function that prepares the start of one route. */
+export const makeRouteStart = Effect.gen(function* () {
+  const runnables = yield* Runnables
+  const customers = yield* CustomerReads
+  const { compute } = yield* Computations
+
+  /** The version that runs in the route's environment, or for a replay the one that ran before. */
+  const codeOf = ({ record }: Event, { route, trigger }: MatchedRoute) => {
+    const version = record.versions?.[route.workflowId]
+    return version === undefined
+      ? runnables.inEnvironment(trigger.organisationId, route.workflowId, route.environment)
+      : runnables.version(trigger.organisationId, route.workflowId, version)
+  }
+
+  const runnableOf = (event: Event, matched: MatchedRoute) =>
+    codeOf(event, matched).pipe(
+      Effect.map((runnable): Runnable | RouteFailure => {
+        const { customerId } = runnable
+        const { trigger } = matched
+        if (runnable.spaceId !== trigger.spaceId || (customerId !== null && customerId !== trigger.customerId))
+          return { code: "WORKFLOW_NOT_FOUND", message: "the workflow belongs to another workspace or customer" }
+        const refused = disabledRefusal(runnable)
+        return refused === undefined ? runnable : { code: "WORKFLOW_DISABLED", message: refused.message }
+      }),
+      Effect.catchTags({
+        NotFound: () => Effect.succeed({ code: "WORKFLOW_NOT_FOUND", message: "the workflow was deleted" }),
+        WorkflowUnavailable: ({ code, message }) => Effect.succeed({ code, message })
+      })
+    )
+
+  /** Why the input breaks the workflow's contract. */
+  const contractFailure = (
+    { inputContract, organisationId }: Runnable,
+    input: StartRequest["input"]
+  ): Effect.Effect<RouteFailure | undefined, Unavailable> =>
+    inputContract === null
+      ? Effect.succeed(undefined)
+      : compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
+          Effect.map(([first]) => first?.message),
+          Effect.catchTag("TooCostly", () => Effect.succeed("checking the contract takes too long")),
+          Effect.map((message) =>
+            message === undefined
+              ? undefined
+              : {
+                  code: "INPUT_CONTRACT_VIOLATION",
+                  message: `the payload breaks the workflow's input contract: ${message}`
+                }
+          )
+        )
+
+  const customerOf = (event: Event, { trigger }: MatchedRoute) => {
+    const id = trigger.customerId ?? event.customerId
+    return id === null
+      ? Effect.succeed(null)
+      : Effect.map(customers.find(event.organisationId, { id }), Option.getOrUndefined)
+  }
+
+  const requestOf = (
+    event: Event,
+    matched: MatchedRoute,
+    runnable: Runnable,
+    customer: KnownCustomer | null,
+    plan: Plan,
+    lane: string | null
+  ): StartRequest => ({
+    runnable,
+    environment: matched.route.environment,
+    retention: plan.retentionDays,
+    concurrentRuns: null,
+    priority: event.priority,
+    input: inputOf(matched, event.payload),
+    headers: { ...event.record.headers, ...matched.route.headers },
+    customer: customer === null ? null : { id: customer.id, ref: customer.externalRef },
+    installation: null,
+    connections: null,
+    userId: null,
+    trigger: {
+      type: matched.trigger.type,
+      keyId: null,
+      keyName: null,
+      id: matched.trigger.id
+    },
+    event,
+    routeId: matched.route.id,
+    ...(lane === null ? {} : { lane }),
+    metadata: {},
+    callback: null,
+    traceparent: event.record.traceparent
+  })
+
+  return Effect.fnUntraced(function* (
+    event: Event,
+    matched: MatchedRoute,
+    plan: Plan,
+    lane: string | null
+  ): Effect.fn.Return<RouteStart, Unavailable> {
+    const failed = (failure: RouteFailure): RouteStart => ({ _tag: "Failed", matched, failure })
+    const customer = yield* customerOf(event, matched)
+    if (customer === undefined) return failed({ code: "CUSTOMER_NOT_FOUND", message: "the customer was deleted" })
+    if (customer !== null && customer.status !== "active") return { _tag: "Held" }
+    const runnable = yield* runnableOf(event, matched)
+    if ("code" in runnable) return failed(runnable)
+    const request = requestOf(event, matched, runnable, customer, plan, lane)
+    const broken = yield* contractFailure(runnable, request.input)
+    return broken === undefined ? { _tag: "Start", matched, request } : failed(broken)
+  })
+})

@@ -1,0 +1,58 @@
+/** Changes dead letters, and stores replays of many. */
+import { Context, type Effect, type Option } from "effect"
+import type { AuditEntry } from "../../domain/Audit.js"
+import type { DeadLetterFilter } from "../../domain/EventBodies.js"
+import type { ReplayView } from "../../domain/EventView.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { CustomerId, DeadLetterId, OrganisationId, ReplayId, SpaceId } from "../../domain/Ids.js"
+import type { EventHome, ReplaySource } from "./EventReads.js"
+
+/** A dead letter, as a replay needs it. */
+export interface DeadLetterSource extends ReplaySource {
+  readonly id: DeadLetterId
+  readonly eventId: string | null
+  /** Set for a delivery that was given up: it is sent again instead. */
+  readonly deliveryId: string | null
+  readonly status: string
+  /** The only route that failed; `null`: all. */
+  readonly routeId: string | null
+}
+
+/** A replay of many that is to be started. */
+export interface NewReplay {
+  readonly id: ReplayId
+  readonly filter: DeadLetterFilter & { readonly customerIds?: ReadonlyArray<CustomerId> }
+  readonly limit: number
+  readonly ratePerSecond: number
+  readonly createdBy: string
+}
+
+/** A replay that this node advances now. */
+export interface RunningReplay extends NewReplay {
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId
+  /** The last dead letter that it took. */
+  readonly after: string
+  readonly replayed: number
+  readonly failed: number
+}
+
+export class DeadLetters extends Context.Tag("svc/DeadLetters")<
+  DeadLetters,
+  {
+    readonly source: (home: EventHome, id: string) => Effect.Effect<Option.Option<DeadLetterSource>, Unavailable>
+    /** `false` unless it was to be replayed. */
+    readonly discard: (home: EventHome, id: string, audit: AuditEntry) => Effect.Effect<boolean, Unavailable>
+    /** Sends the delivery of a dead letter again; `false` unless it was to be replayed. */
+    readonly resend: (home: EventHome, id: string) => Effect.Effect<boolean, Unavailable>
+    /** `false` if the workspace has too many already. */
+    readonly startReplay: (home: EventHome, replay: NewReplay, audit: AuditEntry) => Effect.Effect<boolean, Unavailable>
+    readonly replay: (home: EventHome, id: string) => Effect.Effect<Option.Option<ReplayView>, Unavailable>
+    /** Takes replays that are due for this node, for some seconds. */
+    readonly takeReplays: (most: number) => Effect.Effect<ReadonlyArray<RunningReplay>, Unavailable>
+    /** The next dead letters of a replay, in the order of their ids. */
+    readonly nextOf: (replay: RunningReplay, most: number) => Effect.Effect<ReadonlyArray<DeadLetterId>, Unavailable>
+    /** Records how far a replay came. `pauseMillis`: until its next part; `undefined`: it has finished. */
+    readonly advance: (replay: RunningReplay, pauseMillis: number | undefined) => Effect.Effect<void, Unavailable>
+  }
+>() {}

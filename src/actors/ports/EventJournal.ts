@@ -1,0 +1,47 @@
+/** Writes events: their acceptance, their end, and the runs that they start. Shares its transactions with `Journal`. */
+import { Context, type Effect } from "effect"
+import type { Event } from "../../domain/Event.js"
+import type { DeadLetterId, OrganisationId, SpaceId, TriggerId } from "../../domain/Ids.js"
+import type { AppendFailure, Claim, DeadLetter, RunChange, Settlement } from "./Journal.js"
+
+/** The place of an event that waits to be dispatched. */
+export interface QueuedEvent {
+  readonly shard: number
+  /** Events of one lane start runs one after the other, in the order of their arrival. */
+  readonly lane: string | null
+  readonly held: boolean
+  /** The node that dispatches it at once: no other takes it before the lease expires. `null`: any node. */
+  readonly leasedBy: string | null
+}
+
+/** An event that is accepted: it commits with its place in the start queue. */
+export interface ReceivedEvent {
+  readonly event: Event
+  readonly claim?: Claim
+  readonly queue: QueuedEvent
+}
+
+/** A change of an event without a run of its own, or with several, which all commit or none. */
+export interface EventChange {
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId
+  readonly receives?: ReceivedEvent
+  /** An event with a final status: ignored, duplicate or rejected. */
+  readonly records?: { readonly event: Event; readonly claim?: Claim }
+  readonly settles?: Settlement
+  /** The dead letter that the received event replays: refused as `Fenced` unless it is still to be replayed. */
+  readonly replays?: DeadLetterId
+  /** The tick of a schedule that caused the event; its next one is stored with it. Times are Unix milliseconds. */
+  readonly tick?: { readonly triggerId: TriggerId; readonly scheduledFor: number; readonly nextAt: number | null }
+  readonly deadLetters?: ReadonlyArray<DeadLetter>
+  /** Runs that the settled event starts: each opens, and waits in the start queue. */
+  readonly runs?: ReadonlyArray<RunChange>
+}
+
+export class EventJournal extends Context.Tag("svc/EventJournal")<
+  EventJournal,
+  {
+    /** Returns when the change is committed. `Fenced`: the event's lease was lost. `ClaimTaken`: it repeats another. */
+    readonly append: (change: EventChange) => Effect.Effect<void, AppendFailure>
+  }
+>() {}

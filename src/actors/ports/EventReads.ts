@@ -1,0 +1,73 @@
+/** Reads events and dead letters from Postgres with the request role. */
+import { Context, type Effect, type Option } from "effect"
+import type { Event, EventSource, EventStatus } from "../../domain/Event.js"
+import type {
+  DeadLetterDetail,
+  DeadLetterStatus,
+  DeadLetterSummary,
+  EventDetail,
+  EventSummary,
+  Reconciliation
+} from "../../domain/EventView.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { CustomerId, OrganisationId, SpaceId } from "../../domain/Ids.js"
+
+/** The workspace whose events are read. */
+export interface EventHome {
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId
+}
+
+interface Period {
+  /** Bounds on the time of creation, Unix milliseconds. */
+  readonly from?: number
+  readonly to?: number
+  /** Only records before this id: newest first. */
+  readonly before?: string
+  readonly limit: number
+}
+
+export interface EventQuery extends Period {
+  readonly status?: EventStatus
+  readonly source?: EventSource
+  readonly triggerId?: string
+  readonly connector?: string
+  readonly type?: string
+  /** Only these customers' events; a key that reaches some customers sees no others. */
+  readonly customerIds?: ReadonlyArray<CustomerId>
+}
+
+export interface DeadLetterQuery extends Period {
+  readonly status?: DeadLetterStatus
+  readonly triggerId?: string
+  readonly connector?: string
+  readonly type?: string
+  readonly code?: string
+  readonly customerIds?: ReadonlyArray<CustomerId>
+}
+
+/** What a replay repeats: the exact payload, unless it is not stored any more. */
+export interface ReplaySource extends Pick<
+  Event,
+  "source" | "triggerId" | "connector" | "connectionId" | "customerId" | "type" | "priority" | "payload" | "record"
+> {
+  readonly id: string
+  readonly customerId: CustomerId | null
+}
+
+export class EventReads extends Context.Tag("svc/EventReads")<
+  EventReads,
+  {
+    readonly list: (home: EventHome, query: EventQuery) => Effect.Effect<ReadonlyArray<EventSummary>, Unavailable>
+    readonly get: (home: EventHome, id: string) => Effect.Effect<Option.Option<EventDetail>, Unavailable>
+    /** The event with its exact payload. */
+    readonly replaySource: (home: EventHome, id: string) => Effect.Effect<Option.Option<ReplaySource>, Unavailable>
+    readonly deadLetters: (
+      home: EventHome,
+      query: DeadLetterQuery
+    ) => Effect.Effect<ReadonlyArray<DeadLetterSummary>, Unavailable>
+    readonly deadLetter: (home: EventHome, id: string) => Effect.Effect<Option.Option<DeadLetterDetail>, Unavailable>
+    /** What became of the events of a period. */
+    readonly reconcile: (home: EventHome, from: number, to: number) => Effect.Effect<Reconciliation, Unavailable>
+  }
+>() {}

@@ -1,0 +1,62 @@
+/** The bodies of requests about events and dead letters. Contract: events, replay. */
+import { Schema } from "effect"
+import { Json } from "./Json.js"
+import { eventLimits } from "./Limits.js"
+import { timeWithin } from "./Scalars.js"
+
+const Time = Schema.String.pipe(
+  Schema.filter((value) => timeWithin(value) !== undefined, {
+    message: () => "must be a time of the form 2026-11-21T07:10:41Z"
+  })
+)
+const EventType = Schema.String.pipe(
+  Schema.maxLength(eventLimits.typeLength),
+  Schema.pattern(/^[a-z0-9][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*$/i, {
+    message: () => "must be letters, digits, - and _ in parts joined by dots, such as order.created"
+  })
+)
+
+/** An event that a client injects. */
+export const InjectEvent = Schema.Struct({
+  type: EventType,
+  payload: Schema.optional(Json),
+  customerId: Schema.optional(Schema.String),
+  occurredAt: Schema.optional(Time).annotations({ description: "when it happened; repetitions are recognised by it" }),
+  deduplicationKey: Schema.optional(
+    Schema.String.pipe(Schema.minLength(1), Schema.maxLength(eventLimits.deduplicationLength))
+  ).annotations({ description: "a second event with the same key within seven days is a duplicate" })
+}).annotations({ identifier: "InjectEvent" })
+export type InjectEvent = typeof InjectEvent.Type
+
+const RouteIds = Schema.Array(Schema.String.pipe(Schema.maxLength(eventLimits.routeIdLength))).pipe(
+  Schema.minItems(1),
+  Schema.maxItems(eventLimits.routes)
+)
+
+/** How an event is replayed. */
+export const ReplayEvent = Schema.Struct({
+  mode: Schema.optional(Schema.Literal("same", "latest")).annotations({
+    description: "`same`: the versions that ran before; `latest` (default): those that are deployed now"
+  }),
+  routes: Schema.optional(RouteIds).annotations({ description: "only these routes of the trigger; default: all" })
+}).annotations({ identifier: "ReplayEvent" })
+export type ReplayEvent = typeof ReplayEvent.Type
+
+/** Which dead letters a replay of many takes. */
+export const DeadLetterFilter = Schema.Struct({
+  triggerId: Schema.optional(Schema.String),
+  connector: Schema.optional(Schema.String),
+  customerId: Schema.optional(Schema.String),
+  type: Schema.optional(Schema.String),
+  code: Schema.optional(Schema.String).annotations({ description: "the code of the error" }),
+  createdAfter: Schema.optional(Time),
+  createdBefore: Schema.optional(Time)
+}).annotations({ identifier: "DeadLetterFilter" })
+export type DeadLetterFilter = typeof DeadLetterFilter.Type
+
+export const ReplayDeadLetters = Schema.Struct({
+  filter: Schema.optional(DeadLetterFilter),
+  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, eventLimits.replayed))),
+  ratePerSecond: Schema.optional(Schema.Number.pipe(Schema.between(0.1, eventLimits.replaysPerSecond)))
+}).annotations({ identifier: "ReplayDeadLetters" })
+export type ReplayDeadLetters = typeof ReplayDeadLetters.Type

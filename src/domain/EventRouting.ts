@@ -1,0 +1,54 @@
+/** Finds the routes of triggers that an event takes. Contract: trigger record; condition AST. */
+import { meetsCondition } from "./connector/Condition.js"
+import { valueAt } from "./connector/Path.js"
+import type { Event } from "./Event.js"
+import { canonicalJson, type Json } from "./Json.js"
+import type { Trigger, TriggerRoute } from "./Trigger.js"
+
+/** A route that an event takes. */
+export interface MatchedRoute {
+  readonly trigger: Trigger
+  readonly route: TriggerRoute
+}
+
+/** The routes whose filters match the payload. `only`: the ids of the routes of a replay. */
+export const matchRoutes = (
+  triggers: ReadonlyArray<Trigger>,
+  { payload, record }: Pick<Event, "payload" | "record">
+): ReadonlyArray<MatchedRoute> =>
+  triggers.flatMap((trigger) =>
+    trigger.routes
+      .filter(({ filter, id }) => {
+        if (record.routes !== undefined) return record.routes.includes(id)
+        return filter === null || meetsCondition(filter, payload)
+      })
+      .map((route) => ({ trigger, route }))
+  )
+
+/** The input of a route's run: a schedule's own payload, else that of the event. */
+export const inputOf = ({ route, trigger }: MatchedRoute, payload: Json): Json =>
+  trigger.type === "schedule" ? (route.payload ?? {}) : payload
+
+const maxLaneLength = 500
+
+/**
+ * The lane of an event: a sequential trigger, or one partition of it. `null`: its runs may overlap. `hash` shortens a
+ * long partition.
+ */
+export const laneOf = (trigger: Trigger, payload: Json, hash: (text: string) => string): string | null => {
+  if (trigger.type === "schedule") return trigger.schedule?.overlap === "queue" ? trigger.id : null
+  if (trigger.webhook?.executionMode !== "sequential") return null
+  const { partitionKey } = trigger.webhook
+  if (partitionKey === null) return trigger.id
+  const value = valueAt(payload, partitionKey)
+  const partition = typeof value === "string" ? value : canonicalJson(value ?? null)
+  return `${trigger.id}:${partition.length > maxLaneLength ? hash(partition) : partition}`
+}
+
+/** The text at a trigger's deduplication key; `null` if there is none. */
+export const deduplicationValue = (trigger: Trigger, payload: Json): string | null => {
+  const path = trigger.webhook?.deduplicationKey ?? null
+  const value = path === null ? undefined : valueAt(payload, path)
+  if (value === undefined || value === null) return null
+  return typeof value === "string" ? value : canonicalJson(value)
+}

@@ -1,0 +1,110 @@
+/** Events and dead letters as the API shows them. Contract: events. */
+import { Schema } from "effect"
+import { EventAction, EventSource, EventStatus } from "./Event.js"
+import { Json } from "./Json.js"
+
+const NullableText = Schema.NullOr(Schema.String)
+const Time = Schema.String
+
+/** An event in a list. Times are RFC 3339. */
+export const EventSummary = Schema.Struct({
+  id: Schema.String,
+  source: EventSource,
+  triggerId: NullableText,
+  connector: NullableText,
+  connectionId: NullableText,
+  customerId: NullableText,
+  type: Schema.String,
+  entity: NullableText,
+  action: EventAction,
+  occurredAt: NullableText,
+  receivedAt: Time,
+  priority: Schema.Number,
+  idempotencyKey: Schema.String,
+  status: EventStatus,
+  /** Why it is held or was rejected. */
+  reason: NullableText,
+  /** How often a node took it up. */
+  attempts: Schema.Number,
+  deliveries: Schema.Array(
+    Schema.Struct({
+      route: Schema.String,
+      workflowId: Schema.String,
+      executionId: NullableText,
+      status: Schema.Literal("started", "failed")
+    })
+  ),
+  traceparent: NullableText,
+  replayOf: NullableText,
+  duplicateOf: NullableText,
+  settledAt: NullableText
+}).annotations({ identifier: "EventSummary" })
+export type EventSummary = typeof EventSummary.Type
+
+/** One event, with its payload and headers. */
+export const EventDetail = Schema.Struct({
+  ...EventSummary.fields,
+  payload: Json,
+  headers: Schema.Record({ key: Schema.String, value: Schema.String })
+}).annotations({ identifier: "Event" })
+export type EventDetail = typeof EventDetail.Type
+
+/** `replaying`: a replay of many has taken it. */
+export const DeadLetterStatus = Schema.Literal("pending", "replaying", "replayed", "expired", "discarded")
+export type DeadLetterStatus = typeof DeadLetterStatus.Type
+
+/** A dead letter in a list. */
+export const DeadLetterSummary = Schema.Struct({
+  id: Schema.String,
+  eventId: NullableText,
+  executionId: NullableText,
+  deliveryId: NullableText,
+  triggerId: NullableText,
+  customerId: NullableText,
+  connector: NullableText,
+  type: Schema.String,
+  error: Json,
+  context: Json,
+  retryCount: Schema.Number,
+  status: DeadLetterStatus,
+  createdAt: Time,
+  expiresAt: Time
+}).annotations({ identifier: "DeadLetterSummary" })
+export type DeadLetterSummary = typeof DeadLetterSummary.Type
+
+/** One dead letter, with the payload of its event. */
+export const DeadLetterDetail = Schema.Struct({ ...DeadLetterSummary.fields, payload: Json }).annotations({
+  identifier: "DeadLetter"
+})
+export type DeadLetterDetail = typeof DeadLetterDetail.Type
+
+/** A replay of many dead letters. */
+export const ReplayView = Schema.Struct({
+  id: Schema.String,
+  status: Schema.Literal("running", "finished"),
+  limit: Schema.Number,
+  ratePerSecond: Schema.Number,
+  replayed: Schema.Number,
+  failed: Schema.Number,
+  createdAt: Time,
+  finishedAt: NullableText
+}).annotations({ identifier: "Replay" })
+export type ReplayView = typeof ReplayView.Type
+
+/**
+ * What became of the events that were accepted in a period. `accepted` is the sum of all others but `unaccounted`, or
+ * something was lost.
+ */
+export const Reconciliation = Schema.Struct({
+  from: Time,
+  to: Time,
+  accepted: Schema.Number,
+  executed: Schema.Number,
+  ignored: Schema.Number,
+  held: Schema.Number,
+  waiting: Schema.Number,
+  dead: Schema.Number,
+  duplicate: Schema.Number,
+  unaccounted: Schema.Array(Schema.String)
+}).annotations({ identifier: "Reconciliation" })
+export type Reconciliation = typeof Reconciliation.Type

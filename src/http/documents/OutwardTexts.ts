@@ -1,0 +1,61 @@
+/** Texts of surface C's operations on webhook endpoints. */
+import type { WebhookEndpointsApi } from "../resource/WebhookEndpointsApi.js"
+import type { NamesOf, OperationText } from "./OperationText.js"
+
+/** Texts by operation id. */
+export const outwardTexts: { readonly [Id in NamesOf<typeof WebhookEndpointsApi>]: OperationText } = {
+  "webhookEndpoints.list": {
+    summary: "List webhook endpoints",
+    description: "Lists the endpoints that receive the organisation's events, newest first.",
+    answers: { 200: "A page of webhook endpoints." }
+  },
+  "webhookEndpoints.create": {
+    summary: "Create a webhook endpoint",
+    description:
+      "Creates an endpoint that receives events of the given types. Deliveries follow Standard Webhooks; `secret` signs them and is shown only here. `webhooks` of this document lists the types.",
+    answers: { 201: "The endpoint with its secret." },
+    example: {
+      url: "https://receiver.example/svc-events",
+      description: "Our operations",
+      events: ["execution.failed", "connection.*"]
+    }
+  },
+  "webhookEndpoints.get": {
+    summary: "Read a webhook endpoint",
+    description: "Reads an endpoint without its secret.",
+    answers: { 200: "The webhook endpoint." }
+  },
+  "webhookEndpoints.update": {
+    summary: "Change a webhook endpoint",
+    description:
+      "Changes the members that are sent. Deliveries that wait for their next attempt follow a new URL. A disabled endpoint becomes active with the status `active`; what it missed is listed among its attempts and can be sent again.",
+    answers: { 200: "The webhook endpoint after the change." },
+    example: { events: ["execution.*", "connection.*"] }
+  },
+  "webhookEndpoints.delete": {
+    summary: "Delete a webhook endpoint",
+    description: "Deletes an endpoint. What it has not received yet is not delivered.",
+    answers: { 204: "The webhook endpoint is deleted." }
+  },
+  "webhookEndpoints.rotateSecret": {
+    summary: "Rotate the secret of a webhook endpoint",
+    description: "Creates a new secret. For 24 hours deliveries are also signed with the previous one.",
+    answers: { 200: "The endpoint with its new secret." }
+  },
+  "webhookEndpoints.test": {
+    summary: "Test a webhook endpoint",
+    description: "Sends an event of the type `webhook_endpoint.test` to the endpoint. Its attempts show the result.",
+    answers: { 202: "The event is queued." }
+  },
+  "webhookEndpoints.attempts": {
+    summary: "List attempts of a webhook endpoint",
+    description: "Lists the attempts of the last 30 days to deliver to the endpoint, newest first.",
+    answers: { 200: "A page of attempts." }
+  },
+  "webhookEndpoints.resend": {
+    summary: "Send a delivery again",
+    description:
+      "Sends the delivery of an attempt again, under the same `webhook-id`, with a new schedule of attempts.",
+    answers: { 202: "The delivery is queued." }
+  }
+}

@@ -1,0 +1,38 @@
+/** Handlers of triggers on surface C. */
+import { Effect } from "effect"
+import { Triggers } from "../../actors/management/Triggers.js"
+import { CurrentExchange } from "../auth/CurrentExchange.js"
+import { groupLayer } from "../pipeline/HandlerTable.js"
+import { ResourceApi } from "./Api.js"
+import { inData } from "./Envelope.js"
+
+/** The handlers of `TriggersApi`. */
+export const TriggersLive = groupLayer(ResourceApi, "triggers", (handlers) =>
+  Effect.map(Triggers, (triggers) =>
+    handlers
+      .handle("list", ({ urlParams }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => triggers.list(exchange, urlParams))
+      )
+      .handle("create", ({ payload }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.create(exchange, payload)))
+      )
+      .handle("get", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.get(exchange, path.trg)))
+      )
+      .handle("update", ({ path, payload }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.update(exchange, path.trg, payload)))
+      )
+      .handle("delete", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => triggers.remove(exchange, path.trg))
+      )
+      .handle("enable", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.enable(exchange, path.trg)))
+      )
+      .handle("disable", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.disable(exchange, path.trg)))
+      )
+      .handle("rotateKey", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.rotateKey(exchange, path.trg)))
+      )
+  )
+)

@@ -1,0 +1,37 @@
+/** The port `EndpointSubscriptions`, cached for less than a second and never beyond a change that this node commits. */
+import { Effect, Layer } from "effect"
+import { EndpointSubscriptions } from "../../actors/ports/EndpointSubscriptions.js"
+import { JournalUnavailable } from "../../actors/ports/Journal.js"
+import { isSubscribed } from "../../domain/OutboundEvent.js"
+import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.js"
+import { describe } from "../telemetry/SafeError.js"
+import { WriterSql } from "./Pools.js"
+import { makeReadCache, organisationOfKey } from "./ReadCache.js"
+
+const maxAgeMillis = 800
+const maxCachedOrganisations = 10_000
+
+type Subscriber = Pick<WebhookEndpoint, "id" | "url" | "events">
+
+export const layer = Layer.effect(
+  EndpointSubscriptions,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const subscribers = yield* makeReadCache<ReadonlyArray<Subscriber>, JournalUnavailable>({
+      maxAgeMillis,
+      maxEntries: maxCachedOrganisations,
+      organisationOf: organisationOfKey
+    })
+
+    return EndpointSubscriptions.of({
+      subscribed: (organisation, type) => {
+        const load = sql<Subscriber>`SELECT id, url, events FROM webhook_endpoints WHERE org = ${organisation}`.pipe(
+          Effect.mapError((error) => new JournalUnavailable({ reason: describe(error) }))
+        )
+        return Effect.map(subscribers.get(`${organisation}|`, load), (found = []) =>
+          found.filter(({ events }) => isSubscribed(events, type))
+        )
+      }
+    })
+  })
+)

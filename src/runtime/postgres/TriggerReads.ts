@@ -1,0 +1,83 @@
+/** The port `TriggerReads`, cached for less than a second. */
+import { Effect, Layer, Option } from "effect"
+import { TriggerReads } from "../../actors/ports/Triggers.js"
+import { Unavailable } from "../../domain/Failure.js"
+import type { Trigger } from "../../domain/Trigger.js"
+import { matchesEventType } from "../../domain/TriggerChecks.js"
+import { WriterSql } from "./Pools.js"
+import { makeReadCache, organisationOfKey } from "./ReadCache.js"
+import { triggers } from "./records/RecordTables.js"
+import { recordOf, selectColumns } from "./records/Table.js"
+
+const maxAgeMillis = 800
+/** A trigger may have a megabyte, so that the caches hold fewer than those of small records. */
+const maxCachedTriggers = 2_000
+const maxCachedLists = 2_000
+/** Triggers of one organisation that one event can match. */
+const maxMatches = 10_000
+
+const idForm = /^trg_[0-9a-z]{26}$/
+const columns = selectColumns(triggers)
+
+export const layer = Layer.effect(
+  TriggerReads,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const one = yield* makeReadCache<Trigger, Unavailable>({
+      maxAgeMillis,
+      maxEntries: maxCachedTriggers,
+      organisationOf: (_key, { organisationId }) => organisationId
+    })
+    const lists = yield* makeReadCache<ReadonlyArray<Trigger>, Unavailable>({
+      maxAgeMillis,
+      maxEntries: maxCachedLists,
+      organisationOf: organisationOfKey
+    })
+
+    const select = (condition: string, values: ReadonlyArray<unknown>, limit: number) =>
+      sql
+        .unsafe<{ readonly [member: string]: unknown }>(
+          `SELECT ${columns} FROM triggers WHERE ${condition} ORDER BY id LIMIT ${limit}`,
+          values
+        )
+        .pipe(
+          Effect.map((rows) => rows.map((row) => recordOf<Trigger>(row))),
+          Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+        )
+
+    const isActive = "status = 'active' AND deleted_at IS NULL"
+
+    return TriggerReads.of({
+      byId: (id) =>
+        idForm.test(id)
+          ? Effect.map(
+              one.get(
+                id,
+                Effect.map(select("id = $1", [id], 1), ([found]) => found)
+              ),
+              Option.fromNullable
+            )
+          : Effect.succeedNone,
+      ofConnector: (organisation, connector, event) =>
+        Effect.map(
+          lists.get(
+            `${organisation}|${connector}|${event}`,
+            select(
+              `type = 'app_event' AND ${isActive} AND org = $1 AND app_event->>'connector' = $2 AND app_event->>'event' = $3`,
+              [organisation, connector, event],
+              maxMatches
+            )
+          ),
+          (found) => found ?? []
+        ),
+      ofEvent: (organisation, type) =>
+        Effect.map(
+          lists.get(
+            `${organisation}|`,
+            select(`type = 'event' AND ${isActive} AND org = $1`, [organisation], maxMatches)
+          ),
+          (found = []) => found.filter(({ event }) => event !== null && matchesEventType(event.type, type))
+        )
+    })
+  })
+)

@@ -1,0 +1,270 @@
+/**
+ * The port `EventReads`. Open events are rows of `events`, settled ones of `event_records`; a page is read from both by
+ * keyset on the id, which sorts by time, and merged. No query counts rows.
+ */
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Clock, Duration, Effect, Layer, Option } from "effect"
+import {
+  type DeadLetterQuery,
+  type EventHome,
+  type EventQuery,
+  EventReads,
+  type ReplaySource
+} from "../../../actors/ports/EventReads.js"
+import { Vault } from "../../../actors/ports/Vault.js"
+import type { EventDelivery, EventFacts } from "../../../domain/Event.js"
+import type { DeadLetterDetail, EventDetail, EventSummary, Reconciliation } from "../../../domain/EventView.js"
+import { Unavailable } from "../../../domain/Failure.js"
+import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
+import { AppSql } from "../Pools.js"
+import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
+import { reconcileSql, type ReconcileRow } from "./Reconcile.js"
+
+interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
+  readonly settledAt: number | null
+  readonly attempts: number
+  readonly deliveries: ReadonlyArray<EventDelivery> | null
+}
+type DetailRow = ListedRow & Pick<EventRow, "payload" | "sealed">
+
+const withoutPayload = (columns: string) =>
+  columns
+    .split(", ")
+    .filter((column) => !/\.(payload|sealed)$/.test(column))
+    .join(", ")
+
+const open = `NULL::float8 AS "settledAt",
+  COALESCE((SELECT q.claims FROM start_queue q WHERE q.id = e.id), 0) AS attempts, NULL::json AS deliveries FROM events e`
+const settled = `floor(extract(epoch FROM r.finished_at) * 1000)::float8 AS "settledAt", r.attempts, r.deliveries
+  FROM event_records r`
+const listSql = {
+  events: `SELECT ${withoutPayload(selectEvent("e"))}, ${open}`,
+  event_records: `SELECT ${withoutPayload(selectEvent("r"))}, ${settled}`
+}
+const findSql = [`SELECT ${selectEvent("e")}, ${open}`, `SELECT ${selectEvent("r")}, ${settled}`]
+  .map((select) => `${select} WHERE org = $1 AND space = $2 AND id = $3`)
+  .join(" UNION ALL ")
+
+const rfc3339 = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+const reasonOf = ({ heldBecause, rejectedBecause }: EventFacts): string | null => heldBecause ?? rejectedBecause ?? null
+
+const summaryOf = (row: ListedRow): EventSummary => {
+  const { record } = row
+  return {
+    id: row.id,
+    source: row.source,
+    triggerId: row.triggerId,
+    connector: row.connector,
+    connectionId: row.connectionId,
+    customerId: row.customerId,
+    type: row.type,
+    entity: record.entity,
+    action: record.action,
+    occurredAt: rfc3339(record.occurredAt),
+    receivedAt: new Date(row.receivedAt).toISOString(),
+    priority: row.priority,
+    idempotencyKey: record.idempotencyKey,
+    status: row.status,
+    reason: reasonOf(record),
+    attempts: row.attempts,
+    deliveries: row.deliveries ?? [],
+    traceparent: record.traceparent,
+    replayOf: record.replayOf,
+    duplicateOf: record.duplicateOf ?? null,
+    settledAt: rfc3339(row.settledAt)
+  }
+}
+
+const detailOf = (row: DetailRow): EventDetail => ({
+  ...summaryOf(row),
+  payload: row.payload,
+  headers: row.record.headers
+})
+
+/** Periods that a page is searched in before all partitions are. */
+const recentPeriods = [Duration.days(2), Duration.days(16)]
+
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+
+const asOrganisation = <A>(
+  sql: SqlClient,
+  organisation: OrganisationId,
+  body: Effect.Effect<A, unknown>
+): Effect.Effect<A, Unavailable> =>
+  sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(
+    Effect.tapErrorCause((cause) => Effect.logError("events.read_failed", cause)),
+    Effect.mapError(unavailable)
+  )
+
+type Add = (value: unknown) => string
+
+/** The conditions that events and dead letters share. */
+const commonConditions = (query: EventQuery | DeadLetterQuery, prefix: string, add: Add): ReadonlyArray<string> => [
+  ...(query.before === undefined ? [] : [`id < ${add(query.before)}`]),
+  ...(query.from === undefined ? [] : [`id >= ${add(`${prefix}_${ulidTime(query.from)}`)}`]),
+  ...(query.to === undefined ? [] : [`id < ${add(`${prefix}_${ulidTime(query.to)}`)}`]),
+  ...(query.triggerId === undefined ? [] : [`trigger_id = ${add(query.triggerId)}`]),
+  ...(query.connector === undefined ? [] : [`connector = ${add(query.connector)}`]),
+  ...(query.type === undefined ? [] : [`type = ${add(query.type)}`]),
+  ...(query.customerIds === undefined ? [] : [`customer_id = ANY(${add(query.customerIds)})`]),
+  ...(query.status === undefined ? [] : [`status = ${add(query.status)}`])
+]
+
+const isOpen = (status: EventQuery["status"]) => status === "received" || status === "held"
+
+const page = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: EventQuery) => {
+  const values: Array<unknown> = [organisationId, spaceId]
+  const add = (value: unknown) => `$${values.push(value)}`
+  const where = [
+    "org = $1",
+    "space = $2",
+    ...commonConditions(query, "evt", add),
+    ...(query.source === undefined ? [] : [`source = ${add(query.source)}`]),
+    // The index of all but delivered events.
+    ...(query.status === undefined || query.status === "delivered" ? [] : ["status <> 'delivered'"])
+  ].join(" AND ")
+  const limit = add(query.limit)
+  const tables =
+    query.status === undefined
+      ? (["events", "event_records"] as const)
+      : isOpen(query.status)
+        ? (["events"] as const)
+        : (["event_records"] as const)
+  const parts = tables.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
+  return sql.unsafe<ListedRow>(
+    `SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`,
+    values
+  )
+}
+
+/** Reads recent periods first: opening all partitions costs several times the read of the page. */
+const list = Effect.fnUntraced(function* (sql: SqlClient, home: EventHome, query: EventQuery) {
+  const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
+  for (const period of recentPeriods) {
+    const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
+    if (since <= (query.from ?? 0)) break
+    const recent = yield* page(sql, home, { ...query, from: since })
+    if (recent.length === query.limit) return recent
+  }
+  return yield* page(sql, home, query)
+})
+
+// --- Dead letters ---
+
+const deadLetterColumns = `id, event_id AS "eventId", execution_id AS "executionId", delivery_id AS "deliveryId",
+  trigger_id AS "triggerId", customer_id AS "customerId", connector, type, error, context, retry_count AS "retryCount", status,
+  created_at AS "createdAt", expires_at AS "expiresAt"`
+
+type DeadLetterRow = Omit<DeadLetterDetail, "createdAt" | "expiresAt"> & {
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+const deadLetterOf = <R extends Pick<DeadLetterRow, "createdAt" | "expiresAt">>(row: R) => ({
+  ...row,
+  createdAt: row.createdAt.toISOString(),
+  expiresAt: row.expiresAt.toISOString()
+})
+
+const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: DeadLetterQuery) => {
+  const values: Array<unknown> = [organisationId, spaceId]
+  const add = (value: unknown) => `$${values.push(value)}`
+  const where = [
+    "org = $1",
+    "space = $2",
+    ...commonConditions(query, "dlq", add),
+    ...(query.code === undefined ? [] : [`error->>'code' = ${add(query.code)}`])
+  ].join(" AND ")
+  return sql.unsafe<Omit<DeadLetterRow, "payload">>(
+    `SELECT ${deadLetterColumns} FROM dead_letters WHERE ${where} ORDER BY id DESC LIMIT ${add(query.limit)}`,
+    values
+  )
+}
+
+// --- Reconciliation ---
+
+const executed = (counts: ReconcileRow["counts"]) => counts["delivered"] ?? 0
+
+export const reconciliationOf = (row: ReconcileRow | undefined, from: number, to: number): Reconciliation => {
+  const { counts = {}, gone = 0, missing = [] } = row ?? {}
+  const n = (status: string) => counts[status] ?? 0
+  const known = executed(counts) + n("ignored") + n("held") + n("received") + n("dead") + n("duplicate")
+  return {
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    accepted: known + gone,
+    executed: executed(counts),
+    ignored: n("ignored"),
+    held: n("held"),
+    waiting: n("received"),
+    dead: n("dead"),
+    duplicate: n("duplicate"),
+    unaccounted: missing
+  }
+}
+
+/** The ids of events of a period: from and to. */
+export const eventIdsOf = (from: number, to: number) => [`evt_${ulidTime(from)}`, `evt_${ulidTime(to)}`] as const
+
+export const layer = Layer.effect(
+  EventReads,
+  Effect.gen(function* () {
+    const sql = yield* AppSql
+    const vault = yield* Vault
+
+    const find = ({ organisationId, spaceId }: EventHome, id: string) =>
+      Effect.map(sql.unsafe<DetailRow>(`${findSql} LIMIT 1`, [organisationId, spaceId, id]), ([row]) =>
+        Option.fromNullable(row)
+      )
+
+    const replaySourceOf = (row: DetailRow) =>
+      Effect.map(exactPayload(vault, row), (payload): ReplaySource => ({ ...row, payload }))
+
+    return EventReads.of({
+      list: (home, query) =>
+        asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(
+          Effect.map((rows) => rows.map(summaryOf))
+        ),
+      get: (home, id) =>
+        asOrganisation(sql, home.organisationId, find(home, id)).pipe(Effect.map(Option.map(detailOf))),
+      replaySource: (home, id) =>
+        asOrganisation(
+          sql,
+          home.organisationId,
+          Effect.flatMap(
+            find(home, id),
+            Option.match({
+              onNone: () => Effect.succeedNone,
+              onSome: (row) => Effect.asSome(replaySourceOf(row))
+            })
+          )
+        ),
+      deadLetters: (home, query) =>
+        asOrganisation(sql, home.organisationId, deadLetters(sql, home, query)).pipe(
+          Effect.map((rows) => rows.map(deadLetterOf))
+        ),
+      deadLetter: ({ organisationId, spaceId }, id) =>
+        asOrganisation(
+          sql,
+          organisationId,
+          sql.unsafe<DeadLetterRow>(
+            `SELECT ${deadLetterColumns}, payload FROM dead_letters WHERE org = $1 AND space = $2 AND id = $3`,
+            [organisationId, spaceId, id]
+          )
+        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), deadLetterOf))),
+      reconcile: ({ organisationId, spaceId }, from, to) =>
+        asOrganisation(
+          sql,
+          organisationId,
+          sql.unsafe<ReconcileRow>(
+            reconcileSql(
+              (table) => `${table}.org = $3`,
+              (table) => `${table}.org = $3 AND ${table}.space = $4`
+            ),
+            [...eventIdsOf(from, to), organisationId, spaceId]
+          )
+        ).pipe(Effect.map(([row]) => reconciliationOf(row, from, to)))
+    })
+  })
+)

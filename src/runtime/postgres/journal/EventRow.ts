@@ -1,0 +1,171 @@
+/** The rows of events, of their places in the start queue and of their dead letters. */
+import type { ReceivedEvent } from "../../../actors/ports/EventJournal.js"
+import type { DeadLetter, RunChange } from "../../../actors/ports/Journal.js"
+import type { OrganisationVault } from "../../../actors/ports/Vault.js"
+import type { Event } from "../../../domain/Event.js"
+import type { Json } from "../../../domain/Json.js"
+import { redactMembers } from "../../../domain/SecretNames.js"
+import { timestamp } from "./RunColumns.js"
+
+/** Seconds for which the node that received an event may dispatch it alone. */
+export const leaseSeconds = 10
+
+export const eventColumns = {
+  id: "text",
+  org: "text",
+  space: "text",
+  class: "smallint",
+  source: "text",
+  trigger_id: "text",
+  connector: "text",
+  connection_id: "text",
+  customer_id: "text",
+  type: "text",
+  priority: "smallint",
+  status: "text",
+  received_at: "timestamptz",
+  record: "json",
+  payload: "json",
+  sealed: "text"
+} as const
+
+const columnNames = Object.keys(eventColumns)
+
+/** The expressions that insert these columns: bytes come as base64. */
+export const eventValues = columnNames.map((name) => (name === "sealed" ? "decode(sealed, 'base64')" : name)).join(", ")
+
+/** The columns that an event keeps when it is settled, all but its status. */
+export const keptEventColumns = columnNames.filter((name) => name !== "status")
+
+/** The place of an event's exact payload, which stays the same when the row is moved. */
+export const payloadPlace = (id: string) => ({ table: "events", column: "payload", row: id }) as const
+
+/** Seals the exact payload if the one that is shown is redacted. */
+const sealedPayload = (vault: () => OrganisationVault, id: string, payload: Json, shown: Json): string | null =>
+  shown === payload ? null : Buffer.from(vault().seal(payloadPlace(id), JSON.stringify(payload))).toString("base64")
+
+export const eventRow = (event: Event, vault: () => OrganisationVault) => {
+  const shown = redactMembers(event.payload)
+  return {
+    id: event.id,
+    org: event.organisationId,
+    space: event.spaceId,
+    class: event.retention,
+    source: event.source,
+    trigger_id: event.triggerId,
+    connector: event.connector,
+    connection_id: event.connectionId,
+    customer_id: event.customerId,
+    type: event.type,
+    priority: event.priority,
+    status: event.status,
+    received_at: timestamp(event.receivedAt),
+    record: event.record,
+    payload: shown,
+    sealed: sealedPayload(vault, event.id, event.payload, shown)
+  }
+}
+
+/** Whether the row of the event has a sealed payload. */
+export const isSealed = ({ payload }: Event): boolean => redactMembers(payload) !== payload
+
+// --- Places in the start queue ---
+
+export const queueColumns = {
+  id: "text",
+  org: "text",
+  shard: "int",
+  priority: "smallint",
+  flow: "text",
+  lane: "text",
+  held: "boolean",
+  claimed_by: "text",
+  claimed_until: "timestamptz",
+  claims: "int",
+  not_before: "timestamptz"
+} as const
+
+/** The expressions that insert these columns: the lease is counted by the clock of Postgres. */
+export const queueValues = Object.keys(queueColumns)
+  .map((name) =>
+    name === "claimed_until"
+      ? `CASE WHEN claimed_by IS NOT NULL THEN now() + interval '${leaseSeconds} seconds' END`
+      : name
+  )
+  .join(", ")
+
+export const queuedRunRow = ({ enqueue, id, open, organisationId: org }: RunChange) =>
+  enqueue === undefined || open === undefined
+    ? []
+    : [
+        {
+          id,
+          org,
+          shard: open.shard,
+          priority: open.priority,
+          flow: open.customerId ?? "",
+          lane: null,
+          held: false,
+          claimed_by: null,
+          claimed_until: null,
+          claims: 0,
+          not_before: timestamp(enqueue.notBefore)
+        }
+      ]
+
+export const queuedEventRow = ({ event, queue }: ReceivedEvent) => ({
+  id: event.id,
+  org: event.organisationId,
+  shard: queue.shard,
+  priority: event.priority,
+  flow: event.customerId ?? "",
+  lane: queue.lane,
+  held: queue.held,
+  claimed_by: queue.leasedBy,
+  claimed_until: null,
+  claims: queue.leasedBy === null ? 0 : 1,
+  not_before: timestamp(event.receivedAt)
+})
+
+// --- Dead letters ---
+
+/** The row of a dead letter; payload and headers are added by the statement. `run`: its row among the changes. */
+export const deadLetterRow = (
+  run: string | undefined,
+  change: { readonly organisationId: string; readonly spaceId: string },
+  { context, error, event, executionId, id }: DeadLetter
+) => ({
+  run,
+  id,
+  org: change.organisationId,
+  space: change.spaceId,
+  event_id: event.id,
+  event_class: event.retention,
+  execution_id: executionId,
+  trigger_id: event.triggerId,
+  customer_id: event.customerId,
+  connector: event.connector,
+  type: event.type,
+  priority: event.priority,
+  error,
+  context,
+  retry_count: event.replays
+})
+
+export const deadLetterColumns = {
+  run: "text",
+  id: "text",
+  org: "text",
+  space: "text",
+  event_id: "text",
+  event_class: "smallint",
+  execution_id: "text",
+  trigger_id: "text",
+  customer_id: "text",
+  connector: "text",
+  type: "text",
+  priority: "smallint",
+  error: "json",
+  context: "json",
+  retry_count: "int"
+} as const

@@ -1,0 +1,71 @@
+/** Table descriptions of webhook endpoints, their deliveries and the attempts. */
+import type { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../../domain/WebhookEndpoint.js"
+import type { Table } from "./Table.js"
+
+export const webhookEndpoints: Table<WebhookEndpoint> = {
+  name: "webhook_endpoints",
+  members: [
+    "id",
+    "organisationId",
+    "spaceId",
+    "url",
+    "description",
+    "events",
+    "status",
+    "disabledReason",
+    "failingSince",
+    "secret",
+    "secretBefore",
+    "rotatedAt",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "version"
+  ],
+  key: ["id"],
+  createdMember: "createdAt",
+  isVersioned: true
+}
+
+export const deliveries: Table<StoredDelivery> = {
+  name: "deliveries",
+  members: [
+    "id",
+    "organisationId",
+    "spaceId",
+    "kind",
+    "url",
+    "endpointId",
+    "eventType",
+    "payload",
+    "status",
+    "attempts",
+    "attemptsBefore",
+    "nextAt",
+    "finishedAt",
+    "createdAt"
+  ],
+  key: ["id"],
+  createdMember: "createdAt",
+  isVersioned: false
+}
+
+export const deliveryAttempts: Table<DeliveryAttempt> = {
+  name: "delivery_attempts",
+  members: [
+    "id",
+    "organisationId",
+    "endpointId",
+    "deliveryId",
+    "eventType",
+    "number",
+    "outcome",
+    "status",
+    "error",
+    "durationMs",
+    "createdAt"
+  ],
+  key: ["id"],
+  createdMember: "createdAt",
+  isVersioned: false
+}

@@ -1,0 +1,187 @@
+/** Endpoints are told of what they are subscribed to: ends of runs and changes of records, once each. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { ownerSql } from "../support/Database.js"
+import { eventually } from "../support/eventually.js"
+import { type Running, start } from "../support/InProcess.js"
+import { type Receiver, startReceiver } from "../support/receiver.js"
+
+let svc: Running
+let receiver: Receiver
+beforeAll(async () => {
+  receiver = await startReceiver()
+  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+}, 60_000)
+afterAll(async () => {
+  await svc.stop()
+  await receiver.close()
+})
+
+const ask = async (method: string, target: string, body?: object, key = svc.first.key) => {
+  const answer = await svc.ask(method, `/api/v1${target}`, { key, ...(body === undefined ? {} : { body }) })
+  assert.isBelow(answer.status, 300, `${method} ${target}: ${answer.text}`)
+  return answer
+}
+const sql = <A extends object>(statement: string) =>
+  svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
+
+let names = 0
+const unique = () => `n${(names += 1)}`
+
+/** Subscribes an endpoint at this path. */
+const subscribe = async (path: string, events: ReadonlyArray<string>, key = svc.first.key): Promise<string> =>
+  (await ask("POST", "/webhook-endpoints", { url: `${receiver.url}${path}`, events }, key)).body.data.id
+
+interface Message {
+  readonly type: string
+  readonly timestamp: string
+  readonly data: { readonly [member: string]: unknown }
+}
+
+const messagesAt = (path: string): ReadonlyArray<Message> => receiver.at(path).map(({ body }) => JSON.parse(body))
+const received = (path: string, count: number) =>
+  eventually(
+    async () => messagesAt(path),
+    (found) => found.length >= count
+  )
+
+const publish = async (code: string, tier = "instant"): Promise<string> => {
+  const { body } = await ask("POST", "/workflows", { name: unique(), form: "code", tier, code })
+  await ask("POST", `/workflows/${body.data.id}/publish`, {})
+  return body.data.id
+}
+const execute = (workflow: string, body: object = {}) =>
+  svc.ask("POST", `/api/v1/workflows/${workflow}/execute`, { key: svc.first.key, body })
+
+const install = () =>
+  ask("POST", "/installations", { customerId: svc.first.customerId, integration: unique() }).then(
+    ({ body }) => body.data.id as string
+  )
+
+/** Waits until the outbox is empty. */
+const published = () =>
+  eventually(
+    () => sql("SELECT id FROM domain_events"),
+    (rows) => rows.length === 0
+  )
+
+describe("An endpoint", () => {
+  it("is told of the end of each run, with the body of a callback", async () => {
+    await subscribe("/runs", ["execution.*"])
+    await subscribe("/failures", ["execution.failed"])
+    await subscribe("/others", ["connection.*"])
+    const good = await publish("export default async (ctx) => ({ got: ctx.input.value })")
+    const bad = await publish("export default async () => { throw new RangeError('no such order') }")
+    const answer = await execute(good, {
+      input: { value: 1 },
+      metadata: { order: 7 },
+      callback: { url: `${receiver.url}/callback` }
+    })
+    await execute(bad)
+    const messages = await received("/runs", 2)
+    assert.sameMembers(
+      messages.map(({ type }) => type),
+      ["execution.completed", "execution.failed"]
+    )
+    const completed = messages.find(({ type }) => type === "execution.completed")
+    assert.deepInclude(completed?.data, {
+      executionId: answer.headers["x-svc-execution-id"],
+      status: "completed",
+      output: { got: 1 },
+      metadata: { order: 7 }
+    })
+    assert.isDefined(completed)
+    assert.deepStrictEqual(await received("/callback", 1), [completed])
+    assert.deepStrictEqual(
+      (await received("/failures", 1)).map(({ data }) => data["error"]),
+      [{ name: "RangeError", message: "no such order", category: "code", step: null }]
+    )
+    assert.deepStrictEqual(messagesAt("/others"), [])
+  })
+
+  it("is told of a run that is cancelled", async () => {
+    await subscribe("/cancelled", ["execution.cancelled"])
+    const long = await publish(
+      "export default async () => new Promise((done) => setTimeout(done, 600_000))",
+      "standard"
+    )
+    const started = await execute(long)
+    await ask("POST", `/executions/${started.body.executionId}/cancel`)
+    const [message] = await received("/cancelled", 1)
+    assert.deepInclude(message?.data, { executionId: started.body.executionId, status: "cancelled", output: null })
+  })
+
+  it("is told of changes of records, in its own organisation only", async () => {
+    const other = await svc.organisation("Elsewhere")
+    await subscribe("/records", ["installation.*"])
+    await subscribe("/elsewhere", ["*"], other.key)
+    const id = await install()
+    await ask("PUT", `/installations/${id}`, { config: { a: 1 } })
+    await ask("DELETE", `/installations/${id}`)
+    const messages = await received("/records", 3)
+    assert.deepStrictEqual(
+      messages.map(({ data, type }) => [type, data["installationId"], data["customerId"], data["status"]]).sort(),
+      [
+        ["installation.created", id, svc.first.customerId, "active"],
+        ["installation.removed", id, svc.first.customerId, "uninstalled"],
+        ["installation.updated", id, svc.first.customerId, "active"]
+      ]
+    )
+    for (const { timestamp } of messages) assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    await published()
+    assert.deepStrictEqual(messagesAt("/elsewhere"), [])
+  })
+
+  it("that is subscribed or changed counts for the next event", async () => {
+    const id = await subscribe("/changes", ["connection.*"])
+    await install()
+    await published()
+    await ask("PUT", `/webhook-endpoints/${id}`, { events: ["installation.created"] })
+    const second = await install()
+    const messages = await received("/changes", 1)
+    assert.deepStrictEqual(
+      messages.map(({ data }) => data["installationId"]),
+      [second]
+    )
+  })
+
+  it("that is disabled is sent later what it missed", async () => {
+    const id = await subscribe("/missed", ["installation.created"])
+    await ask("PUT", `/webhook-endpoints/${id}`, { status: "disabled" })
+    const installation = await install()
+    const [skipped] = (
+      await eventually(
+        () => ask("GET", `/webhook-endpoints/${id}/attempts`),
+        ({ body }) => body.data.length > 0
+      )
+    ).body.data
+    assert.deepInclude(skipped, { outcome: "skipped", eventType: "installation.created", status: null })
+    assert.deepStrictEqual(messagesAt("/missed"), [])
+    await ask("PUT", `/webhook-endpoints/${id}`, { status: "active" })
+    await ask("POST", `/webhook-endpoints/${id}/attempts/${skipped.id}/resend`)
+    const [message] = await received("/missed", 1)
+    assert.strictEqual(message?.data["installationId"], installation)
+  })
+
+  it("is told once of a key that expires within seven days", async () => {
+    await subscribe("/keys", ["key.expiring"])
+    const key = async (name: string, inDays: number) => {
+      const { body } = await ask("POST", "/api-keys", { name, mode: "live", preset: "viewer", expires: "30d" })
+      await sql(`UPDATE api_keys SET expires_at = now() + interval '${inDays} days' WHERE id = '${body.data.id}'`)
+      return String(body.data.id)
+    }
+    const [soon] = [await key("soon", 6), await key("later", 8)]
+    const maintain = () => svc.run(Effect.scoped(runMaintenance))
+    await maintain()
+    await maintain()
+    const messages = await received("/keys", 1)
+    assert.deepStrictEqual(
+      messages.map(({ data }) => [data["apiKeyId"], data["name"]]),
+      [[soon, "soon"]]
+    )
+    await sql(`UPDATE api_keys SET expires_at = now() + interval '5 days' WHERE id = '${soon}'`)
+    await maintain()
+    assert.strictEqual((await received("/keys", 2)).length, 2)
+  })
+})

@@ -1,0 +1,71 @@
+/** Domain events leave the outbox once, with all that they become. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { DomainEvents, type PublishedEvent } from "../../src/actors/ports/DomainEvents.js"
+import type { DeliveryId, WebhookEndpointId } from "../../src/domain/Ids.js"
+import * as Driver from "../../src/runtime/postgres/DomainEvents.js"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { layer as database } from "../support/Database.js"
+
+const emit = (count: number) =>
+  Effect.flatMap(
+    WriterSql,
+    (sql) => sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload)
+      SELECT 'evt_' || n, 'org_a', 'installation.created', 'inst_' || n, 'cus_a', '{"n": 1}' FROM generate_series(1000, ${999 + count}::int) AS n`
+  )
+
+const forOneEndpoint = (node: string) => (events: ReadonlyArray<PublishedEvent["event"]>) =>
+  events.map((event) => ({
+    event,
+    deliveries: [
+      {
+        id: `dlv_${event.id}_${node}` as DeliveryId,
+        endpoint: { id: "whe_a" as WebhookEndpointId, url: "https://a.example/" },
+        payload: "{}"
+      }
+    ]
+  }))
+
+layer(Driver.layer.pipe(Layer.provideMerge(database)), { excludeTestServices: true, timeout: "60 seconds" })(
+  "domain events",
+  (it) => {
+    it.effect("that several nodes publish at once become deliveries once", () =>
+      Effect.gen(function* () {
+        const events = yield* DomainEvents
+        const sql = yield* WriterSql
+        yield* emit(500)
+        const read = yield* events.pending(200)
+        assert.deepStrictEqual([read.length, read[0]?.id, read[199]?.id].map(String), ["200", "evt_1000", "evt_1199"])
+        const node = (name: string) =>
+          Effect.gen(function* () {
+            let removed = 0
+            for (;;) {
+              const pending = yield* events.pending(100)
+              if (pending.length === 0) return removed
+              removed += (yield* events.publish(forOneEndpoint(name)(pending))).length
+            }
+          })
+        const removed = yield* Effect.all([node("a"), node("b"), node("c")], { concurrency: "unbounded" })
+        assert.strictEqual(
+          removed.reduce((sum, one) => sum + one, 0),
+          500
+        )
+        assert.deepStrictEqual(
+          yield* sql`SELECT count(*)::int AS n, count(DISTINCT substr(id, 5, 8))::int AS events, min(kind) AS kind,
+            min(event_type) AS type, min(customer_id) AS customer, min(status) AS status FROM deliveries`,
+          [
+            {
+              n: 500,
+              events: 500,
+              kind: "outbound",
+              type: "installation.created",
+              customer: "cus_a",
+              status: "pending"
+            }
+          ]
+        )
+        assert.deepStrictEqual(yield* sql`SELECT id FROM domain_events`, [])
+      })
+    )
+  }
+)
