@@ -82,12 +82,13 @@ interface DispatchContext {
   readonly journal: EventJournal["Type"]
   readonly runs: EventRuns["Type"]
   readonly events: OpenEvents["Type"]
-  readonly stream: EventStream["Type"]
   readonly triggers: TriggerReads["Type"]
   readonly organisations: OrganisationReads["Type"]
   readonly wakeups: Wakeups["Type"]
   readonly faults: Faults["Type"]
   readonly prepare: Effect.Effect.Success<typeof makeRouteStart>
+  /** Tells the stream that it need not keep the lease. */
+  readonly finish: (work: { readonly event: Pick<Event, "id">; readonly claims: number }) => void
   /** Who waits for the end of an event's run on this node. */
   readonly waiting: Map<EventId, (outcome: DriveOutcome) => void>
 }
@@ -177,9 +178,9 @@ const launch = (context: DispatchContext, work: Dispatchable, { matched, request
     const { claims, event, slot } = work
     const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
     context.runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (outcome) => {
-      context.stream.finish({ id: event.id, claims })
       context.waiting.get(event.id)?.(outcome)
       context.wakeups.signalSlot()
+      context.finish(work)
     })
     return "launched" as const
   })
@@ -203,7 +204,7 @@ const openAll = (
   })
 }
 
-/** Dispatches one event. The caller releases the slot. */
+/** Dispatches one event. The caller releases the slot, and tells the stream unless a run was launched. */
 const dispatchOne = Effect.fnUntraced(function* (context: DispatchContext, work: Dispatchable) {
   const { claims, event, lane } = work
   const lease = { id: event.id, claims }
@@ -230,34 +231,36 @@ const dispatchOne = Effect.fnUntraced(function* (context: DispatchContext, work:
 
 export const layer = Layer.scopedContext(
   Effect.gen(function* () {
+    const stream = yield* EventStream
+    const fibers = yield* FiberSet.make<void>()
+    const run = yield* FiberSet.runtime(fibers)<never>()
+    const finish: DispatchContext["finish"] = ({ claims, event: { id } }) => stream.finish({ id, claims })
     const context: DispatchContext = {
       identifiers: yield* Identifiers,
       journal: yield* EventJournal,
       runs: yield* EventRuns,
       events: yield* OpenEvents,
-      stream: yield* EventStream,
       triggers: yield* TriggerReads,
       organisations: yield* OrganisationReads,
       wakeups: yield* Wakeups,
       faults: yield* Faults,
       prepare: yield* makeRouteStart,
+      finish,
       waiting: new Map()
     }
-    const fibers = yield* FiberSet.make<void>()
-    const run = yield* FiberSet.runtime(fibers)<never>()
 
     const dispatchAndRelease = (work: Dispatchable): Effect.Effect<void> =>
       dispatchOne(context, work).pipe(
-        Effect.tap((result) => {
-          if (result !== "launched") context.stream.finish({ id: work.event.id, claims: work.claims })
+        Effect.map((outcome) => {
+          if (outcome !== "launched") context.finish(work)
         }),
         Effect.catchAllCause((cause) =>
           Effect.logWarning("event.not_dispatched", cause).pipe(
             Effect.annotateLogs({ eventId: work.event.id, organisationId: work.event.organisationId }),
+            Effect.tap(() => Effect.sync(() => context.finish(work))),
             Effect.zipRight(
               Effect.ignore(context.events.postpone({ id: work.event.id, claims: work.claims }, retryMillis))
-            ),
-            Effect.zipRight(Effect.sync(() => context.stream.finish({ id: work.event.id, claims: work.claims })))
+            )
           )
         ),
         Effect.ensuring(Effect.sync(() => context.runs.release(work.slot)))
@@ -276,7 +279,7 @@ export const layer = Layer.scopedContext(
           const slot = event === undefined ? undefined : context.runs.reserve(organisationId, null)
           if (event === undefined || slot === undefined) {
             yield* context.events.postpone({ id, claims }, retryMillis)
-            context.stream.finish({ id, claims })
+            finish({ event: { id }, claims })
           } else dispatch({ event, claims, lane, slot })
         }
       },

@@ -147,7 +147,8 @@ const eventOf = (
   now: number
 ): Event => {
   const id = identifiers.next("evt")
-  const { connector, customerId, occurredAt, payload, replay, source, trigger } = arrival
+  const { connector, occurredAt, payload, replay, source, trigger } = arrival
+  const customerId = trigger?.customerId ?? arrival.customerId
   const deduplication = replay === undefined ? arrival.deduplication : { value: null, deliveryId: null }
   const identified = {
     id,

@@ -105,6 +105,7 @@ const variables = Config.all({
   defaultPlan: settingTable.defaultPlan.config,
   platformValues: settingTable.platformValues.config,
   egressAllow: settingTable.egressAllow.config,
+  smtpUrl: settingTable.smtpUrl.config,
   trustedProxies: settingTable.trustedProxies.config,
   runners: settingTable.runners.config,
   guestMemory: settingTable.guestMemory.config,

@@ -16,9 +16,11 @@ import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
+import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
+import { MailServer } from "../../actors/ports/MailServer.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import * as ProviderActor from "../../actors/provider/Actor.js"
@@ -53,13 +55,13 @@ import { Commits, makeCommitLog } from "../postgres/CommitLog.js"
 import * as Connectors from "../postgres/Connectors.js"
 import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
-import * as DirectStream from "../postgres/DirectStream.js"
-import * as JetStream from "../nats/JetStream.js"
 import * as DomainEvents from "../postgres/DomainEvents.js"
 import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
 import * as DeadLetters from "../postgres/events/DeadLetters.js"
 import * as EventReads from "../postgres/events/EventReads.js"
 import * as OpenEvents from "../postgres/events/OpenEvents.js"
+import * as DirectStream from "../postgres/DirectStream.js"
+import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
@@ -87,6 +89,7 @@ import * as CustomerConnections from "../../actors/management/CustomerConnection
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
 import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
+import * as Notifications from "../../actors/management/Notifications.js"
 import * as Pages from "../../actors/management/Pages.js"
 import * as Workflows from "../../actors/management/Workflows.js"
 import * as WorkflowVersions from "../../actors/management/WorkflowVersions.js"
@@ -120,7 +123,7 @@ const journalCapacity = 20_000
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, platformValues, publicUrl, trustedProxies } = yield* Settings
+    const { egressAllow, platformValues, publicUrl, smtpUrl, trustedProxies } = yield* Settings
     const { keyPepper } = yield* ProvidedSecrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -130,6 +133,7 @@ const pure = Layer.unwrapEffect(
       Egress.layer({ allow: egressAllow }),
       OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),
+      Layer.succeed(MailServer, Option.map(smtpUrl, Redacted.value)),
       Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer
     )
@@ -247,6 +251,7 @@ const actors = Layer.unwrapEffect(
       Sweep.layer(options),
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 }),
+      ReleaseSweep.layer,
       ReplaySweep.layer
     ).pipe(
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
@@ -280,6 +285,7 @@ const useCases = Layer.mergeAll(
   ExecutionHistory.layer,
   Installations.layer,
   ManagedSecrets.layer,
+  Notifications.layer,
   organisations,
   Roles.layer,
   Triggers.layer,
