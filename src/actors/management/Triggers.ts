@@ -12,6 +12,7 @@ import {
 import {
   changedTrigger,
   deletedTrigger,
+  disabledEvent,
   disabledTrigger,
   enabledTrigger,
   firstFireAt,
@@ -33,7 +34,6 @@ import { customerOfBody } from "./NamedCustomers.js"
 import { type PageOf, type PageRequest, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { currentTimestamp } from "./Timestamp.js"
-import { disabledEvent } from "./TriggerEvents.js"
 import {
   findTrigger,
   lockTrigger,
@@ -332,7 +332,7 @@ const setStatus = (
       if (after !== before) {
         yield* tx.triggers.update(after)
         yield* saveTimes(tx, after, false, now)
-        if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers, after, "user", now))
+        if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers.next("evt"), after, "user", now))
       }
       return {
         value: yield* viewOfTrigger(tx, origin, after),
