@@ -16,6 +16,8 @@ import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
+import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
+import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
@@ -92,6 +94,10 @@ import * as WorkflowVersions from "../../actors/management/WorkflowVersions.js"
 import * as Configuration from "../../actors/management/Configuration.js"
 import * as Customers from "../../actors/management/Customers.js"
 import * as Organisations from "../../actors/management/Organisations.js"
+import * as DeadLetterQueue from "../../actors/management/DeadLetterQueue.js"
+import * as EventRecords from "../../actors/management/EventRecords.js"
+import * as EventReplays from "../../actors/management/EventReplays.js"
+import * as WebhookIntake from "../../actors/management/WebhookIntake.js"
 import * as Roles from "../../actors/management/Roles.js"
 import * as ManagedSecrets from "../../actors/management/Secrets.js"
 import * as StartQuota from "../../actors/management/StartQuota.js"
@@ -236,10 +242,12 @@ const actors = Layer.unwrapEffect(
       Sweep.layer(options),
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 }),
-      ReplaySweep.layer,
-      ScheduleSweep.layer
+      ScheduleSweep.layer,
+      ReleaseSweep.layer,
+      ReplaySweep.layer
     ).pipe(
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
+      Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
       Layer.provideMerge(EventRuns.layer(options)),
       Layer.provideMerge(LiveRuns.layer)
@@ -274,6 +282,10 @@ const useCases = Layer.mergeAll(
   Triggers.layer,
   Users.layer,
   WebhookEndpoints.layer,
+  WebhookIntake.layer,
+  EventRecords.layer,
+  EventReplays.layer,
+  DeadLetterQueue.layer,
   Workflows.layer,
   WorkflowVersions.layer,
   Workspaces.layer
