@@ -281,6 +281,9 @@ export const triggerLimits = {
   failures: 20
 } as const
 
+/** Pages and items of one poll of a connected system. */
+export const pollLimits = { pages: 200, items: 20_000 } as const
+
 /** Schedules. */
 export const scheduleLimits = {
   /** The longest interval between two ticks, in units of the mode. */

@@ -198,8 +198,9 @@ export const settingsMember: { readonly [type in TriggerKind]: "webhook" | "sche
 /** The settings of an app event, without what a client may not set. */
 export const appEventSettings = (
   { args, connector, event }: AppEventChange,
-  connectionId: AppEventSettings["connectionId"]
-): AppEventSettings => ({ connector, connectionId, event, args: args ?? {} })
+  connectionId: AppEventSettings["connectionId"],
+  delivery: AppEventSettings["delivery"]
+): AppEventSettings => ({ connector, connectionId, event, args: args ?? {}, delivery })
 
 const routeMembers = (
   routes: ReadonlyArray<TriggerRoute>

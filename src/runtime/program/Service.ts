@@ -15,6 +15,7 @@ import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
+import * as PollSweep from "../../actors/pipeline/PollSweep.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
 import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
@@ -62,6 +63,7 @@ import * as EventReads from "../postgres/events/EventReads.js"
 import * as OpenEvents from "../postgres/events/OpenEvents.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
+import * as Polls from "../postgres/Polls.js"
 import * as Schedules from "../postgres/Schedules.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
@@ -204,6 +206,7 @@ const stores = Layer.mergeAll(
   DeadLetters.layer,
   TriggerReads.layer,
   Schedules.layer,
+  Polls.layer,
   WebhookSecretReads.layer,
   DomainEvents.layer,
   EndpointSubscriptions.layer,
@@ -243,6 +246,7 @@ const actors = Layer.unwrapEffect(
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 }),
       ScheduleSweep.layer,
+      PollSweep.layer,
       ReleaseSweep.layer,
       ReplaySweep.layer
     ).pipe(
