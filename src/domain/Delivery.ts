@@ -5,8 +5,11 @@
 import { Duration } from "effect"
 import type { DeliveryId, ExecutionId, OrganisationId, SpaceId, WebhookEndpointId } from "./Ids.js"
 
-/** `callback`: the end of a run, for its caller. `outbound`: an event, for an endpoint of the organisation. */
-export type DeliveryKind = "callback" | "outbound"
+/**
+ * `callback`: the end of a run, for its caller. `outbound`: an event, for an endpoint of the organisation. `notification`:
+ * for people, by a URL that the configuration names.
+ */
+export type DeliveryKind = "callback" | "outbound" | "notification"
 
 /** The endpoint of an event, with its sealed secrets. `secretBefore`: `null` after the overlap of a rotation. */
 export interface DeliveryEndpoint {
@@ -23,7 +26,7 @@ export interface Delivery {
   readonly spaceId: SpaceId | null
   readonly kind: DeliveryKind
   readonly endpoint: DeliveryEndpoint | null
-  /** The endpoint's present URL, if it has an endpoint. */
+  /** The endpoint's present URL, if it has an endpoint; `mailto:` and an address for an e-mail. */
   readonly url: string
   readonly executionId: ExecutionId | null
   /** The body, exactly as it is signed and sent. */

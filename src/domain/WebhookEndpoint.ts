@@ -3,7 +3,15 @@
  * deliver to them. Contract: outbound events.
  */
 import { Duration, Schema } from "effect"
-import type { DeliveryAttemptId, DeliveryId, OrganisationId, SpaceId, WebhookEndpointId } from "./Ids.js"
+import type {
+  CustomerId,
+  DeliveryAttemptId,
+  DeliveryId,
+  NotificationId,
+  OrganisationId,
+  SpaceId,
+  WebhookEndpointId
+} from "./Ids.js"
 import { webhookEndpointLimits } from "./Limits.js"
 import { namesEventType } from "./OutboundEvent.js"
 import { Counter } from "./Scalars.js"
@@ -140,6 +148,8 @@ export interface StoredDelivery {
   readonly url: string
   readonly endpointId: WebhookEndpointId | null
   readonly eventType: string | null
+  readonly customerId: CustomerId | null
+  readonly notificationId: NotificationId | null
   readonly payload: string
   /** `undelivered`: its endpoint was disabled or deleted. `exhausted`: given up after the last attempt. */
   readonly status: "pending" | "delivered" | "exhausted" | "undelivered"

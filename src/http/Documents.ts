@@ -10,6 +10,7 @@ import { completeDocument, type Texts } from "./documents/Operations.js"
 import { resourceTexts } from "./documents/ResourceTexts.js"
 import { executionTexts, runTexts } from "./documents/RunTexts.js"
 import { tenantTexts } from "./documents/TenantTexts.js"
+import { webhooks } from "./documents/Webhooks.js"
 import { ExecutionApi, RunApi } from "./execution/Api.js"
 import { type Route, routesOf } from "./pipeline/Routes.js"
 import { ResourceApi } from "./resource/Api.js"
@@ -117,13 +118,13 @@ const surfaceC = HttpApi.make("svc-c")
   .addHttpApi(RunApi)
   .annotate(OpenApi.Title, "svc, surface C: management")
   .annotate(OpenApi.Version, version)
-  .annotate(
-    OpenApi.Transform,
-    transformDocument("Everything that svc manages.", [...routesOf(ResourceApi), ...routesOf(RunApi)], {
+  .annotate(OpenApi.Transform, (spec: Record<string, unknown>) => ({
+    ...transformDocument("Everything that svc manages.", [...routesOf(ResourceApi), ...routesOf(RunApi)], {
       ...resourceTexts,
       ...runTexts
-    })
-  )
+    })(spec),
+    webhooks
+  }))
 
 /**
  * Unites the documents of the surfaces. The library's own union of APIs would list the errors of every surface at the
@@ -145,6 +146,7 @@ const uniteDocuments = (spec: Record<string, unknown>) => {
     security,
     tags: documents.flatMap(({ tags }) => tags ?? []),
     paths: merge(({ paths }) => paths),
+    webhooks: merge(({ webhooks }) => webhooks),
     components: {
       schemas: components("schemas"),
       parameters: components("parameters"),

@@ -13,6 +13,7 @@ import {
   type EgressRequest,
   EgressTimedOut
 } from "../../src/actors/ports/Egress.js"
+import { MailEgress } from "../../src/actors/ports/MailEgress.js"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import { Wakeups } from "../../src/actors/ports/Wakeups.js"
 import { make } from "../../src/actors/pipeline/Deliver.js"
@@ -317,6 +318,7 @@ const makeWorld = Effect.fnUntraced(function* (
     Layer.succeed(Deliveries, deliveries),
     Layer.succeed(Digests, digests),
     Layer.succeed(Vault, placeVault),
+    Layer.mock(MailEgress, {}),
     Layer.succeed(
       CallbackSecrets,
       CallbackSecrets.of({

@@ -74,6 +74,7 @@ const furnish = async (name: string): Promise<string> => {
     await ask("POST", "/api/v1/customers", { name: `canary ${name}`, adminEmail: `${name}@canary.example` })
   ).body.data
   const acting = { "x-end-org-id": id }
+  await ask("POST", "/api/v1/notifications", { title: `canary ${name}`, customerId: id })
   await ask("POST", "/api/v1/secrets", { name: "TOKEN", value: `canary ${name}`, customerId: id })
   await ask("PUT", "/api/v1/config", { level: "tenant", scopeId: id, key: "env.A", value: `canary ${name}` })
   await ask("POST", "/api/v1/users/invite", { email: `only@${name}.example`, role: "viewer", customerIds: [id] })

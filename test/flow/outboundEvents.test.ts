@@ -66,6 +66,12 @@ const published = () =>
     (rows) => rows.length === 0
   )
 
+const attempted = (endpoint: string, count: number) =>
+  eventually(
+    () => ask("GET", `/webhook-endpoints/${endpoint}/attempts`),
+    ({ body }) => body.data.length >= count
+  )
+
 describe("An endpoint", () => {
   it("is told of the end of each run, with the body of a callback", async () => {
     await subscribe("/runs", ["execution.*"])
@@ -183,5 +189,59 @@ describe("An endpoint", () => {
     await sql(`UPDATE api_keys SET expires_at = now() + interval '5 days' WHERE id = '${soon}'`)
     await maintain()
     assert.strictEqual((await received("/keys", 2)).length, 2)
+  })
+
+  it("that fails until the end of the schedule leaves a dead letter, which is told of and can be sent again", async () => {
+    const id = await subscribe("/dead", ["installation.created"])
+    await subscribe("/letters", ["dlq.*"])
+    receiver.answer("/dead", [500], [500])
+    const installation = await install()
+    await received("/dead", 1)
+    await attempted(id, 1)
+    await sql(`UPDATE deliveries SET attempts = 7, next_at = now() WHERE endpoint_id = '${id}'`)
+    await attempted(id, 2)
+    const [letter] = await sql<{ readonly [member: string]: string }>(
+      `SELECT id, delivery_id AS delivery, status, type, context->>'attempts' AS attempts, payload->>'type' AS event,
+         error->>'code' AS code FROM dead_letters WHERE type = 'outbound.exhausted'`
+    )
+    assert.deepInclude(letter, {
+      status: "pending",
+      type: "outbound.exhausted",
+      attempts: "8",
+      event: "installation.created",
+      code: "DELIVERY_EXHAUSTED"
+    })
+    const [message] = await received("/letters", 1)
+    assert.deepInclude(message?.data, { deadLetterId: letter?.["id"], deliveryId: letter?.["delivery"] })
+    const [attempt] = (await ask("GET", `/webhook-endpoints/${id}/attempts`)).body.data
+    await ask("POST", `/webhook-endpoints/${id}/attempts/${attempt.id}/resend`)
+    const sent = await received("/dead", 3)
+    assert.strictEqual(sent[2]?.data["installationId"], installation)
+    await attempted(id, 3)
+    assert.deepStrictEqual(await sql(`SELECT status FROM dead_letters WHERE id = '${letter?.["id"]}'`), [
+      { status: "replayed" }
+    ])
+  })
+})
+
+describe("A trigger of the type event", () => {
+  it("starts one run for each change of a record of its types", async () => {
+    const workflow = await publish("export default async (ctx) => ctx.input")
+    await ask("POST", "/triggers", {
+      type: "event",
+      name: unique(),
+      event: { type: "installation.*" },
+      routes: [{ workflowId: workflow, filter: { path: "status", op: "eq", value: "active" } }]
+    })
+    const id = await install()
+    await ask("DELETE", `/installations/${id}`)
+    await published()
+    const runs = await eventually(
+      () => ask("GET", `/executions?workflow_id=${workflow}`),
+      ({ body }) => body.data.length > 0 && body.data.every(({ status }: { status: string }) => status === "completed")
+    )
+    assert.strictEqual(runs.body.data.length, 1)
+    const run = await ask("GET", `/executions/${runs.body.data[0].id}`)
+    assert.deepInclude(run.body.data.output, { installationId: id, status: "active" })
   })
 })

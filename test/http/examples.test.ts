@@ -113,6 +113,8 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["installations.update"],
   ["webhookEndpoints.create", "whe"],
   ["webhookEndpoints.update"],
+  ["notifications.create"],
+  ["notifications.markRead"],
   ["proxy.post"],
   ["proxy.put"],
   ["proxy.patch"]

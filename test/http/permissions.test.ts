@@ -42,6 +42,7 @@ const unknown: { readonly [parameter: string]: string } = {
   trg: "trg_00000000000000000000000000",
   whe: "whe_00000000000000000000000000",
   att: "att_00000000000000000000000000",
+  ntf: "ntf_00000000000000000000000000",
   oid: "org_00000000000000000000000000",
   spid: "spc_00000000000000000000000000",
   id: "blob_00000000000000000000000000",
@@ -170,6 +171,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
       key: other.key,
       body: { url: "https://theirs.example/events", events: ["*"] }
     })
+    const notification = await svc.ask("POST", "/api/v1/notifications", { key: other.key, body: { title: "theirs" } })
     assert.deepStrictEqual(
       [run.status, secret.status, key.status, connector.status, provider.status, connection.status],
       [200, 201, 201, 201, 200, 201]
@@ -186,6 +188,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
       inst: installation.body.data.id,
       trg: trigger.body.data.id,
       whe: endpoint.body.data.id,
+      ntf: notification.body.data.id,
       ctr: connector.body.data.id,
       aid: provider.body.data.id,
       oid: other.organisationId,
@@ -193,7 +196,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
       eid: run.headers["x-svc-execution-id"] ?? ""
     }
     for (const route of routes.filter(
-      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst|trg|whe|oid|spid)$/.test(one.path)
+      (one) => one.method === "GET" && /:(cid|wid|kid|sid|eid|ctr|conn|inst|trg|whe|ntf|oid|spid)$/.test(one.path)
     )) {
       assert.strictEqual(
         (await svc.ask("GET", at(route, theirs), { key: other.key })).status,

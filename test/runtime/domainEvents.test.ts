@@ -23,7 +23,8 @@ const forOneEndpoint = (node: string) => (events: ReadonlyArray<PublishedEvent["
         endpoint: { id: "whe_a" as WebhookEndpointId, url: "https://a.example/" },
         payload: "{}"
       }
-    ]
+    ],
+    notifications: []
   }))
 
 layer(Driver.layer.pipe(Layer.provideMerge(database)), { excludeTestServices: true, timeout: "60 seconds" })(

@@ -23,6 +23,8 @@ export interface Side {
   readonly installation: string
   readonly trigger: string
   readonly apiKey: string
+  /** Of the side's customer. */
+  readonly notification: string
   readonly webhookEndpoint: string
   /** An attempt to deliver a test event to the webhook endpoint. */
   readonly attempt: string
@@ -93,13 +95,14 @@ export const startWorld = async () => {
       connector,
       customer,
       workflow
-    }: Omit<Side, "attempt" | "installation" | "trigger" | "webhookEndpoint">) =>
+    }: Omit<Side, "attempt" | "installation" | "notification" | "trigger" | "webhookEndpoint">) =>
       made("/installations", {
         customerId: customer,
         integration: unique(),
         workflowIds: [workflow],
         connections: { [connector]: connection }
       }),
+    notification: (customer: string) => made("/notifications", { title: unique(), customerId: customer }),
     webhookEndpoint: () => made("/webhook-endpoints", { url: `${provider.url}/${unique()}`, events: ["key.expiring"] }),
     /** The key expires before the keys that change it. */
     apiKey: (resourceScope: Scope) =>
@@ -184,6 +187,7 @@ export const startWorld = async () => {
     return {
       ...side,
       installation: await make.installation(side),
+      notification: await make.notification(customer),
       trigger: await make.trigger(side),
       ...(await attemptedEndpoint())
     }

@@ -255,6 +255,11 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/webhook-endpoints/:whe/attempts": plain,
   "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend": plain,
 
+  "GET /api/v1/notifications": plain,
+  "POST /api/v1/notifications": { body: ({ side, world }) => ({ title: world.unique(), customerId: side.customer }) },
+  "GET /api/v1/notifications/:ntf": plain,
+  "POST /api/v1/notifications/mark-read": { body: ({ side }) => ({ ids: [side.notification] }) },
+
   "GET /api/v1/audit": plain,
   "GET /api/v1/audit/verify": plain,
 
@@ -289,6 +294,7 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   cred: side.credential,
   whe: side.webhookEndpoint,
   att: side.attempt,
+  ntf: side.notification,
   oid: world.svc.first.organisationId,
   spid: world.svc.first.spaceId,
   a: "1",

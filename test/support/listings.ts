@@ -20,6 +20,7 @@ const listings: { readonly [name: string]: Listing } = {
   "GET /api/v1/customers": { item: ({ customer }) => customer, itemsOf: ids },
   "GET /api/v1/executions": { item: ({ execution }) => execution, itemsOf: ids },
   "GET /api/v1/installations": { item: ({ installation }) => installation, itemsOf: ids },
+  "GET /api/v1/notifications": { item: ({ notification }) => notification, itemsOf: ids },
   "GET /api/v1/triggers": { item: ({ trigger }) => trigger, itemsOf: ids },
   "GET /api/v1/secrets": { item: ({ secret }) => secret, itemsOf: ids },
   "GET /api/v1/workflows": { item: ({ workflow }) => workflow, itemsOf: ids },

@@ -6,9 +6,11 @@ import {
   type SetConfiguration,
   type StoredValue
 } from "../../domain/Configuration.js"
-import { type Failure, Forbidden, invalid } from "../../domain/Failure.js"
+import { type Detail, type Failure, Forbidden, invalid, ValidationFailed } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
 import { configurationValues } from "../../domain/Limits.js"
+import { notificationTargetsKey, targetProblems } from "../../domain/Notification.js"
 import { slugPattern } from "../../domain/Workflow.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
@@ -92,6 +94,20 @@ const storedAt = (tx: Tx, scopes: ReadonlyArray<Scope>, environment: string | nu
     ),
     (found) => found.flat()
   )
+
+/** Keys whose values the service itself reads, each with its check. */
+const checkedKeys: { readonly [key: string]: (value: Json) => ReadonlyArray<Detail> } = {
+  [notificationTargetsKey]: targetProblems
+}
+
+/** The refusal of a value that the service could not use. */
+const valueRefusal = ({ key, value }: SetConfiguration): ValidationFailed | undefined => {
+  const details = value === null || !Object.hasOwn(checkedKeys, key) ? [] : (checkedKeys[key]?.(value) ?? [])
+  const [first] = details
+  return first === undefined
+    ? undefined
+    : new ValidationFailed({ code: "VALIDATION_FAILED", message: `${first.path} ${first.message}`, details })
+}
 
 /** The level to write, or the failure if it is read-only or does not fit the id. */
 const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel | Failure => {
@@ -187,6 +203,8 @@ export const layer = Layer.effect(
       set: (context, input) => {
         const level = writableLevel(input)
         if (typeof level !== "string") return Effect.fail(level)
+        const refused = valueRefusal(input)
+        if (refused !== undefined) return Effect.fail(refused)
         return change(context, (tx) => set(tx, context, level, input))
       }
     })

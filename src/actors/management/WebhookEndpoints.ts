@@ -267,6 +267,8 @@ const test = (services: EndpointServices, context: CallContext, id: string) =>
         url: endpoint.url,
         endpointId: endpoint.id,
         eventType: testEventType,
+        customerId: null,
+        notificationId: null,
         payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
         status: "pending",
         attempts: 0,

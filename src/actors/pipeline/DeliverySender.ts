@@ -1,4 +1,7 @@
-/** Signs one delivery and sends it: with its endpoint's secrets, else with those of its workspace. */
+/**
+ * Signs one delivery and sends it: with its endpoint's secrets, else with those of its workspace. E-mails go to the
+ * operator's mail server.
+ */
 import { Clock, Effect, Option, Redacted } from "effect"
 import { type AttemptResult, type Delivery, type DeliveryEndpoint, deliveryTimeout } from "../../domain/Delivery.js"
 import { NotFound, Unavailable } from "../../domain/Failure.js"
@@ -8,6 +11,8 @@ import { endpointSecretPlace } from "../../domain/WebhookEndpoint.js"
 import { CallbackSecrets } from "../ports/CallbackSecrets.js"
 import { Digests } from "../ports/Digests.js"
 import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
+import { MailEgress } from "../ports/MailEgress.js"
+import { MailServer } from "../ports/MailServer.js"
 import { Vault } from "../ports/Vault.js"
 
 /** Bytes of an answer that are read; its body is not used. */
@@ -22,6 +27,8 @@ interface SenderContext {
   readonly vault: Vault["Type"]
   readonly digests: Digests["Type"]
   readonly egress: Egress["Type"]
+  readonly mail: MailEgress["Type"]
+  readonly mailServer: MailServer["Type"]
 }
 
 const endpointSecrets = (
@@ -74,14 +81,42 @@ const post = (context: SenderContext, delivery: Delivery): Effect.Effect<Attempt
     )
   )
 
+const mailScheme = "mailto:"
+
+/** Sends the payload, a subject and a text, to the address of the URL. Attempts have the same Message-ID. */
+const mail = ({ mail, mailServer }: SenderContext, { id, payload, url }: Delivery): Effect.Effect<AttemptResult> => {
+  if (Option.isNone(mailServer))
+    return Effect.succeed({ _tag: "Refused", reason: "no mail server is configured: the operator sets SVC_SMTP_URL" })
+  const { from, login, security, url: server } = mailServer.value
+  // The service wrote the payload.
+  const content: { readonly subject: string; readonly text: string } = JSON.parse(payload)
+  return mail
+    .send({
+      method: "SEND",
+      url: server,
+      headers: [
+        ["security", security],
+        ["message-key", id],
+        ...(login === null ? [] : [["authorization", `Basic ${Redacted.value(login)}`] as const])
+      ],
+      body: JSON.stringify({ from, to: url.slice(mailScheme.length), ...content }),
+      timeout: deliveryTimeout
+    })
+    .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
+}
+
 export const makeSender = Effect.gen(function* () {
   const secrets = yield* CallbackSecrets
   const vault = yield* Vault
   const digests = yield* Digests
   const egress = yield* Egress
 
-  const context: SenderContext = { secrets, vault, digests, egress }
-  const send: Sender = (delivery) => post(context, delivery)
+  const mailEgress = yield* MailEgress
+  const mailServer = yield* MailServer
+
+  const context: SenderContext = { secrets, vault, digests, egress, mail: mailEgress, mailServer }
+  const send: Sender = (delivery) =>
+    delivery.url.startsWith(mailScheme) ? mail(context, delivery) : post(context, delivery)
   return send
 })
 

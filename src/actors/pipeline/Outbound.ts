@@ -1,15 +1,24 @@
 /**
- * Tells subscribers of committed changes: turns domain events into deliveries for the subscribed endpoints. An event
- * leaves the outbox in the statement that adds its deliveries, so that none is lost or told twice, on any number of nodes.
+ * Tells subscribers of committed changes: turns domain events into deliveries for the subscribed endpoints, into
+ * notifications, and into events for triggers. An event leaves the outbox in the statement that adds these, so that none is lost or told twice, on any
+ * number of nodes.
  */
 import { Duration, Effect, Layer } from "effect"
+import type { CustomerId } from "../../domain/Ids.js"
+import { externalChannels, notificationText } from "../../domain/Notification.js"
 import { outboundBody } from "../../domain/OutboundEvent.js"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makeNotification, readTargets } from "../NotificationDeliveries.js"
 import type { DomainEvent } from "../ports/ConnectionStore.js"
 import { DomainEvents, type PublishedEvent } from "../ports/DomainEvents.js"
 import { EndpointSubscriptions } from "../ports/EndpointSubscriptions.js"
 import { Identifiers } from "../ports/Identifiers.js"
+import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
+import { Records } from "../ports/Records.js"
+import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
+import { triggersOf } from "./EventTriggers.js"
+import { Events } from "./Events.js"
 
 const pollInterval = Duration.seconds(1)
 /** Events of one statement. */
@@ -21,13 +30,75 @@ const make = Effect.gen(function* () {
   const { subscribed } = yield* EndpointSubscriptions
   const identifiers = yield* Identifiers
   const wakeups = yield* Wakeups
+  const records = yield* Records
+  const triggers = yield* TriggerReads
+  const incoming = yield* Events
+  const platform = yield* PlatformConfiguration
+
+  const notificationsOf = Effect.fnUntraced(function* (event: DomainEvent) {
+    const { at, customerId, organisationId, payload, subject, type } = event
+    const text = notificationText(type, payload)
+    if (text === undefined) return []
+    const customer = customerId as CustomerId | null // written by the service
+    const targets = yield* records.transact(organisationId, (tx) => readTargets(tx, platform, customer))
+    const content = {
+      ...text,
+      organisationId,
+      customerId: customer,
+      userId: null,
+      link: null,
+      source: { type: type.slice(0, type.indexOf(".")), id: subject },
+      cause: `${type}|${subject}`,
+      createdAt: at
+    }
+    return (["in_app", ...externalChannels(text.severity, targets)] as const).map((channel) =>
+      makeNotification(identifiers, channel, targets, content)
+    )
+  })
+
+  /** Accepts the event for the triggers of its type. Its id makes a repetition of this a duplicate. */
+  const startTriggers = Effect.fnUntraced(function* (event: DomainEvent) {
+    const { at, customerId, id, organisationId, payload, type } = event
+    const customer = customerId as CustomerId | null // written by the service
+    const addressed = {
+      organisationId,
+      triggerId: null,
+      connector: null,
+      connectionId: null,
+      customerId: customer,
+      type
+    }
+    const [trigger] = yield* triggersOf(triggers, { ...addressed, record: {} })
+    if (trigger === undefined) return
+    yield* incoming
+      .receive({
+        organisationId,
+        spaceId: trigger.spaceId,
+        source: "system",
+        trigger: null,
+        connector: null,
+        connectionId: null,
+        customerId: customer,
+        type,
+        entity: null,
+        action: "other",
+        occurredAt: Date.parse(at),
+        payload,
+        headers: {},
+        deduplication: { value: null, deliveryId: id },
+        traceparent: null
+      })
+      // The organisation or its trigger is gone.
+      .pipe(Effect.catchTags({ NotFound: () => Effect.void, InvalidState: () => Effect.void }))
+  })
 
   const published = Effect.fnUntraced(function* (event: DomainEvent) {
     const endpoints = yield* subscribed(event.organisationId, event.type)
     const payload = endpoints.length === 0 ? "" : outboundBody(event.type, event.at, event.payload)
     return {
       event,
-      deliveries: endpoints.map((endpoint) => ({ id: identifiers.next("dlv"), endpoint, payload }))
+      deliveries: endpoints.map((endpoint) => ({ id: identifiers.next("dlv"), endpoint, payload })),
+      notifications: yield* notificationsOf(event)
     } satisfies PublishedEvent
   })
 
@@ -35,9 +106,11 @@ const make = Effect.gen(function* () {
     for (;;) {
       const pending = yield* events.pending(batchSize)
       if (pending.length === 0) return
+      yield* Effect.forEach(pending, startTriggers, { discard: true })
       const batch = yield* Effect.forEach(pending, published)
       yield* events.publish(batch)
-      if (batch.some(({ deliveries }) => deliveries.length > 0)) wakeups.signalDelivery()
+      if (batch.some(({ deliveries, notifications }) => deliveries.length + notifications.length > 0))
+        wakeups.signalDelivery()
       if (pending.length < batchSize) return
     }
   })

@@ -2,6 +2,7 @@
 import { Context, type Effect } from "effect"
 import type { DeliveryId, EventId } from "../../domain/Ids.js"
 import type { Unavailable } from "../../domain/Failure.js"
+import type { NewNotification } from "../NotificationDeliveries.js"
 import type { DomainEvent } from "./ConnectionStore.js"
 import type { SubscribedEndpoint } from "./EndpointSubscriptions.js"
 
@@ -12,10 +13,11 @@ export interface OutboundDelivery {
   readonly payload: string
 }
 
-/** What an event becomes. */
+/** What an event becomes. A notification of a cause and channel that was told in this hour is not repeated. */
 export interface PublishedEvent {
   readonly event: DomainEvent
   readonly deliveries: ReadonlyArray<OutboundDelivery>
+  readonly notifications: ReadonlyArray<NewNotification>
 }
 
 export class DomainEvents extends Context.Tag("svc/DomainEvents")<

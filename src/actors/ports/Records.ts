@@ -13,8 +13,9 @@ import type { Connection, CredentialRecord } from "../../domain/connection/Conne
 import type { Customer } from "../../domain/Customer.js"
 import type { Environment } from "../../domain/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { OrganisationId } from "../../domain/Ids.js"
+import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
 import type { Installation } from "../../domain/Installation.js"
+import type { Notification } from "../../domain/Notification.js"
 import type { Organisation, Workspace } from "../../domain/Organisation.js"
 import type { Role, User } from "../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../domain/Secret.js"
@@ -71,6 +72,14 @@ export interface Repository<R> {
   readonly remove: (where: Where<R>) => Effect.Effect<number, Unavailable>
 }
 
+/** Which notifications to mark as read; absent members do not restrict. `at`, `before`: RFC 3339. */
+export interface ReadSelection {
+  readonly ids?: ReadonlyArray<string>
+  readonly customerIds?: ReadonlyArray<CustomerId>
+  readonly before?: string
+  readonly at: string
+}
+
 /** The repositories and functions of one transaction. */
 export interface Tx {
   readonly organisations: Repository<Organisation>
@@ -99,6 +108,9 @@ export interface Tx {
   /** Read-only here: connections' actors write them. */
   readonly connections: Repository<Connection>
   readonly credentials: Repository<CredentialRecord>
+  readonly notifications: Repository<Notification>
+  /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
+  readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
   /** Adds an entry to the audit trail; it commits with the transaction. */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void, Unavailable>
   /** Adds an event for subscribers; it commits with the transaction. */

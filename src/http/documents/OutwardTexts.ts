@@ -1,9 +1,35 @@
-/** Texts of surface C's operations on webhook endpoints. */
+/** Texts of surface C's operations on webhook endpoints and notifications. */
+import type { NotificationsApi } from "../resource/NotificationsApi.js"
 import type { WebhookEndpointsApi } from "../resource/WebhookEndpointsApi.js"
 import type { NamesOf, OperationText } from "./OperationText.js"
 
 /** Texts by operation id. */
-export const outwardTexts: { readonly [Id in NamesOf<typeof WebhookEndpointsApi>]: OperationText } = {
+export const outwardTexts: {
+  readonly [Id in NamesOf<typeof WebhookEndpointsApi> | NamesOf<typeof NotificationsApi>]: OperationText
+} = {
+  "notifications.list": {
+    summary: "List notifications",
+    description: "Lists the notifications that the key reaches, newest first. They are kept for 90 days.",
+    answers: { 200: "A page of notifications." }
+  },
+  "notifications.create": {
+    summary: "Create a notification",
+    description:
+      'Creates a notification in the application, or sends it on another channel to the targets of the configuration value `notifications`, as in `{"email": ["ops@example.com"], "teamChat": ["https://chat.example/hooks/1"], "minimum": "error"}`. The service itself creates one an hour for each cause.',
+    answers: { 201: "The notification is created." },
+    example: { severity: "warning", title: "The import is late", body: "It has not begun by noon." }
+  },
+  "notifications.get": {
+    summary: "Read a notification",
+    description: "Reads a notification.",
+    answers: { 200: "The notification." }
+  },
+  "notifications.markRead": {
+    summary: "Mark notifications as read",
+    description: "Marks the given notifications as read, or with `all` those that were created before a time.",
+    answers: { 200: "How many were marked." },
+    example: { all: true, before: "2026-11-21T07:10:41.123Z" }
+  },
   "webhookEndpoints.list": {
     summary: "List webhook endpoints",
     description: "Lists the endpoints that receive the organisation's events, newest first.",

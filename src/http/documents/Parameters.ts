@@ -21,6 +21,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   cred: "The id of the credential.",
   whe: "The id of the webhook endpoint.",
   att: "The id of the attempt.",
+  ntf: "The id of the notification.",
   path: "The path below the connection's base URL. Its slashes are sent as they are.",
   // Queries
   page_size: "How many records a page has, from 1 to 200. Without it: 50.",
@@ -49,6 +50,8 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   action: "Only entries of this action.",
   resource_type: "Only entries about this type of record.",
   resource_id: "Only entries about this record.",
+  channel: "Only notifications of this channel.",
+  severity: "Only notifications of this severity.",
   outcome: "Only attempts that ended like this.",
   reveal: "`true`: the values are included, for keys that may decrypt connections."
 }

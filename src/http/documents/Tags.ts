@@ -40,5 +40,6 @@ export const tagDescriptions: { readonly [Name in Tag]: string } = {
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
   webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
+  notifications: "Messages for the people of the organisation.",
   audit: "The record of all changes, reads and refusals, as a chain of hashes."
 }

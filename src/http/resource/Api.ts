@@ -14,6 +14,7 @@ import { DeadLettersApi } from "./DeadLettersApi.js"
 import { EventsApi } from "./EventsApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
 import { InstallationsApi } from "./InstallationsApi.js"
+import { NotificationsApi } from "./NotificationsApi.js"
 import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
@@ -43,4 +44,5 @@ export const ResourceApi = HttpApi.make("resource")
   .add(ConnectionsApi.middleware(Authenticated))
   .add(InstallationsApi.middleware(Authenticated))
   .add(WebhookEndpointsApi.middleware(Authenticated))
+  .add(NotificationsApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))

@@ -1,7 +1,9 @@
 /** Every environment variable of the service. `docs/env.md` and `.env.example` are generated from it. */
-import { Duration, Either, LogLevel } from "effect"
+import { Duration, Either, LogLevel, Redacted } from "effect"
 import ipaddr from "ipaddr.js"
 import { availableParallelism } from "node:os"
+import type { OperatorMailServer } from "../../actors/ports/MailServer.js"
+import { parseUrl } from "../../domain/Url.js"
 import { parseAllowList } from "../egress/Address.js"
 import { defaultGuestMemory } from "../sandbox/GuestMemory.js"
 import { readMasterKeys, readPepper } from "../vault/InstallationSecrets.js"
@@ -43,6 +45,38 @@ const logLevels = {
 }
 const logLevel: Parse<LogLevel.LogLevel> = (text) =>
   Either.map(oneOfTexts("trace", "debug", "info", "warning", "error", "none")(text), (name) => logLevels[name])
+
+const securities = ["starttls", "tls", "none"] as const
+
+/** `user:password` of a URL; `undefined` if it is not percent-encoded. */
+const loginOf = ({ password, username }: URL): string | undefined => {
+  try {
+    return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  } catch {
+    return undefined
+  }
+}
+
+const mailServer: Parse<OperatorMailServer> = (text) => {
+  const url = parseUrl(text)
+  const from = url?.searchParams.get("from") ?? ""
+  if (
+    url === undefined ||
+    !/^smtps?:$/.test(url.protocol) ||
+    url.hostname === "" ||
+    !/^[^\s@<>]+@[^\s@<>]+$/.test(from)
+  )
+    return Either.left("an address such as smtps://user:password@mail.example.com?from=svc@example.com")
+  const login = loginOf(url)
+  if (login === undefined) return Either.left("an address whose user and password are percent-encoded")
+  const wanted = securities.find((one) => one === url.searchParams.get("security"))
+  return Either.right({
+    url: `${url.protocol}//${url.host}`,
+    login: login === ":" ? null : Redacted.make(Buffer.from(login).toString("base64")),
+    from,
+    security: wanted ?? (url.protocol === "smtps:" ? "tls" : "starttls")
+  })
+}
 
 const postgresUrl = urlText("postgres", "postgresql")
 
@@ -95,6 +129,15 @@ export const settingTable = {
     { name: "SVC_DATABASE_URL_AUDIT", meaning: "The login of svc_audit_reader." },
     postgresUrl,
     "SVC_DATABASE_URL"
+  ),
+  natsUrl: secretSetting(
+    {
+      name: "SVC_NATS_URL",
+      meaning:
+        "A NATS server (2.9 or later, with JetStream) that carries events between nodes: nats://user:password@host:4222. Bind it to a private address. Postgres stays the only store: while the server is away, svc works without it."
+    },
+    urlText("nats", "tls"),
+    "none: nodes take events from Postgres"
   ),
   workspaceUrl: secretSetting(
     {
@@ -160,6 +203,15 @@ export const settingTable = {
     allowList,
     [],
     "none"
+  ),
+  smtpUrl: secretSetting(
+    {
+      name: "SVC_SMTP_URL",
+      meaning:
+        "The mail server for notifications: `smtps://user:password@mail.example.com?from=svc@example.com`. With smtp:// STARTTLS is used, unless `&security=none` is added."
+    },
+    mailServer,
+    "none: no e-mail is sent"
   ),
   trustedProxies: setting(
     {

@@ -27,6 +27,7 @@ import { EventsLive } from "../../http/resource/EventsHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
 import { TriggersLive } from "../../http/resource/TriggersHandlers.js"
 import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
+import { NotificationsLive } from "../../http/resource/NotificationsHandlers.js"
 import { OrganisationsLive, WorkspacesLive } from "../../http/resource/OrganisationsHandlers.js"
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
@@ -66,6 +67,7 @@ const groups = Layer.mergeAll(
   ConnectionsLive,
   InstallationsLive,
   WebhookEndpointsLive,
+  NotificationsLive,
   AuditLive
 )
 

@@ -102,7 +102,7 @@ const deliveryOf = ({
       ]
 
 /**
- * Records an attempt. `$3`: the new status; `$4`: the pause before the next attempt; `$7`: milliseconds that it took; `$8`:
+ * Records an attempt; a delivery that is given up becomes a dead letter. `$3`: the new status; `$4`: the pause before the next attempt; `$7`: milliseconds that it took; `$8`:
  * the endpoint is gone; `$9`: milliseconds of failures after which an endpoint is disabled; `$10`: the URL that was called,
  * since the result says nothing about an endpoint's newer URL.
  */
@@ -113,7 +113,24 @@ const settleSql = `
       next_at = CASE WHEN $3 = 'pending' THEN now() + $4 * interval '1 millisecond' ELSE next_at END,
       finished_at = CASE WHEN $3 = 'pending' THEN NULL ELSE now() END
     WHERE id = $1 AND status = 'pending' AND attempts = $2
-    RETURNING id, org, endpoint_id, event_type, attempts
+    RETURNING id, org, space, kind, status, url, endpoint_id, event_type, execution_id, customer_id, payload, attempts, notification_id
+  ), buried AS (
+    INSERT INTO dead_letters (id, org, space, execution_id, delivery_id, customer_id, type, priority, payload, error, context, expires_at)
+    SELECT svc_new_id('dlq'), s.org, COALESCE(s.space, e.space,
+        (SELECT w.id FROM workspaces w WHERE w.org = s.org ORDER BY w.created_at, w.id LIMIT 1)),
+      s.execution_id, s.id, s.customer_id, s.kind || '.exhausted', 4, s.payload::json,
+      json_build_object('code', 'DELIVERY_EXHAUSTED', 'message', $6::text, 'category', 'transient', 'step', NULL, 'stack', NULL),
+      json_build_object('endpointId', s.endpoint_id, 'eventType', s.event_type, 'attempts', s.attempts, 'status', $5::int,
+        'url', ${endpointSql("COALESCE(e.url, s.url)")}), now() + interval '30 days'
+    FROM settled s LEFT JOIN webhook_endpoints e ON e.id = s.endpoint_id WHERE s.status = 'exhausted'
+  ), revived AS (
+    UPDATE dead_letters d SET status = 'replayed' FROM settled s
+    WHERE s.status = 'delivered' AND d.delivery_id = s.id AND d.status = 'pending'
+  ), notified AS (
+    UPDATE notifications n SET pending = n.pending - 1,
+      status = CASE WHEN n.status <> 'queued' THEN n.status WHEN $3 = 'delivered' THEN 'sent'
+        WHEN n.pending <= 1 THEN 'failed' ELSE n.status END
+    FROM settled s WHERE n.id = s.notification_id AND n.org = s.org AND $3 <> 'pending'
   ), noted AS (
     INSERT INTO delivery_attempts (${attemptColumns})
     SELECT svc_new_id('att'), org, endpoint_id, id, event_type, attempts,

@@ -7,7 +7,10 @@ import type { EventId } from "../../domain/Ids.js"
 import { describe } from "../telemetry/SafeError.js"
 import { WriterSql } from "./Pools.js"
 
-/** `$1`: the ids of the events; `$2`: their deliveries as JSON. */
+/**
+ * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON.
+ * Notifications are signed with the secret of the organisation's first workspace.
+ */
 const publishSql = `
   WITH locked AS (
     SELECT id FROM domain_events WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE SKIP LOCKED
@@ -18,6 +21,20 @@ const publishSql = `
     SELECT d.id, gone.org, 'outbound', d.url, d.endpoint_id, gone.type, gone.customer_id, d.payload
     FROM json_to_recordset($2::json) AS d (event text, id text, endpoint_id text, url text, payload text)
     JOIN gone ON gone.id = d.event
+  ), told AS (
+    INSERT INTO notifications (id, org, customer_id, channel, severity, title, body, link, source, status, pending, cause, hour, created_at)
+    SELECT n.id, gone.org, gone.customer_id, n.channel, n.severity, n.title, n.body, n.link, n.source, n.status, n.pending,
+      n.cause, n.hour, n."createdAt"
+    FROM json_to_recordset($3::json) AS n (event text, id text, channel text, severity text, title text, body text, link text,
+      source jsonb, status text, pending int, cause text, hour timestamptz, "createdAt" timestamptz)
+    JOIN gone ON gone.id = n.event
+    ON CONFLICT DO NOTHING RETURNING id, org, customer_id
+  ), notified AS (
+    INSERT INTO deliveries (id, org, space, kind, url, customer_id, notification_id, payload)
+    SELECT d.id, told.org, (SELECT w.id FROM workspaces w WHERE w.org = told.org ORDER BY w.created_at, w.id LIMIT 1),
+      'notification', d.url, told.customer_id, told.id, d.payload
+    FROM json_to_recordset($4::json) AS d (notification text, id text, url text, payload text)
+    JOIN told ON told.id = d.notification
   )
   SELECT id FROM gone`
 
@@ -29,6 +46,14 @@ const deliveryRows = ({ deliveries, event }: PublishedEvent) =>
     url: endpoint.url,
     payload
   }))
+
+const notificationRows = ({ event, notifications }: PublishedEvent) =>
+  notifications.map(({ notification }) => ({ ...notification, event: event.id }))
+
+const notificationDeliveryRows = ({ notifications }: PublishedEvent) =>
+  notifications.flatMap(({ deliveries, notification }) =>
+    deliveries.map((delivery) => ({ ...delivery, notification: notification.id }))
+  )
 
 interface EventRow extends Omit<DomainEvent, "at"> {
   readonly at: Date
@@ -52,7 +77,9 @@ export const layer = Layer.effect(
         sql
           .unsafe<{ readonly id: EventId }>(publishSql, [
             events.map(({ event }) => event.id),
-            JSON.stringify(events.flatMap(deliveryRows))
+            JSON.stringify(events.flatMap(deliveryRows)),
+            JSON.stringify(events.flatMap(notificationRows)),
+            JSON.stringify(events.flatMap(notificationDeliveryRows))
           ])
           .pipe(
             Effect.map((rows) => rows.map(({ id }) => id)),

@@ -60,6 +60,7 @@ const eraseRecordsSql = [
   `DELETE FROM secret_versions WHERE secret_id IN (SELECT s.id FROM secrets s WHERE s.customer_id IN (${erasableCustomers}))`,
   `DELETE FROM secrets WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM environments WHERE customer_id IN (${erasableCustomers})`,
+  `DELETE FROM notifications WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM deliveries WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM domain_events WHERE customer_id IN (${erasableCustomers})`,
   // A user of these customers only is deleted too: an empty list would mean all customers.

@@ -59,6 +59,7 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
     "deliveries",
     `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status <> 'pending' AND t.finished_at < now() - ${days(30)}`
   ],
+  ["notifications", `t.id < 'ntf_' || substr(svc_ulid_bound(now() - ${days(90)}), 6)`],
   // The id answers as deleted for a month.
   ["triggers", `t.deleted_at < now() - ${days(30)}`],
   ["delivery_attempts", `t.id < 'att_' || substr(svc_ulid_bound(now() - ${days(30)}), 6)`],

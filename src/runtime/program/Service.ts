@@ -22,6 +22,7 @@ import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
+import { MailServer } from "../../actors/ports/MailServer.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import * as ProviderActor from "../../actors/provider/Actor.js"
@@ -61,6 +62,8 @@ import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
 import * as DeadLetters from "../postgres/events/DeadLetters.js"
 import * as EventReads from "../postgres/events/EventReads.js"
 import * as OpenEvents from "../postgres/events/OpenEvents.js"
+import * as DirectStream from "../postgres/DirectStream.js"
+import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
 import * as Polls from "../postgres/Polls.js"
@@ -90,6 +93,7 @@ import * as CustomerConnections from "../../actors/management/CustomerConnection
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
 import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
+import * as Notifications from "../../actors/management/Notifications.js"
 import * as Pages from "../../actors/management/Pages.js"
 import * as Workflows from "../../actors/management/Workflows.js"
 import * as WorkflowVersions from "../../actors/management/WorkflowVersions.js"
@@ -123,7 +127,7 @@ const journalCapacity = 20_000
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, platformValues, publicUrl, trustedProxies } = yield* Settings
+    const { egressAllow, platformValues, publicUrl, smtpUrl, trustedProxies } = yield* Settings
     const { keyPepper } = yield* ProvidedSecrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -133,6 +137,7 @@ const pure = Layer.unwrapEffect(
       Egress.layer({ allow: egressAllow }),
       OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),
+      Layer.succeed(MailServer, Option.map(smtpUrl, Redacted.value)),
       Layer.succeed(PlatformConfiguration, platformValues),
       Wakeups.layer
     )
@@ -218,6 +223,13 @@ const stores = Layer.mergeAll(
   StartQueue.layer({ isOnlyNode: true })
 ).pipe(Layer.provideMerge(records))
 
+/** The way of events from the start queue to their dispatch. */
+const eventStream = Layer.unwrapEffect(
+  Effect.map(Settings, ({ natsUrl }) =>
+    Option.match(natsUrl, { onNone: () => DirectStream.layer, onSome: (url) => JetStream.layer({ url }) })
+  )
+)
+
 /** The corrected clock, below every layer that uses time. */
 const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 
@@ -238,7 +250,7 @@ const connected = Calling.layer.pipe(
 
 const actors = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { runSlots } = yield* Settings
+    const { natsUrl, runSlots } = yield* Settings
     const options = { slots: runSlots }
     return Layer.mergeAll(
       Executions.layer(options),
@@ -250,11 +262,11 @@ const actors = Layer.unwrapEffect(
       ReleaseSweep.layer,
       ReplaySweep.layer
     ).pipe(
-      Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
+      Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
       Layer.provideMerge(EventRuns.layer(options)),
-      Layer.provideMerge(LiveRuns.layer)
+      Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream))
     )
   })
 )
@@ -281,6 +293,7 @@ const useCases = Layer.mergeAll(
   ExecutionHistory.layer,
   Installations.layer,
   ManagedSecrets.layer,
+  Notifications.layer,
   organisations,
   Roles.layer,
   Triggers.layer,

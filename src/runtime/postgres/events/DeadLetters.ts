@@ -113,7 +113,7 @@ export const layer = Layer.effect(
                 WHERE org = ${organisationId} AND space = ${spaceId} AND id = ${id} AND status IN ('pending', 'replaying')
                   AND delivery_id IS NOT NULL RETURNING delivery_id AS delivery`
               if (letter === undefined) return false
-              yield* writer`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = now(), finished_at = NULL
+              yield* writer`UPDATE deliveries SET status = 'pending', attempts_before = attempts, next_at = now(), finished_at = NULL
                 WHERE id = ${letter.delivery} AND org = ${organisationId} AND status <> 'delivered'`
               return true
             })

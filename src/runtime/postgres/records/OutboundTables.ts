@@ -1,5 +1,6 @@
-/** Table descriptions of webhook endpoints, their deliveries and the attempts. */
+/** Table descriptions of webhook endpoints, deliveries, their attempts, and notifications. */
 import type { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../../domain/WebhookEndpoint.js"
+import type { Notification } from "../../../domain/Notification.js"
 import type { Table } from "./Table.js"
 
 export const webhookEndpoints: Table<WebhookEndpoint> = {
@@ -37,6 +38,8 @@ export const deliveries: Table<StoredDelivery> = {
     "url",
     "endpointId",
     "eventType",
+    "customerId",
+    "notificationId",
     "payload",
     "status",
     "attempts",
@@ -45,6 +48,32 @@ export const deliveries: Table<StoredDelivery> = {
     "finishedAt",
     "createdAt"
   ],
+  key: ["id"],
+  createdMember: "createdAt",
+  isVersioned: false
+}
+
+export const notifications: Table<Notification> = {
+  name: "notifications",
+  members: [
+    "id",
+    "organisationId",
+    "customerId",
+    "userId",
+    "channel",
+    "severity",
+    "title",
+    "body",
+    "link",
+    "source",
+    "status",
+    "readAt",
+    "pending",
+    "cause",
+    "hour",
+    "createdAt"
+  ],
+  json: ["source"],
   key: ["id"],
   createdMember: "createdAt",
   isVersioned: false

@@ -5,7 +5,7 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, FiberRef, Layer } from "effect"
-import { Records, type Tx } from "../../../actors/ports/Records.js"
+import { type ReadSelection, Records, type Tx } from "../../../actors/ports/Records.js"
 import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
@@ -35,6 +35,15 @@ const emit = (sql: SqlClient, { at, customerId, id, payload, subject, type }: Do
     Effect.catchAll(readError)
   )
 
+const markNotificationsRead = (sql: SqlClient, { at, before, customerIds, ids }: ReadSelection) =>
+  sql<{ one: number }>`UPDATE notifications SET status = 'read', read_at = ${at}
+    WHERE status IN ('sent', 'failed') AND (${ids === undefined} OR id = ANY(${ids ?? []}))
+      AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
+      AND (${before === undefined} OR created_at < ${before ?? at}) RETURNING 1 AS one`.pipe(
+    Effect.map((rows) => rows.length),
+    Effect.catchAll(readError)
+  )
+
 /** All that a transaction can read and write. */
 const makeTx = (sql: SqlClient): Tx => ({
   organisations: makeRepository(sql, tables.organisations),
@@ -61,6 +70,8 @@ const makeTx = (sql: SqlClient): Tx => ({
   deliveryAttempts: makeRepository(sql, outbound.deliveryAttempts),
   connections: makeRepository(sql, connections),
   credentials: makeRepository(sql, credentials),
+  notifications: makeRepository(sql, outbound.notifications),
+  markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
   audit: (entry) => audit(sql, entry),
   emit: (event) => emit(sql, event),
   ...makeReplies(sql),

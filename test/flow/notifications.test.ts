@@ -1,0 +1,196 @@
+/** People are told, in the application and outside, once an hour for each cause. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { ownerSql } from "../support/Database.js"
+import { eventually } from "../support/eventually.js"
+import { type Running, start } from "../support/InProcess.js"
+import { type Receiver, startReceiver } from "../support/receiver.js"
+import { type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
+
+const password = "canary/of+the mailbox"
+let svc: Running
+let receiver: Receiver
+let mailbox: SmtpServer
+beforeAll(async () => {
+  receiver = await startReceiver()
+  mailbox = await startSmtpServer(["svc", password])
+  svc = await start({
+    SVC_EGRESS_ALLOW: "127.0.0.1/32",
+    SVC_SMTP_URL: `smtp://svc:${encodeURIComponent(password)}@127.0.0.1:${mailbox.port}?from=svc@example.com&security=none`
+  })
+}, 60_000)
+afterAll(async () => {
+  await svc.stop()
+  await Promise.all([receiver.close(), mailbox.close()])
+})
+
+const ask = async (method: string, target: string, body?: object, key = svc.first.key) => {
+  const answer = await svc.ask(method, `/api/v1${target}`, { key, ...(body === undefined ? {} : { body }) })
+  assert.isBelow(answer.status, 300, `${method} ${target}: ${answer.text}`)
+  return answer
+}
+const sql = (statement: string) => svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe(statement))))
+
+let events = 0
+/** Adds an event to the outbox, as a part of the service would. */
+const emit = (organisation: string, type: string, subject: string, payload: object, customer: string | null = null) =>
+  sql(`INSERT INTO domain_events (id, org, type, subject, customer_id, payload) VALUES
+    ('evt_test${(events += 1)}', '${organisation}', '${type}', '${subject}', ${customer === null ? "NULL" : `'${customer}'`},
+     '${JSON.stringify(payload)}')`)
+
+const published = () =>
+  eventually(
+    () => sql("SELECT id FROM domain_events"),
+    (rows) => rows.length === 0
+  )
+const target = (value: object | null, level = "saas", scopeId: string | null = null, key = svc.first.key) =>
+  svc.ask("PUT", "/api/v1/config", { key, body: { level, scopeId, key: "notifications", value } })
+const notifications = async (key: string) =>
+  (await ask("GET", "/notifications", undefined, key)).body.data as ReadonlyArray<{
+    readonly id: string
+    readonly channel: string
+    readonly status: string
+    readonly title: string
+    readonly severity: string
+    readonly source: object | null
+  }>
+/** The notifications, once none waits to be sent. */
+const settled = (key: string, count: number) =>
+  eventually(
+    () => notifications(key),
+    (found) => found.length >= count && found.every(({ status }) => status !== "queued")
+  )
+
+describe("A notification", () => {
+  it("reaches every channel that the organisation has configured", async () => {
+    const hooks = { teamChat: [`${receiver.url}/chat`], webhook: [`${receiver.url}/hook`] }
+    assert.strictEqual((await target({ email: ["ops@example.com", "boss@example.com"], ...hooks })).status, 200)
+    await emit(svc.first.organisationId, "connection.expired", "conn_1", { connector: "acme" })
+    const found = await settled(svc.first.key, 4)
+    assert.sameMembers(
+      found.map(({ channel, status }) => `${channel} ${status}`),
+      ["in_app sent", "email sent", "team_chat sent", "webhook sent"]
+    )
+    assert.deepInclude(found[0], {
+      severity: "error",
+      title: "A connection to acme has expired",
+      source: { type: "connection", id: "conn_1" }
+    })
+    const mails = await eventually(
+      async () => mailbox.messages,
+      (messages) => messages.length >= 2
+    )
+    assert.strictEqual(mails.length, 2)
+    assert.match(mails.join("\n"), /Subject: \[error\] A connection to acme has expired/)
+    assert.sameMembers(
+      mails.map((text) => /^To: (.*?)\r?$/m.exec(text)?.[1]),
+      ["ops@example.com", "boss@example.com"]
+    )
+    const [chat] = receiver.at("/chat")
+    assert.match(JSON.parse(chat?.body ?? "{}").text, /^\[error\] A connection to acme has expired\n/)
+    const [hook] = receiver.at("/hook")
+    const message = JSON.parse(hook?.body ?? "{}")
+    assert.deepInclude(message, { type: "notification.created" })
+    assert.deepInclude(message.data, {
+      channel: "webhook",
+      severity: "error",
+      source: { type: "connection", id: "conn_1" }
+    })
+    assert.isDefined(hook?.headers["webhook-signature"])
+  })
+
+  it("is written once for its cause in an hour", async () => {
+    const other = await svc.organisation("Repeated")
+    for (let i = 0; i < 3; i++) await emit(other.organisationId, "connection.failed", "conn_1", { connector: "acme" })
+    await emit(other.organisationId, "connection.failed", "conn_2", { connector: "acme" })
+    await published()
+    assert.strictEqual((await notifications(other.key)).length, 2)
+    await sql(`UPDATE notifications SET hour = hour - interval '1 hour' WHERE org = '${other.organisationId}'`)
+    await emit(other.organisationId, "connection.failed", "conn_1", { connector: "acme" })
+    await published()
+    assert.strictEqual((await notifications(other.key)).length, 3)
+  })
+
+  it("follows the customer's targets before the organisation's, and the least severity", async () => {
+    const other = await svc.organisation("Levels")
+    await target({ teamChat: [`${receiver.url}/all`] }, "saas", null, other.key)
+    await target({ teamChat: [`${receiver.url}/one`], minimum: "error" }, "tenant", other.customerId, other.key)
+    const about = (type: string, subject: string, customer: string | null) =>
+      emit(other.organisationId, type, subject, { connector: "acme" }, customer)
+    await about("connection.refresh_failed", "conn_1", null)
+    await about("connection.refresh_failed", "conn_2", other.customerId)
+    await about("connection.failed", "conn_3", other.customerId)
+    await settled(other.key, 5)
+    assert.deepStrictEqual([receiver.at("/all").length, receiver.at("/one").length], [1, 1])
+    assert.match(receiver.at("/one")[0]?.body ?? "", /has failed/)
+  })
+
+  it("fails if none of its targets can be reached, and says so", async () => {
+    const other = await svc.organisation("Unreachable")
+    await target({ webhook: ["https://10.0.0.1/hook", "https://10.0.0.2/hook"] }, "saas", null, other.key)
+    await emit(other.organisationId, "connection.failed", "conn_1", { connector: "acme" })
+    const found = await settled(other.key, 2)
+    assert.sameMembers(
+      found.map(({ channel, status }) => `${channel} ${status}`),
+      ["in_app sent", "webhook failed"]
+    )
+  })
+
+  it("can be created, and marked as read", async () => {
+    const other = await svc.organisation("Own")
+    const first = await ask("POST", "/notifications", { title: "Late", severity: "warning" }, other.key)
+    assert.deepInclude(first.body.data, { channel: "in_app", status: "sent", customerId: null, readAt: null })
+    await ask("POST", "/notifications", { title: "Later", customerId: other.customerId }, other.key)
+    const { id } = first.body.data
+    const marked = await ask("POST", "/notifications/mark-read", { ids: [id, "ntf_unknown"] }, other.key)
+    assert.deepStrictEqual(marked.body.data, { updated: 1 })
+    const read = await ask("GET", `/notifications/${id}`, undefined, other.key)
+    assert.strictEqual(read.body.data.status, "read")
+    assert.isNotNull(read.body.data.readAt)
+    const early = { all: true, before: "2020-01-01T00:00:00Z" }
+    assert.deepStrictEqual((await ask("POST", "/notifications/mark-read", early, other.key)).body.data, { updated: 0 })
+    const rest = await ask("POST", "/notifications/mark-read", { all: true }, other.key)
+    assert.deepStrictEqual(rest.body.data, { updated: 1 })
+  })
+
+  it("is refused on a channel without a target", async () => {
+    const other = await svc.organisation("No targets")
+    const answer = await svc.ask("POST", "/api/v1/notifications", {
+      key: other.key,
+      body: { title: "x", channel: "email" }
+    })
+    assert.deepStrictEqual([answer.status, answer.body.details[0].path], [422, "channel"])
+  })
+
+  it("of another customer is invisible to a key of some customers", async () => {
+    const other = await svc.organisation("Subset")
+    const stranger = (await ask("POST", "/customers", { name: "Stranger" }, other.key)).body.data.id
+    const issued = await ask(
+      "POST",
+      "/api-keys",
+      { name: "subset", mode: "live", preset: "developer", customers: { mode: "subset", ids: [other.customerId] } },
+      other.key
+    )
+    const subset = issued.body.data.key
+    const mine = await ask("POST", "/notifications", { title: "mine", customerId: other.customerId }, other.key)
+    const theirs = await ask("POST", "/notifications", { title: "theirs", customerId: stranger }, other.key)
+    await ask("POST", "/notifications", { title: "for all" }, other.key)
+    assert.deepStrictEqual(
+      (await notifications(subset)).map(({ id }) => id),
+      [mine.body.data.id]
+    )
+    const hidden = await svc.ask("GET", `/api/v1/notifications/${theirs.body.data.id}`, { key: subset })
+    assert.strictEqual(hidden.status, 404)
+    const marked = await ask("POST", "/notifications/mark-read", { all: true }, subset)
+    assert.deepStrictEqual(marked.body.data, { updated: 1 })
+  })
+})
+
+describe("The configuration of targets", () => {
+  it("is refused where a target could not be reached", async () => {
+    const pathOf = async (value: object) => (await target(value)).body.details?.[0]?.path
+    assert.strictEqual(await pathOf({ email: ["not an address"] }), "value.email.0")
+    assert.strictEqual(await pathOf({ teamChat: ["ftp://chat.example"] }), "value.teamChat.0")
+    assert.strictEqual(await pathOf({ sms: ["123"] }), "value.sms")
+  })
+})
