@@ -13,6 +13,7 @@ import {
   eventRetention,
   type EventSource,
   type HoldReason,
+  type SkipReason,
   idempotencyText,
   priorityOf
 } from "../../domain/Event.js"
@@ -80,6 +81,8 @@ export interface Arrival {
   }
   /** Replaces the claim on the idempotency key: that of a schedule's tick. */
   readonly claim?: Claim
+  /** The tick starts no run. */
+  readonly ignoredBecause?: SkipReason
   /** Commits with the event. */
   readonly tick?: NonNullable<EventChange["tick"]>
 }
@@ -262,10 +265,12 @@ const receive = Effect.fnUntraced(function* (
     ...(replay?.letter === undefined ? {} : { replays: replay.letter })
   }
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
-  const matched = matchRoutes(triggers, event)
+  const { ignoredBecause } = arrival
+  const matched = ignoredBecause === undefined ? matchRoutes(triggers, event) : []
   yield* faults.at("parsed")
   if (matched.length === 0) {
-    const ignored: Event = { ...event, status: "ignored" }
+    const record = ignoredBecause === undefined ? event.record : { ...event.record, ignoredBecause }
+    const ignored: Event = { ...event, status: "ignored", record }
     return yield* commit(
       context,
       event,

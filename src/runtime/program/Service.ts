@@ -15,6 +15,8 @@ import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
+import * as PollSweep from "../../actors/pipeline/PollSweep.js"
+import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
 import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
@@ -64,6 +66,8 @@ import * as DirectStream from "../postgres/DirectStream.js"
 import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
+import * as Polls from "../postgres/Polls.js"
+import * as Schedules from "../postgres/Schedules.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -206,6 +210,8 @@ const stores = Layer.mergeAll(
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
+  Schedules.layer,
+  Polls.layer,
   WebhookSecretReads.layer,
   DomainEvents.layer,
   EndpointSubscriptions.layer,
@@ -251,6 +257,8 @@ const actors = Layer.unwrapEffect(
       Sweep.layer(options),
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 }),
+      ScheduleSweep.layer,
+      PollSweep.layer,
       ReleaseSweep.layer,
       ReplaySweep.layer
     ).pipe(

@@ -2,7 +2,7 @@
 import type { EventChange } from "../../../actors/ports/EventJournal.js"
 import type { Claim, RunChange, Settlement } from "../../../actors/ports/Journal.js"
 import type { EventId, ExecutionId, OrganisationId } from "../../../domain/Ids.js"
-import { deadLetterRow } from "./EventRow.js"
+import { deadLetterRow, failureRows, tickRow } from "./EventRow.js"
 import { flushTables, type Row, type RowContext, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { patchRow, timestamp } from "./RunColumns.js"
 
@@ -34,6 +34,9 @@ export interface Batch {
   readonly patches: ReadonlyArray<Row>
   readonly settlements: ReadonlyArray<Row>
   readonly deadLetters: ReadonlyArray<Row>
+  /** Schedules that their events move on, and those whose runs ended. */
+  readonly ticks: ReadonlyArray<Row>
+  readonly tickFailures: ReadonlyArray<Row>
   readonly endedRuns: ReadonlyArray<string>
   /** Ended runs that never started: their rows in the queue are deleted. */
   readonly dequeuedRuns: ReadonlyArray<string>
@@ -126,6 +129,10 @@ export const makeBatch = (prepared: ReadonlyArray<PreparedUnit>): Batch => {
     ),
     settlements: prepared.flatMap(settlementRow),
     deadLetters: prepared.flatMap(deadLetterRows),
+    ticks: prepared.flatMap(({ ids, unit }) =>
+      unit.event?.tick === undefined ? [] : [tickRow(ids[0], unit.event.tick)]
+    ),
+    tickFailures: failureRows(ended),
     endedRuns: ended.filter((change) => change.epoch !== null).map((change) => change.id),
     dequeuedRuns: ended.filter((change) => change.end?.run.status === "pending").map((change) => change.id),
     freedLanes: ended.flatMap(({ end, id, organisationId }) =>
