@@ -198,6 +198,9 @@ export const webhookEndpointLimits = { endpoints: 50, events: 50 } as const
 /** How long before its expiry a key is announced as expiring. */
 export const keyExpiryNotice = Duration.days(7)
 
+/** The longest time for which an event is held; then it becomes a dead letter. */
+export const longestHold = Duration.days(30)
+
 /** Refused calls of one address per minute and node, beyond which it is answered 429. */
 export const refusalLimits = {
   /** Calls with keys that do not exist. */

@@ -43,6 +43,7 @@ import { StartQueue } from "../ports/StartQueue.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { Dispatch, type RunWatch } from "./Dispatch.js"
+import { make as makeEventQuota } from "./EventQuota.js"
 import { triggersOf } from "./EventTriggers.js"
 
 /** An event as it arrives. */
@@ -128,6 +129,7 @@ interface EventsContext {
   readonly queue: StartQueue["Type"]
   readonly wakeups: Wakeups["Type"]
   readonly faults: Faults["Type"]
+  readonly quota: Effect.Effect.Success<typeof makeEventQuota>
 }
 
 const eventOf = (
@@ -193,7 +195,7 @@ const claimOf = (arrival: Arrival, { receivedAt, record }: Event): Claim | undef
       }
 }
 
-/** Why the event must be held. */
+/** Why the event must be held, whatever the quota allows. */
 const holdReason = (
   { customers }: EventsContext,
   { customerId, organisationId, trigger }: Arrival
@@ -262,7 +264,12 @@ const receive = Effect.fnUntraced(function* (
       { _tag: "Ignored", eventId: event.id }
     )
   }
-  const reason = yield* holdReason(context, arrival)
+  const suspended = yield* holdReason(context, arrival)
+  const decision =
+    suspended === undefined
+      ? yield* context.quota.decide(organisation, { ...event, isReplay: replay !== undefined })
+      : { reason: suspended, giveBack: Effect.void }
+  const { reason } = decision
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
     context.options.dispatchesAtOnce &&
@@ -290,6 +297,9 @@ const receive = Effect.fnUntraced(function* (
     { receives: { event: received, queue: place, ...claims }, ...together },
     reception
   ).pipe(
+    // A repetition does not count.
+    Effect.tapError(() => decision.giveBack),
+    Effect.tap(({ _tag }) => (_tag === "Duplicate" ? decision.giveBack : Effect.void)),
     Effect.onExit((exit) =>
       Effect.sync(() => {
         const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"
@@ -321,7 +331,8 @@ export const layer = (options: EventsOptions) =>
         ownership: yield* Ownership,
         queue: yield* StartQueue,
         wakeups: yield* Wakeups,
-        faults: yield* Faults
+        faults: yield* Faults,
+        quota: yield* makeEventQuota
       }
       return Events.of({ receive: (arrival, watches = false) => receive(context, arrival, watches) })
     })

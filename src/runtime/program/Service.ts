@@ -15,6 +15,7 @@ import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
+import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
@@ -97,6 +98,8 @@ import * as StartQuota from "../../actors/management/StartQuota.js"
 import * as Users from "../../actors/management/Users.js"
 import * as WebhookEndpoints from "../../actors/management/WebhookEndpoints.js"
 import * as Workspaces from "../../actors/management/Workspaces.js"
+import * as HeldEvents from "../postgres/events/HeldEvents.js"
+import * as StorageUsage from "../postgres/StorageUsage.js"
 import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
@@ -193,7 +196,9 @@ const stores = Layer.mergeAll(
   CustomerReads.layer,
   InstallationReads.layer,
   OrganisationReads.layer,
+  HeldEvents.layer,
   OpenEvents.layer,
+  StorageUsage.layer,
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
@@ -234,11 +239,12 @@ const actors = Layer.unwrapEffect(
       Sweep.layer(options),
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 }),
+      HeldSweep.layer,
       ReplaySweep.layer
     ).pipe(
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
       Layer.provideMerge(Dispatch.layer),
-      Layer.provideMerge(EventRuns.layer(options)),
+      Layer.provideMerge(Layer.merge(EventRuns.layer(options), RateLimits.layer)),
       Layer.provideMerge(LiveRuns.layer)
     )
   })
@@ -281,7 +287,7 @@ const useCases = Layer.mergeAll(
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
   Layer.provideMerge(Layer.merge(Deliver.layer(), Outbound.layer)),
-  Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
+  Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.
   Layer.provideMerge(sandbox),
