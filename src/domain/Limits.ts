@@ -7,6 +7,17 @@ const MiB = 1024 * KiB
 /** Largest request bodies, in bytes, by the kind of endpoint. */
 export const bodyBytes = { management: 1 * MiB, execute: 2 * MiB, unified: 6 * MiB, webhook: 1 * MiB } as const
 
+/** Largest body of a webhook in bytes, for plans that have none of the plan limits; other plans have that of `bodyBytes`. */
+export const largeWebhookBytes = 5 * MiB
+
+/** Webhooks: fields of a form, characters of a challenge, and recorded refusals of one trigger in a minute on one node. */
+export const webhookForm = { fields: 1_000 } as const
+export const webhookChallengeLength = 1_000
+export const rejectionsPerMinute = 10
+
+/** How many times larger than it was sent a compressed body may become. */
+export const inflationRatio = 20
+
 /** Limits of a request's body while it is received. */
 export const incomingBody = {
   /** Bytes that are read before the request's key is authenticated. */
@@ -200,6 +211,9 @@ export const keyExpiryNotice = Duration.days(7)
 
 /** The longest time for which an event is held; then it becomes a dead letter. */
 export const longestHold = Duration.days(30)
+
+/** The time for which a webhook is also verified with the value of a secret that was replaced. */
+export const webhookSecretOverlap = Duration.hours(24)
 
 /** Refused calls of one address per minute and node, beyond which it is answered 429. */
 export const refusalLimits = {

@@ -177,15 +177,15 @@ export const signWebhook = (
 
 /**
  * Verifies that one of the secrets signed this delivery within the time window. Other versions (`v1a`) are skipped.
- * An id with a full stop is refused, since it would make the signed text ambiguous.
- * @internal The receiver's side, used by tests.
+ * An id with a full stop is refused, since it would make the signed text ambiguous. `window`: in seconds.
  */
 export const verifyWebhook = (
   digests: Pick<SignatureDigests, "hmacBase64" | "equal">,
   secrets: ReadonlyArray<string>,
   headers: WebhookHeaders,
   body: string | Uint8Array,
-  nowSeconds: number
+  nowSeconds: number,
+  window = windowSeconds
 ): Either.Either<WebhookMessage, SignatureProblem> => {
   const id = headers["webhook-id"]
   const timestampText = headers["webhook-timestamp"]
@@ -196,7 +196,7 @@ export const verifyWebhook = (
   if (id === "" || id.includes(".") || !/^\d{1,12}$/.test(timestampText)) return Either.left("malformed")
   if (offered.length === 0 || offered.length > maxSignatures) return Either.left("malformed")
   const message = { id, timestamp: Number(timestampText), body }
-  if (!isFresh(message.timestamp, nowSeconds)) return Either.left("stale")
+  if (!isFresh(message.timestamp, nowSeconds, window)) return Either.left("stale")
   const signed = webhookPayload(message, timestampText)
   const expected = webhookKeys(secrets).map((key) => digests.hmacBase64(key, signed))
   return anyEqual(digests, expected, offered) ? Either.right(message) : Either.left("mismatch")
@@ -206,9 +206,9 @@ export const verifyWebhook = (
 
 const windowSeconds = Duration.toSeconds(signatureWindow)
 
-/** Whether a timestamp is within the time window. Both are Unix seconds. */
-export const isFresh = (timestamp: number, nowSeconds: number): boolean =>
-  Math.abs(nowSeconds - timestamp) <= windowSeconds
+/** Whether a timestamp is within the time window. All are seconds. */
+export const isFresh = (timestamp: number, nowSeconds: number, window = windowSeconds): boolean =>
+  Math.abs(nowSeconds - timestamp) <= window
 
 /** Compares every pair, so that the time taken does not reveal whether or which one matched. */
 const anyEqual = (

@@ -19,6 +19,7 @@ const nobody = new Unauthorized({ code: "UNAUTHORIZED", message: "no API key" })
 const handlers: Handlers = {
   execute: (request) => Effect.succeed(jsonReply(200, { bytes: request.body.byteLength })),
   handle: (request) => Effect.succeed(jsonReply(200, { bytes: request.body.byteLength })),
+  webhook: () => Effect.dieMessage("no test asks for it"),
   proxy: () => Effect.succeed(jsonReply(200, {})),
   identify: ({ headers }: RequestHead) =>
     Effect.succeed(

@@ -28,6 +28,7 @@ import type {
   SpaceId
 } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { rejectionsPerMinute } from "../../domain/Limits.js"
 import { plans } from "../../domain/Plan.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { EventRuns } from "../execution/EventRuns.js"
@@ -103,6 +104,15 @@ export class Events extends Context.Tag("svc/Events")<
       arrival: Arrival,
       watches?: boolean
     ) => Effect.Effect<Reception, NotFound | InvalidState | Unavailable>
+    /**
+     * Records that a request to a trigger was refused, without its payload. Beyond some of one trigger in a minute, nothing
+     * is recorded.
+     */
+    readonly reject: (
+      trigger: Trigger,
+      reason: string,
+      headers: { readonly [name: string]: string }
+    ) => Effect.Effect<void, NotFound | InvalidState | Unavailable>
   }
 >() {}
 
@@ -314,6 +324,55 @@ const receive = Effect.fnUntraced(function* (
   return outcome
 })
 
+/** Counts what was recorded of each trigger in the current minute. */
+class RejectionCounts {
+  private minute = 0
+  private readonly counts = new Map<string, number>()
+
+  /** Counts one more; `false` if the trigger has no more room in this minute. */
+  take(trigger: string, now: number): boolean {
+    const minute = Math.floor(now / 60_000)
+    if (minute !== this.minute) this.counts.clear()
+    this.minute = minute
+    const count = (this.counts.get(trigger) ?? 0) + 1
+    this.counts.set(trigger, count)
+    return count <= rejectionsPerMinute
+  }
+}
+
+const reject = Effect.fnUntraced(function* (
+  context: EventsContext,
+  counts: RejectionCounts,
+  trigger: Trigger,
+  reason: string,
+  headers: { readonly [name: string]: string }
+): Effect.fn.Return<void, NotFound | InvalidState | Unavailable> {
+  const now = yield* Clock.currentTimeMillis
+  if (!counts.take(trigger.id, now)) return
+  const organisation = Option.getOrUndefined(yield* context.organisations.find(trigger.organisationId))
+  if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
+  const arrival: Arrival = {
+    organisationId: trigger.organisationId,
+    spaceId: trigger.spaceId,
+    source: "webhook",
+    trigger,
+    connector: null,
+    connectionId: null,
+    customerId: trigger.customerId,
+    type: `webhook.${trigger.id}`,
+    entity: null,
+    action: "other",
+    occurredAt: null,
+    payload: null,
+    headers,
+    deduplication: { value: null, deliveryId: null },
+    traceparent: null
+  }
+  const event = eventOf(context, arrival, organisation, now)
+  const rejected: Event = { ...event, status: "rejected", record: { ...event.record, rejectedBecause: reason } }
+  yield* commit(context, event, { records: { event: rejected } }, { _tag: "Ignored", eventId: event.id })
+})
+
 export const layer = (options: EventsOptions) =>
   Layer.effect(
     Events,
@@ -334,6 +393,10 @@ export const layer = (options: EventsOptions) =>
         faults: yield* Faults,
         quota: yield* makeEventQuota
       }
-      return Events.of({ receive: (arrival, watches = false) => receive(context, arrival, watches) })
+      const counts = new RejectionCounts()
+      return Events.of({
+        receive: (arrival, watches = false) => receive(context, arrival, watches),
+        reject: (trigger, reason, headers) => reject(context, counts, trigger, reason, headers)
+      })
     })
   )

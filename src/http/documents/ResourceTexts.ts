@@ -1,6 +1,7 @@
 /** Texts of surface C's operations on workflows, executions, connectors, connections and installations. */
 import type { ResourceApi } from "../resource/Api.js"
 import type { TextsOf } from "./OperationText.js"
+import { eventTexts } from "./EventTexts.js"
 import { organisationTexts } from "./OrganisationTexts.js"
 import { triggerTexts } from "./TriggerTexts.js"
 import { outwardTexts } from "./OutwardTexts.js"
@@ -43,6 +44,7 @@ const connector = {
 /** Texts by operation id; all of surface C. */
 export const resourceTexts: TextsOf<typeof ResourceApi> = {
   ...organisationTexts,
+  ...eventTexts,
   ...triggerTexts,
   ...outwardTexts,
   "workflows.list": {

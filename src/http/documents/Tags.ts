@@ -26,6 +26,8 @@ export const tagDescriptions: { readonly [Name in Tag]: string } = {
   customers: "The organisation's own customers, for whom runs act.",
   workflows: "Code with a name: a draft, and versions that publishing freezes.",
   triggers: "What starts workflows: webhooks, schedules, and events of connectors and of the service.",
+  events: "What arrived from outside, and what became of it.",
+  deadLetters: "Events, runs and deliveries that were given up, with their payloads.",
   executions: "Runs of workflows with their input, steps and output.",
   apiKeys: "Credentials for programs: permissions, customers, addresses and expiry.",
   users: "People of the organisation.",

@@ -16,16 +16,13 @@ import { readRecord } from "../JsonBody.js"
 import { rateLimitHeaders, failureRateLimitHeaders } from "../RateLimitHeaders.js"
 import { defectRow, errorReply, failureReply, isFailure } from "../ErrorRows.js"
 import type { LazyRequest, RawReply, RawRequest, RequestHead } from "../Wire.js"
-import { pauseForOthers } from "./EventLoop.js"
+import { largeBody, pauseForOthers } from "./EventLoop.js"
 import { Exchange } from "./Exchange.js"
 import { refusalOf } from "./Guards.js"
 import { make as makeIdempotency } from "./Idempotency.js"
 import { make as makeCustomerNarrowing } from "./NamedCustomer.js"
 import { makeExchangeAudit } from "./ExchangeAudit.js"
 import type { Route } from "./Routes.js"
-
-/** Between parsing and handling a body of so many bytes others are served. */
-const largeBody = 128 * 1024
 
 /** How a surface differs from the others. */
 export interface SurfaceRules {

@@ -10,6 +10,8 @@ import { ConnectionsApi } from "./ConnectionsApi.js"
 import { ConnectorsApi } from "./ConnectorsApi.js"
 import { AuthProvidersApi } from "./AuthProvidersApi.js"
 import { CustomersApi } from "./CustomersApi.js"
+import { DeadLettersApi } from "./DeadLettersApi.js"
+import { EventsApi } from "./EventsApi.js"
 import { ExecutionsApi } from "./ExecutionsApi.js"
 import { InstallationsApi } from "./InstallationsApi.js"
 import { NotificationsApi } from "./NotificationsApi.js"
@@ -29,6 +31,8 @@ export const ResourceApi = HttpApi.make("resource")
   .add(WorkflowsApi.middleware(Authenticated))
   .add(TriggersApi.middleware(Authenticated))
   .add(ExecutionsApi.middleware(Authenticated))
+  .add(EventsApi.middleware(Authenticated))
+  .add(DeadLettersApi.middleware(Authenticated))
   .add(ApiKeysApi.middleware(Authenticated))
   .add(UsersApi.middleware(Authenticated))
   .add(RolesApi.middleware(Authenticated))

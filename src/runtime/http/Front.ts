@@ -87,6 +87,15 @@ export const make = Effect.gen(function* () {
   return {
     execute: (request, workflow) => observed("execution", request, surfaces.execute(request, workflow)),
     proxy: (request) => observed("resource", request, surfaces.proxy(request)),
+    webhook: (request, address) =>
+      Effect.map(surfaces.webhook(request, address), (admission) =>
+        admission._tag === "Answered"
+          ? admission
+          : {
+              ...admission,
+              handle: (body) => observed("webhook", request, admission.handle(body))
+            }
+      ),
     identify: surfaces.identify,
     addressOf: surfaces.addressOf,
     handle: (request) => {

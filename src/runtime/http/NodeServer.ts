@@ -13,8 +13,10 @@ import type { IncomingRequest, RawReply, RawRequest, RequestHead } from "../../h
 import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
 import { refuse, type Rest, write } from "./Answer.js"
+import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
 import { IncomingBody, callerGone } from "./IncomingBody.js"
 import { defaultBudget } from "./BodyBudget.js"
+import { inflateBody } from "./Inflate.js"
 import { declaredLength, hasBody, type Identified, BodyReceiver } from "./BodyReceiver.js"
 
 export interface Handlers {
@@ -22,6 +24,8 @@ export interface Handlers {
   readonly execute: (request: RawRequest, workflow: string) => Effect.Effect<RawReply>
   /** Requests of the proxy, called at their head. */
   readonly proxy: (request: IncomingRequest) => Effect.Effect<RawReply>
+  /** Requests of webhooks, called at their head. */
+  readonly webhook: (request: RequestHead, address: WebhookAddress) => Effect.Effect<WebhookAdmission>
   /** All other requests. */
   readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
   /** The sender of a request, by its head; or the reply if its body must not be read. */
@@ -50,6 +54,7 @@ export interface RunningServer {
 }
 
 const executePath = /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/
+const webhookPath = /^\/api\/v1\/clients\/([^/?]+)\/webhooks\/([^/?]+)(?:\?|$)/
 const noBody = new Uint8Array(0)
 /** How long a body may send nothing while it is being read. */
 const stall = Duration.seconds(30)
@@ -160,6 +165,46 @@ const pass = (context: ListenerContext, request: IncomingMessage, response: Serv
   response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
 }
 
+/** Receives a request of a webhook: its body only once the webhook is found, and up to its limit. */
+const receiveWebhook = (
+  context: ListenerContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  address: WebhookAddress,
+  proceed: () => void
+) => {
+  const { handlers, receiving, runFork } = context
+  const head = headOf(request)
+  runFork(handlers.webhook(head, address)).addObserver((exit) => {
+    if (exit._tag === "Failure") return response.destroy()
+    const admission = exit.value
+    if (admission._tag === "Answered") return turnAway(request, response, admission.reply)
+    const reading = {
+      limit: admission.limit,
+      from: hasBody(request) ? handlers.addressOf(head) : "",
+      identify: (done: (found: Identified) => void) => done({ _tag: "Known", holder: admission.holder }),
+      proceed
+    }
+    receiving.receive(request, response, reading, (body) => {
+      if (body instanceof Uint8Array) return inflateAndAnswer(context, request, response, admission, body)
+      turnAway(request, response, body._tag === "Refused" ? body.reply : admission.refused(body.failure))
+    })
+  })
+}
+
+const inflateAndAnswer = (
+  context: ListenerContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  admission: Extract<WebhookAdmission, { _tag: "Admitted" }>,
+  body: Uint8Array
+) =>
+  inflateBody(body, request.headers["content-encoding"], admission.limit, (inflated) =>
+    inflated instanceof Uint8Array
+      ? answer(context, admission.handle(inflated), response)
+      : turnAway(request, response, admission.refused(inflated))
+  )
+
 /** Calls `done` with the sender of a request. */
 const identify = ({ runFork, handlers }: ListenerContext, head: RequestHead, done: (found: Identified) => void) =>
   runFork(handlers.identify(head)).addObserver((exit) => {
@@ -186,6 +231,9 @@ const onRequest = (
     return turnAway(request, response, context.handlers.refused(failure, false))
   }
   if (target.startsWith(proxyPrefix)) return pass(context, request, response, proceed)
+  const webhook = webhookPath.exec(target)
+  if (webhook !== null)
+    return receiveWebhook(context, request, response, { space: webhook[1] ?? "", webhook: webhook[2] ?? "" }, proceed)
   const head = headOf(request)
   const reading = {
     limit,

@@ -6,6 +6,7 @@ import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
+import { make as makeWebhooks } from "../../http/webhook/Receive.js"
 import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
 import { bufferBody } from "../../http/execution/BufferedBody.js"
 import * as HandlerTable from "../../http/pipeline/HandlerTable.js"
@@ -21,6 +22,8 @@ import { ConfigLive } from "../../http/resource/ConfigHandlers.js"
 import { ConnectionsLive } from "../../http/resource/ConnectionsHandlers.js"
 import { ConnectorsLive } from "../../http/resource/ConnectorsHandlers.js"
 import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
+import { DeadLettersLive } from "../../http/resource/DeadLettersHandlers.js"
+import { EventsLive } from "../../http/resource/EventsHandlers.js"
 import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
 import { TriggersLive } from "../../http/resource/TriggersHandlers.js"
 import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
@@ -37,7 +40,7 @@ import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type Requ
 import type { Handlers } from "./NodeServer.js"
 import type { Identified } from "./BodyReceiver.js"
 
-interface Surface extends Pick<Handlers, "execute" | "proxy" | "handle" | "identify" | "addressOf"> {
+interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "handle" | "identify" | "addressOf"> {
   /** The reply to a request for a page where people connect accounts; `undefined` for all others. */
   readonly connectPage: (request: RawRequest) => Effect.Effect<RawReply> | undefined
 }
@@ -50,6 +53,8 @@ const groups = Layer.mergeAll(
   CustomersLive,
   WorkflowsLive,
   ExecutionsLive,
+  EventsLive,
+  DeadLettersLive,
   TriggersLive,
   ApiKeysLive,
   UsersLive,
@@ -88,6 +93,7 @@ export const layer = Layer.effect(
     const pipeline = yield* makePipeline
     const { execute } = yield* makeExecute
     const { proxy } = yield* makeProxy
+    const { admit: webhook } = yield* makeWebhooks
     const { organisationOfLink, pageAt } = yield* makeConnectPages
     const usual = yield* makeTypedApi(pipeline, defaultRules, routes.resource, [...routes.execution, ...routes.run])
     const tenant = yield* makeTypedApi(pipeline, tenantRules, routesOf(TenantApi))
@@ -134,6 +140,7 @@ export const layer = Layer.effect(
     return Surfaces.of({
       execute: executed,
       proxy: proxied,
+      webhook,
       handle: (request) =>
         request.target.startsWith(proxyPrefix) ? proxied(request) : surfaceOf(request).handle(request),
       connectPage: pageAt,

@@ -16,6 +16,7 @@ import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
 import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
+import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
@@ -60,6 +61,7 @@ import * as DeadLetters from "../postgres/events/DeadLetters.js"
 import * as EventReads from "../postgres/events/EventReads.js"
 import * as OpenEvents from "../postgres/events/OpenEvents.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
+import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -92,6 +94,10 @@ import * as WorkflowVersions from "../../actors/management/WorkflowVersions.js"
 import * as Configuration from "../../actors/management/Configuration.js"
 import * as Customers from "../../actors/management/Customers.js"
 import * as Organisations from "../../actors/management/Organisations.js"
+import * as DeadLetterQueue from "../../actors/management/DeadLetterQueue.js"
+import * as EventRecords from "../../actors/management/EventRecords.js"
+import * as EventReplays from "../../actors/management/EventReplays.js"
+import * as WebhookIntake from "../../actors/management/WebhookIntake.js"
 import * as Roles from "../../actors/management/Roles.js"
 import * as ManagedSecrets from "../../actors/management/Secrets.js"
 import * as StartQuota from "../../actors/management/StartQuota.js"
@@ -202,6 +208,7 @@ const stores = Layer.mergeAll(
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
+  WebhookSecretReads.layer,
   DomainEvents.layer,
   EndpointSubscriptions.layer,
   Nonces.layer,
@@ -243,6 +250,7 @@ const actors = Layer.unwrapEffect(
       ReplaySweep.layer
     ).pipe(
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
+      Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
       Layer.provideMerge(Layer.merge(EventRuns.layer(options), RateLimits.layer)),
       Layer.provideMerge(LiveRuns.layer)
@@ -278,6 +286,10 @@ const useCases = Layer.mergeAll(
   Triggers.layer,
   Users.layer,
   WebhookEndpoints.layer,
+  WebhookIntake.layer,
+  EventRecords.layer,
+  EventReplays.layer,
+  DeadLetterQueue.layer,
   Workflows.layer,
   WorkflowVersions.layer,
   Workspaces.layer

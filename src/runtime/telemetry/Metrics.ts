@@ -1,7 +1,7 @@
 /** The metrics of the service. Each series is created once; counting is a look-up and an addition. */
 import { Metric, MetricBoundaries, MetricKey, MetricLabel } from "effect"
 
-export type Surface = "execution" | "resource" | "operator"
+export type Surface = "execution" | "resource" | "webhook" | "operator"
 
 /** Caches one series for each label value, so that counting allocates nothing. */
 const series = <A>(make: (label: string) => A): ((label: string) => A) => {

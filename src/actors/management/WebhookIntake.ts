@@ -1,0 +1,219 @@
+/**
+ * Use case of webhooks: finds the trigger of a URL, checks who sends, and accepts the event. No API key is involved, so
+ * headers choose a customer only behind the trigger's own access key. Contract: webhook receiver.
+ */
+import { Clock, Context, Duration, Effect, Either, Layer, Option, Redacted } from "effect"
+import { deduplicationValue } from "../../domain/EventRouting.js"
+import { customerRefusal } from "../../domain/Customer.js"
+import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound, Unauthorized } from "../../domain/Failure.js"
+import type { TriggerId } from "../../domain/Ids.js"
+import { type DeliveryProblem, verifyDelivery } from "../../domain/InboundWebhook.js"
+import type { Json } from "../../domain/Json.js"
+import { bodyBytes, largeWebhookBytes, webhookResultTimeout } from "../../domain/Limits.js"
+import { plans } from "../../domain/Plan.js"
+import { parseCustomer, workflowHeaders } from "../../domain/Tenancy.js"
+import type { Trigger } from "../../domain/Trigger.js"
+import { triggerOfWebhook } from "../../domain/TriggerView.js"
+import type { DriveOutcome } from "../execution/RunSpec.js"
+import { Events, type Reception } from "../pipeline/Events.js"
+import { WebhookSecrets } from "../pipeline/WebhookSecrets.js"
+import { CustomerReads, type KnownCustomer } from "../ports/CustomerReads.js"
+import { Digests } from "../ports/Digests.js"
+import type { FinishedRun } from "../ports/Journal.js"
+import { OrganisationReads } from "../ports/OrganisationReads.js"
+import { SigningArithmetic } from "../ports/SigningArithmetic.js"
+import { TriggerReads } from "../ports/Triggers.js"
+
+/** A webhook that takes requests. */
+export interface KnownWebhook {
+  readonly trigger: Trigger
+  /** Largest body, in bytes. */
+  readonly limitBytes: number
+}
+
+/** A request to a webhook. */
+export interface WebhookDelivery {
+  /** Names in lower case. */
+  readonly headers: { readonly [name: string]: string }
+  /** The raw body, which signatures cover. */
+  readonly body: Uint8Array
+  /** Parses the body; called only for a verified request. */
+  readonly parse: () => Json | Failure
+}
+
+/** What the sender is told. */
+export type WebhookOutcome =
+  | Reception
+  /** The run of the event has ended while its sender waited. */
+  | { readonly _tag: "Ended"; readonly eventId: string; readonly end: FinishedRun }
+  /** The provider checks the URL. */
+  | { readonly _tag: "Challenged"; readonly challenge: string }
+
+export class WebhookIntake extends Context.Tag("svc/WebhookIntake")<
+  WebhookIntake,
+  {
+    /** Fails with `NotFound` for an unknown URL, with `InvalidState` for a disabled trigger. */
+    readonly find: (space: string, webhookId: string) => Effect.Effect<KnownWebhook, Failure>
+    readonly receive: (webhook: KnownWebhook, delivery: WebhookDelivery) => Effect.Effect<WebhookOutcome, Failure>
+  }
+>() {}
+
+const webhookNotFound = () => new NotFound({ what: "webhook" })
+
+const problemMessage: { readonly [Problem in DeliveryProblem]: string } = {
+  stale: "the request's time is more than five minutes away, or it has none",
+  unsigned: "the request is not signed: configure the trigger's secret at the sender",
+  malformed: "the signature cannot be read",
+  mismatch: "the signature is of another secret or of another body",
+  no_secret: "the trigger has no usable secret to verify with: store it, or remove verify from the trigger"
+}
+
+const refusalOf = (problem: DeliveryProblem): Failure =>
+  problem === "stale"
+    ? new InvalidRequest({ code: "STALE_TIMESTAMP", message: problemMessage.stale })
+    : new Unauthorized({ code: "INVALID_SIGNATURE", message: problemMessage[problem] })
+
+const accessKeyHeader = "x-svc-access-key"
+
+/** The headers that a workflow sees: without the header whose value is the secret itself. */
+const shownHeaders = ({ webhook }: Trigger, headers: WebhookDelivery["headers"]) => {
+  const token = webhook?.verify?.scheme === "token" ? webhook.verify.header?.toLowerCase() : undefined
+  const shown = workflowHeaders(headers)
+  return token === undefined ? shown : Object.fromEntries(Object.entries(shown).filter(([name]) => name !== token))
+}
+
+/** The challenge of a provider that checks the URL by a JSON body. */
+const challengeOf = (payload: Json): string | undefined => {
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined
+  const { challenge, type } = payload as { readonly challenge?: Json; readonly type?: Json }
+  return type === "url_verification" && typeof challenge === "string" ? challenge : undefined
+}
+
+const isEnd = (
+  outcome: Option.Option<DriveOutcome>
+): outcome is Option.Some<Extract<DriveOutcome, { _tag: "Ended" }>> =>
+  Option.isSome(outcome) && outcome.value._tag === "Ended"
+
+export const layer = Layer.effect(
+  WebhookIntake,
+  Effect.gen(function* () {
+    const triggers = yield* TriggerReads
+    const organisations = yield* OrganisationReads
+    const customers = yield* CustomerReads
+    const secrets = yield* WebhookSecrets
+    const digests = yield* Digests
+    const { hmac } = yield* SigningArithmetic
+    const signing = { hmacBase64: digests.hmacBase64, equal: digests.equal, hmac }
+    const events = yield* Events
+
+    const find = Effect.fnUntraced(function* (
+      space: string,
+      webhookId: string
+    ): Effect.fn.Return<KnownWebhook, Failure> {
+      const id = triggerOfWebhook(webhookId)
+      // Only compared with stored ids.
+      const trigger = id === undefined ? undefined : Option.getOrUndefined(yield* triggers.byId(id as TriggerId))
+      if (trigger === undefined || trigger.spaceId !== space || trigger.deletedAt !== null || trigger.webhook === null)
+        return yield* webhookNotFound()
+      if (trigger.status !== "active")
+        return yield* new InvalidState({ state: trigger.status, message: "the trigger is disabled: enable it first" })
+      const organisation = Option.getOrUndefined(yield* organisations.find(trigger.organisationId))
+      if (organisation === undefined) return yield* webhookNotFound()
+      if (organisation.status !== "active")
+        return yield* new Forbidden({ code: "FORBIDDEN", message: "the organisation of this webhook is suspended" })
+      const isLarge = plans[organisation.plan].eventsPerDay === null
+      return { trigger, limitBytes: isLarge ? largeWebhookBytes : bodyBytes.webhook }
+    })
+
+    /** Fails unless the sender has the access key, if the webhook needs one. */
+    const checkAccessKey = ({ webhook }: Trigger, headers: WebhookDelivery["headers"]): Unauthorized | undefined => {
+      if (webhook === null || webhook.auth === "public") return undefined
+      const sent = headers[accessKeyHeader]
+      if (
+        sent !== undefined &&
+        webhook.accessKeyHash !== null &&
+        digests.equal(digests.keyHash(sent), webhook.accessKeyHash)
+      )
+        return undefined
+      return new Unauthorized({
+        code: "UNAUTHORIZED",
+        message: `send the trigger's access key in the header ${accessKeyHeader}`
+      })
+    }
+
+    /** Verifies the signature; the provider's id and time of the delivery. */
+    const verify = Effect.fnUntraced(function* (trigger: Trigger, { body, headers }: WebhookDelivery) {
+      const verification = trigger.webhook?.verify ?? null
+      const unverified = { deliveryId: headers["webhook-id"] ?? null, occurredAt: null }
+      if (verification === null) return unverified
+      const valid = (yield* secrets.ofTrigger(trigger)).map(Redacted.value)
+      const nowMillis = yield* Clock.currentTimeMillis
+      const verified = verifyDelivery(verification, valid, { headers, body, nowMillis }, signing)
+      if (Either.isRight(verified)) return verified.right
+      yield* events.reject(trigger, verified.left, shownHeaders(trigger, headers))
+      return yield* refusalOf(verified.left)
+    })
+
+    /** The customer for whom the event is: the trigger's, or the one that a sender with the access key names. */
+    const customerOf = Effect.fnUntraced(function* (
+      trigger: Trigger,
+      headers: WebhookDelivery["headers"]
+    ): Effect.fn.Return<KnownCustomer["id"] | null, Failure> {
+      if (trigger.customerId !== null) return trigger.customerId
+      if (trigger.webhook?.auth !== "access_key") return null
+      const named = parseCustomer((name) => headers[name], trigger.organisationId)
+      if (Either.isLeft(named)) return yield* named.left
+      if (named.right === null) return null
+      const found = yield* customers.find(trigger.organisationId, named.right)
+      if (Option.isNone(found)) return yield* new NotFound({ what: "customer" })
+      // A suspended customer's events are held; a deleted one has none.
+      const refused = customerRefusal(found.value)
+      return refused === undefined || found.value.status === "suspended" ? found.value.id : yield* refused
+    })
+
+    const receive = Effect.fnUntraced(function* (
+      { trigger }: KnownWebhook,
+      delivery: WebhookDelivery
+    ): Effect.fn.Return<WebhookOutcome, Failure> {
+      const refused = checkAccessKey(trigger, delivery.headers)
+      if (refused !== undefined) {
+        yield* events.reject(trigger, "access_key", shownHeaders(trigger, delivery.headers))
+        return yield* refused
+      }
+      const verified = yield* verify(trigger, delivery)
+      const payload = delivery.parse()
+      if (payload instanceof Error) return yield* payload
+      const challenge = challengeOf(payload)
+      if (challenge !== undefined) return { _tag: "Challenged", challenge }
+      const customerId = yield* customerOf(trigger, delivery.headers)
+      const reception = yield* events.receive(
+        {
+          organisationId: trigger.organisationId,
+          spaceId: trigger.spaceId,
+          source: "webhook",
+          trigger,
+          connector: null,
+          connectionId: null,
+          customerId,
+          type: `webhook.${trigger.id}`,
+          entity: null,
+          action: "other",
+          occurredAt: verified.occurredAt,
+          payload,
+          headers: shownHeaders(trigger, delivery.headers),
+          deduplication: { value: deduplicationValue(trigger, payload), deliveryId: verified.deliveryId },
+          traceparent: delivery.headers["traceparent"] ?? null
+        },
+        trigger.webhook?.respond === "result"
+      )
+      if (reception._tag !== "Accepted" || reception.watch === undefined) return reception
+      const { eventId, watch } = reception
+      const ended = yield* Effect.timeoutOption(watch.ended, Duration.toMillis(webhookResultTimeout)).pipe(
+        Effect.ensuring(Effect.sync(watch.forget))
+      )
+      return isEnd(ended) ? { _tag: "Ended", eventId, end: ended.value.end } : reception
+    })
+
+    return WebhookIntake.of({ find, receive })
+  })
+)

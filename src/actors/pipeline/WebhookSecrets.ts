@@ -1,0 +1,82 @@
+/** Finds the secrets with which a webhook is verified. None is found: the webhook is refused. Contract: inbound webhooks. */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { WebhookVerification } from "../../domain/connector/Webhook.js"
+import { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import { secretPlace, secretValue } from "../../domain/Secret.js"
+import type { Trigger } from "../../domain/Trigger.js"
+import { Connectors } from "../ports/Connectors.js"
+import { Vault } from "../ports/Vault.js"
+import { type SecretOwner, WebhookSecretReads } from "../ports/WebhookSecretReads.js"
+
+type Secrets = Effect.Effect<ReadonlyArray<Redacted.Redacted>, Unavailable>
+
+export class WebhookSecrets extends Context.Tag("svc/WebhookSecrets")<
+  WebhookSecrets,
+  {
+    /** Of the secret that the webhook of a trigger names: its value, and the one before for a day. */
+    readonly ofTrigger: (trigger: Pick<Trigger, "organisationId" | "spaceId" | "customerId" | "webhook">) => Secrets
+    /**
+     * Of the webhook of a connector: the secret that it names, or that of the organisation's OAuth client. The secret of
+     * a subscription belongs to the subscription, not to the connector.
+     */
+    readonly ofConnector: (
+      organisation: OrganisationId,
+      definition: Pick<ConnectorDefinition, "slug" | "auth">,
+      verification: WebhookVerification
+    ) => Secrets
+  }
+>() {}
+
+const none: Secrets = Effect.succeed([])
+
+export const layer = Layer.effect(
+  WebhookSecrets,
+  Effect.gen(function* () {
+    const reads = yield* WebhookSecretReads
+    const vault = yield* Vault
+    const connectors = yield* Connectors
+
+    const named = Effect.fnUntraced(function* (
+      owner: SecretOwner,
+      name: string
+    ): Effect.fn.Return<ReadonlyArray<Redacted.Redacted>, Unavailable> {
+      const found = yield* reads.named(owner, name)
+      const { organisationId } = owner
+      return yield* Effect.forEach(found, ({ id, number, sealed, type }) =>
+        vault.open(secretPlace(organisationId, id, number), sealed).pipe(
+          Effect.mapError(() => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })),
+          Effect.map((value) => {
+            const text = secretValue(type, Redacted.value(value))
+            return typeof text === "string" ? [Redacted.make(text)] : []
+          })
+        )
+      ).pipe(Effect.map((values) => values.flat()))
+    })
+
+    const ofClient = (organisation: OrganisationId, { auth, slug }: Pick<ConnectorDefinition, "slug" | "auth">) => {
+      const methods = auth.filter(({ type }) => type === "oauth2")
+      const method = methods.find((one) => one.default === true) ?? methods[0]
+      return method === undefined
+        ? none
+        : Effect.map(connectors.clientOf(organisation, slug, method.id, null), (client) =>
+            Option.match(client, {
+              onNone: () => [],
+              onSome: ({ clientSecret }) => (clientSecret === null ? [] : [clientSecret])
+            })
+          )
+    }
+
+    return WebhookSecrets.of({
+      ofTrigger: ({ webhook, ...owner }) => {
+        const name = webhook?.verify?.secretName
+        return name === undefined ? none : named(owner, name)
+      },
+      ofConnector: (organisationId, definition, { clientSecret, secretName }) => {
+        if (secretName !== undefined) return named({ organisationId, spaceId: null, customerId: null }, secretName)
+        return clientSecret === true ? ofClient(organisationId, definition) : none
+      }
+    })
+  })
+)

@@ -1,0 +1,116 @@
+/** Reads the events of a webhook's request: forms as JSON, challenges, several events in one delivery. Pure. */
+import { meetsCondition } from "./connector/Condition.js"
+import type { ConnectorDefinition } from "./connector/Definition.js"
+import { valueAt } from "./connector/Path.js"
+import type { EventDefinition, WebhookDefinition } from "./connector/Webhook.js"
+import { isList, type Json, type JsonObject } from "./Json.js"
+
+/** The form of a body by its content type; `undefined`: it is not read. */
+export const bodyForm = (contentType: string | undefined): "json" | "form" | undefined => {
+  const type = contentType?.split(";", 1)[0]?.trim().toLowerCase()
+  if (type === "application/x-www-form-urlencoded") return "form"
+  return type !== undefined && /^application\/(?:[\w.-]+\+)?json$/.test(type) ? "json" : undefined
+}
+
+/** The fields of a form, or of a query; one that is sent several times is a list. */
+export const fieldsOf = (text: string): JsonObject => {
+  const fields = new Map<string, Json>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const before = fields.get(name)
+    fields.set(name, before === undefined ? value : isList(before) ? [...before, value] : [before, value])
+  }
+  // `Object.fromEntries` creates own members, also of the name `__proto__`.
+  return Object.fromEntries(fields)
+}
+
+// --- Challenges ---
+
+/** Characters of a challenge that is repeated. */
+const maxChallengeLength = 2_000
+
+/** Names of query parameters with which providers challenge a URL. */
+const challengeNames = ["hub.challenge", "validationToken", "challenge"]
+
+/** The text that answers a challenge in the query; `undefined` if there is none. */
+export const queryChallenge = (query: JsonObject): string | undefined => {
+  const found = challengeNames.map((name) => query[name]).find((value) => value !== undefined)
+  return typeof found === "string" && found.length <= maxChallengeLength ? found : undefined
+}
+
+/** How the challenge of a preset, or of a definition, is recognised and answered. */
+export type Challenge = NonNullable<WebhookDefinition["challenge"]>
+
+/** The challenge of Slack's Events API. */
+export const slackChallenge: Challenge = {
+  when: { path: "type", op: "eq", value: "url_verification" },
+  respond: "challenge"
+}
+
+/** The answer to a challenge in the body; `undefined` if the body is none. */
+export const bodyChallenge = (challenge: Challenge | undefined, payload: Json): string | undefined => {
+  if (challenge === undefined || !meetsCondition(challenge.when, payload)) return undefined
+  const found = valueAt(payload, challenge.respond)
+  return typeof found === "string" && found.length <= maxChallengeLength ? found : undefined
+}
+
+// --- Events ---
+
+/** One event of a delivery. */
+export interface DeliveredEvent {
+  /** The key by which the definition names the event; `null` if the delivery has none. */
+  readonly key: string | null
+  /** The value that tells the connection; `null` if the definition matches none or the delivery lacks it. */
+  readonly account: string | null
+  readonly payload: Json
+  /** Its place among the events of the delivery. */
+  readonly index: number
+}
+
+/** Events of one delivery that are read. */
+export const maxDeliveredEvents = 1_000
+
+/**
+ * The events of a delivery to a webhook of a connector: the items of the list that the definition names, each a payload of
+ * its own; without it the payload. `headers`: names in lower case.
+ */
+export const deliveredEvents = (
+  { account, eventHeader, eventKey, items }: WebhookDefinition,
+  payload: Json,
+  headers: { readonly [name: string]: string }
+): ReadonlyArray<DeliveredEvent> => {
+  const list = items === undefined ? [payload] : valueAt(payload, items)
+  if (!isList(list)) return []
+  return list.slice(0, maxDeliveredEvents).map((item, index) => ({
+    key: textAt(item, eventKey) ?? headerAt(headers, eventHeader),
+    account: textAt(item, account?.payload) ?? textAt(payload, account?.payload) ?? headerAt(headers, account?.header),
+    payload: item,
+    index
+  }))
+}
+
+/** The id of one event of a delivery, the same in all its attempts. */
+export const eventDeliveryId = (deliveryId: string | null, index: number, count: number): string | null =>
+  deliveryId === null || count === 1 ? deliveryId : `${deliveryId}#${index}`
+
+/** The events of the definition that a webhook delivers under this key; without a key, its only event. */
+export const eventsOfKey = (
+  { events, webhooks }: Pick<ConnectorDefinition, "events" | "webhooks">,
+  webhook: WebhookDefinition,
+  key: string | null
+): ReadonlyArray<EventDefinition> => {
+  const delivered = events.filter(
+    (event) => event.delivery === "webhook" && (event.webhook === webhook.id || webhooks.length === 1)
+  )
+  const isKeyed = webhook.eventKey !== undefined || webhook.eventHeader !== undefined
+  return isKeyed ? delivered.filter((event) => (event.key ?? event.id) === key) : delivered.slice(0, 1)
+}
+
+/** The text of an account's value: strings and numbers are compared as text. */
+export const accountText = (value: Json | undefined): string | null =>
+  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : null
+
+const textAt = (value: Json, path: string | undefined): string | null =>
+  path === undefined ? null : accountText(valueAt(value, path))
+
+const headerAt = (headers: { readonly [name: string]: string }, name: string | undefined): string | null =>
+  name === undefined ? null : accountText(headers[name.toLowerCase()])

@@ -1,0 +1,149 @@
+/**
+ * The receiver of webhooks, `POST /api/v1/clients/{space_id}/webhooks/{webhook_id}`. The webhook is found by the head of the
+ * request, before its body is read; the answer comes after the event's commit. Specification: Surface B; contract: webhooks.
+ */
+import { Cause, Clock, Effect, Option } from "effect"
+import { type KnownWebhook, WebhookIntake, type WebhookOutcome } from "../../actors/management/WebhookIntake.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import type { Failure } from "../../domain/Failure.js"
+import type { RequestId } from "../../domain/Ids.js"
+import { webhookChallengeLength } from "../../domain/Limits.js"
+import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
+import { endedReply } from "../execution/RunReply.js"
+import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"
+import { tenantErrorReply, tenantFailureReply } from "../tenant/ErrorRows.js"
+import { jsonReply, type RawReply, type RequestHead } from "../Wire.js"
+import { readPayload } from "./Payload.js"
+
+/** The place of a webhook: the parts of its path, as sent. */
+export interface WebhookAddress {
+  readonly space: string
+  readonly webhook: string
+}
+
+/** What follows from the head of a request. */
+export type WebhookAdmission =
+  /** Answered without its body. */
+  | { readonly _tag: "Answered"; readonly reply: RawReply }
+  | {
+      readonly _tag: "Admitted"
+      /** Largest body in bytes, sent and inflated. */
+      readonly limit: number
+      /** Whose share of the memory for bodies this one takes. */
+      readonly holder: string
+      readonly handle: (body: Uint8Array) => Effect.Effect<RawReply>
+      /** The reply to a body that was refused. */
+      readonly refused: (failure: Failure) => RawReply
+    }
+
+/** The query parameters with which providers check a URL. */
+const challengeParameters = ["hub.challenge", "challenge", "validationToken"]
+
+/** The challenge in the query of a request; `undefined` if there is none or it is too long. */
+const challengeIn = (target: string): string | undefined => {
+  const start = target.indexOf("?")
+  if (start < 0) return undefined
+  const query = new URLSearchParams(target.slice(start + 1))
+  const found = challengeParameters.map((name) => query.get(name)).find((value) => value !== null)
+  return found === undefined || found === null || found.length > webhookChallengeLength ? undefined : found
+}
+
+/** Echoes a challenge as text, which no browser takes for a page. */
+const challengeReply = (challenge: string, requestId: RequestId): RawReply => ({
+  status: 200,
+  headers: {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    "x-request-id": requestId
+  },
+  body: challenge
+})
+
+const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number): RawReply => {
+  const headers = { "x-request-id": requestId }
+  switch (outcome._tag) {
+    case "Accepted":
+      return jsonReply(202, { eventId: outcome.eventId, status: "accepted" }, headers)
+    case "Held":
+      return jsonReply(202, { eventId: outcome.eventId, status: "held" }, headers)
+    case "Ignored":
+      return jsonReply(202, { eventId: outcome.eventId, status: "ignored" }, headers)
+    case "Duplicate":
+      return jsonReply(200, { eventId: outcome.first, status: "duplicate" }, headers)
+    case "Challenged":
+      return outcome.challenge.length > webhookChallengeLength
+        ? jsonReply(200, {}, headers)
+        : jsonReply(200, { challenge: outcome.challenge }, headers)
+    case "Ended": {
+      const { end, eventId } = outcome
+      const { error, output, run, status } = end
+      const ended = { id: run.id, status, version: run.record.workflowVersion, output, error }
+      return endedReply(ended, requestId, now, { "x-svc-event-id": eventId })
+    }
+  }
+}
+
+export const make = Effect.gen(function* () {
+  const webhooks = yield* WebhookIntake
+  const identifiers = yield* Identifiers
+
+  const failureReply = (cause: Cause.Cause<Failure>, requestId: RequestId): Effect.Effect<RawReply> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const failure = Option.getOrUndefined(Option.filter(Cause.failureOption(cause), isFailure))
+      if (failure !== undefined) return Effect.succeed(tenantFailureReply(failure, requestId, now))
+      return Effect.logError("webhook.failed", cause).pipe(
+        Effect.annotateLogs({ requestId }),
+        Effect.as(tenantErrorReply(defectRow, requestId))
+      )
+    })
+
+  const handle =
+    (webhook: KnownWebhook, head: RequestHead, requestId: RequestId) =>
+    (body: Uint8Array): Effect.Effect<RawReply> => {
+      const receiving = Effect.suspend(() =>
+        webhooks.receive(webhook, {
+          headers: head.headers,
+          body,
+          parse: () => readPayload({ ...head, body }, webhook.limitBytes)
+        })
+      )
+      const work = body.byteLength > largeBody ? Effect.zipRight(pauseForOthers, receiving) : receiving
+      return Effect.matchCauseEffect(work, {
+        onSuccess: (outcome) => Effect.map(Clock.currentTimeMillis, (now) => outcomeReply(outcome, requestId, now)),
+        onFailure: (cause) => failureReply(cause, requestId)
+      })
+    }
+
+  const answered = (reply: RawReply): WebhookAdmission => ({ _tag: "Answered", reply })
+
+  /** Finds the webhook of a request and decides how its body is received. */
+  const admit = (head: RequestHead, { space, webhook }: WebhookAddress): Effect.Effect<WebhookAdmission> =>
+    Effect.suspend(() => {
+      const requestId = identifiers.next("req")
+      const { method, target } = head
+      if (method !== "POST" && method !== "GET") {
+        const reply = tenantErrorReply(methodRow(["GET", "POST"]), requestId)
+        return Effect.succeed(answered({ ...reply, headers: { ...reply.headers, allow: "GET, POST" } }))
+      }
+      return Effect.matchCauseEffect(webhooks.find(space, webhook), {
+        onFailure: (cause) => Effect.map(failureReply(cause, requestId), answered),
+        onSuccess: (found): Effect.Effect<WebhookAdmission> => {
+          const challenge = challengeIn(target)
+          if (challenge !== undefined) return Effect.succeed(answered(challengeReply(challenge, requestId)))
+          if (method === "GET") {
+            const reply = tenantErrorReply(methodRow(["POST"]), requestId)
+            return Effect.succeed(answered({ ...reply, headers: { ...reply.headers, allow: "POST" } }))
+          }
+          return Effect.succeed({
+            _tag: "Admitted",
+            limit: found.limitBytes,
+            holder: found.trigger.organisationId,
+            handle: handle(found, head, requestId),
+            refused: (failure) => tenantFailureReply(failure, requestId, 0)
+          })
+        }
+      })
+    })
+
+  return { admit }
+})

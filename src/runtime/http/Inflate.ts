@@ -1,0 +1,38 @@
+/** Inflates compressed request bodies within their limit, outside the main thread. */
+import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
+import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
+import { inflationRatio } from "../../domain/Limits.js"
+
+type Inflater = (
+  body: Uint8Array,
+  options: Pick<ZlibOptions, "maxOutputLength">,
+  done: (error: NodeJS.ErrnoException | null, inflated: Uint8Array) => void
+) => void
+
+const inflaters: { readonly [encoding: string]: Inflater } = { gzip: gunzip, deflate: inflate, br: brotliDecompress }
+/** A body this small may become larger by more than the ratio. */
+const smallBytes = 64 * 1024
+
+/** Calls `done` once, with the body as its sender wrote it or why it is refused. `limit`: bytes of the inflated body. */
+export const inflateBody = (
+  body: Uint8Array,
+  encoding: string | undefined,
+  limit: number,
+  done: (inflated: Uint8Array | Failure) => void
+): void => {
+  if (encoding === undefined || encoding === "identity" || body.byteLength === 0) return done(body)
+  const inflater = Object.hasOwn(inflaters, encoding) ? inflaters[encoding] : undefined
+  if (inflater === undefined)
+    return done(
+      new InvalidRequest({ code: "INVALID_HEADER", message: "content-encoding must be gzip, deflate, br or absent" })
+    )
+  const most = Math.min(limit, Math.max(smallBytes, body.byteLength * inflationRatio))
+  inflater(body, { maxOutputLength: most }, (error, inflated) => {
+    if (error === null) return done(inflated)
+    done(
+      error.code === "ERR_BUFFER_TOO_LARGE"
+        ? new PayloadTooLarge({ limitBytes: most })
+        : new InvalidRequest({ code: "INVALID_REQUEST", message: "the body is not what content-encoding says" })
+    )
+  })
+}
