@@ -10,6 +10,7 @@ const tables = script(
   `CREATE INDEX events_held_customer ON events (customer_id, id) WHERE ${heldBecause("customer_suspended")}`,
   `CREATE INDEX events_held_connection ON events (connection_id, id) WHERE ${heldBecause("connection_inactive")}`,
   `CREATE INDEX events_held_age ON events (id) WHERE status = 'held'`,
+  `CREATE INDEX rate_windows_starts ON rate_windows (minute) WHERE bucket LIKE 'starts%'`,
   // Counted every hour, for organisations whose plans limit it.
   `CREATE TABLE storage_usage (org text COLLATE "C" PRIMARY KEY, bytes bigint NOT NULL, counted_at timestamptz NOT NULL DEFAULT now())`
 )

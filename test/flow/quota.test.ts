@@ -3,12 +3,14 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type Arrival, Events } from "../../src/actors/pipeline/Events.js"
 import type { CustomerId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
+import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { announceQuotas } from "../../src/runtime/postgres/QuotaWarnings.js"
 import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 
 /** The long form is that of the specification. */
-const arrivals = process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 3_000
+const arrivals = process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 2_200
 
 let svc: Running
 beforeAll(async () => {
@@ -139,6 +141,73 @@ describe("The events of a day", () => {
     await sql(`UPDATE storage_usage SET bytes = 1000 WHERE org = '${world.organisationId}'`)
     await ranExactly(world, 1)
   }, 60_000)
+
+  it("are told of at 80 per cent and when they are used up, once a day", async () => {
+    const world = await svc.organisation("Warned", "starter")
+    const set = (bucket: string, granted: number) =>
+      sql(`INSERT INTO rate_windows (org, bucket, minute, granted) VALUES ('${world.organisationId}', '${bucket}',
+        date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC', ${granted})
+        ON CONFLICT (org, bucket, minute) DO UPDATE SET granted = excluded.granted`)
+    const toldOf = async () => {
+      await svc.run(announceQuotas)
+      await svc.run(announceQuotas)
+      const found = await eventually(
+        () =>
+          sql<{ severity: string; title: string }>(
+            `SELECT severity, title FROM notifications WHERE org = '${world.organisationId}'`
+          ),
+        (rows) => rows.length >= expected
+      )
+      return found.map(({ severity, title }) => `${severity}: ${title}`)
+    }
+    let expected = 0
+    await set("starts", 799)
+    assert.deepStrictEqual(await toldOf(), [])
+    expected = 1
+    await set("starts", 800)
+    assert.deepStrictEqual(await toldOf(), ["warning: The quota events_per_day is used to 80 per cent"])
+    expected = 4
+    await set("starts", 1_000)
+    await sql(`UPDATE customers SET limits = '{"events_per_day": 10}' WHERE id = '${world.customerId}'`)
+    await set(`starts|${world.customerId}`, 9)
+    await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 90000000)`)
+    assert.sameMembers(await toldOf(), [
+      "warning: The quota events_per_day is used to 80 per cent",
+      "warning: The quota events_per_day is used to 80 per cent",
+      "error: The quota events_per_day is used up",
+      "warning: The quota storage_mb is used to 80 per cent"
+    ])
+  }, 60_000)
+
+  it("refuse starts through the API while the organisation stores more than its plan allows", async () => {
+    const world = await svc.organisation("Full starts", "starter")
+    await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 105000000)`)
+    const run = await svc.ask("POST", `/api/v1/workflows/${world.workflowId}/execute`, {
+      key: world.key,
+      body: { input: {} }
+    })
+    assert.deepStrictEqual(
+      [run.status, run.body.code, run.body.quota.dimension],
+      [403, "PLAN_LIMIT_REACHED", "storage_mb"]
+    )
+  })
+
+  it("and what is stored is counted by the hourly maintenance", async () => {
+    const world = await svc.organisation("Counted", "starter")
+    await svc.ask("POST", `/api/v1/workflows/${world.workflowId}/execute`, {
+      key: world.key,
+      body: { input: { a: "x" } }
+    })
+    await eventually(
+      () => runsOf(world),
+      (found) => found === 1
+    )
+    await svc.run(Effect.scoped(runMaintenance))
+    assert.isAbove(
+      await countOf(`SELECT bytes::int AS n FROM storage_usage WHERE org = '${world.organisationId}'`),
+      200
+    )
+  })
 
   it("wait while their customer is suspended", async () => {
     const world = await svc.organisation("Suspended")

@@ -71,6 +71,7 @@ import * as Maintenance from "../postgres/Maintenance.js"
 import * as OrganisationReads from "../postgres/OrganisationReads.js"
 import * as Nonces from "../postgres/Nonces.js"
 import * as ProviderWindows from "../postgres/ProviderWindows.js"
+import * as QuotaWarnings from "../postgres/QuotaWarnings.js"
 import * as RateWindows from "../postgres/RateWindows.js"
 import * as AuditLog from "../../actors/management/AuditLog.js"
 import * as CallbackSecret from "../../actors/management/CallbackSecret.js"
@@ -307,7 +308,7 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(asPhase("audit")(trail)),
   Layer.provideMerge(asPhase("stores")(stores)),
   Layer.provideMerge(asPhase("cluster")(cluster)),
-  Layer.provideMerge(asPhase("maintenance")(Maintenance.layer)),
+  Layer.provideMerge(asPhase("maintenance")(Layer.merge(Maintenance.layer, QuotaWarnings.layer))),
   Layer.provideMerge(asPhase("clock")(clock)),
   Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
 )
