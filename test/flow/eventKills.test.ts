@@ -150,9 +150,9 @@ for (const driver of ["Postgres alone", "JetStream"])
         const runs = new Map<string, number>()
         for (let cursor = ""; ;) {
           const page = await client.call("GET", `/api/v1/executions?page_size=200&cursor=${cursor}`)
-          for (const { status, trigger } of page.body.data) {
-            assert.strictEqual(status, "completed")
-            runs.set(trigger.eventId, (runs.get(trigger.eventId) ?? 0) + 1)
+          for (const run of page.body.data) {
+            assert.strictEqual(run.status, "completed", JSON.stringify(run))
+            runs.set(run.trigger.eventId, (runs.get(run.trigger.eventId) ?? 0) + 1)
           }
           cursor = page.body.page.nextCursor ?? ""
           if (cursor === "") break
