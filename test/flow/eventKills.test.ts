@@ -125,11 +125,11 @@ for (const driver of ["Postgres alone", "JetStream"])
         await Promise.all(Array.from({ length: senders }, sender))
         assert.strictEqual(new Set(ids).size, events)
         // The last kill points may need more work than was left.
-        let isAlive = true
+        const watched = { isAlive: true }
         void alive.then(() => {
-          isAlive = false
+          watched.isAlive = false
         })
-        for (let n = events; isAlive; n++) ids[n] = String(await send(n))
+        for (let n = events; watched.isAlive; n++) ids[n] = String(await send(n))
 
         const reconciled = await eventually(
           async () => (await client.call("GET", "/api/v1/events/reconciliation")).body?.data,

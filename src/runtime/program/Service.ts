@@ -15,8 +15,10 @@ import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
+import * as PollSweep from "../../actors/pipeline/PollSweep.js"
+import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
+import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
-import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
@@ -64,6 +66,8 @@ import * as DirectStream from "../postgres/DirectStream.js"
 import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
+import * as Polls from "../postgres/Polls.js"
+import * as Schedules from "../postgres/Schedules.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -73,6 +77,7 @@ import * as Maintenance from "../postgres/Maintenance.js"
 import * as OrganisationReads from "../postgres/OrganisationReads.js"
 import * as Nonces from "../postgres/Nonces.js"
 import * as ProviderWindows from "../postgres/ProviderWindows.js"
+import * as QuotaWarnings from "../postgres/QuotaWarnings.js"
 import * as RateWindows from "../postgres/RateWindows.js"
 import * as AuditLog from "../../actors/management/AuditLog.js"
 import * as CallbackSecret from "../../actors/management/CallbackSecret.js"
@@ -106,6 +111,8 @@ import * as StartQuota from "../../actors/management/StartQuota.js"
 import * as Users from "../../actors/management/Users.js"
 import * as WebhookEndpoints from "../../actors/management/WebhookEndpoints.js"
 import * as Workspaces from "../../actors/management/Workspaces.js"
+import * as HeldEvents from "../postgres/events/HeldEvents.js"
+import * as StorageUsage from "../postgres/StorageUsage.js"
 import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
@@ -202,10 +209,14 @@ const stores = Layer.mergeAll(
   CustomerReads.layer,
   InstallationReads.layer,
   OrganisationReads.layer,
+  HeldEvents.layer,
   OpenEvents.layer,
+  StorageUsage.layer,
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
+  Schedules.layer,
+  Polls.layer,
   WebhookSecretReads.layer,
   DomainEvents.layer,
   EndpointSubscriptions.layer,
@@ -251,13 +262,15 @@ const actors = Layer.unwrapEffect(
       Sweep.layer(options),
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 }),
-      ReleaseSweep.layer,
+      ScheduleSweep.layer,
+      PollSweep.layer,
+      HeldSweep.layer,
       ReplaySweep.layer
     ).pipe(
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
-      Layer.provideMerge(EventRuns.layer(options)),
+      Layer.provideMerge(Layer.merge(EventRuns.layer(options), RateLimits.layer)),
       Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream))
     )
   })
@@ -304,7 +317,7 @@ const useCases = Layer.mergeAll(
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
   Layer.provideMerge(Layer.merge(Deliver.layer(), Outbound.layer)),
-  Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
+  Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.
   Layer.provideMerge(sandbox),
@@ -312,7 +325,7 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(asPhase("audit")(trail)),
   Layer.provideMerge(asPhase("stores")(stores)),
   Layer.provideMerge(asPhase("cluster")(cluster)),
-  Layer.provideMerge(asPhase("maintenance")(Maintenance.layer)),
+  Layer.provideMerge(asPhase("maintenance")(Layer.merge(Maintenance.layer, QuotaWarnings.layer))),
   Layer.provideMerge(asPhase("clock")(clock)),
   Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
 )
