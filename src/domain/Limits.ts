@@ -10,9 +10,8 @@ export const bodyBytes = { management: 1 * MiB, execute: 2 * MiB, unified: 6 * M
 /** Largest body of a webhook in bytes, for plans that have none of the plan limits; other plans have that of `bodyBytes`. */
 export const largeWebhookBytes = 5 * MiB
 
-/** Webhooks: fields of a form, characters of a challenge, and recorded refusals of one trigger in a minute on one node. */
+/** Fields of a form, and recorded refusals of one trigger in a minute on one node. */
 export const webhookForm = { fields: 1_000 } as const
-export const webhookChallengeLength = 1_000
 export const rejectionsPerMinute = 10
 
 /** How many times larger than it was sent a compressed body may become. */

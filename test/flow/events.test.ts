@@ -256,12 +256,12 @@ describe("a failed run of an event", () => {
     const job = await call("POST", "/dlq/replay", { filter: { triggerId: id }, ratePerSecond: 4 })
     assert.strictEqual(job.status, 202, JSON.stringify(job.body))
     await eventually(
-      async () => (await call("GET", `/dlq/replays/${job.body.data.id}`)).body.data,
+      async () => (await call("GET", `/dlq-replays/${job.body.data.id}`)).body.data,
       ({ replayed }) => replayed > 0
     )
     await world.crash()
     const finished = await eventually(
-      async () => (await call("GET", `/dlq/replays/${job.body.data.id}`)).body.data,
+      async () => (await call("GET", `/dlq-replays/${job.body.data.id}`)).body.data,
       ({ status }) => status === "finished",
       60_000
     )

@@ -1,7 +1,7 @@
 /** A plan's events of a day run exactly; those beyond wait, and run once there is room. None is lost. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Arrival, Events } from "../../src/actors/pipeline/Events.js"
+import { type Arrival, Events } from "../../src/actors/ports/Events.js"
 import type { CustomerId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
 import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
 import { announceQuotas } from "../../src/runtime/postgres/QuotaWarnings.js"

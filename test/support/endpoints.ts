@@ -233,7 +233,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/events/:evt/replay": empty,
   "GET /api/v1/dlq": plain,
   "POST /api/v1/dlq/replay": { body: () => ({ filter: { code: "NONE" } }) },
-  "GET /api/v1/dlq/replays/:rpl": plain,
+  "GET /api/v1/dlq-replays/:rpl": plain,
   "GET /api/v1/dlq/:dlq": plain,
   "POST /api/v1/dlq/:dlq/replay": { ...empty, uses: ({ side, world }) => world.failedEvent(side) },
   "DELETE /api/v1/dlq/:dlq": { uses: ({ side, world }) => world.failedEvent(side) },

@@ -1,39 +1,15 @@
-/** Starts the runs of events: one at once on this node, or several that wait in the start queue. */
-import { Context, Effect, Layer } from "effect"
+/** The port `EventRuns` over the runs that this node drives. */
+import { Effect, Layer } from "effect"
 import { decide, evolve } from "../../domain/Execution.js"
-import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { ExecutionId } from "../../domain/Ids.js"
+import { EventRuns } from "../ports/EventRuns.js"
 import type { StartRequest } from "../ports/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import type { RunChange, Settlement } from "../ports/Journal.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Sandbox } from "../ports/Sandbox.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { pendingRun, startEntry } from "./PendingRun.js"
 import { nextOwnedId } from "./OwnedId.js"
-import type { DriveOutcome } from "./RunSpec.js"
-
-export class EventRuns extends Context.Tag("svc/EventRuns")<
-  EventRuns,
-  {
-    /**
-     * Reserves a slot for a run of the organisation; `undefined` when the node has none left, or the organisation runs as
-     * many as `concurrentRuns` allows. The caller launches the run or releases the slot.
-     */
-    readonly reserve: (organisation: OrganisationId, concurrentRuns: number | null) => ExecutionId | undefined
-    readonly release: (id: ExecutionId) => void
-    /**
-     * Drives a run in its reserved slot. Its first commit settles the event; if another node has the event by then, the
-     * run is fenced before anything outside has seen it. `alone`: in a runner of its own.
-     */
-    readonly launch: (
-      start: { readonly id: ExecutionId; readonly request: StartRequest; readonly settles: Settlement },
-      how: { readonly alone: boolean },
-      settled: (outcome: DriveOutcome) => void
-    ) => void
-    /** The change that opens a run which waits in the start queue, and the run's id. */
-    readonly opening: (request: StartRequest) => RunChange
-  }
->() {}
 
 /** `slots`: runs that this node drives at a time. */
 export const layer = (options: { readonly slots: number }) =>
@@ -75,7 +51,7 @@ export const layer = (options: { readonly slots: number }) =>
               nextSeq: 1,
               settles
             },
-            settled
+            (outcome) => settled(outcome._tag === "Ended" ? outcome.end : undefined)
           )
         },
         opening: (request) => {

@@ -8,7 +8,7 @@ import { eventLimits } from "../../domain/Limits.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { DeadLetters } from "../ports/DeadLetters.js"
 import { EventReads } from "../ports/EventReads.js"
-import { makeLetterReplay, notPending, type ReplayedLetter } from "../pipeline/Replay.js"
+import { notPending, type ReplayedLetter, Replays } from "../ports/Replays.js"
 import type { CallContext } from "./CallContext.js"
 import { actorOf } from "./Caller.js"
 import { customersOf, filtersOf, isReached } from "./EventRecords.js"
@@ -49,7 +49,7 @@ export const layer = Layer.effect(
     const letters = yield* DeadLetters
     const identifiers = yield* Identifiers
     const pages = yield* Pages
-    const replayLetter = yield* makeLetterReplay
+    const replays = yield* Replays
 
     const find = Effect.fnUntraced(function* (context: CallContext, id: string) {
       const found = Option.getOrUndefined(yield* reads.deadLetter(context.caller, id))
@@ -103,7 +103,7 @@ export const layer = Layer.effect(
           context.customerId = found.customerId as CallContext["customerId"]
           const source = Option.getOrUndefined(yield* letters.source(context.caller, id))
           if (source === undefined) return yield* letterNotFound()
-          return yield* replayLetter(context.caller, source, input.routes)
+          return yield* replays.letter(context.caller, source, input.routes)
         }),
 
       replayMany: (context, { filter = {}, limit = 1_000, ratePerSecond = 10 }) =>

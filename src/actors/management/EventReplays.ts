@@ -3,11 +3,12 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
 import { type Failure, NotFound, ValidationFailed } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
-import { Events } from "../pipeline/Events.js"
-import { type MadeEvent, madeOf, makeReplayArrival } from "../pipeline/Replay.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import { EventReads } from "../ports/EventReads.js"
+import { Events } from "../ports/Events.js"
 import { ExecutionReads } from "../ports/ExecutionReads.js"
+import { type MadeEvent, madeOf, Replays } from "../ports/Replays.js"
+import { TriggerReads } from "../ports/Triggers.js"
 import type { CallContext } from "./CallContext.js"
 import { type Principal, reaches } from "./Caller.js"
 import { eventNotFound, isReached } from "./EventRecords.js"
@@ -45,7 +46,8 @@ export const layer = Layer.effect(
     const reads = yield* EventReads
     const executions = yield* ExecutionReads
     const customers = yield* CustomerReads
-    const arrivalOf = yield* makeReplayArrival
+    const replays = yield* Replays
+    const triggers = yield* TriggerReads
 
     const customerOf = Effect.fnUntraced(function* (caller: Principal, id: string | undefined) {
       if (id === undefined) {
@@ -104,17 +106,16 @@ export const layer = Layer.effect(
           if (source === undefined || !isReached(caller, source.customerId)) return yield* eventNotFound()
           context.customerId = source.customerId
           const versions = input.mode === "same" ? yield* versionsOf(caller, id) : undefined
-          const arrival = yield* arrivalOf(caller, source, {
-            of: id,
+          const { triggerId } = source
+          const trigger = triggerId === null ? null : Option.getOrNull(yield* triggers.byId(triggerId))
+          const unknown = input.routes?.find((route) => trigger?.routes.every((one) => one.id !== route) === true)
+          if (unknown !== undefined)
+            return yield* invalidMember("routes", `has ${unknown}, which is no route of the trigger`)
+          const made = yield* replays.event(caller, source, {
             ...(input.routes === undefined ? {} : { routes: input.routes }),
             ...(versions === undefined ? {} : { versions })
           })
-          const unknown = input.routes?.find(
-            (route) => arrival.trigger?.routes.every((one) => one.id !== route) === true
-          )
-          if (unknown !== undefined)
-            return yield* invalidMember("routes", `has ${unknown}, which is no route of the trigger`)
-          return { ...madeOf(yield* events.receive(arrival)), replayOf: id }
+          return { ...made, replayOf: id }
         })
     })
   })

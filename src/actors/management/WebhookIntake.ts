@@ -14,15 +14,15 @@ import { plans } from "../../domain/Plan.js"
 import { parseCustomer, workflowHeaders } from "../../domain/Tenancy.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { triggerOfWebhook } from "../../domain/TriggerView.js"
-import type { DriveOutcome } from "../execution/RunSpec.js"
-import { Events, type Reception } from "../pipeline/Events.js"
-import { WebhookSecrets } from "../pipeline/WebhookSecrets.js"
+import { bodyChallenge, slackChallenge } from "../../domain/WebhookPayload.js"
 import { CustomerReads, type KnownCustomer } from "../ports/CustomerReads.js"
 import { Digests } from "../ports/Digests.js"
+import { Events, type Reception } from "../ports/Events.js"
 import type { FinishedRun } from "../ports/Journal.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 import { TriggerReads } from "../ports/Triggers.js"
+import { WebhookSecrets } from "../ports/WebhookSecrets.js"
 
 /** A webhook that takes requests. */
 export interface KnownWebhook {
@@ -81,18 +81,6 @@ const shownHeaders = ({ webhook }: Trigger, headers: WebhookDelivery["headers"])
   const shown = workflowHeaders(headers)
   return token === undefined ? shown : Object.fromEntries(Object.entries(shown).filter(([name]) => name !== token))
 }
-
-/** The challenge of a provider that checks the URL by a JSON body. */
-const challengeOf = (payload: Json): string | undefined => {
-  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined
-  const { challenge, type } = payload as { readonly challenge?: Json; readonly type?: Json }
-  return type === "url_verification" && typeof challenge === "string" ? challenge : undefined
-}
-
-const isEnd = (
-  outcome: Option.Option<DriveOutcome>
-): outcome is Option.Some<Extract<DriveOutcome, { _tag: "Ended" }>> =>
-  Option.isSome(outcome) && outcome.value._tag === "Ended"
 
 export const layer = Layer.effect(
   WebhookIntake,
@@ -183,7 +171,7 @@ export const layer = Layer.effect(
       const verified = yield* verify(trigger, delivery)
       const payload = delivery.parse()
       if (payload instanceof Error) return yield* payload
-      const challenge = challengeOf(payload)
+      const challenge = bodyChallenge(slackChallenge, payload)
       if (challenge !== undefined) return { _tag: "Challenged", challenge }
       const customerId = yield* customerOf(trigger, delivery.headers)
       const reception = yield* events.receive(
@@ -211,7 +199,8 @@ export const layer = Layer.effect(
       const ended = yield* Effect.timeoutOption(watch.ended, Duration.toMillis(webhookResultTimeout)).pipe(
         Effect.ensuring(Effect.sync(watch.forget))
       )
-      return isEnd(ended) ? { _tag: "Ended", eventId, end: ended.value.end } : reception
+      const end = Option.getOrUndefined(ended)
+      return end === undefined ? reception : { _tag: "Ended", eventId, end }
     })
 
     return WebhookIntake.of({ find, receive })

@@ -10,14 +10,14 @@ import { type MatchedRoute, matchRoutes } from "../../domain/EventRouting.js"
 import type { EventId, ExecutionId } from "../../domain/Ids.js"
 import { eventPoisonAfter, suspectAfter } from "../../domain/Limits.js"
 import { plans } from "../../domain/Plan.js"
-import { EventRuns } from "../execution/EventRuns.js"
-import type { DriveOutcome } from "../execution/RunSpec.js"
+import type { RunWatch } from "../ports/Events.js"
 import { EventDispatch } from "../ports/EventDispatch.js"
 import { EventJournal } from "../ports/EventJournal.js"
+import { EventRuns } from "../ports/EventRuns.js"
 import { EventStream } from "../ports/EventStream.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import type { DeadLetter, RunChange, Settlement } from "../ports/Journal.js"
+import type { DeadLetter, FinishedRun, RunChange, Settlement } from "../ports/Journal.js"
 import { OpenEvents } from "../ports/OpenEvents.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
 import type { LeasedEvent } from "../ports/StartQueue.js"
@@ -35,12 +35,6 @@ export interface Dispatchable {
   readonly matched?: ReadonlyArray<MatchedRoute>
   /** A reserved slot for its run. */
   readonly slot: ExecutionId
-}
-
-/** Waits for the end of a run. */
-export interface RunWatch {
-  readonly ended: Effect.Effect<DriveOutcome>
-  readonly forget: () => void
 }
 
 export class Dispatch extends Context.Tag("svc/Dispatch")<
@@ -90,7 +84,7 @@ interface DispatchContext {
   /** Tells the stream that it need not keep the lease. */
   readonly finish: (work: { readonly event: Pick<Event, "id">; readonly claims: number }) => void
   /** Who waits for the end of an event's run on this node. */
-  readonly waiting: Map<EventId, (outcome: DriveOutcome) => void>
+  readonly waiting: Map<EventId, (end: FinishedRun | undefined) => void>
 }
 
 const settlementOf = (
@@ -177,8 +171,8 @@ const launch = (context: DispatchContext, work: Dispatchable, { matched, request
   Effect.map(Clock.currentTimeMillis, (at) => {
     const { claims, event, slot } = work
     const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
-    context.runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (outcome) => {
-      context.waiting.get(event.id)?.(outcome)
+    context.runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (end) => {
+      context.waiting.get(event.id)?.(end)
       context.wakeups.signalSlot()
       context.finish(work)
     })
@@ -287,9 +281,9 @@ export const layer = Layer.scopedContext(
     )
 
     const watchEnd = (id: EventId): RunWatch => {
-      const end = Deferred.unsafeMake<DriveOutcome>(FiberId.none)
-      context.waiting.set(id, (outcome) => Deferred.unsafeDone(end, Effect.succeed(outcome)))
-      return { ended: Deferred.await(end), forget: () => void context.waiting.delete(id) }
+      const ended = Deferred.unsafeMake<FinishedRun | undefined>(FiberId.none)
+      context.waiting.set(id, (end) => Deferred.unsafeDone(ended, Effect.succeed(end)))
+      return { ended: Deferred.await(ended), forget: () => void context.waiting.delete(id) }
     }
 
     return Context.make(Dispatch, Dispatch.of({ dispatch, watchEnd })).pipe(

@@ -1,41 +1,27 @@
 /**
- * Accepts events: every way in ends here. An accepted event is committed, with its place in the start queue and the claim
+ * The port `Events`. An accepted event is committed, with its place in the start queue and the claim
  * that recognises its repetitions, before its sender gets an answer. Contract: events.
  */
-import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { customerRefusal } from "../../domain/Customer.js"
 import {
-  type Deduplication,
   deduplicationWindow,
   type Event,
-  type EventAction,
-  type EventPriority,
   eventRetention,
-  type EventSource,
   type HoldReason,
-  type SkipReason,
   idempotencyText,
   priorityOf
 } from "../../domain/Event.js"
 import { laneOf, matchRoutes } from "../../domain/EventRouting.js"
 import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
-import type {
-  ConnectionId,
-  CustomerId,
-  DeadLetterId,
-  EventId,
-  ExecutionId,
-  OrganisationId,
-  SpaceId
-} from "../../domain/Ids.js"
-import type { Json } from "../../domain/Json.js"
-import { rejectionsPerMinute } from "../../domain/Limits.js"
+import type { ExecutionId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { EventRuns } from "../execution/EventRuns.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import { Digests } from "../ports/Digests.js"
 import { type EventChange, EventJournal } from "../ports/EventJournal.js"
+import { EventRuns } from "../ports/EventRuns.js"
+import { type Arrival, Events, type Reception } from "../ports/Events.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { AppendFailure, Claim } from "../ports/Journal.js"
@@ -44,80 +30,10 @@ import { Ownership } from "../ports/Ownership.js"
 import { StartQueue } from "../ports/StartQueue.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
-import { Dispatch, type RunWatch } from "./Dispatch.js"
+import { Dispatch } from "./Dispatch.js"
 import { make as makeEventQuota } from "./EventQuota.js"
 import { triggersOf } from "./EventTriggers.js"
-
-/** An event as it arrives. */
-export interface Arrival {
-  readonly organisationId: OrganisationId
-  readonly spaceId: SpaceId
-  readonly source: EventSource
-  /** The trigger that it was sent to; `null` for one that is routed by its connector or type. */
-  readonly trigger: Trigger | null
-  readonly connector: string | null
-  /** The id of the connector's event, if it is not the type. */
-  readonly connectorEvent?: string
-  readonly connectionId: ConnectionId | null
-  readonly customerId: CustomerId | null
-  readonly type: string
-  readonly entity: string | null
-  readonly action: EventAction
-  /** The provider's time, in Unix milliseconds. */
-  readonly occurredAt: number | null
-  readonly payload: Json
-  /** Without credentials. */
-  readonly headers: { readonly [name: string]: string }
-  readonly deduplication: Deduplication
-  readonly traceparent: string | null
-  /** A replay is never a repetition. */
-  readonly replay?: {
-    readonly of: string
-    readonly count: number
-    readonly priority: EventPriority
-    readonly routes?: ReadonlyArray<string>
-    readonly versions?: { readonly [workflow: string]: number }
-    /** The dead letter that is replayed; it must not be replayed already. */
-    readonly letter?: DeadLetterId
-  }
-  /** Replaces the claim on the idempotency key: that of a schedule's tick. */
-  readonly claim?: Claim
-  /** The tick starts no run. */
-  readonly ignoredBecause?: SkipReason
-  /** Commits with the event. */
-  readonly tick?: NonNullable<EventChange["tick"]>
-}
-
-/** What became of an arrival. */
-export type Reception =
-  /** Committed; it will start runs. */
-  | { readonly _tag: "Accepted"; readonly eventId: EventId; readonly watch: RunWatch | undefined }
-  /** Committed; it waits until the cause is gone. */
-  | { readonly _tag: "Held"; readonly eventId: EventId }
-  /** Recorded; no route matches. */
-  | { readonly _tag: "Ignored"; readonly eventId: EventId }
-  /** Repeats the event `first`. */
-  | { readonly _tag: "Duplicate"; readonly eventId: EventId; readonly first: string }
-
-export class Events extends Context.Tag("svc/Events")<
-  Events,
-  {
-    /** Returns when the event is committed. `watches`: the caller waits for the end of its run. */
-    readonly receive: (
-      arrival: Arrival,
-      watches?: boolean
-    ) => Effect.Effect<Reception, NotFound | InvalidState | Unavailable>
-    /**
-     * Records that a request to a trigger was refused, without its payload. Beyond some of one trigger in a minute, nothing
-     * is recorded.
-     */
-    readonly reject: (
-      trigger: Trigger,
-      reason: string,
-      headers: { readonly [name: string]: string }
-    ) => Effect.Effect<void, NotFound | InvalidState | Unavailable>
-  }
->() {}
+import { RejectionCounts } from "./RejectionCounts.js"
 
 export interface EventsOptions {
   /** This node may dispatch an event that it receives while nothing waits, without the way through the start queue. */
@@ -250,6 +166,24 @@ const commit = (
   )
 }
 
+/** What commits with the event. */
+const membersOf = ({ replay, tick }: Arrival): Pick<EventChange, "replays" | "tick"> => ({
+  ...(tick === undefined ? {} : { tick }),
+  ...(replay?.letter === undefined ? {} : { replays: replay.letter })
+})
+
+/** Records an event that no route takes. */
+const recordIgnored = (
+  context: EventsContext,
+  { ignoredBecause }: Arrival,
+  event: Event,
+  { claim, ...together }: Pick<EventChange, "replays" | "tick"> & { readonly claim?: Claim }
+) => {
+  const record = ignoredBecause === undefined ? event.record : { ...event.record, ignoredBecause }
+  const records = { event: { ...event, status: "ignored" as const, record }, ...(claim === undefined ? {} : { claim }) }
+  return commit(context, event, { records, ...together }, { _tag: "Ignored", eventId: event.id })
+}
+
 const receive = Effect.fnUntraced(function* (
   context: EventsContext,
   arrival: Arrival,
@@ -261,29 +195,15 @@ const receive = Effect.fnUntraced(function* (
   const event = eventOf(context, arrival, organisation, yield* Clock.currentTimeMillis)
   const claim = claimOf(arrival, event)
   const claims = claim === undefined ? {} : { claim }
-  const { replay, tick } = arrival
-  const together = {
-    ...(tick === undefined ? {} : { tick }),
-    ...(replay?.letter === undefined ? {} : { replays: replay.letter })
-  }
+  const together = membersOf(arrival)
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
-  const { ignoredBecause } = arrival
-  const matched = ignoredBecause === undefined ? matchRoutes(triggers, event) : []
+  const matched = arrival.ignoredBecause === undefined ? matchRoutes(triggers, event) : []
   yield* faults.at("parsed")
-  if (matched.length === 0) {
-    const record = ignoredBecause === undefined ? event.record : { ...event.record, ignoredBecause }
-    const ignored: Event = { ...event, status: "ignored", record }
-    return yield* commit(
-      context,
-      event,
-      { records: { event: ignored, ...claims }, ...together },
-      { _tag: "Ignored", eventId: event.id }
-    )
-  }
+  if (matched.length === 0) return yield* recordIgnored(context, arrival, event, { ...claims, ...together })
   const suspended = yield* holdReason(context, arrival)
   const decision =
     suspended === undefined
-      ? yield* context.quota.decide(organisation, { ...event, isReplay: replay !== undefined })
+      ? yield* context.quota.decide(organisation, { ...event, isReplay: arrival.replay !== undefined })
       : { reason: suspended, giveBack: Effect.void }
   const { reason } = decision
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
@@ -329,22 +249,6 @@ const receive = Effect.fnUntraced(function* (
   yield* faults.at("committed")
   return outcome
 })
-
-/** Counts what was recorded of each trigger in the current minute. */
-class RejectionCounts {
-  private minute = 0
-  private readonly counts = new Map<string, number>()
-
-  /** Counts one more; `false` if the trigger has no more room in this minute. */
-  take(trigger: string, now: number): boolean {
-    const minute = Math.floor(now / 60_000)
-    if (minute !== this.minute) this.counts.clear()
-    this.minute = minute
-    const count = (this.counts.get(trigger) ?? 0) + 1
-    this.counts.set(trigger, count)
-    return count <= rejectionsPerMinute
-  }
-}
 
 const reject = Effect.fnUntraced(function* (
   context: EventsContext,

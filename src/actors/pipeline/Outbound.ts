@@ -18,7 +18,7 @@ import { Records } from "../ports/Records.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { triggersOf } from "./EventTriggers.js"
-import { Events } from "./Events.js"
+import { Events } from "../ports/Events.js"
 
 const pollInterval = Duration.seconds(1)
 /** Events of one statement. */

@@ -19,7 +19,7 @@ import { Connectors } from "../ports/Connectors.js"
 import { Digests } from "../ports/Digests.js"
 import { type DuePoll, Polls } from "../ports/Polls.js"
 import { TriggerReads } from "../ports/Triggers.js"
-import { Events } from "./Events.js"
+import { Events } from "../ports/Events.js"
 
 const sweepInterval = Duration.seconds(2)
 const batchSize = 50

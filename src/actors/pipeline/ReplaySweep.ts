@@ -2,18 +2,14 @@
 import { Duration, Effect, Layer, Option } from "effect"
 import { backgroundTask } from "../BackgroundTask.js"
 import { DeadLetters, type RunningReplay } from "../ports/DeadLetters.js"
-import { makeLetterReplay } from "./Replay.js"
+import { Replays } from "../ports/Replays.js"
 
 const sweepInterval = Duration.seconds(1)
 /** Replays that one node advances at once. */
 const replaysAtOnce = 10
 
 /** Advances a replay by the dead letters of one second, or one of them at a lower rate. */
-const advance = (
-  letters: DeadLetters["Type"],
-  replayLetter: Effect.Effect.Success<typeof makeLetterReplay>,
-  replay: RunningReplay
-) =>
+const advance = (letters: DeadLetters["Type"], replays: Replays["Type"], replay: RunningReplay) =>
   Effect.gen(function* () {
     const left = replay.limit - replay.replayed - replay.failed
     const most = Math.min(left, Math.max(1, Math.floor(replay.ratePerSecond)))
@@ -23,7 +19,7 @@ const advance = (
       const source = Option.getOrUndefined(yield* letters.source(replay, id))
       const isReplayed =
         source !== undefined &&
-        (yield* replayLetter(replay, source, undefined).pipe(
+        (yield* replays.letter(replay, source, undefined).pipe(
           Effect.as(true),
           // It was replayed or discarded meanwhile, or its trigger is gone.
           Effect.catchTags({ InvalidState: () => Effect.succeed(false), NotFound: () => Effect.succeed(false) })
@@ -40,10 +36,10 @@ const advance = (
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const letters = yield* DeadLetters
-    const replayLetter = yield* makeLetterReplay
+    const replays = yield* Replays
     const task = yield* backgroundTask("events.replay", (report: Effect.Effect<void>) =>
-      Effect.flatMap(letters.takeReplays(replaysAtOnce), (replays) =>
-        Effect.forEach(replays, (replay) => Effect.zipRight(advance(letters, replayLetter, replay), report), {
+      Effect.flatMap(letters.takeReplays(replaysAtOnce), (taken) =>
+        Effect.forEach(taken, (replay) => Effect.zipRight(advance(letters, replays, replay), report), {
           discard: true
         })
       )

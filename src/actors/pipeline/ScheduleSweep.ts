@@ -14,7 +14,7 @@ import { autoDisabledTrigger, disabledEvent } from "../../domain/TriggerChanges.
 import { backgroundTask } from "../BackgroundTask.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type DueSchedule, Schedules } from "../ports/Schedules.js"
-import { type Arrival, Events } from "./Events.js"
+import { type Arrival, Events } from "../ports/Events.js"
 
 const sweepInterval = Duration.seconds(1)
 /** Schedules that one statement leases, and those of them whose records are read at once. */

@@ -1,33 +1,13 @@
-/** Finds the secrets with which a webhook is verified. None is found: the webhook is refused. Contract: inbound webhooks. */
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+/** The port `WebhookSecrets`. */
+import { Effect, Layer, Option, Redacted } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { WebhookVerification } from "../../domain/connector/Webhook.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { secretPlace, secretValue } from "../../domain/Secret.js"
-import type { Trigger } from "../../domain/Trigger.js"
 import { Connectors } from "../ports/Connectors.js"
 import { Vault } from "../ports/Vault.js"
 import { type SecretOwner, WebhookSecretReads } from "../ports/WebhookSecretReads.js"
-
-type Secrets = Effect.Effect<ReadonlyArray<Redacted.Redacted>, Unavailable>
-
-export class WebhookSecrets extends Context.Tag("svc/WebhookSecrets")<
-  WebhookSecrets,
-  {
-    /** Of the secret that the webhook of a trigger names: its value, and the one before for a day. */
-    readonly ofTrigger: (trigger: Pick<Trigger, "organisationId" | "spaceId" | "customerId" | "webhook">) => Secrets
-    /**
-     * Of the webhook of a connector: the secret that it names, or that of the organisation's OAuth client. The secret of
-     * a subscription belongs to the subscription, not to the connector.
-     */
-    readonly ofConnector: (
-      organisation: OrganisationId,
-      definition: Pick<ConnectorDefinition, "slug" | "auth">,
-      verification: WebhookVerification
-    ) => Secrets
-  }
->() {}
+import { type Secrets, WebhookSecrets } from "../ports/WebhookSecrets.js"
 
 const none: Secrets = Effect.succeed([])
 

@@ -49,7 +49,7 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
       .annotate(Scoped, closedToNarrowedKeys)
   )
   .add(
-    HttpApiEndpoint.get("getReplay", `${basePath}/replays/:rpl`)
+    HttpApiEndpoint.get("getReplay", "/api/v1/dlq-replays/:rpl")
       .setPath(Schema.Struct({ rpl: Schema.String }))
       .addSuccess(Data(ReplayView))
       .annotate(Permit, "events:read")

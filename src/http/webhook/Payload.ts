@@ -2,29 +2,25 @@
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import { webhookForm } from "../../domain/Limits.js"
+import { bodyForm, fieldsOf } from "../../domain/WebhookPayload.js"
 import { type BodyFailure, readJson } from "../JsonBody.js"
 import type { RawRequest } from "../Wire.js"
 
-const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
-const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+const invalidForm = (code: string, message: string) =>
+  new ValidationFailed({
+    code: "VALIDATION_FAILED",
+    message: `the form ${message}`,
+    details: [{ path: "", code, message }]
+  })
 
-/** A form's fields; one that is sent several times is a list. The field `payload` of some providers stays text. */
 const readForm = (text: string): Json | ValidationFailed => {
-  const fields: { [name: string]: string | Array<string> } = Object.create(null) as { [name: string]: string }
-  let count = 0
-  for (const [name, value] of new URLSearchParams(text)) {
-    if (++count > webhookForm.fields)
-      return new ValidationFailed({
-        code: "VALIDATION_FAILED",
-        message: `the form has more than ${webhookForm.fields} fields`,
-        details: [{ path: "", code: "OUT_OF_RANGE", message: `send at most ${webhookForm.fields} fields` }]
-      })
-    const before = fields[name]
-    if (before === undefined) fields[name] = value
-    else if (typeof before === "string") fields[name] = [before, value]
-    else before.push(value)
-  }
-  return { ...fields }
+  if (text.includes("%00") || text.includes("\u0000"))
+    return invalidForm("NOT_STORABLE", "contains the character U+0000, which cannot be stored: leave it out")
+  // Counted before anything is decoded.
+  let count = 1
+  for (let at = text.indexOf("&"); at >= 0; at = text.indexOf("&", at + 1)) count++
+  if (count > webhookForm.fields) return invalidForm("OUT_OF_RANGE", `has more than ${webhookForm.fields} fields`)
+  return fieldsOf(text)
 }
 
 /** The payload of a request; `{}` for an empty body. `limit`: bytes. */
@@ -32,18 +28,12 @@ export const readPayload = (request: RawRequest, limit: number): Json | BodyFail
   const { body, headers } = request
   if (body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
   if (body.byteLength === 0) return {}
-  const type = headers["content-type"] ?? ""
-  if (jsonType.test(type)) {
-    const json = readJson(request, limit)
-    return json === undefined ? {} : json
+  switch (bodyForm(headers["content-type"])) {
+    case "json":
+      return readJson(request, limit) ?? {}
+    case "form":
+      return readForm(new TextDecoder().decode(body))
+    case undefined:
+      return new UnsupportedMediaType({ got: (headers["content-type"] ?? "").slice(0, 100) })
   }
-  if (!formType.test(type)) return new UnsupportedMediaType({ got: type.slice(0, 100) })
-  const text = new TextDecoder().decode(body)
-  if (text.includes("%00") || text.includes("\u0000"))
-    return new ValidationFailed({
-      code: "VALIDATION_FAILED",
-      message: "the form contains the character U+0000, which cannot be stored",
-      details: [{ path: "", code: "NOT_STORABLE", message: "leave the character U+0000 out" }]
-    })
-  return readForm(text)
 }

@@ -7,7 +7,7 @@ import { type KnownWebhook, WebhookIntake, type WebhookOutcome } from "../../act
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
-import { webhookChallengeLength } from "../../domain/Limits.js"
+import { fieldsOf, queryChallenge } from "../../domain/WebhookPayload.js"
 import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
 import { endedReply } from "../execution/RunReply.js"
 import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"
@@ -36,16 +36,10 @@ export type WebhookAdmission =
       readonly refused: (failure: Failure) => RawReply
     }
 
-/** The query parameters with which providers check a URL. */
-const challengeParameters = ["hub.challenge", "challenge", "validationToken"]
-
-/** The challenge in the query of a request; `undefined` if there is none or it is too long. */
+/** The challenge in the query of a request; `undefined` if there is none. */
 const challengeIn = (target: string): string | undefined => {
   const start = target.indexOf("?")
-  if (start < 0) return undefined
-  const query = new URLSearchParams(target.slice(start + 1))
-  const found = challengeParameters.map((name) => query.get(name)).find((value) => value !== null)
-  return found === undefined || found === null || found.length > webhookChallengeLength ? undefined : found
+  return start < 0 ? undefined : queryChallenge(fieldsOf(target.slice(start + 1)))
 }
 
 /** Echoes a challenge as text, which no browser takes for a page. */
@@ -71,9 +65,7 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
     case "Duplicate":
       return jsonReply(200, { eventId: outcome.first, status: "duplicate" }, headers)
     case "Challenged":
-      return outcome.challenge.length > webhookChallengeLength
-        ? jsonReply(200, {}, headers)
-        : jsonReply(200, { challenge: outcome.challenge }, headers)
+      return jsonReply(200, { challenge: outcome.challenge }, headers)
     case "Ended": {
       const { end, eventId } = outcome
       const { error, output, run, status } = end

@@ -19,6 +19,7 @@ import * as PollSweep from "../../actors/pipeline/PollSweep.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
 import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
+import * as Replay from "../../actors/pipeline/Replay.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
@@ -267,6 +268,7 @@ const actors = Layer.unwrapEffect(
       HeldSweep.layer,
       ReplaySweep.layer
     ).pipe(
+      Layer.provideMerge(Replay.layer),
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),

@@ -1,17 +1,9 @@
 /** Turns changes of runs and events into the rows that one flush writes. */
-import type { EventChange } from "../../../actors/ports/EventJournal.js"
-import type { Claim, RunChange, Settlement } from "../../../actors/ports/Journal.js"
-import type { EventId, ExecutionId, OrganisationId } from "../../../domain/Ids.js"
+import type { RunChange } from "../../../actors/ports/Journal.js"
 import { deadLetterRow, failureRows, tickRow } from "./EventRow.js"
 import { flushTables, type Row, type RowContext, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { patchRow, timestamp } from "./RunColumns.js"
-
-/** What commits together or not at all: the change of one run, or that of an event with all runs that it starts. */
-export interface Unit {
-  readonly organisationId: OrganisationId
-  readonly runs: ReadonlyArray<RunChange>
-  readonly event?: EventChange
-}
+import { claimOfUnit, idsOf, settlementOf, type Unit } from "./Unit.js"
 
 /** A unit with its rows serialised, before it enters the queue. */
 export interface PreparedUnit {
@@ -43,21 +35,6 @@ export interface Batch {
   /** Ended runs that leave the lane of their trigger. */
   readonly freedLanes: ReadonlyArray<Row>
   readonly rows: { readonly [T in FlushTableName]: ReadonlyArray<string> }
-}
-
-export const claimOfUnit = ({ event, runs }: Unit): Claim | undefined =>
-  runs[0]?.claim ?? event?.receives?.claim ?? event?.records?.claim
-
-const settlementOf = ({ event, runs }: Unit): Settlement | undefined => event?.settles ?? runs[0]?.settles
-
-const eventIdOf = ({ event }: Unit): EventId | undefined =>
-  event?.receives?.event.id ?? event?.records?.event.id ?? event?.settles?.eventId
-
-/** The ids of a unit's rows in the statement's list of changes: of its runs, else of its event. */
-export const idsOf = (unit: Unit): ReadonlyArray<ExecutionId | EventId> => {
-  if (unit.runs.length > 0) return unit.runs.map(({ id }) => id)
-  const event = eventIdOf(unit)
-  return event === undefined ? [] : [event]
 }
 
 export const prepareUnit = (unit: Unit, context: RowContext): PreparedUnit => {

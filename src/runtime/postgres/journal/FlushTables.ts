@@ -4,7 +4,7 @@
  */
 import type { RunChange } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
-import type { Unit } from "./Batch.js"
+import type { Unit } from "./Unit.js"
 import {
   eventColumns,
   eventRow,

@@ -1,7 +1,7 @@
 /** Tells why the writer's statement did not apply a change, and whether an error of Postgres will repeat. */
 import { type Client, DatabaseError } from "pg"
 import { type AppendFailure, ClaimTaken, Fenced, type RunChange } from "../../../actors/ports/Journal.js"
-import { claimOfUnit, idsOf, type Unit } from "./Batch.js"
+import { claimOfUnit, idsOf, type Unit } from "./Unit.js"
 import { selectAppended } from "./Fence.js"
 
 const sqlState = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? "") : "")
