@@ -1,50 +1,17 @@
-/** Reads the events of a webhook's request: forms as JSON, challenges, several events in one delivery. Pure. */
+/** Reads the events of a delivery to a webhook of a connector, and its challenges. Pure. */
 import { meetsCondition } from "./connector/Condition.js"
 import type { ConnectorDefinition } from "./connector/Definition.js"
 import { valueAt } from "./connector/Path.js"
 import type { EventDefinition, WebhookDefinition } from "./connector/Webhook.js"
-import { isList, type Json, type JsonObject } from "./Json.js"
-
-/** The form of a body by its content type; `undefined`: it is not read. */
-export const bodyForm = (contentType: string | undefined): "json" | "form" | undefined => {
-  const type = contentType?.split(";", 1)[0]?.trim().toLowerCase()
-  if (type === "application/x-www-form-urlencoded") return "form"
-  return type !== undefined && /^application\/(?:[\w.-]+\+)?json$/.test(type) ? "json" : undefined
-}
-
-/** The fields of a form, or of a query; one that is sent several times is a list. */
-export const fieldsOf = (text: string): JsonObject => {
-  const fields = new Map<string, Json>()
-  for (const [name, value] of new URLSearchParams(text)) {
-    const before = fields.get(name)
-    fields.set(name, before === undefined ? value : isList(before) ? [...before, value] : [before, value])
-  }
-  // `Object.fromEntries` creates own members, also of the name `__proto__`.
-  return Object.fromEntries(fields)
-}
+import { isList, type Json } from "./Json.js"
 
 // --- Challenges ---
 
 /** Characters of a challenge that is repeated. */
 const maxChallengeLength = 2_000
 
-/** Names of query parameters with which providers challenge a URL. */
-const challengeNames = ["hub.challenge", "validationToken", "challenge"]
-
-/** The text that answers a challenge in the query; `undefined` if there is none. */
-export const queryChallenge = (query: JsonObject): string | undefined => {
-  const found = challengeNames.map((name) => query[name]).find((value) => value !== undefined)
-  return typeof found === "string" && found.length <= maxChallengeLength ? found : undefined
-}
-
-/** How the challenge of a preset, or of a definition, is recognised and answered. */
-export type Challenge = NonNullable<WebhookDefinition["challenge"]>
-
-/** The challenge of Slack's Events API. */
-export const slackChallenge: Challenge = {
-  when: { path: "type", op: "eq", value: "url_verification" },
-  respond: "challenge"
-}
+/** How a challenge is recognised and answered. */
+type Challenge = NonNullable<WebhookDefinition["challenge"]>
 
 /** The answer to a challenge in the body; `undefined` if the body is none. */
 export const bodyChallenge = (challenge: Challenge | undefined, payload: Json): string | undefined => {
@@ -67,7 +34,7 @@ export interface DeliveredEvent {
 }
 
 /** Events of one delivery that are read. */
-export const maxDeliveredEvents = 1_000
+const maxDeliveredEvents = 1_000
 
 /**
  * The events of a delivery to a webhook of a connector: the items of the list that the definition names, each a payload of

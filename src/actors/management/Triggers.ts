@@ -68,6 +68,8 @@ export class Triggers extends Context.Tag("svc/Triggers")<
     readonly enable: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
     readonly disable: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
     /** Replaces the access key of a webhook; the old one stops working within a second. */
+    /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
+    readonly retrySubscription: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
     readonly rotateKey: (context: CallContext, id: string) => Effect.Effect<TriggerWithKey, Failure>
   }
 >() {}
@@ -364,6 +366,33 @@ const rotateKey = (services: TriggerServices, context: CallContext, id: string) 
     })
   )
 
+/** Subscriptions of one trigger that are retried at once. */
+const maxRetried = 1_000
+
+const retrySubscription = ({ change, origin }: TriggerServices, context: CallContext, id: string) =>
+  change(context, (tx) =>
+    Effect.gen(function* () {
+      const trigger = yield* lockTrigger(tx, context, id)
+      const failed = yield* tx.subscriptions.list({
+        where: { triggerId: trigger.id, state: "failed" },
+        limit: maxRetried
+      })
+      if (failed.length === 0)
+        return yield* new InvalidState({
+          state: (yield* viewOfTrigger(tx, origin, trigger)).appEvent?.subscription ?? "none",
+          message: "no subscription of the trigger has failed"
+        })
+      const nextAt = yield* currentTimestamp
+      for (const one of failed) yield* tx.subscriptions.update({ ...one, state: "pending", attempts: 0, nextAt })
+      return {
+        value: yield* viewOfTrigger(tx, origin, trigger),
+        resource: triggerResource(trigger),
+        before: { subscription: "failed" },
+        after: { subscription: "pending" }
+      }
+    })
+  )
+
 export const layer = Layer.effect(
   Triggers,
   Effect.gen(function* () {
@@ -385,6 +414,7 @@ export const layer = Layer.effect(
       remove: (context, id) => remove(services, context, id),
       enable: (context, id) => setStatus(services, context, id, enabledTrigger),
       disable: (context, id) => setStatus(services, context, id, disabledTrigger),
+      retrySubscription: (context, id) => retrySubscription(services, context, id),
       rotateKey: (context, id) => rotateKey(services, context, id)
     })
   })
