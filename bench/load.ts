@@ -4,6 +4,7 @@
  * `measuring`, later `measured`, then one line of JSON.
  */
 import { connect } from "node:net"
+import { sentAt } from "./support/SentAt.js"
 
 export interface LoadOrder {
   readonly port: number
@@ -13,6 +14,10 @@ export interface LoadOrder {
   readonly connections: number
   readonly warmupMillis: number
   readonly millis: number
+  /** Ends after this many requests instead of after `millis`, and measures all of them. */
+  readonly count?: number
+  /** Sends at this rate, whenever answers come. */
+  readonly perSecond?: number
 }
 
 export interface LoadResult {
@@ -34,15 +39,23 @@ const head = Object.entries({
   "content-length": String(Buffer.byteLength(order.body)),
   ...order.headers
 })
-const request = Buffer.from(
-  `POST ${order.path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${order.body}`
-)
+const requestText = `POST ${order.path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${order.body}`
+const fixedRequest = Buffer.from(requestText)
+const makeRequest = (): Buffer =>
+  order.body.includes(sentAt)
+    ? Buffer.from(requestText.replaceAll(sentAt, (performance.timeOrigin + performance.now()).toFixed(3)))
+    : fixedRequest
 
 const times: Array<number> = []
 let errors = 0
 let firstError = ""
 let isMeasuring = false
 let isOver = false
+
+/** Requests that may still be sent. */
+let left = order.count ?? Infinity
+const idle: Array<() => void> = []
+let onCounted: () => void = () => undefined
 
 const countError = (what: string) => {
   errors++
@@ -54,12 +67,17 @@ const open = () => {
   let sent = 0
   let received = ""
   const send = () => {
-    if (isOver) return void socket.end()
+    if (isOver || left <= 0) return void socket.end()
+    left--
     sent = performance.now()
-    socket.write(request)
+    socket.write(makeRequest())
+  }
+  const sendNext = () => {
+    if (order.perSecond === undefined) send()
+    else idle.push(send)
   }
   socket.setEncoding("latin1")
-  socket.on("connect", send)
+  socket.on("connect", sendNext)
   socket.on("data", (chunk: string) => {
     received = received === "" ? chunk : received + chunk
     const end = received.indexOf("\r\n\r\n")
@@ -67,26 +85,35 @@ const open = () => {
     const length = Number(/content-length: (\d+)/i.exec(received)?.[1])
     if (received.length < end + 4 + length) return
     if (isMeasuring) {
-      if (received.startsWith("200", 9)) times.push(performance.now() - sent)
+      if (received.startsWith("20", 9)) times.push(performance.now() - sent)
       else countError(received)
     }
     received = ""
-    send()
+    if (times.length + errors >= (order.count ?? Infinity)) onCounted()
+    sendNext()
   })
   socket.on("error", (error) => countError(String(error)))
   socket.on("close", () => {
-    if (!isOver) setTimeout(open, 10)
+    if (!isOver && left > 0) setTimeout(open, 10)
   })
 }
-for (let i = 0; i < order.connections; i++) open()
-
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
+if (order.count !== undefined) isMeasuring = true
+for (let i = 0; i < order.connections; i++) open()
+if (order.perSecond !== undefined) {
+  const rate = order.perSecond
+  const began = performance.now()
+  let due = 0
+  setInterval(() => {
+    for (; due < ((performance.now() - began) * rate) / 1_000; due++) idle.shift()?.()
+  }, 1)
+}
 await pause(order.warmupMillis)
 isMeasuring = true
 const started = performance.now()
 const cpuBefore = process.cpuUsage()
 console.log("measuring")
-await pause(order.millis)
+await (order.count === undefined ? pause(order.millis) : new Promise<void>((resolve) => (onCounted = resolve)))
 isMeasuring = false
 const seconds = (performance.now() - started) / 1000
 const cpu = process.cpuUsage(cpuBefore)

@@ -12,12 +12,14 @@ import { queued } from "./Queued.js"
 import { rewrap } from "./Rewrap.js"
 import { w1 } from "./W1.js"
 import { w2 } from "./W2.js"
+import { w3 } from "./W3.js"
 import { w4 } from "./W4.js"
 import { w5 } from "./W5.js"
 
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   W1: w1,
   W2: w2,
+  W3: w3,
   W4: w4,
   W5: w5,
   connections,

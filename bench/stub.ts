@@ -1,6 +1,7 @@
 /**
  * The system that workflows of the benches call. It answers after a millisecond, and counts calls by their
- * Idempotency-Key. `/held` never answers. Prints its port.
+ * Idempotency-Key. `/held` never answers; `/since?at=` records the milliseconds since that Unix time,
+ * and `/delays` shows them. Prints its port.
  */
 import { createServer } from "node:http"
 
@@ -23,6 +24,8 @@ let repeated = 0
 let repeatedAfterAnswer = 0
 let isMarked = false
 let firstSinceMark: number | null = null
+let delays: Array<number> = []
+const now = () => performance.timeOrigin + performance.now()
 
 const server = createServer((request, response) => {
   const json = (value: unknown) =>
@@ -37,13 +40,18 @@ const server = createServer((request, response) => {
       calls = repeated = repeatedAfterAnswer = 0
       isMarked = false
       firstSinceMark = null
+      delays = []
       return void json({})
+    case "/delays":
+      return void json(delays)
     case "/mark":
       isMarked = true
       firstSinceMark = null
       return void json({})
   }
   calls++
+  const since = /^\/since\?at=([\d.]+)$/.exec(request.url ?? "")?.[1]
+  if (since !== undefined) delays.push(now() - Number(since))
   if (isMarked) firstSinceMark ??= Date.now()
   const key = String(request.headers["idempotency-key"] ?? "")
   const wasAnswered = key === "" ? undefined : keys.get(key)

@@ -28,8 +28,6 @@ const tables = script(
   `CREATE TABLE events (${columns}, PRIMARY KEY (id)) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000)`,
   ...indexes("events"),
   `CREATE INDEX events_held ON events (org, id) WHERE status = 'held'`,
-  `CREATE INDEX events_of_suspended ON events (customer_id, id)
-     WHERE status = 'held' AND record->>'heldBecause' = 'customer_suspended'`,
   `CREATE TABLE event_records (${columns}, finished_at timestamptz NOT NULL, attempts int NOT NULL DEFAULT 0,
      deliveries json, PRIMARY KEY (id, class))
      PARTITION BY LIST (class)`,

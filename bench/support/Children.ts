@@ -96,6 +96,7 @@ export interface Stub extends Server {
   readonly counts: () => Promise<StubCounts>
   readonly reset: () => Promise<unknown>
   readonly mark: () => Promise<unknown>
+  readonly delays: () => Promise<ReadonlyArray<number>>
 }
 
 export const startStub = async (): Promise<Stub> => {
@@ -107,7 +108,8 @@ export const startStub = async (): Promise<Stub> => {
     url,
     counts: () => get<StubCounts>("/counts"),
     reset: () => get("/reset"),
-    mark: () => get("/mark")
+    mark: () => get("/mark"),
+    delays: () => get<ReadonlyArray<number>>("/delays")
   }
 }
 

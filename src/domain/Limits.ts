@@ -209,6 +209,9 @@ export const webhookEndpointLimits = { endpoints: 50, events: 50 } as const
 /** How long before its expiry a key is announced as expiring. */
 export const keyExpiryNotice = Duration.days(7)
 
+/** The longest time for which an event is held; then it becomes a dead letter. */
+export const longestHold = Duration.days(30)
+
 /** The time for which a webhook is also verified with the value of a secret that was replaced. */
 export const webhookSecretOverlap = Duration.hours(24)
 

@@ -3,6 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { gzipSync } from "node:zlib"
 import { eventually } from "../support/api.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
+import { announce } from "../support/LogExpectations.js"
+import { startService } from "../support/Service.js"
 import { worldOf } from "../support/World.js"
 
 const world = worldOf({ allow: true })
@@ -315,7 +317,14 @@ describe("an injected event", () => {
   })
 })
 
+// The command prints text, and the refusals that this test asks for.
+announce(/^[^{]/)
+
 describe("reconciliation", () => {
+  const verifyEvents = async (...options: ReadonlyArray<string>) => {
+    const one = startService({ dataDir: world.dataDir, command: ["verify-events", ...options] })
+    return { code: await one.ended, output: one.output() }
+  }
   const reconciled = async () => (await call("GET", "/events/reconciliation")).body.data
 
   it("accounts for every event, and names one whose row was removed by hand", async () => {
@@ -331,7 +340,12 @@ describe("reconciliation", () => {
     await database.query("DELETE FROM event_records WHERE id = $1", [eventId])
     const after = await reconciled()
     assert.deepStrictEqual([after.unaccounted, after.accepted], [[eventId], accepted + 1])
+    const wrong = await verifyEvents("--since", "1h")
+    assert.deepStrictEqual([wrong.code, wrong.output.includes(eventId)], [1, true], wrong.output)
     await database.query("DELETE FROM claims WHERE target_id = $1", [eventId])
     await database.end()
+    const right = await verifyEvents()
+    assert.deepStrictEqual([right.code, / 0 unaccounted for/.test(right.output)], [0, true], right.output)
+    assert.strictEqual((await verifyEvents("--since", "soon")).code, 1)
   })
 })

@@ -32,7 +32,7 @@ const takeAll = Effect.fnUntraced(function* (count: number, slots: number) {
     const taken = yield* stream.take([1], slots, noneUnderWay)
     events.push(...taken.events)
     yield* settleEvents(taken.events)
-    yield* stream.finish(taken.events)
+    for (const event of taken.events) stream.finish(event)
     if (taken.events.length === 0) yield* Effect.sleep("5 millis")
   }).pipe(Effect.repeat({ until: () => events.length >= count }))
   return { events }

@@ -57,7 +57,7 @@ export const dispatch = (effects: Array<string>, slots = 32) =>
         continue
       }
       effects.push(...(yield* Effect.orElseSucceed(settleEvents(events), () => [])))
-      yield* Effect.orDie(stream.finish(events))
+      for (const event of events) stream.finish(event)
     }
   })
 

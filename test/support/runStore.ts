@@ -131,7 +131,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           hasPassedOver: started.length > 0 && started.length < slots && queue.length > 0
         }
       }),
-    finish: unasked,
+    finish: () => undefined,
     status: unasked()
   })
 

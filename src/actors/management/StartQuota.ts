@@ -4,22 +4,26 @@
  */
 import { Context, Effect, Layer, Option } from "effect"
 import type { Customer } from "../../domain/Customer.js"
-import type { QuotaExceeded, Unavailable } from "../../domain/Failure.js"
+import { PlanLimitReached, type QuotaExceeded, type Unavailable } from "../../domain/Failure.js"
 import { customerCeiling } from "../../domain/Quota.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import type { StartResult } from "../ports/Executions.js"
 import { RateLimits, type StartCeilings } from "../ports/RateLimits.js"
+import { StorageUsage } from "../ports/StorageUsage.js"
 import type { Principal } from "./Caller.js"
 
 export class StartQuota extends Context.Tag("svc/StartQuota")<
   StartQuota,
   {
-    /** Starts a run if the day's quota allows it. A start that fails or repeats an earlier one does not count. */
+    /**
+     * Starts a run if the day's quota allows it, and if the organisation does not store more than its plan allows. A start
+     * that fails or repeats an earlier one does not count.
+     */
     readonly countStart: <E>(
       caller: Principal,
       customer: Pick<Customer, "id"> | null,
       start: Effect.Effect<StartResult, E>
-    ) => Effect.Effect<StartResult, E | QuotaExceeded | Unavailable>
+    ) => Effect.Effect<StartResult, E | PlanLimitReached | QuotaExceeded | Unavailable>
   }
 >() {}
 
@@ -28,6 +32,18 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const limits = yield* RateLimits
     const customers = yield* CustomerReads
+    const storage = yield* StorageUsage
+
+    const checkStorage = ({ organisationId, plan }: Principal): Effect.Effect<void, PlanLimitReached | Unavailable> => {
+      const limit = plan.storageMb
+      return limit === null
+        ? Effect.void
+        : Effect.flatMap(storage.megabytes(organisationId), (used) =>
+            used < limit
+              ? Effect.void
+              : new PlanLimitReached({ dimension: "storage_mb", limit, used: Math.floor(used) })
+          )
+    }
 
     const customerDay = Effect.fnUntraced(function* (caller: Principal, { id }: Pick<Customer, "id">) {
       const found = yield* customers.find(caller.organisationId, { id })
@@ -50,11 +66,13 @@ export const layer = Layer.effect(
 
     const countStart: StartQuota["Type"]["countStart"] = (caller, customer, start) => {
       const ceilings = { organisationId: caller.organisationId, organisation: caller.plan.eventsPerDay }
-      return customer === null
-        ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)
-        : Effect.flatMap(customerDay(caller, customer), (ceiling) =>
-            countedWithin({ ...ceilings, customerId: customer.id, customer: ceiling }, start)
-          )
+      const counted =
+        customer === null
+          ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)
+          : Effect.flatMap(customerDay(caller, customer), (ceiling) =>
+              countedWithin({ ...ceilings, customerId: customer.id, customer: ceiling }, start)
+            )
+      return caller.plan.storageMb === null ? counted : Effect.zipRight(checkStorage(caller), counted)
     }
 
     return StartQuota.of({ countStart })

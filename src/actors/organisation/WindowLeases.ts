@@ -37,6 +37,8 @@ export interface WindowLease {
   tokens: number
   left: number
   expiresAt: number
+  /** Until then the bucket counts as empty, in Unix milliseconds, without asking the organisation's actor again. */
+  emptyUntil: number
   /** Serialises requests to the organisation's actor; the other takers wait for the answer. */
   readonly renewLock: Effect.Semaphore
 }
@@ -96,6 +98,7 @@ const leaseOf = (
     tokens: 0,
     left: limit,
     expiresAt: 0,
+    emptyUntil: 0,
     renewLock: Effect.unsafeMakeSemaphore(1)
   }
   leases.set(key, lease)
@@ -121,6 +124,7 @@ const renew = ({ limitsOwner }: LimitsContext, lease: WindowLease, now: number) 
         lease.tokens += granted
         lease.left = left
         lease.expiresAt = now + windowLeaseMillis
+        lease.emptyUntil = granted === 0 ? now + windowLeaseMillis : 0
       })
     )
 
@@ -135,6 +139,7 @@ const take = (context: LimitsContext, lease: WindowLease, now: number): Effect.E
       Effect.suspend(() => {
         const spent = () => lease.tokens-- > 0
         if (lease.tokens > 0) return Effect.sync(spent)
+        if (lease.emptyUntil > now) return Effect.succeed(false)
         return Effect.map(renew(context, lease, now), () => {
           if (lease.tokens > 0) return spent()
           lease.tokens = 0

@@ -35,8 +35,6 @@ export interface Dispatchable {
   readonly matched?: ReadonlyArray<MatchedRoute>
   /** A reserved slot for its run. */
   readonly slot: ExecutionId
-  /** Its lease from the stream, which is told when it is no longer needed. */
-  readonly leased?: LeasedEvent
 }
 
 /** Waits for the end of a run. */
@@ -90,7 +88,7 @@ interface DispatchContext {
   readonly faults: Faults["Type"]
   readonly prepare: Effect.Effect.Success<typeof makeRouteStart>
   /** Tells the stream that it need not keep the lease. */
-  readonly finish: (work: Dispatchable) => void
+  readonly finish: (work: { readonly event: Pick<Event, "id">; readonly claims: number }) => void
   /** Who waits for the end of an event's run on this node. */
   readonly waiting: Map<EventId, (outcome: DriveOutcome) => void>
 }
@@ -171,7 +169,10 @@ const retryOrBury = (context: DispatchContext, work: Dispatchable, failures: Rea
   return context.events.postpone({ id: event.id, claims }, pause)
 }
 
-/** Starts the only run of the event at once, in the reserved slot. Its stream is told once the run has ended or waits. */
+/**
+ * Starts the only run of the event at once, in the reserved slot. The event is finished with its run: only the run's
+ * first commit takes the lease away.
+ */
 const launch = (context: DispatchContext, work: Dispatchable, { matched, request }: StartOf) =>
   Effect.map(Clock.currentTimeMillis, (at) => {
     const { claims, event, slot } = work
@@ -233,9 +234,7 @@ export const layer = Layer.scopedContext(
     const stream = yield* EventStream
     const fibers = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(fibers)<never>()
-    const finish = ({ leased }: Dispatchable) => {
-      if (leased !== undefined) run(Effect.ignore(stream.finish([leased])))
-    }
+    const finish: DispatchContext["finish"] = ({ claims, event: { id } }) => stream.finish({ id, claims })
     const context: DispatchContext = {
       identifiers: yield* Identifiers,
       journal: yield* EventJournal,
@@ -275,14 +274,13 @@ export const layer = Layer.scopedContext(
         const events = new Map(
           (yield* context.events.load(leases.map(({ id }) => id))).map((event) => [event.id, event])
         )
-        for (const lease of leases) {
-          const { claims, id, lane, organisationId } = lease
+        for (const { claims, id, lane, organisationId } of leases) {
           const event = events.get(id)
           const slot = event === undefined ? undefined : context.runs.reserve(organisationId, null)
           if (event === undefined || slot === undefined) {
             yield* context.events.postpone({ id, claims }, retryMillis)
-            yield* stream.finish([lease])
-          } else dispatch({ event, claims, lane, slot, leased: lease })
+            finish({ event: { id }, claims })
+          } else dispatch({ event, claims, lane, slot })
         }
       },
       Effect.catchAll((error) => Effect.logWarning("events.not_loaded", error))

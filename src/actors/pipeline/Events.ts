@@ -45,6 +45,7 @@ import { StartQueue } from "../ports/StartQueue.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { Dispatch, type RunWatch } from "./Dispatch.js"
+import { make as makeEventQuota } from "./EventQuota.js"
 import { triggersOf } from "./EventTriggers.js"
 
 /** An event as it arrives. */
@@ -141,6 +142,7 @@ interface EventsContext {
   readonly queue: StartQueue["Type"]
   readonly wakeups: Wakeups["Type"]
   readonly faults: Faults["Type"]
+  readonly quota: Effect.Effect.Success<typeof makeEventQuota>
 }
 
 const eventOf = (
@@ -207,7 +209,7 @@ const claimOf = (arrival: Arrival, { receivedAt, record }: Event): Claim | undef
       }
 }
 
-/** Why the event must be held. */
+/** Why the event must be held, whatever the quota allows. */
 const holdReason = (
   { customers }: EventsContext,
   { customerId, organisationId, trigger }: Arrival
@@ -278,7 +280,12 @@ const receive = Effect.fnUntraced(function* (
       { _tag: "Ignored", eventId: event.id }
     )
   }
-  const reason = yield* holdReason(context, arrival)
+  const suspended = yield* holdReason(context, arrival)
+  const decision =
+    suspended === undefined
+      ? yield* context.quota.decide(organisation, { ...event, isReplay: replay !== undefined })
+      : { reason: suspended, giveBack: Effect.void }
+  const { reason } = decision
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
     context.options.dispatchesAtOnce &&
@@ -306,6 +313,9 @@ const receive = Effect.fnUntraced(function* (
     { receives: { event: received, queue: place, ...claims }, ...together },
     reception
   ).pipe(
+    // A repetition does not count.
+    Effect.tapError(() => decision.giveBack),
+    Effect.tap(({ _tag }) => (_tag === "Duplicate" ? decision.giveBack : Effect.void)),
     Effect.onExit((exit) =>
       Effect.sync(() => {
         const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"
@@ -386,7 +396,8 @@ export const layer = (options: EventsOptions) =>
         ownership: yield* Ownership,
         queue: yield* StartQueue,
         wakeups: yield* Wakeups,
-        faults: yield* Faults
+        faults: yield* Faults,
+        quota: yield* makeEventQuota
       }
       const counts = new RejectionCounts()
       return Events.of({

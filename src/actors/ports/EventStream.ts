@@ -3,7 +3,6 @@
  * stays the only marker of unfinished work, so that a broker may lose, delay or repeat whatever it carries.
  */
 import { Context, type Effect } from "effect"
-import type { JournalUnavailable } from "./Journal.js"
 import type { LeasedEvent, StartQueue } from "./StartQueue.js"
 
 export interface StreamStatus {
@@ -24,8 +23,8 @@ export class EventStream extends Context.Tag("svc/EventStream")<
      * whose leases are kept until they are settled. `Wakeups` signals when a later call finds more.
      */
     readonly take: StartQueue["Type"]["take"]
-    /** The events were settled, or given back: their leases are no longer kept, and the broker forgets them. */
-    readonly finish: (events: ReadonlyArray<LeasedEvent>) => Effect.Effect<void, JournalUnavailable>
+    /** The event was settled or given back: its lease is no longer kept, and the broker forgets it. */
+    readonly finish: (event: Pick<LeasedEvent, "id" | "claims">) => void
     readonly status: Effect.Effect<StreamStatus>
   }
 >() {}

@@ -17,11 +17,6 @@ export class OpenEvents extends Context.Tag("svc/OpenEvents")<
     readonly load: (ids: ReadonlyArray<EventId>) => Effect.Effect<ReadonlyArray<Event>, Unavailable>
     /** Gives a lease up; the event is taken again after `afterMillis`. Without effect if the lease is lost. */
     readonly postpone: (lease: EventLease, afterMillis: number) => Effect.Effect<void, Unavailable>
-    /**
-     * Releases up to `most` events that were held because their customers were suspended, and are not any more, the
-     * oldest first. Returns how many.
-     */
-    readonly releaseOfCustomers: (most: number) => Effect.Effect<number, Unavailable>
     /** Gives a lease up and holds the event until its cause is gone. Without effect if the lease is lost. */
     readonly hold: (lease: EventLease, reason: HoldReason) => Effect.Effect<void, Unavailable>
   }

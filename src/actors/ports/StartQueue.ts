@@ -21,7 +21,7 @@ export interface LeasedEvent {
   readonly lane: string | null
 }
 
-/** Rows of the queue. Counts end at 100,000, so that reading them stays cheap. */
+/** What waits, for operators. Counts end at 100,000, so that reading them stays cheap. */
 export interface Backlog {
   /** Rows that wait for a slot. */
   readonly waiting: number
@@ -29,6 +29,8 @@ export interface Backlog {
   readonly held: number
   /** Events that a node has leased. */
   readonly leased: number
+  /** Dead letters that wait for a replay. */
+  readonly dead: number
   /** The age of the oldest waiting row, in seconds. */
   readonly oldestSeconds: number
 }

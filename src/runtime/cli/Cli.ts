@@ -12,6 +12,7 @@ import { bootstrapCommand } from "./Bootstrap.js"
 import { keysCommand } from "./Keys.js"
 import { migrateCommand } from "./Migrate.js"
 import { startCommand } from "./Start.js"
+import { verifyEventsCommand } from "./VerifyEvents.js"
 
 const first = (name: string) =>
   Effect.flatMap(Settings, ({ defaultPlan }) => makeFirstOrganisation(name, defaultPlan)).pipe(Effect.provide(records))
@@ -24,7 +25,8 @@ const svc = Command.make("svc").pipe(
     bootstrapCommand(first),
     keysCommand,
     backupCommand,
-    restoreCommand
+    restoreCommand,
+    verifyEventsCommand
   ])
 )
 
@@ -32,7 +34,8 @@ const svc = Command.make("svc").pipe(
 const options: Readonly<Record<string, ReadonlyArray<string>>> = {
   migrate: ["--admin-url=", "--print"],
   bootstrap: ["--organisation="],
-  restore: ["--force"]
+  restore: ["--force"],
+  "verify-events": ["--since="]
 }
 /** Options that the library adds to every command. */
 const commonOptions = ["--help", "-h", "--version", "--wizard", "--completions=", "--log-level="]

@@ -10,7 +10,7 @@ const renewInterval = Duration.seconds(3)
 export interface EventsInHand {
   readonly add: (events: ReadonlyArray<LeasedEvent>) => void
   readonly has: (event: Pick<LeasedEvent, "id" | "claims">) => boolean
-  readonly remove: (events: ReadonlyArray<LeasedEvent>) => void
+  readonly remove: (event: Pick<LeasedEvent, "id" | "claims">) => void
 }
 
 /** `onLost`: called with events whose leases were lost, because they were settled elsewhere or renewed too late. */
@@ -35,8 +35,8 @@ export const make = (onLost: (events: ReadonlyArray<LeasedEvent>) => void = () =
         for (const event of added) events.set(event.id, event)
       },
       has: ({ claims, id }) => events.get(id)?.claims === claims,
-      remove: (removed) => {
-        for (const { claims, id } of removed) if (events.get(id)?.claims === claims) events.delete(id)
+      remove: ({ claims, id }) => {
+        if (events.get(id)?.claims === claims) events.delete(id)
       }
     } satisfies EventsInHand
   })

@@ -70,17 +70,17 @@ export const layer = ({ url }: JetStreamOptions) =>
       /** Classes with events that were late: their consumers are made anew. */
       const silent = new Set<number>()
 
-      const acknowledge = (events: ReadonlyArray<Pick<LeasedEvent, "id" | "claims">>) => {
-        for (const { claims, id } of events) {
-          const message = messages.get(id)
-          if (message?.notice.claims !== claims) continue
-          messages.delete(id)
-          message.ack()
-        }
+      const acknowledge = ({ claims, id }: Pick<LeasedEvent, "id" | "claims">) => {
+        const message = messages.get(id)
+        if (message?.notice.claims !== claims) return
+        messages.delete(id)
+        message.ack()
       }
       const inHand = yield* EventsInHand.make((lost) => {
-        for (const event of lost) carried.drop(event)
-        acknowledge(lost)
+        for (const event of lost) {
+          carried.drop(event)
+          acknowledge(event)
+        }
       })
 
       const onDelivery = (delivery: Delivery) => {
@@ -260,11 +260,10 @@ export const layer = ({ url }: JetStreamOptions) =>
 
       return EventStream.of({
         take,
-        finish: (events) =>
-          Effect.sync(() => {
-            inHand.remove(events)
-            acknowledge(events)
-          }),
+        finish: (event) => {
+          inHand.remove(event)
+          acknowledge(event)
+        },
         status: Effect.sync(() => ({
           driver: "jetstream" as const,
           ok: state._tag === "Open",

@@ -87,7 +87,7 @@ const consumerConfig = (options: LinkOptions, priority: number) => ({
   ack_wait: nanos(ackWaitMillis),
   deliver_policy: DeliverPolicy.All,
   replay_policy: ReplayPolicy.Instant,
-  max_ack_pending: 1_000
+  max_ack_pending: 20_000
 })
 
 /** The members of `wanted` that the server shows with other values: servers silently drop options they do not know. */

@@ -12,7 +12,7 @@ export const layer = Layer.scoped(
     return EventStream.of({
       take: (shards, slots, underWay) =>
         Effect.tap(queue.take(shards, slots, underWay), ({ events }) => Effect.sync(() => inHand.add(events))),
-      finish: (events) => Effect.sync(() => inHand.remove(events)),
+      finish: inHand.remove,
       status: Effect.succeed({ driver: "postgres", ok: true, detail: "", carried: 0 })
     })
   })

@@ -1,6 +1,7 @@
 /**
  * Maintenance of the tables, at the start and every hour, by one node at a time: creates partitions ahead, drops those
- * past their retention, deletes expired rows in small batches, announces expiring keys, and erases deleted customers.
+ * past their retention, deletes expired rows in small batches, announces expiring keys,
+ * counts what organisations store, and erases deleted customers.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer, Schedule } from "effect"
@@ -8,6 +9,7 @@ import { resumeWindow } from "../../domain/Limits.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { eraseCustomers } from "./Erasure.js"
 import { announceExpiringKeys } from "./ExpiringKeys.js"
+import { countStorage } from "./StorageUsage.js"
 import { WriterSql } from "./Pools.js"
 
 const interval = Duration.hours(1)
@@ -61,6 +63,8 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   ],
   ["notifications", `t.id < 'ntf_' || substr(svc_ulid_bound(now() - ${days(90)}), 6)`],
   // The id answers as deleted for a month.
+  ["dead_letters", "t.expires_at < now()"],
+  ["replays", `t.finished_at < now() - ${days(30)}`],
   ["triggers", `t.deleted_at < now() - ${days(30)}`],
   ["delivery_attempts", `t.id < 'att_' || substr(svc_ulid_bound(now() - ${days(30)}), 6)`],
   [
@@ -89,6 +93,7 @@ const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   yield* sql`SELECT svc_partitions()`
   for (const [table, condition] of expirations) yield* Effect.zipLeft(deleteExpired(table, condition, advance), advance)
   yield* Effect.zipLeft(announceExpiringKeys, advance)
+  yield* countStorage(advance)
   yield* eraseCustomers(advance)
   return true
 }, Effect.scoped)

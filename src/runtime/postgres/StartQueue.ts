@@ -38,12 +38,12 @@ const adoptSql = `UPDATE start_queue q SET claimed_by = $3, claimed_until = now(
   WHERE q.id = m.id AND q.claims = m.claims AND q.claimed_by IS NOT NULL
   RETURNING q.id, q.org AS "organisationId", q.priority, q.shard, q.claims, q.lane`
 
-const counted = (condition: string) =>
-  `(SELECT count(*)::int FROM (SELECT FROM start_queue WHERE ${condition} LIMIT 100000) x)`
+const counted = (condition: string, table = "start_queue") =>
+  `(SELECT count(*)::int FROM (SELECT FROM ${table} WHERE ${condition} LIMIT 100000) x)`
 
 /** The oldest waiting row is among the first ones, unless very many are held. */
 const backlogSql = `SELECT ${counted("NOT held AND claimed_by IS NULL")} AS waiting, ${counted("held")} AS held,
-  ${counted("claimed_by IS NOT NULL")} AS leased, COALESCE((SELECT extract(epoch FROM now() - min(not_before))
+  ${counted("claimed_by IS NOT NULL")} AS leased, ${counted("status = 'pending'", "dead_letters")} AS dead, COALESCE((SELECT extract(epoch FROM now() - min(not_before))
     FROM (SELECT * FROM start_queue ORDER BY seq LIMIT 10000) q
     WHERE NOT held AND claimed_by IS NULL AND not_before <= now()), 0)::float8 AS "oldestSeconds"`
 
@@ -123,7 +123,7 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
 
       const backlog = Effect.gen(function* () {
         const [row] = yield* sql.unsafe<Backlog>(backlogSql)
-        return row ?? { waiting: 0, held: 0, leased: 0, oldestSeconds: 0 }
+        return row ?? { waiting: 0, held: 0, leased: 0, dead: 0, oldestSeconds: 0 }
       }).pipe(Effect.mapError(unavailable))
 
       return StartQueue.of({ node, take, adopt, renew, release, backlog })

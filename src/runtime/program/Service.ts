@@ -18,8 +18,8 @@ import * as Events from "../../actors/pipeline/Events.js"
 import * as SubscriptionSweep from "../../actors/pipeline/SubscriptionSweep.js"
 import * as PollSweep from "../../actors/pipeline/PollSweep.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
+import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
-import * as ReleaseSweep from "../../actors/pipeline/ReleaseSweep.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
@@ -79,6 +79,7 @@ import * as Maintenance from "../postgres/Maintenance.js"
 import * as OrganisationReads from "../postgres/OrganisationReads.js"
 import * as Nonces from "../postgres/Nonces.js"
 import * as ProviderWindows from "../postgres/ProviderWindows.js"
+import * as QuotaWarnings from "../postgres/QuotaWarnings.js"
 import * as RateWindows from "../postgres/RateWindows.js"
 import * as AuditLog from "../../actors/management/AuditLog.js"
 import * as CallbackSecret from "../../actors/management/CallbackSecret.js"
@@ -113,6 +114,8 @@ import * as StartQuota from "../../actors/management/StartQuota.js"
 import * as Users from "../../actors/management/Users.js"
 import * as WebhookEndpoints from "../../actors/management/WebhookEndpoints.js"
 import * as Workspaces from "../../actors/management/Workspaces.js"
+import * as HeldEvents from "../postgres/events/HeldEvents.js"
+import * as StorageUsage from "../postgres/StorageUsage.js"
 import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
@@ -209,7 +212,9 @@ const stores = Layer.mergeAll(
   CustomerReads.layer,
   InstallationReads.layer,
   OrganisationReads.layer,
+  HeldEvents.layer,
   OpenEvents.layer,
+  StorageUsage.layer,
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
@@ -264,13 +269,13 @@ const actors = Layer.unwrapEffect(
       ScheduleSweep.layer,
       PollSweep.layer,
       SubscriptionSweep.layer,
-      ReleaseSweep.layer,
+      HeldSweep.layer,
       ReplaySweep.layer
     ).pipe(
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
-      Layer.provideMerge(EventRuns.layer(options)),
+      Layer.provideMerge(Layer.merge(EventRuns.layer(options), RateLimits.layer)),
       Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream))
     )
   })
@@ -318,7 +323,7 @@ const useCases = Layer.mergeAll(
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
   Layer.provideMerge(Layer.merge(Deliver.layer(), Outbound.layer)),
-  Layer.provideMerge(Layer.merge(RateLimits.layer, CallbackSecrets.layer)),
+  Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.
   Layer.provideMerge(sandbox),
@@ -326,7 +331,7 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(asPhase("audit")(trail)),
   Layer.provideMerge(asPhase("stores")(stores)),
   Layer.provideMerge(asPhase("cluster")(cluster)),
-  Layer.provideMerge(asPhase("maintenance")(Maintenance.layer)),
+  Layer.provideMerge(asPhase("maintenance")(Layer.merge(Maintenance.layer, QuotaWarnings.layer))),
   Layer.provideMerge(asPhase("clock")(clock)),
   Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
 )

@@ -1,7 +1,7 @@
 /** Turns changes of runs and events into the rows that one flush writes. */
 import type { EventChange } from "../../../actors/ports/EventJournal.js"
 import type { Claim, RunChange, Settlement } from "../../../actors/ports/Journal.js"
-import type { OrganisationId } from "../../../domain/Ids.js"
+import type { EventId, ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import { deadLetterRow, failureRows, tickRow } from "./EventRow.js"
 import { flushTables, type Row, type RowContext, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { patchRow, timestamp } from "./RunColumns.js"
@@ -50,10 +50,11 @@ export const claimOfUnit = ({ event, runs }: Unit): Claim | undefined =>
 
 const settlementOf = ({ event, runs }: Unit): Settlement | undefined => event?.settles ?? runs[0]?.settles
 
-const eventIdOf = ({ event }: Unit): string | undefined =>
+const eventIdOf = ({ event }: Unit): EventId | undefined =>
   event?.receives?.event.id ?? event?.records?.event.id ?? event?.settles?.eventId
 
-export const idsOf = (unit: Unit): ReadonlyArray<string> => {
+/** The ids of a unit's rows in the statement's list of changes: of its runs, else of its event. */
+export const idsOf = (unit: Unit): ReadonlyArray<ExecutionId | EventId> => {
   if (unit.runs.length > 0) return unit.runs.map(({ id }) => id)
   const event = eventIdOf(unit)
   return event === undefined ? [] : [event]

@@ -1,0 +1,81 @@
+/**
+ * Releases held events once the reason is gone: on the next day or a larger plan, the oldest first, as many as the quota
+ * allows; when the customer or the connection is active again. After thirty days a held event becomes a dead letter.
+ */
+import { Clock, Duration, Effect, Layer, Option } from "effect"
+import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
+import { backgroundTask } from "../BackgroundTask.js"
+import { HeldEvents, type QuotaReason } from "../ports/HeldEvents.js"
+import { OrganisationReads } from "../ports/OrganisationReads.js"
+import { Wakeups } from "../ports/Wakeups.js"
+import { make as makeEventQuota } from "./EventQuota.js"
+
+const pollInterval = Duration.seconds(5)
+/** After an organisation has used up its quota, it is looked at again after this time: its plan may have changed. */
+const pauseMillis = 15_000
+const batchSize = 500
+const reasons: ReadonlyArray<QuotaReason> = ["quota", "storage"]
+
+const make = Effect.gen(function* () {
+  const held = yield* HeldEvents
+  const organisations = yield* OrganisationReads
+  const wakeups = yield* Wakeups
+  const quota = yield* makeEventQuota
+  const pausedUntil = new Map<OrganisationId, number>()
+
+  /** Releases a batch. Returns whether there may be more to release. */
+  const releaseBatch = Effect.fnUntraced(function* (id: OrganisationId, reason: QuotaReason, blocked: Set<CustomerId>) {
+    const organisation = Option.getOrUndefined(yield* organisations.find(id))
+    if (organisation === undefined) return false
+    const events = yield* held.oldest(id, reason, [...blocked], batchSize)
+    const counted = new Map<string, Effect.Effect<void>>()
+    let isUsedUp = false
+    for (const event of events) {
+      if (event.customerId !== null && blocked.has(event.customerId)) continue
+      const decision = yield* quota.count(organisation, event.customerId)
+      if (decision.reason === undefined) {
+        counted.set(event.id, decision.giveBack)
+        continue
+      }
+      // The customer's own limit stops only its events.
+      const isOwn = decision.reason === "quota" && (yield* quota.customerDay(organisation, event.customerId)) !== null
+      if (!isOwn || event.customerId === null) {
+        isUsedUp = true
+        break
+      }
+      blocked.add(event.customerId)
+    }
+    const released = new Set<string>(yield* held.release(events.map((one) => one.id).filter((one) => counted.has(one))))
+    for (const [event, giveBack] of counted) if (!released.has(event)) yield* giveBack
+    if (released.size > 0) wakeups.signalQueued()
+    return !isUsedUp && events.length === batchSize
+  })
+
+  const releaseWithinQuota = Effect.gen(function* () {
+    for (const reason of reasons)
+      for (const id of yield* held.organisations(reason)) {
+        const now = yield* Clock.currentTimeMillis
+        if ((pausedUntil.get(id) ?? 0) > now) continue
+        pausedUntil.delete(id)
+        const blocked = new Set<CustomerId>()
+        while (yield* releaseBatch(id, reason, blocked));
+        pausedUntil.set(id, now + pauseMillis)
+      }
+    // Organisations without held events are forgotten when their pause ends.
+    const now = yield* Clock.currentTimeMillis
+    for (const [id, until] of pausedUntil) if (until <= now) pausedUntil.delete(id)
+  })
+
+  const pass = Effect.gen(function* () {
+    yield* releaseWithinQuota
+    while ((yield* held.releaseResolved(batchSize)) > 0) wakeups.signalQueued()
+    while ((yield* held.expire(batchSize)) === batchSize);
+  })
+
+  const task = yield* backgroundTask("events.release_held", pass)
+  return Effect.forever(Effect.zipRight(task.run, Effect.sleep(pollInterval)))
+})
+
+export const layer = Layer.scopedDiscard(
+  Effect.flatMap(make, (sweep) => Effect.forkScoped(Effect.interruptible(sweep)))
+)

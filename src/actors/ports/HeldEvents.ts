@@ -1,0 +1,31 @@
+/** Accepted events that wait until the reason of their hold is gone. */
+import { Context, type Effect } from "effect"
+import type { Event, HoldReason } from "../../domain/Event.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { CustomerId, EventId, OrganisationId } from "../../domain/Ids.js"
+
+/** Reasons that a quota of the organisation or of its customer decides. */
+export type QuotaReason = Extract<HoldReason, "quota" | "storage">
+
+export type HeldEvent = Pick<Event, "id" | "customerId">
+
+export class HeldEvents extends Context.Tag("svc/HeldEvents")<
+  HeldEvents,
+  {
+    /** The organisations with events that are held for the reason. */
+    readonly organisations: (reason: QuotaReason) => Effect.Effect<ReadonlyArray<OrganisationId>, Unavailable>
+    /** The oldest events of an organisation that are held for the reason, without those of some customers. */
+    readonly oldest: (
+      organisation: OrganisationId,
+      reason: QuotaReason,
+      exceptOf: ReadonlyArray<CustomerId>,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<HeldEvent>, Unavailable>
+    /** Puts events back into the start queue, at their old places. Returns the ids of those that were held. */
+    readonly release: (ids: ReadonlyArray<EventId>) => Effect.Effect<ReadonlyArray<EventId>, Unavailable>
+    /** Releases events whose customer or connection is active again, the oldest first. Returns how many. */
+    readonly releaseResolved: (limit: number) => Effect.Effect<number, Unavailable>
+    /** Turns events that were held for too long into dead letters. Returns how many. */
+    readonly expire: (limit: number) => Effect.Effect<number, Unavailable>
+  }
+>() {}

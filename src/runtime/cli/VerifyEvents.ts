@@ -1,0 +1,55 @@
+/** `svc verify-events`: proves that every accepted event is accounted for, while the service runs. */
+import { Command, Options } from "@effect/cli"
+import { Clock, Console, Duration, Effect } from "effect"
+import { reconciliationPeriod } from "../../domain/Limits.js"
+import { readConfig } from "../configuration/Config.js"
+import { eventIdsOf, reconciliationOf } from "../postgres/events/EventReads.js"
+import { reconcileSql, type ReconcileRow } from "../postgres/events/Reconcile.js"
+import { WriterSql } from "../postgres/Pools.js"
+import { unreachableError } from "../postgres/UnreachableDatabase.js"
+import { OperatorError } from "../process/OperatorError.js"
+import { layerBeside } from "../program/Layers.js"
+
+const since = Options.text("since").pipe(
+  Options.withDescription("How far back: a number and m, h or d, such as 90m, 24h or 7d"),
+  Options.withDefault("24h")
+)
+
+const unitMillis: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds of a text such as `24h`; `undefined` for other text. */
+const millisOf = (text: string): number | undefined => {
+  const match = /^(\d{1,6})([mhd])$/.exec(text)
+  return match === null ? undefined : Number(match[1]) * (unitMillis[match[2] ?? ""] ?? 0)
+}
+
+const everywhere = () => "true"
+
+const reconcile = (from: number, to: number) =>
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const [row] = yield* sql.unsafe<ReconcileRow>(reconcileSql(everywhere, everywhere), [...eventIdsOf(from, to)])
+    return reconciliationOf(row, from, to)
+  })
+
+export const verifyEventsCommand = Command.make("verify-events", { since }, ({ since }) =>
+  Effect.gen(function* () {
+    const millis = millisOf(since)
+    const most = Duration.toDays(reconciliationPeriod)
+    if (millis === undefined || millis === 0 || millis > Duration.toMillis(reconciliationPeriod))
+      return yield* new OperatorError({
+        message: `--since ${since} is no time: give a number and m, h or d, at most ${most}d, such as --since 24h`
+      })
+    const config = yield* readConfig()
+    const to = yield* Clock.currentTimeMillis
+    const found = yield* Effect.provide(reconcile(to - millis, to), layerBeside(config))
+    const { accepted, dead, duplicate, executed, held, ignored, unaccounted, waiting } = found
+    yield* Console.log(
+      `${accepted} events accepted since ${found.from}: ${executed} executed, ${ignored} ignored, ${held} held, ` +
+        `${waiting} waiting, ${dead} dead, ${duplicate} duplicates, ${unaccounted.length} unaccounted for.`
+    )
+    for (const id of unaccounted) yield* Console.log(id)
+    if (unaccounted.length > 0)
+      return yield* new OperatorError({ message: "The events above are unaccounted for: their rows are missing." })
+  }).pipe(Effect.scoped, Effect.catchTag("SqlError", unreachableError))
+).pipe(Command.withDescription("Prove that every accepted event was executed, ignored, held, given up or a duplicate"))

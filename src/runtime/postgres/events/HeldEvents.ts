@@ -1,0 +1,115 @@
+/** The port `HeldEvents` on the writer's pool. Each statement uses a partial index of the events that it looks for. */
+import { Duration, Effect, Layer } from "effect"
+import { type HeldEvent, HeldEvents, type QuotaReason } from "../../../actors/ports/HeldEvents.js"
+import { Unavailable } from "../../../domain/Failure.js"
+import type { EventId, OrganisationId } from "../../../domain/Ids.js"
+import { longestHold } from "../../../domain/Limits.js"
+import { describe } from "../../telemetry/SafeError.js"
+import { keptEventColumns } from "../journal/EventRow.js"
+import { WriterSql } from "../Pools.js"
+
+/** The condition as the indexes have it; a parameter would not match them. */
+const heldBecause: { readonly [R in QuotaReason | "customer_suspended" | "connection_inactive"]: string } = {
+  quota: "e.status = 'held' AND e.record->>'heldBecause' = 'quota'",
+  storage: "e.status = 'held' AND e.record->>'heldBecause' = 'storage'",
+  customer_suspended: "e.status = 'held' AND e.record->>'heldBecause' = 'customer_suspended'",
+  connection_inactive: "e.status = 'held' AND e.record->>'heldBecause' = 'connection_inactive'"
+}
+
+/** The values of a column among held events: reads one index entry for each. */
+const distinctSql = (column: string, condition: string) => `
+  WITH RECURSIVE found AS (
+    (SELECT e.${column} AS value FROM events e WHERE ${condition} AND e.${column} IS NOT NULL ORDER BY e.${column} LIMIT 1)
+    UNION ALL
+    SELECT (SELECT e.${column} FROM events e WHERE ${condition} AND e.${column} > found.value ORDER BY e.${column} LIMIT 1)
+    FROM found WHERE found.value IS NOT NULL
+  ) SELECT value FROM found WHERE value IS NOT NULL`
+
+/** Releases the events of a CTE `due`. */
+const releaseDue = `freed AS (
+    UPDATE events e SET status = 'received', record = (e.record::jsonb - 'heldBecause')::json
+    FROM due WHERE e.id = due.id AND e.status = 'held' RETURNING e.id
+  ), placed AS (
+    UPDATE start_queue q SET held = false FROM freed WHERE q.id = freed.id
+  ) SELECT id FROM freed`
+
+const releaseSql = `WITH due AS (SELECT unnest($1::text[]) AS id), ${releaseDue}`
+
+/** `owners`: selects the ids of the active records among the values of the column. */
+const resolvedSql = (column: string, condition: string, owners: string) => `
+  WITH active AS MATERIALIZED (SELECT o.id FROM (${distinctSql(column, condition)}) held JOIN LATERAL (${owners}) o ON true),
+  due AS (SELECT e.id FROM active JOIN events e ON e.${column} = active.id WHERE ${condition} ORDER BY e.id LIMIT $1),
+  ${releaseDue}`
+
+const customersSql = resolvedSql(
+  "customer_id",
+  heldBecause.customer_suspended,
+  "SELECT c.id FROM customers c WHERE c.id = held.value AND c.status = 'active' AND c.deleted_at IS NULL"
+)
+const connectionsSql = resolvedSql(
+  "connection_id",
+  heldBecause.connection_inactive,
+  "SELECT c.id FROM connections c WHERE c.id = held.value AND c.status = 'active'"
+)
+
+const kept = keptEventColumns.join(", ")
+
+/** `$1`: milliseconds; `$2`: how many. A dead event frees its lane, since its place in the queue is gone. */
+const expireSql = `
+  WITH old AS (
+    SELECT e.id FROM events e
+    WHERE e.status = 'held' AND e.id < 'evt_' || substr(svc_ulid_bound(now() - $1 * interval '1 millisecond'), 6)
+    ORDER BY e.id LIMIT $2 FOR UPDATE SKIP LOCKED
+  ), gone AS (
+    DELETE FROM start_queue q USING old WHERE q.id = old.id RETURNING q.id
+  ), moved AS (
+    DELETE FROM events e USING gone WHERE e.id = gone.id RETURNING ${keptEventColumns.map((name) => `e.${name}`).join(", ")}
+  ), recorded AS (
+    INSERT INTO event_records (${kept}, status, finished_at, attempts, deliveries)
+    SELECT ${kept}, 'dead', now(), 0, '[]' FROM moved ON CONFLICT (id, class) DO NOTHING
+  ), buried AS (
+    INSERT INTO dead_letters (id, org, space, event_id, trigger_id, customer_id, connector, type, priority, source, connection_id,
+      record, payload, sealed, error, context, retry_count, expires_at)
+    SELECT svc_new_id('dlq'), org, space, id, trigger_id, customer_id, connector, type, priority, source, connection_id, record,
+      payload, sealed,
+      json_build_object('code', 'HELD_EXPIRED', 'message', 'the event was held for 30 days: ' || (record->>'heldBecause'),
+        'category', 'quota', 'step', NULL, 'stack', NULL),
+      json_build_object('heldBecause', record->>'heldBecause'), COALESCE((record->>'replays')::int, 0), now() + interval '30 days'
+    FROM moved
+  ) SELECT id FROM moved`
+
+const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
+
+export const layer = Layer.effect(
+  HeldEvents,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const ids = (statement: string, values: ReadonlyArray<unknown>) =>
+      sql.unsafe<{ readonly id: EventId }>(statement, values).pipe(
+        Effect.map((rows) => rows.map(({ id }) => id)),
+        Effect.mapError(unavailable)
+      )
+    const count = (statement: string, values: ReadonlyArray<unknown>) =>
+      Effect.map(ids(statement, values), ({ length }) => length)
+
+    return HeldEvents.of({
+      organisations: (reason) =>
+        sql.unsafe<{ readonly value: OrganisationId }>(distinctSql("org", heldBecause[reason])).pipe(
+          Effect.map((rows) => rows.map(({ value }) => value)),
+          Effect.mapError(unavailable)
+        ),
+      oldest: (organisation, reason, exceptOf, limit) =>
+        sql
+          .unsafe<HeldEvent>(
+            `SELECT e.id, e.customer_id AS "customerId" FROM events e WHERE ${heldBecause[reason]} AND e.org = $1
+              AND COALESCE(NOT e.customer_id = ANY($2::text[]), true) ORDER BY e.id LIMIT $3`,
+            [organisation, exceptOf, limit]
+          )
+          .pipe(Effect.mapError(unavailable)),
+      release: (events) => ids(releaseSql, [events]),
+      releaseResolved: (limit) =>
+        Effect.map(Effect.all([count(customersSql, [limit]), count(connectionsSql, [limit])]), ([a, b]) => a + b),
+      expire: (limit) => count(expireSql, [Duration.toMillis(longestHold), limit])
+    })
+  })
+)

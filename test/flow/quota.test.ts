@@ -1,0 +1,244 @@
+/** A plan's events of a day run exactly; those beyond wait, and run once there is room. None is lost. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { type Arrival, Events } from "../../src/actors/pipeline/Events.js"
+import type { CustomerId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
+import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { announceQuotas } from "../../src/runtime/postgres/QuotaWarnings.js"
+import { ownerSql } from "../support/Database.js"
+import { eventually } from "../support/eventually.js"
+import { type Running, start } from "../support/InProcess.js"
+
+/** The long form is that of the specification. */
+const arrivals = process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 2_200
+
+let svc: Running
+beforeAll(async () => {
+  svc = await start()
+}, 60_000)
+afterAll(() => svc.stop())
+
+const sql = <A extends object>(statement: string) =>
+  svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
+const countOf = async (statement: string): Promise<number> => (await sql<{ n: number }>(statement))[0]?.n ?? NaN
+
+type World = Awaited<ReturnType<Running["organisation"]>>
+
+/** A trigger of events of the type, whose workflow returns at once. */
+const subscribe = async ({ key }: World, type: string) => {
+  const ask = async (target: string, body: object) => {
+    const answer = await svc.ask("POST", `/api/v1${target}`, { key, body })
+    assert.isBelow(answer.status, 300, answer.text)
+    return answer.body.data
+  }
+  const code = "export default async (ctx) => ctx.input"
+  const { id } = await ask("/workflows", { name: `w_${type.replace(".", "_")}`, form: "code", tier: "instant", code })
+  await ask(`/workflows/${id}/publish`, {})
+  await ask("/triggers", { type: "event", name: type, event: { type }, routes: [{ workflowId: id }] })
+}
+
+const arrive = (world: World, type: string, n: number, customerId: string | null = null) =>
+  Effect.flatMap(Events, ({ receive }) =>
+    receive({
+      organisationId: world.organisationId as OrganisationId,
+      spaceId: world.spaceId as SpaceId,
+      source: "manual",
+      trigger: null,
+      connector: null,
+      connectionId: null,
+      customerId: customerId as CustomerId | null,
+      type,
+      entity: null,
+      action: "other",
+      occurredAt: null,
+      payload: { n },
+      headers: {},
+      deduplication: { value: null, deliveryId: String(n) },
+      traceparent: null
+    } satisfies Arrival)
+  )
+
+const arriveAll = (world: World, type: string, count: number, customerId: string | null = null) =>
+  svc.run(
+    Effect.map(
+      Effect.forEach(
+        Array.from({ length: count }, (_, n) => n),
+        (n) => arrive(world, type, n, customerId),
+        { concurrency: 500 }
+      ),
+      (receptions) => {
+        const counts: { [tag: string]: number } = {}
+        for (const { _tag } of receptions) counts[_tag] = (counts[_tag] ?? 0) + 1
+        return counts
+      }
+    )
+  )
+
+const runsOf = ({ organisationId }: World) =>
+  countOf(`SELECT count(*)::int AS n FROM executions WHERE org = '${organisationId}'`)
+const heldOf = ({ organisationId }: World) =>
+  countOf(`SELECT count(*)::int AS n FROM events WHERE org = '${organisationId}' AND status = 'held'`)
+/** Waits until this many runs have ended; then none may follow. */
+const ranExactly = async (world: World, count: number) => {
+  await eventually(
+    () => runsOf(world),
+    (found) => found >= count,
+    120_000
+  )
+  await eventually(
+    () => countOf(`SELECT count(*)::int AS n FROM start_queue WHERE org = '${world.organisationId}' AND NOT held`),
+    (found) => found === 0,
+    120_000
+  )
+  assert.strictEqual(await runsOf(world), count)
+}
+
+describe("The events of a day", () => {
+  it(`of ${arrivals} at once exactly 1,000 run on a plan of 1,000; the rest run on a larger plan, the oldest first`, async () => {
+    const world = await svc.organisation("Starter", "starter")
+    await subscribe(world, "order.placed")
+    const receptions = await arriveAll(world, "order.placed", arrivals)
+    assert.deepStrictEqual(receptions, { Accepted: 1_000, Held: arrivals - 1_000 })
+    await ranExactly(world, 1_000)
+    assert.strictEqual(await heldOf(world), arrivals - 1_000)
+    // The same events again are repetitions, whether they ran or wait, and count for nothing.
+    const again = await arriveAll(world, "order.placed", 10)
+    assert.deepStrictEqual(again, { Duplicate: 10 })
+
+    // The next day: the quota allows another thousand, and these are the oldest.
+    const oldest = await sql<{ id: string }>(
+      `SELECT id FROM events WHERE org = '${world.organisationId}' AND status = 'held' ORDER BY id LIMIT 1000`
+    )
+    await sql(`UPDATE rate_windows SET minute = minute - interval '1 day' WHERE org = '${world.organisationId}'`)
+    await ranExactly(world, 2_000)
+    const ids = oldest.map(({ id }) => `'${id}'`).join(",")
+    assert.strictEqual(
+      await countOf(`SELECT count(*)::int AS n FROM event_records WHERE id IN (${ids}) AND status = 'delivered'`),
+      1_000
+    )
+    await sql(`UPDATE organisations SET plan = 'unlimited' WHERE id = '${world.organisationId}'`)
+    await ranExactly(world, arrivals)
+    assert.strictEqual(await heldOf(world), 0)
+  }, 600_000)
+
+  it("of a customer with a limit of its own wait, those of others run", async () => {
+    const world = await svc.organisation("Customers")
+    await subscribe(world, "ticket.opened")
+    await sql(`UPDATE customers SET limits = '{"events_per_day": 3}' WHERE id = '${world.customerId}'`)
+    const limited = await arriveAll(world, "ticket.opened", 5, world.customerId)
+    assert.deepStrictEqual(limited, { Accepted: 3, Held: 2 })
+    assert.strictEqual((await svc.run(arrive(world, "ticket.opened", 100)))._tag, "Accepted")
+    await ranExactly(world, 4)
+    await sql(`UPDATE customers SET limits = '{}' WHERE id = '${world.customerId}'`)
+    await ranExactly(world, 6)
+  }, 60_000)
+
+  it("wait while the organisation stores more than its plan allows", async () => {
+    const world = await svc.organisation("Full", "starter")
+    await subscribe(world, "file.added")
+    await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 105000000)`)
+    assert.strictEqual((await svc.run(arrive(world, "file.added", 1)))._tag, "Held")
+    await sql(`UPDATE storage_usage SET bytes = 1000 WHERE org = '${world.organisationId}'`)
+    await ranExactly(world, 1)
+  }, 60_000)
+
+  it("are told of at 80 per cent and when they are used up, once a day", async () => {
+    const world = await svc.organisation("Warned", "starter")
+    const set = (bucket: string, granted: number) =>
+      sql(`INSERT INTO rate_windows (org, bucket, minute, granted) VALUES ('${world.organisationId}', '${bucket}',
+        date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC', ${granted})
+        ON CONFLICT (org, bucket, minute) DO UPDATE SET granted = excluded.granted`)
+    const toldOf = async () => {
+      await svc.run(announceQuotas)
+      await svc.run(announceQuotas)
+      const found = await eventually(
+        () =>
+          sql<{ severity: string; title: string }>(
+            `SELECT severity, title FROM notifications WHERE org = '${world.organisationId}'`
+          ),
+        (rows) => rows.length >= expected
+      )
+      return found.map(({ severity, title }) => `${severity}: ${title}`)
+    }
+    let expected = 0
+    await set("starts", 799)
+    assert.deepStrictEqual(await toldOf(), [])
+    expected = 1
+    await set("starts", 800)
+    assert.deepStrictEqual(await toldOf(), ["warning: The quota events_per_day is used to 80 per cent"])
+    expected = 4
+    await set("starts", 1_000)
+    await sql(`UPDATE customers SET limits = '{"events_per_day": 10}' WHERE id = '${world.customerId}'`)
+    await set(`starts|${world.customerId}`, 9)
+    await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 90000000)`)
+    assert.sameMembers(await toldOf(), [
+      "warning: The quota events_per_day is used to 80 per cent",
+      "warning: The quota events_per_day is used to 80 per cent",
+      "error: The quota events_per_day is used up",
+      "warning: The quota storage_mb is used to 80 per cent"
+    ])
+  }, 60_000)
+
+  it("refuse starts through the API while the organisation stores more than its plan allows", async () => {
+    const world = await svc.organisation("Full starts", "starter")
+    await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 105000000)`)
+    const run = await svc.ask("POST", `/api/v1/workflows/${world.workflowId}/execute`, {
+      key: world.key,
+      body: { input: {} }
+    })
+    assert.deepStrictEqual(
+      [run.status, run.body.code, run.body.quota.dimension],
+      [403, "PLAN_LIMIT_REACHED", "storage_mb"]
+    )
+  })
+
+  it("and what is stored is counted by the hourly maintenance", async () => {
+    const world = await svc.organisation("Counted", "starter")
+    await svc.ask("POST", `/api/v1/workflows/${world.workflowId}/execute`, {
+      key: world.key,
+      body: { input: { a: "x" } }
+    })
+    await eventually(
+      () => runsOf(world),
+      (found) => found === 1
+    )
+    await svc.run(Effect.scoped(runMaintenance))
+    assert.isAbove(
+      await countOf(`SELECT bytes::int AS n FROM storage_usage WHERE org = '${world.organisationId}'`),
+      200
+    )
+  })
+
+  it("wait while their customer is suspended", async () => {
+    const world = await svc.organisation("Suspended")
+    await subscribe(world, "invoice.sent")
+    await sql(`UPDATE customers SET status = 'suspended' WHERE id = '${world.customerId}'`)
+    assert.strictEqual((await svc.run(arrive(world, "invoice.sent", 1, world.customerId)))._tag, "Held")
+    await sql(`UPDATE customers SET status = 'active' WHERE id = '${world.customerId}'`)
+    await ranExactly(world, 1)
+  }, 60_000)
+
+  it("that waited for thirty days are dead letters with their payload", async () => {
+    const world = await svc.organisation("Expired")
+    await subscribe(world, "lead.lost")
+    await sql(`UPDATE customers SET status = 'suspended' WHERE id = '${world.customerId}'`)
+    const { eventId } = await svc.run(arrive(world, "lead.lost", 7, world.customerId))
+    const old = `evt_${"0".repeat(26)}`
+    await sql(`UPDATE start_queue SET id = '${old}' WHERE id = '${eventId}'`)
+    await sql(`UPDATE events SET id = '${old}' WHERE id = '${eventId}'`)
+    const [letter] = await eventually(
+      () =>
+        sql<object>(
+          `SELECT event_id AS event, error->>'code' AS code, payload, status FROM dead_letters WHERE event_id = '${old}'`
+        ),
+      (rows) => rows.length > 0,
+      20_000
+    )
+    assert.deepStrictEqual(letter, { event: old, code: "HELD_EXPIRED", payload: { n: 7 }, status: "pending" })
+    assert.strictEqual(
+      await countOf(`SELECT count(*)::int AS n FROM event_records WHERE id = '${old}' AND status = 'dead'`),
+      1
+    )
+    assert.strictEqual(await countOf(`SELECT count(*)::int AS n FROM start_queue WHERE id = '${old}'`), 0)
+  }, 60_000)
+})
