@@ -35,6 +35,7 @@ import { customerOfBody } from "./NamedCustomers.js"
 import { type PageOf, type PageRequest, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { currentTimestamp } from "./Timestamp.js"
+import { retrySubscription } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
   lockTrigger,
@@ -362,33 +363,6 @@ const rotateKey = (services: TriggerServices, context: CallContext, id: string) 
         resource: triggerResource(after),
         before: { accessKeyPrefix: before.webhook?.accessKeyPrefix ?? null },
         after: { accessKeyPrefix: stored.prefix }
-      }
-    })
-  )
-
-/** Subscriptions of one trigger that are retried at once. */
-const maxRetried = 1_000
-
-const retrySubscription = ({ change, origin }: TriggerServices, context: CallContext, id: string) =>
-  change(context, (tx) =>
-    Effect.gen(function* () {
-      const trigger = yield* lockTrigger(tx, context, id)
-      const failed = yield* tx.subscriptions.list({
-        where: { triggerId: trigger.id, state: "failed" },
-        limit: maxRetried
-      })
-      if (failed.length === 0)
-        return yield* new InvalidState({
-          state: (yield* viewOfTrigger(tx, origin, trigger)).appEvent?.subscription ?? "none",
-          message: "no subscription of the trigger has failed"
-        })
-      const nextAt = yield* currentTimestamp
-      for (const one of failed) yield* tx.subscriptions.update({ ...one, state: "pending", attempts: 0, nextAt })
-      return {
-        value: yield* viewOfTrigger(tx, origin, trigger),
-        resource: triggerResource(trigger),
-        before: { subscription: "failed" },
-        after: { subscription: "pending" }
       }
     })
   )

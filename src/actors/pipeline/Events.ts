@@ -145,6 +145,8 @@ interface EventsContext {
   readonly quota: Effect.Effect.Success<typeof makeEventQuota>
 }
 
+const skipOf = ({ ignoredBecause }: Arrival) => (ignoredBecause === undefined ? {} : { ignoredBecause })
+
 const eventOf = (
   { digests, identifiers }: EventsContext,
   arrival: Arrival,
@@ -185,6 +187,7 @@ const eventOf = (
       occurredAt,
       idempotencyKey: digests.sha256Hex(idempotencyText(identified, deduplication)),
       ...(arrival.connectorEvent === undefined ? {} : { connectorEvent: arrival.connectorEvent }),
+      ...skipOf(arrival),
       headers: arrival.headers,
       traceparent: arrival.traceparent,
       replayOf: replay?.of ?? null,
@@ -267,12 +270,10 @@ const receive = Effect.fnUntraced(function* (
     ...(replay?.letter === undefined ? {} : { replays: replay.letter })
   }
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
-  const { ignoredBecause } = arrival
-  const matched = ignoredBecause === undefined ? matchRoutes(triggers, event) : []
+  const matched = matchRoutes(triggers, event)
   yield* faults.at("parsed")
   if (matched.length === 0) {
-    const record = ignoredBecause === undefined ? event.record : { ...event.record, ignoredBecause }
-    const ignored: Event = { ...event, status: "ignored", record }
+    const ignored: Event = { ...event, status: "ignored" }
     return yield* commit(
       context,
       event,
