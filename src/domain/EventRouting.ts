@@ -11,7 +11,7 @@ export interface MatchedRoute {
   readonly route: TriggerRoute
 }
 
-/** The routes whose filters match the payload. `only`: the ids of the routes of a replay. */
+/** The routes whose filters match the payload; none for a skipped tick. `only`: the ids of the routes of a replay. */
 export const matchRoutes = (
   triggers: ReadonlyArray<Trigger>,
   { payload, record }: Pick<Event, "payload" | "record">
@@ -19,6 +19,7 @@ export const matchRoutes = (
   triggers.flatMap((trigger) =>
     trigger.routes
       .filter(({ filter, id }) => {
+        if (record.ignoredBecause !== undefined) return false
         if (record.routes !== undefined) return record.routes.includes(id)
         return filter === null || meetsCondition(filter, payload)
       })

@@ -1,4 +1,4 @@
-/** Reads the events of a webhook's request: forms as JSON, challenges, several events in one delivery. Pure. */
+/** Reads the requests of webhooks: forms as JSON, challenges, several events in one delivery. Pure. */
 import { meetsCondition } from "./connector/Condition.js"
 import type { ConnectorDefinition } from "./connector/Definition.js"
 import { valueAt } from "./connector/Path.js"
@@ -37,8 +37,8 @@ export const queryChallenge = (query: JsonObject): string | undefined => {
   return typeof found === "string" && found.length <= maxChallengeLength ? found : undefined
 }
 
-/** How the challenge of a preset, or of a definition, is recognised and answered. */
-export type Challenge = NonNullable<WebhookDefinition["challenge"]>
+/** How a challenge is recognised and answered. */
+type Challenge = NonNullable<WebhookDefinition["challenge"]>
 
 /** The challenge of Slack's Events API. */
 export const slackChallenge: Challenge = {
@@ -67,7 +67,7 @@ export interface DeliveredEvent {
 }
 
 /** Events of one delivery that are read. */
-export const maxDeliveredEvents = 1_000
+const maxDeliveredEvents = 1_000
 
 /**
  * The events of a delivery to a webhook of a connector: the items of the list that the definition names, each a payload of

@@ -7,7 +7,8 @@ import { Effect, Option } from "effect"
 import { type Failure, type Forbidden, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { type TriggerView, triggerView } from "../../domain/TriggerView.js"
+import { shownState } from "../../domain/Subscription.js"
+import { type SubscriptionState, type TriggerView, triggerView } from "../../domain/TriggerView.js"
 import type { MemberFilter, Tx, Where } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import { outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
@@ -71,6 +72,21 @@ export const lockTrigger = (
 ): Effect.Effect<Trigger, Failure> =>
   Effect.tap(findTrigger(tx, context.caller, id, true), (found) => checkVersion(context, version, found.version))
 
+/** Subscriptions of one trigger that are read. */
+const maxSubscriptions = 1_000
+
+/** The states of the subscriptions of those triggers that have some, by trigger. */
+const subscriptionStates = Effect.fnUntraced(function* (tx: Tx, found: ReadonlyArray<Trigger>) {
+  const subscribing = found.filter(({ appEvent }) => appEvent !== null).map(({ id }) => id)
+  const rows =
+    subscribing.length === 0
+      ? []
+      : yield* tx.subscriptions.list({ where: { triggerId: subscribing }, limit: maxSubscriptions })
+  const states = new Map<string, ReadonlyArray<SubscriptionState>>()
+  for (const { state, triggerId } of rows) states.set(triggerId, [...(states.get(triggerId) ?? []), state])
+  return states
+})
+
 /** The views of these triggers, with what firing them has written. */
 export const viewsOfTriggers = Effect.fnUntraced(function* (
   tx: Tx,
@@ -80,7 +96,10 @@ export const viewsOfTriggers = Effect.fnUntraced(function* (
   if (found.length === 0) return []
   const rows = yield* tx.triggerStates.list({ where: { triggerId: found.map(({ id }) => id) }, limit: found.length })
   const states = new Map(rows.map((row) => [row.triggerId, row]))
-  return found.map((one) => triggerView(one, { origin, state: states.get(one.id), subscription: "none" }))
+  const subscriptions = yield* subscriptionStates(tx, found)
+  return found.map((one) =>
+    triggerView(one, { origin, state: states.get(one.id), subscription: shownState(subscriptions.get(one.id) ?? []) })
+  )
 })
 
 export const viewOfTrigger = (tx: Tx, origin: string, trigger: Trigger): Effect.Effect<TriggerView, Failure> =>

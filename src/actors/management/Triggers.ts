@@ -35,6 +35,7 @@ import { customerOfBody } from "./NamedCustomers.js"
 import { type PageOf, type PageRequest, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { currentTimestamp } from "./Timestamp.js"
+import { retrySubscription } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
   lockTrigger,
@@ -68,6 +69,8 @@ export class Triggers extends Context.Tag("svc/Triggers")<
     readonly enable: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
     readonly disable: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
     /** Replaces the access key of a webhook; the old one stops working within a second. */
+    /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
+    readonly retrySubscription: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
     readonly rotateKey: (context: CallContext, id: string) => Effect.Effect<TriggerWithKey, Failure>
   }
 >() {}
@@ -385,6 +388,7 @@ export const layer = Layer.effect(
       remove: (context, id) => remove(services, context, id),
       enable: (context, id) => setStatus(services, context, id, enabledTrigger),
       disable: (context, id) => setStatus(services, context, id, disabledTrigger),
+      retrySubscription: (context, id) => retrySubscription(services, context, id),
       rotateKey: (context, id) => rotateKey(services, context, id)
     })
   })

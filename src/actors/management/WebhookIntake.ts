@@ -46,6 +46,8 @@ export type WebhookOutcome =
   | Reception
   /** The run of the event has ended while its sender waited. */
   | { readonly _tag: "Ended"; readonly eventId: string; readonly end: FinishedRun }
+  /** No event of the delivery is one that its receiver is for; nothing was recorded. */
+  | { readonly _tag: "Unmatched" }
   /** The provider checks the URL. */
   | { readonly _tag: "Challenged"; readonly challenge: string }
 
@@ -68,7 +70,8 @@ const problemMessage: { readonly [Problem in DeliveryProblem]: string } = {
   no_secret: "the trigger has no usable secret to verify with: store it, or remove verify from the trigger"
 }
 
-const refusalOf = (problem: DeliveryProblem): Failure =>
+/** The refusal of a delivery that is not verified. */
+export const refusalOf = (problem: DeliveryProblem): Failure =>
   problem === "stale"
     ? new InvalidRequest({ code: "STALE_TIMESTAMP", message: problemMessage.stale })
     : new Unauthorized({ code: "INVALID_SIGNATURE", message: problemMessage[problem] })

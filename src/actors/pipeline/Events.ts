@@ -61,6 +61,8 @@ interface EventsContext {
   readonly quota: Effect.Effect.Success<typeof makeEventQuota>
 }
 
+const skipOf = ({ ignoredBecause }: Arrival) => (ignoredBecause === undefined ? {} : { ignoredBecause })
+
 const eventOf = (
   { digests, identifiers }: EventsContext,
   arrival: Arrival,
@@ -101,6 +103,7 @@ const eventOf = (
       occurredAt,
       idempotencyKey: digests.sha256Hex(idempotencyText(identified, deduplication)),
       ...(arrival.connectorEvent === undefined ? {} : { connectorEvent: arrival.connectorEvent }),
+      ...skipOf(arrival),
       headers: arrival.headers,
       traceparent: arrival.traceparent,
       replayOf: replay?.of ?? null,
@@ -175,12 +178,10 @@ const membersOf = ({ replay, tick }: Arrival): Pick<EventChange, "replays" | "ti
 /** Records an event that no route takes. */
 const recordIgnored = (
   context: EventsContext,
-  { ignoredBecause }: Arrival,
   event: Event,
   { claim, ...together }: Pick<EventChange, "replays" | "tick"> & { readonly claim?: Claim }
 ) => {
-  const record = ignoredBecause === undefined ? event.record : { ...event.record, ignoredBecause }
-  const records = { event: { ...event, status: "ignored" as const, record }, ...(claim === undefined ? {} : { claim }) }
+  const records = { event: { ...event, status: "ignored" as const }, ...(claim === undefined ? {} : { claim }) }
   return commit(context, event, { records, ...together }, { _tag: "Ignored", eventId: event.id })
 }
 
@@ -199,7 +200,7 @@ const receive = Effect.fnUntraced(function* (
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
   const matched = arrival.ignoredBecause === undefined ? matchRoutes(triggers, event) : []
   yield* faults.at("parsed")
-  if (matched.length === 0) return yield* recordIgnored(context, arrival, event, { ...claims, ...together })
+  if (matched.length === 0) return yield* recordIgnored(context, event, { ...claims, ...together })
   const suspended = yield* holdReason(context, arrival)
   const decision =
     suspended === undefined

@@ -19,6 +19,7 @@ import type { Notification } from "../../domain/Notification.js"
 import type { Organisation, Workspace } from "../../domain/Organisation.js"
 import type { Role, User } from "../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../domain/Secret.js"
+import type { SubscriptionStatus } from "../../domain/Subscription.js"
 import type { Trigger, TriggerState } from "../../domain/Trigger.js"
 import type { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../domain/WebhookEndpoint.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
@@ -101,6 +102,7 @@ export interface Tx {
   readonly installations: Repository<Installation>
   readonly triggers: Repository<Trigger>
   readonly triggerStates: Repository<TriggerState>
+  readonly subscriptions: Repository<SubscriptionStatus>
   readonly webhookEndpoints: Repository<WebhookEndpoint>
   readonly deliveries: Repository<StoredDelivery>
   /** Read-only here: the task that sends deliveries writes them. */

@@ -48,6 +48,11 @@ export const triggerTexts = {
     description: "Disables a trigger: its webhook answers 409, its schedule pauses, its subscriptions end.",
     answers: { 200: "The trigger." }
   },
+  "triggers.retrySubscription": {
+    summary: "Retry a trigger's subscriptions",
+    description: "Tries the failed subscriptions of a trigger at its provider again at once.",
+    answers: { 200: "The trigger." }
+  },
   "triggers.rotateKey": {
     summary: "Rotate a webhook's access key",
     description:

@@ -31,6 +31,9 @@ export const TriggersLive = groupLayer(ResourceApi, "triggers", (handlers) =>
       .handle("disable", ({ path }) =>
         Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.disable(exchange, path.trg)))
       )
+      .handle("retrySubscription", ({ path }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.retrySubscription(exchange, path.trg)))
+      )
       .handle("rotateKey", ({ path }) =>
         Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.rotateKey(exchange, path.trg)))
       )

@@ -3,10 +3,12 @@
  * request, before its body is read; the answer comes after the event's commit. Specification: Surface B; contract: webhooks.
  */
 import { Cause, Clock, Effect, Option } from "effect"
-import { type KnownWebhook, WebhookIntake, type WebhookOutcome } from "../../actors/management/WebhookIntake.js"
+import { SubscriptionIntake } from "../../actors/management/SubscriptionIntake.js"
+import { type WebhookDelivery, WebhookIntake, type WebhookOutcome } from "../../actors/management/WebhookIntake.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
-import type { RequestId } from "../../domain/Ids.js"
+import type { OrganisationId, RequestId } from "../../domain/Ids.js"
+import { isSubscriptionNumber } from "../../domain/SubscriptionAddress.js"
 import { fieldsOf, queryChallenge } from "../../domain/WebhookPayload.js"
 import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
 import { endedReply } from "../execution/RunReply.js"
@@ -14,6 +16,14 @@ import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"
 import { tenantErrorReply, tenantFailureReply } from "../tenant/ErrorRows.js"
 import { jsonReply, type RawReply, type RequestHead } from "../Wire.js"
 import { readPayload } from "./Payload.js"
+
+/** A webhook that takes requests. */
+interface FoundWebhook {
+  readonly organisationId: OrganisationId
+  /** Largest body, in bytes. */
+  readonly limitBytes: number
+  readonly receive: (delivery: WebhookDelivery) => Effect.Effect<WebhookOutcome, Failure>
+}
 
 /** The place of a webhook: the parts of its path, as sent. */
 export interface WebhookAddress {
@@ -62,6 +72,8 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
       return jsonReply(202, { eventId: outcome.eventId, status: "held" }, headers)
     case "Ignored":
       return jsonReply(202, { eventId: outcome.eventId, status: "ignored" }, headers)
+    case "Unmatched":
+      return jsonReply(202, { eventId: null, status: "ignored" }, headers)
     case "Duplicate":
       return jsonReply(200, { eventId: outcome.first, status: "duplicate" }, headers)
     case "Challenged":
@@ -77,6 +89,7 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
 
 export const make = Effect.gen(function* () {
   const webhooks = yield* WebhookIntake
+  const subscriptions = yield* SubscriptionIntake
   const identifiers = yield* Identifiers
 
   const failureReply = (cause: Cause.Cause<Failure>, requestId: RequestId): Effect.Effect<RawReply> =>
@@ -90,10 +103,10 @@ export const make = Effect.gen(function* () {
     })
 
   const handle =
-    (webhook: KnownWebhook, head: RequestHead, requestId: RequestId) =>
+    (webhook: FoundWebhook, head: RequestHead, requestId: RequestId) =>
     (body: Uint8Array): Effect.Effect<RawReply> => {
       const receiving = Effect.suspend(() =>
-        webhooks.receive(webhook, {
+        webhook.receive({
           headers: head.headers,
           body,
           parse: () => readPayload({ ...head, body }, webhook.limitBytes)
@@ -106,6 +119,20 @@ export const make = Effect.gen(function* () {
       })
     }
 
+  /** The webhook of a trigger, or the address that a provider got for a subscription. */
+  const find = (space: string, id: string): Effect.Effect<FoundWebhook, Failure> =>
+    isSubscriptionNumber(id)
+      ? Effect.map(subscriptions.find(space, id), (known) => ({
+          limitBytes: known.limitBytes,
+          organisationId: known.trigger.organisationId,
+          receive: (delivery) => subscriptions.receive(known, delivery)
+        }))
+      : Effect.map(webhooks.find(space, id), (known) => ({
+          limitBytes: known.limitBytes,
+          organisationId: known.trigger.organisationId,
+          receive: (delivery) => webhooks.receive(known, delivery)
+        }))
+
   const answered = (reply: RawReply): WebhookAdmission => ({ _tag: "Answered", reply })
 
   /** Finds the webhook of a request and decides how its body is received. */
@@ -117,7 +144,7 @@ export const make = Effect.gen(function* () {
         const reply = tenantErrorReply(methodRow(["GET", "POST"]), requestId)
         return Effect.succeed(answered({ ...reply, headers: { ...reply.headers, allow: "GET, POST" } }))
       }
-      return Effect.matchCauseEffect(webhooks.find(space, webhook), {
+      return Effect.matchCauseEffect(find(space, webhook), {
         onFailure: (cause) => Effect.map(failureReply(cause, requestId), answered),
         onSuccess: (found): Effect.Effect<WebhookAdmission> => {
           const challenge = challengeIn(target)
@@ -129,7 +156,7 @@ export const make = Effect.gen(function* () {
           return Effect.succeed({
             _tag: "Admitted",
             limit: found.limitBytes,
-            holder: found.trigger.organisationId,
+            holder: found.organisationId,
             handle: handle(found, head, requestId),
             refused: (failure) => tenantFailureReply(failure, requestId, 0)
           })

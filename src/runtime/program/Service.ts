@@ -15,6 +15,7 @@ import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
+import * as SubscriptionSweep from "../../actors/pipeline/SubscriptionSweep.js"
 import * as PollSweep from "../../actors/pipeline/PollSweep.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
 import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
@@ -67,6 +68,7 @@ import * as DirectStream from "../postgres/DirectStream.js"
 import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
+import * as Subscriptions from "../postgres/Subscriptions.js"
 import * as Polls from "../postgres/Polls.js"
 import * as Schedules from "../postgres/Schedules.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
@@ -105,6 +107,7 @@ import * as Organisations from "../../actors/management/Organisations.js"
 import * as DeadLetterQueue from "../../actors/management/DeadLetterQueue.js"
 import * as EventRecords from "../../actors/management/EventRecords.js"
 import * as EventReplays from "../../actors/management/EventReplays.js"
+import * as SubscriptionIntake from "../../actors/management/SubscriptionIntake.js"
 import * as WebhookIntake from "../../actors/management/WebhookIntake.js"
 import * as Roles from "../../actors/management/Roles.js"
 import * as ManagedSecrets from "../../actors/management/Secrets.js"
@@ -218,6 +221,7 @@ const stores = Layer.mergeAll(
   TriggerReads.layer,
   Schedules.layer,
   Polls.layer,
+  Subscriptions.layer,
   WebhookSecretReads.layer,
   DomainEvents.layer,
   EndpointSubscriptions.layer,
@@ -265,6 +269,7 @@ const actors = Layer.unwrapEffect(
       TenantActor.layer({ nodes: () => 1 }),
       ScheduleSweep.layer,
       PollSweep.layer,
+      SubscriptionSweep.layer,
       HeldSweep.layer,
       ReplaySweep.layer
     ).pipe(
@@ -307,6 +312,7 @@ const useCases = Layer.mergeAll(
   Users.layer,
   WebhookEndpoints.layer,
   WebhookIntake.layer,
+  SubscriptionIntake.layer,
   EventRecords.layer,
   EventReplays.layer,
   DeadLetterQueue.layer,

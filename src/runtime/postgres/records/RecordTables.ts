@@ -7,6 +7,7 @@ import type { Environment } from "../../../domain/Environment.js"
 import type { Organisation, Workspace } from "../../../domain/Organisation.js"
 import type { Role, User } from "../../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../../domain/Secret.js"
+import type { SubscriptionStatus } from "../../../domain/Subscription.js"
 import type { Trigger, TriggerState } from "../../../domain/Trigger.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../../domain/Workflow.js"
 import type { Table } from "./Table.js"
@@ -381,5 +382,14 @@ export const triggerStates: Table<TriggerState> = {
   members: ["triggerId", "organisationId", "nextFireAt", "lastFiredAt", "consecutiveFailures"],
   key: ["triggerId"],
   createdMember: "triggerId",
+  isVersioned: false
+}
+
+/** Without the columns that the request role may not select. */
+export const subscriptions: Table<SubscriptionStatus> = {
+  name: "subscriptions",
+  members: ["triggerId", "connectionId", "organisationId", "state", "attempts", "nextAt"],
+  key: ["triggerId", "connectionId"],
+  createdMember: "connectionId",
   isVersioned: false
 }

@@ -65,6 +65,7 @@ const makeTx = (sql: SqlClient): Tx => ({
   installations: makeRepository(sql, installations),
   triggers: makeRepository(sql, tables.triggers),
   triggerStates: makeRepository(sql, tables.triggerStates),
+  subscriptions: makeRepository(sql, tables.subscriptions),
   webhookEndpoints: makeRepository(sql, outbound.webhookEndpoints),
   deliveries: makeRepository(sql, outbound.deliveries),
   deliveryAttempts: makeRepository(sql, outbound.deliveryAttempts),

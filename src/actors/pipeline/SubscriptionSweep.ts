@@ -1,0 +1,297 @@
+/**
+ * Subscribes, renews and unsubscribes at providers, through the connector's actions. Each attempt to subscribe commits a
+ * new number before its call; the address that the provider gets has that number, so that a subscription which a crash
+ * orphaned starts nothing. Contract: trigger record and states.
+ */
+import { Clock, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
+import { valueAt } from "../../domain/connector/Path.js"
+import { renderAll } from "../../domain/connector/Template.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
+import { Unavailable } from "../../domain/Failure.js"
+import type { Json, JsonObject } from "../../domain/Json.js"
+import { expiryOf, renewalTime, subscriptionPause } from "../../domain/Subscription.js"
+import type { Trigger } from "../../domain/Trigger.js"
+import { subscriptionAddress, subscriptionPlace } from "../../domain/SubscriptionAddress.js"
+import { accountText } from "../../domain/WebhookPayload.js"
+import { backgroundTask } from "../BackgroundTask.js"
+import { makeServiceCalls } from "./ServiceCalls.js"
+import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
+import { Connectors } from "../ports/Connectors.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { Origin } from "../ports/Origin.js"
+import { type DueSubscription, type SubscriptionChange, Subscriptions } from "../ports/Subscriptions.js"
+import { TriggerReads } from "../ports/Triggers.js"
+import { Vault } from "../ports/Vault.js"
+
+const sweepInterval = Duration.seconds(2)
+const batchSize = 50
+const callsAtOnce = 4
+const numberLength = 32
+/** After so many failures a subscription that is not wanted is forgotten: the provider's deliveries are refused. */
+const maxUnsubscribes = 10
+/** Bytes of the secret of a subscription. */
+const secretBytes = 32
+
+/** What the functions of this module need. */
+interface SweepServices {
+  readonly subscriptions: Subscriptions["Type"]
+  readonly connectors: Connectors["Type"]
+  readonly connections: ConnectionReads["Type"]
+  readonly triggers: TriggerReads["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly vault: Vault["Type"]
+  readonly origin: string
+  readonly call: Effect.Effect.Success<typeof makeServiceCalls>
+}
+
+/** A subscription with what its calls need. */
+interface Subject {
+  readonly due: DueSubscription
+  readonly trigger: Trigger
+  readonly connection: CallableConnection
+  readonly definition: ConnectorDefinition
+  readonly event: EventDefinition
+  readonly webhook: WebhookDefinition
+}
+
+const findSubject = Effect.fnUntraced(function* (
+  { connections, connectors, triggers }: SweepServices,
+  due: DueSubscription
+): Effect.fn.Return<Subject | undefined, Unavailable> {
+  const { connectionId, organisationId, triggerId } = due
+  const trigger = Option.getOrUndefined(yield* triggers.byId(triggerId))
+  const connection = Option.getOrUndefined(yield* connections.byId(organisationId, connectionId))
+  if (trigger?.appEvent === undefined || trigger.appEvent === null || connection === undefined) return undefined
+  const { connector, event: eventId } = trigger.appEvent
+  const definition = Option.getOrUndefined(yield* connectors.find(organisationId, connector))
+  const event = definition?.events.find(({ id }) => id === eventId)
+  const webhook = definition?.webhooks.find(({ id }) => event?.webhook === undefined || id === event.webhook)
+  return definition === undefined || event === undefined || webhook === undefined
+    ? undefined
+    : { due, trigger, connection, definition, event, webhook }
+})
+
+/** The scope of the templates of a subscription's calls. */
+const scopeOf = (
+  { origin }: SweepServices,
+  { connection, event, trigger }: Subject,
+  subscription: { readonly number: string; readonly secret: string | null; readonly externalId: string | null }
+): JsonObject => ({
+  args: trigger.appEvent?.args ?? {},
+  connection: { config: connection.config },
+  event: { id: event.id, key: event.key ?? event.id },
+  webhook: {
+    url: `${origin}${subscriptionAddress(trigger.spaceId, subscription.number)}`,
+    secret: subscription.secret
+  },
+  subscription: { id: subscription.externalId }
+})
+
+const callAction = (
+  { call }: SweepServices,
+  { connection, definition, due }: Subject,
+  { action, args }: { readonly action: string; readonly args?: JsonObject },
+  scope: JsonObject,
+  idempotencyKey: string
+) =>
+  call({
+    organisationId: due.organisationId,
+    connection,
+    definition,
+    action,
+    args: renderAll(args ?? {}, scope),
+    idempotencyKey
+  })
+
+/** The state after a subscription or renewal that the provider confirmed. */
+const subscribedUntil = (expiresAt: number | null, { renew }: WebhookDefinition, now: number): SubscriptionChange => ({
+  state: "subscribed",
+  attempts: 0,
+  lastError: null,
+  expiresAt,
+  nextAt: expiresAt === null ? null : renew === undefined ? expiresAt : renewalTime(expiresAt, renew.beforeSeconds, now)
+})
+
+const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+
+const subscribe = Effect.fnUntraced(function* (services: SweepServices, subject: Subject) {
+  const { identifiers, subscriptions, vault } = services
+  const { due, webhook } = subject
+  const number = `whs_${identifiers.token(numberLength)}`
+  const secret = `whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`
+  const seal = (text: string) =>
+    Effect.mapError(vault.seal(subscriptionPlace(due.organisationId, number), Redacted.make(text)), vaultClosed)
+  yield* subscriptions.save(due, {
+    state: "pending",
+    number,
+    secret: yield* seal(secret),
+    externalId: null,
+    nextAt: yield* Clock.currentTimeMillis,
+    keepsLease: true
+  })
+  const rule = webhook.subscribe
+  const now = yield* Clock.currentTimeMillis
+  // The provider's app delivers without a subscription.
+  if (rule === undefined) return yield* subscriptions.save(due, subscribedUntil(null, webhook, now))
+  const scope = scopeOf(services, subject, { number, secret, externalId: null })
+  const { result } = yield* callAction(services, subject, rule, scope, `subscribe|${number}`)
+  const at = (path: string | undefined): Json | undefined => (path === undefined ? undefined : valueAt(result, path))
+  const own = at(rule.secretFrom)
+  yield* subscriptions.save(due, {
+    ...subscribedUntil(expiryOf(at(rule.expiresFrom)), webhook, yield* Clock.currentTimeMillis),
+    externalId: accountText(at(rule.idFrom)),
+    ...(typeof own === "string" ? { secret: yield* seal(own) } : {})
+  })
+})
+
+const openSecret = ({ vault }: SweepServices, { number, organisationId, secret }: DueSubscription) =>
+  number === null || secret === null
+    ? Effect.succeed(null)
+    : Effect.mapBoth(vault.open(subscriptionPlace(organisationId, number), secret), {
+        onFailure: vaultClosed,
+        onSuccess: Redacted.value
+      })
+
+const renew = Effect.fnUntraced(function* (services: SweepServices, subject: Subject) {
+  const { due, webhook } = subject
+  const rule = webhook.renew
+  if (rule === undefined || due.number === null) return yield* subscribe(services, subject)
+  const now = yield* Clock.currentTimeMillis
+  yield* services.subscriptions.save(due, { state: "renewing", nextAt: now, keepsLease: true })
+  const scope = scopeOf(services, subject, { ...due, number: due.number, secret: yield* openSecret(services, due) })
+  const key = `renew|${due.number}|${due.expiresAt}`
+  yield* callAction(services, subject, rule, scope, key).pipe(
+    Effect.flatMap(({ result }) => {
+      const path = webhook.subscribe?.expiresFrom
+      const expiresAt = path === undefined ? null : expiryOf(valueAt(result, path))
+      return services.subscriptions.save(due, subscribedUntil(expiresAt, webhook, now))
+    }),
+    // The provider does not have it any more.
+    Effect.catchIf(
+      (error) => error._tag === "ProviderRefused" && (error.failure.status === 404 || error.failure.status === 410),
+      () => subscribe(services, subject)
+    )
+  )
+})
+
+/** Ends a subscription. That the provider does not have it any more is as good; other failures are tried again. */
+const unsubscribe = Effect.fnUntraced(function* (services: SweepServices, subject: Subject) {
+  const { due, webhook } = subject
+  const rule = webhook.unsubscribe
+  if (rule !== undefined && due.number !== null && due.externalId !== null && due.isOpen) {
+    const scope = scopeOf(services, subject, { ...due, number: due.number, secret: yield* openSecret(services, due) })
+    yield* callAction(services, subject, rule, scope, `unsubscribe|${due.number}`).pipe(
+      Effect.catchIf(
+        (error) =>
+          error._tag === "ProviderRefused" && (error.failure.status ?? 0) >= 400 && (error.failure.status ?? 0) < 500,
+        () => Effect.void
+      )
+    )
+  }
+  yield* services.subscriptions.save(due, ended)
+})
+
+/** The provider may still deliver to the address, but its number is forgotten. */
+const ended: SubscriptionChange = {
+  state: "unsubscribed",
+  nextAt: null,
+  number: null,
+  externalId: null,
+  secret: null,
+  expiresAt: null,
+  attempts: 0
+}
+
+const act = (services: SweepServices, subject: Subject) => {
+  const { due } = subject
+  if (!due.isWanted) return unsubscribe(services, subject)
+  switch (due.state) {
+    case "subscribed":
+    case "renewing":
+      return renew(services, subject)
+    case "suspended":
+    case "unsubscribed":
+    case "pending":
+    case "failed":
+      return subscribe(services, subject)
+  }
+}
+
+/** Notes a failed attempt; after the last one the subscription stays as it is until a person retries it. */
+const noteFailure = (services: SweepServices, { due }: Pick<Subject, "due">, message: string) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const attempts = due.attempts + 1
+    if (!due.isWanted && attempts >= maxUnsubscribes) return services.subscriptions.save(due, ended)
+    const pause = subscriptionPause(attempts)
+    return services.subscriptions.save(due, {
+      state: due.isWanted ? "failed" : due.state,
+      attempts,
+      lastError: message.slice(0, 500),
+      nextAt: pause === null ? null : now + pause * 1_000,
+      // Unsubscribing has no retry time: the lease is its pause.
+      keepsLease: !due.isWanted
+    })
+  })
+
+const handle = Effect.fnUntraced(function* (services: SweepServices, due: DueSubscription) {
+  const { subscriptions } = services
+  if (due.isWanted && !due.isOpen) return yield* subscriptions.save(due, { state: "suspended", nextAt: null })
+  const subject = yield* findSubject(services, due)
+  if (subject === undefined)
+    return due.isWanted
+      ? yield* noteFailure(services, { due }, "the connector has no such event any more")
+      : yield* subscriptions.save(due, ended)
+  // The connection was away, and the provider still has the subscription.
+  const isStillThere =
+    due.isWanted &&
+    due.state === "suspended" &&
+    due.number !== null &&
+    (due.externalId !== null || subject.webhook.subscribe === undefined)
+  if (isStillThere) {
+    const now = yield* Clock.currentTimeMillis
+    if (due.expiresAt === null || due.expiresAt > now)
+      return yield* subscriptions.save(due, subscribedUntil(due.expiresAt, subject.webhook, now))
+  }
+  yield* act(services, subject).pipe(
+    Effect.catchTags({
+      Postponed: ({ at }) => subscriptions.save(due, { state: due.state, nextAt: at }),
+      ProviderRefused: ({ failure }) => noteFailure(services, subject, failure.message),
+      ConnectionNotActive: () => subscriptions.save(due, { state: "suspended", nextAt: null }),
+      NotFound: () => noteFailure(services, subject, "the connection was removed"),
+      UnusableAction: ({ message }) => noteFailure(services, subject, message)
+    })
+  )
+})
+
+const makeSubscriptionPass = Effect.gen(function* () {
+  const services: SweepServices = {
+    subscriptions: yield* Subscriptions,
+    connectors: yield* Connectors,
+    connections: yield* ConnectionReads,
+    triggers: yield* TriggerReads,
+    identifiers: yield* Identifiers,
+    vault: yield* Vault,
+    origin: yield* Origin,
+    call: yield* makeServiceCalls
+  }
+  return Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
+    yield* services.subscriptions.reconcile
+    const dues = yield* services.subscriptions.lease(batchSize)
+    yield* Effect.forEach(dues, (due) => Effect.zipLeft(handle(services, due), advance), {
+      concurrency: callsAtOnce,
+      discard: true
+    })
+  })
+})
+
+export const layer = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const task = yield* backgroundTask("events.subscribe", yield* makeSubscriptionPass)
+    yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(
+      Effect.forever,
+      Effect.interruptible,
+      Effect.forkScoped
+    )
+  })
+)

@@ -1,0 +1,91 @@
+/** The port `Subscriptions`. */
+import { Effect, Layer, Option } from "effect"
+import { type DueSubscription, type Subscription, Subscriptions } from "../../actors/ports/Subscriptions.js"
+import { Unavailable } from "../../domain/Failure.js"
+import { WriterSql } from "./Pools.js"
+import { makeReadCache, noOrganisation } from "./ReadCache.js"
+
+/** Longer than a call to a provider may take, with its retries. */
+const leaseSeconds = 120
+const maxAgeMillis = 800
+const maxCached = 10_000
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+const timeOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
+
+const columns = `s.org AS "organisationId", s.trigger_id AS "triggerId", s.connection_id AS "connectionId", s.state,
+  s.attempts, s.number, s.external_id AS "externalId", s.secret, (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt"`
+
+const createSql = `INSERT INTO subscriptions (trigger_id, connection_id, org)
+  SELECT t.id, c.id, t.org FROM triggers t JOIN connections c ON c.org = t.org
+    AND c.connector = t.app_event->>'connector' AND c.disconnected_at IS NULL AND c.status = 'active'
+    AND (t.app_event->>'connectionId' IS NULL OR t.app_event->>'connectionId' = c.id)
+    AND (t.customer_id IS NULL OR t.customer_id = c.customer_id)
+  WHERE t.type = 'app_event' AND t.app_event->>'delivery' = 'webhook' AND t.deleted_at IS NULL AND t.status = 'active'
+  ON CONFLICT DO NOTHING`
+
+const wanted = `(t.status = 'active' AND t.deleted_at IS NULL AND (t.app_event->>'connectionId' IS NULL
+  OR t.app_event->>'connectionId' = s.connection_id))`
+const open = "(c.status = 'active')"
+const leaseSql = `UPDATE subscriptions s SET leased_until = now() + interval '${leaseSeconds} seconds'
+  FROM (SELECT s.trigger_id, s.connection_id, ${wanted} AS wanted, ${open} AS open FROM subscriptions s
+    JOIN triggers t ON t.id = s.trigger_id JOIN connections c ON c.id = s.connection_id
+    WHERE (s.leased_until IS NULL OR s.leased_until < now()) AND CASE
+      WHEN NOT ${wanted} THEN s.state <> 'unsubscribed'
+      WHEN NOT ${open} THEN s.state <> 'suspended'
+      WHEN s.state IN ('suspended', 'unsubscribed') THEN true
+      ELSE s.next_at <= now() END
+    LIMIT $1 FOR UPDATE OF s SKIP LOCKED) due
+  WHERE s.trigger_id = due.trigger_id AND s.connection_id = due.connection_id
+  RETURNING ${columns}, due.wanted AS "isWanted", due.open AS "isOpen"`
+
+export const layer = Layer.effect(
+  Subscriptions,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const cache = yield* makeReadCache<Subscription, Unavailable>({
+      maxAgeMillis,
+      maxEntries: maxCached,
+      organisationOf: noOrganisation
+    })
+
+    return Subscriptions.of({
+      reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(unavailable)),
+      lease: (limit) => sql.unsafe<DueSubscription>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
+      save: ({ connectionId, triggerId }, change) => {
+        const { attempts, expiresAt, externalId, keepsLease, lastError, nextAt, number, secret, state } = change
+        const row = {
+          state,
+          next_at: timeOf(nextAt),
+          ...(keepsLease === true ? {} : { leased_until: null }),
+          ...(attempts === undefined ? {} : { attempts }),
+          ...(expiresAt === undefined ? {} : { expires_at: timeOf(expiresAt) }),
+          ...(externalId === undefined ? {} : { external_id: externalId }),
+          ...(lastError === undefined ? {} : { last_error: lastError }),
+          ...(number === undefined ? {} : { number }),
+          ...(secret === undefined ? {} : { secret })
+        }
+        return sql`UPDATE subscriptions SET ${sql.update(row)}
+          WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`.pipe(
+          Effect.asVoid,
+          Effect.mapError(unavailable)
+        )
+      },
+      byNumber: (number) =>
+        Effect.map(
+          cache.get(
+            number,
+            sql
+              .unsafe<Subscription>(
+                `SELECT ${columns} FROM subscriptions s WHERE s.number = $1 AND s.state <> 'unsubscribed'`,
+                [number]
+              )
+              .pipe(
+                Effect.map(([row]) => row),
+                Effect.mapError(unavailable)
+              )
+          ),
+          Option.fromNullable
+        )
+    })
+  })
+)

@@ -1,0 +1,294 @@
+/** App events by webhook: a trigger subscribes, renews and unsubscribes at the provider by itself, over crashes. */
+import { createHmac } from "node:crypto"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import {
+  connect,
+  publishConnector,
+  requestsTo,
+  scripts,
+  startCalls,
+  stopCalls,
+  svc,
+  workflow
+} from "../support/calls.js"
+import { eventually } from "../support/eventually.js"
+
+interface Hook {
+  readonly id: string
+  readonly url: string
+  readonly secret: string
+  readonly event: string
+  readonly list: string
+}
+/** What the provider has. */
+const hooks = new Map<string, Hook>()
+/** The status with which the provider answers calls, if it is not to succeed. */
+let refusal: number | undefined
+let made = 0
+/** Seconds until a new subscription expires. */
+let lifetime = 1_000_000
+let flow: string
+let connection: string
+let base: string
+
+const expiry = () => new Date(Date.now() + lifetime * 1_000).toISOString()
+const action = (name: string, method: string, path: string, body?: object) => ({
+  name,
+  version: 1,
+  request: { method, path, ...(body === undefined ? {} : { body }) }
+})
+
+beforeAll(async () => {
+  await startCalls()
+  base = (await svc.listen()).baseUrl
+  scripts.set("/hooks", ({ body }) => {
+    if (refusal !== undefined) return { status: refusal, body: { error: "refused" } }
+    const id = `h${(made += 1)}`
+    hooks.set(id, { id, ...JSON.parse(String(body)) })
+    return { body: { id, expiresAt: expiry() } }
+  })
+  for (let n = 1; n < 50; n++) {
+    scripts.set(`/hooks/h${n}/renew`, () =>
+      hooks.has(`h${n}`) ? { body: { expiresAt: expiry() } } : { status: 404, body: { error: "gone" } }
+    )
+    scripts.set(`/hooks/h${n}`, () => ({ status: hooks.delete(`h${n}`) ? 200 : 404, body: {} }))
+  }
+  const url = "{{args.url}}"
+  await publishConnector("crm", "1.0.0", {
+    retry: { maxAttempts: 1 },
+    actions: [
+      action("subscribe", "POST", "/hooks", {
+        url,
+        secret: "{{args.secret}}",
+        event: "{{args.event}}",
+        list: "{{args.list}}"
+      }),
+      action("renew", "POST", "/hooks/{{args.id}}/renew"),
+      action("unsubscribe", "DELETE", "/hooks/{{args.id}}")
+    ],
+    events: [{ id: "deal.updated", delivery: "webhook", key: "deal.changed" }],
+    webhooks: [
+      {
+        id: "deals",
+        type: "per_event",
+        items: "$.events",
+        eventKey: "$.type",
+        subscribe: {
+          action: "subscribe",
+          args: {
+            url: "{{webhook.url}}",
+            secret: "{{webhook.secret}}",
+            event: "{{event.key}}",
+            list: "{{args.list}}"
+          },
+          idFrom: "$.id",
+          expiresFrom: "$.expiresAt"
+        },
+        renew: { action: "renew", args: { id: "{{subscription.id}}" }, beforeSeconds: 500 },
+        unsubscribe: { action: "unsubscribe", args: { id: "{{subscription.id}}" } },
+        verify: { scheme: "hmac", subscriptionSecret: true, header: "x-crm-signature", idHeader: "x-crm-delivery" },
+        challenge: { when: { path: "type", op: "eq", value: "ping" }, respond: "$.echo" }
+      }
+    ]
+  })
+  connection = (await connect("crm", "k")).id
+  flow = await workflow("return ctx.input")
+}, 60_000)
+afterAll(() => stopCalls())
+
+const sql = <A extends object>(text: string) => svc.run(Effect.flatMap(WriterSql, (writer) => writer.unsafe<A>(text)))
+const ask = (method: string, path: string, body?: unknown) =>
+  svc.ask(method, `/api/v1/triggers${path}`, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
+const trigger = async (): Promise<string> => {
+  const answer = await ask("POST", "", {
+    type: "app_event",
+    name: "deals",
+    routes: [{ workflowId: flow, filter: { path: "amount", op: "gt", value: 10 } }],
+    appEvent: { connector: "crm", event: "deal.updated", args: { list: "L1" } }
+  })
+  assert.strictEqual(answer.status, 201, answer.text)
+  return answer.body.data.id
+}
+const stateOf = async (id: string) => (await ask("GET", `/${id}`)).body.data.appEvent.subscription
+const reach = (id: string, state: string) =>
+  eventually(
+    () => stateOf(id),
+    (found) => found === state,
+    20_000
+  )
+const rowOf = async (id: string) => {
+  const [row] = await sql<{ number: string | null; external: string | null; attempts: number; wait: number | null }>(
+    `SELECT number, external_id AS external, attempts, extract(epoch FROM next_at - now())::float8 AS wait
+     FROM subscriptions WHERE trigger_id = '${id}'`
+  )
+  return row ?? assert.fail("no subscription")
+}
+const hookOf = async (id: string): Promise<Hook> =>
+  hooks.get((await rowOf(id)).external ?? "") ?? assert.fail("the provider has no such hook")
+let deliveries = 0
+const deliver = async (hook: Hook, body: unknown, headers: { readonly [name: string]: string } = {}) => {
+  const text = JSON.stringify(body)
+  const answer = await fetch(`${base}${new URL(hook.url).pathname}`, {
+    method: "POST",
+    body: text,
+    headers: {
+      "content-type": "application/json",
+      "x-crm-delivery": `d${(deliveries += 1)}`,
+      "x-crm-signature": createHmac("sha256", hook.secret).update(text).digest("hex"),
+      ...headers
+    }
+  })
+  return { status: answer.status, body: JSON.parse(await answer.text()) }
+}
+const deal = (amount: number, type = "deal.changed") => ({ type, amount })
+
+describe("a trigger on an app event", () => {
+  it("subscribes with an address and a secret of its own, and starts runs for verified deliveries", async () => {
+    const id = await trigger()
+    await reach(id, "subscribed")
+    const hook = await hookOf(id)
+    assert.deepInclude(hook, { event: "deal.changed", list: "L1" })
+    assert.match(hook.url, /\/api\/v1\/clients\/spc_[0-9a-z]+\/webhooks\/whs_/)
+    assert.match(hook.secret, /^whsec_/)
+
+    const taken = await deliver(hook, { events: [deal(5), deal(20), deal(30, "deal.opened")] })
+    assert.deepStrictEqual([taken.status, taken.body.status], [202, "accepted"])
+    const events = await eventually(
+      () =>
+        sql<{ type: string; status: string; customer: string; connection: string; payload: object }>(
+          `SELECT type, status, customer_id AS customer, connection_id AS connection, payload FROM event_records
+           WHERE trigger_id = '${id}' ORDER BY id`
+        ),
+      (all) => all.length === 2 && all.some(({ status }) => status === "delivered")
+    )
+    const facts = { type: "crm.deal.updated", customer: svc.first.customerId, connection }
+    assert.deepStrictEqual(
+      [...events].sort((a, b) => a.status.localeCompare(b.status)),
+      [
+        { ...facts, status: "delivered", payload: deal(20) },
+        { ...facts, status: "ignored", payload: deal(5) }
+      ]
+    )
+
+    const headers = { "x-crm-delivery": "d1" }
+    assert.strictEqual(
+      (await deliver(hook, { events: [deal(5), deal(20), deal(30, "deal.opened")] }, headers)).body.status,
+      "duplicate"
+    )
+    const forged = await deliver(hook, { events: [deal(99)] }, { "x-crm-signature": "00" })
+    assert.deepStrictEqual([forged.status, forged.body.details?.[0]?.code], [401, "INVALID_SIGNATURE"])
+    const other = await deliver({ ...hook, url: hook.url.replace(/.$/, "_") }, { events: [deal(99)] })
+    assert.strictEqual(other.status, 404)
+    const challenged = await deliver(hook, { type: "ping", echo: "e1" }, { "x-crm-signature": "" })
+    assert.deepStrictEqual([challenged.status, challenged.body.challenge], [200, "e1"])
+    assert.deepStrictEqual((await deliver(hook, { events: [deal(99, "deal.lost")] })).body, {
+      eventId: null,
+      status: "ignored"
+    })
+  })
+
+  it("unsubscribes when it is disabled or deleted, and subscribes again when it is enabled", async () => {
+    const id = await trigger()
+    await reach(id, "subscribed")
+    const hook = await hookOf(id)
+    await ask("POST", `/${id}/disable`)
+    await reach(id, "unsubscribed")
+    assert.isFalse(hooks.has(hook.id))
+    assert.strictEqual((await deliver(hook, { events: [deal(20)] })).status, 404)
+    await ask("POST", `/${id}/enable`)
+    await reach(id, "subscribed")
+    const second = await hookOf(id)
+    assert.notStrictEqual(second.url, hook.url)
+    await ask("DELETE", `/${id}`)
+    await eventually(
+      () => Promise.resolve(hooks.has(second.id)),
+      (has) => !has,
+      20_000
+    )
+  })
+
+  it("renews before the expiry, and subscribes anew if the provider does not have it any more", async () => {
+    lifetime = 600
+    const id = await trigger()
+    await reach(id, "subscribed")
+    assert.approximately((await rowOf(id)).wait ?? 0, 100, 20)
+    const { external, number } = await rowOf(id)
+    lifetime = 1_000_000
+    const due = () => sql(`UPDATE subscriptions SET next_at = now() WHERE trigger_id = '${id}'`)
+    await due()
+    await eventually(
+      () => rowOf(id),
+      ({ wait }) => (wait ?? 0) > 10_000,
+      20_000
+    )
+    assert.lengthOf(requestsTo(`/hooks/${external}/renew`), 1)
+    assert.deepInclude(await rowOf(id), { external, number })
+
+    hooks.delete(external ?? "")
+    await due()
+    const renewed = await eventually(
+      () => rowOf(id),
+      (row) => row.external !== null && row.external !== external,
+      20_000
+    )
+    assert.notStrictEqual(renewed.number, number)
+    assert.isTrue(hooks.has(renewed.external ?? ""))
+  })
+
+  it("that dies between the provider's answer and its commit leaves an orphan, which starts nothing", async () => {
+    const id = await trigger()
+    await reach(id, "subscribed")
+    const orphan = await hookOf(id)
+    await sql(
+      `UPDATE subscriptions SET state = 'pending', external_id = NULL, next_at = now(), leased_until = NULL WHERE trigger_id = '${id}'`
+    )
+    await eventually(
+      () => rowOf(id),
+      ({ external }) => external !== null,
+      20_000
+    )
+    const current = await hookOf(id)
+    assert.isTrue(hooks.has(orphan.id))
+    await eventually(
+      () => deliver(orphan, { events: [deal(20)] }),
+      ({ status }) => status === 404
+    )
+    assert.strictEqual((await deliver(current, { events: [deal(20)] })).status, 202)
+  })
+
+  it("tries a refused subscription again after a minute, then longer, and at once when it is told to", async () => {
+    refusal = 422
+    const id = await trigger()
+    await reach(id, "failed")
+    assert.approximately((await rowOf(id)).wait ?? 0, 60, 15)
+    await sql(`UPDATE subscriptions SET next_at = now(), attempts = 3 WHERE trigger_id = '${id}'`)
+    const last = await eventually(
+      () => rowOf(id),
+      ({ attempts }) => attempts === 4,
+      20_000
+    )
+    assert.approximately(last.wait ?? 0, 7_200, 60)
+    assert.strictEqual((await ask("GET", `/${id}`)).body.data.status, "active")
+    refusal = undefined
+    const retried = await ask("POST", `/${id}/retry-subscription`)
+    assert.deepStrictEqual([retried.status, retried.body.data.appEvent.subscription], [200, "pending"])
+    await reach(id, "subscribed")
+    const again = await ask("POST", `/${id}/retry-subscription`)
+    assert.deepStrictEqual([again.status, again.body.code, again.body.state], [409, "INVALID_STATE", "subscribed"])
+  })
+
+  it("is suspended while its connection is not active, and goes on with its subscription afterwards", async () => {
+    const id = await trigger()
+    await reach(id, "subscribed")
+    const hook = await hookOf(id)
+    const change = (name: string) =>
+      svc.ask("POST", `/api/v1/connections/${connection}/${name}`, { key: svc.first.key })
+    await change("disable")
+    await reach(id, "suspended")
+    assert.strictEqual((await change("enable")).status, 200)
+    await reach(id, "subscribed")
+    assert.deepStrictEqual(await hookOf(id), hook)
+  })
+})
