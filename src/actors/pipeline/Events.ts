@@ -3,7 +3,6 @@
  * that recognises its repetitions, before its sender gets an answer. Contract: events.
  */
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
-import { customerRefusal } from "../../domain/Customer.js"
 import {
   type Deduplication,
   deduplicationWindow,
@@ -12,7 +11,6 @@ import {
   type EventPriority,
   eventRetention,
   type EventSource,
-  type HoldReason,
   idempotencyText,
   priorityOf
 } from "../../domain/Event.js"
@@ -32,7 +30,6 @@ import { rejectionsPerMinute } from "../../domain/Limits.js"
 import { plans } from "../../domain/Plan.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { EventRuns } from "../execution/EventRuns.js"
-import { CustomerReads } from "../ports/CustomerReads.js"
 import { Digests } from "../ports/Digests.js"
 import { type EventChange, EventJournal } from "../ports/EventJournal.js"
 import { Faults } from "../ports/Faults.js"
@@ -131,7 +128,6 @@ interface EventsContext {
   readonly digests: Digests["Type"]
   readonly triggers: TriggerReads["Type"]
   readonly organisations: OrganisationReads["Type"]
-  readonly customers: CustomerReads["Type"]
   readonly journal: EventJournal["Type"]
   readonly runs: EventRuns["Type"]
   readonly dispatch: Dispatch["Type"]
@@ -205,18 +201,6 @@ const claimOf = (arrival: Arrival, { receivedAt, record }: Event): Claim | undef
       }
 }
 
-/** Why the event must be held, whatever the quota allows. */
-const holdReason = (
-  { customers }: EventsContext,
-  { customerId, organisationId, trigger }: Arrival
-): Effect.Effect<HoldReason | undefined, Unavailable> => {
-  const id = trigger?.customerId ?? customerId
-  if (id === null) return Effect.succeed(undefined)
-  return Effect.map(customers.find(organisationId, { id }), (found) =>
-    Option.isSome(found) && customerRefusal(found.value) !== undefined ? "customer_suspended" : undefined
-  )
-}
-
 /** Commits the change; a repetition is recorded as one. */
 const commit = (
   { journal }: EventsContext,
@@ -274,11 +258,11 @@ const receive = Effect.fnUntraced(function* (
       { _tag: "Ignored", eventId: event.id }
     )
   }
-  const suspended = yield* holdReason(context, arrival)
-  const decision =
-    suspended === undefined
-      ? yield* context.quota.decide(organisation, { ...event, isReplay: replay !== undefined })
-      : { reason: suspended, giveBack: Effect.void }
+  const decision = yield* context.quota.decide(organisation, {
+    customerId: arrival.trigger?.customerId ?? arrival.customerId,
+    isReplay: replay !== undefined,
+    source: arrival.source
+  })
   const { reason } = decision
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
@@ -383,7 +367,6 @@ export const layer = (options: EventsOptions) =>
         digests: yield* Digests,
         triggers: yield* TriggerReads,
         organisations: yield* OrganisationReads,
-        customers: yield* CustomerReads,
         journal: yield* EventJournal,
         runs: yield* EventRuns,
         dispatch: yield* Dispatch,
