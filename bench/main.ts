@@ -8,6 +8,7 @@ import { connector } from "./Connector.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { prelude } from "./Prelude.js"
 import { profileConnector, profileW1, profileW2 } from "./Profiles.js"
+import { queued } from "./Queued.js"
 import { rewrap } from "./Rewrap.js"
 import { w1 } from "./W1.js"
 import { w2 } from "./W2.js"
@@ -25,13 +26,15 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   list,
   sleep,
   replay,
+  queued,
   rewrap,
   "long-list": longList,
   "profile-W1": profileW1,
   "profile-W2": profileW2,
   "profile-connector": profileConnector,
   "compare-W1": compareW1,
-  "compare-W2": compareW2
+  "compare-W2": compareW2,
+  "compare-queued": queued
 }
 /** Benches that run only when they are named: they take minutes and gigabytes of disk, or disturb what they measure. */
 const onDemand = new Set([
@@ -41,7 +44,8 @@ const onDemand = new Set([
   "profile-W2",
   "profile-connector",
   "compare-W1",
-  "compare-W2"
+  "compare-W2",
+  "compare-queued"
 ])
 
 const names = process.argv.slice(2)

@@ -190,7 +190,7 @@ const picking = script(
 const taking = script(
   `CREATE FUNCTION svc_take_queued(shards int[], slots int, node text, lease interval, busy text[], busy_counts int[],
      plans text[], plan_limits int[])
-   RETURNS TABLE (run runs, event text, org text, priority smallint, claims int, lane text) LANGUAGE plpgsql
+   RETURNS TABLE (run runs, event text, org text, priority smallint, shard int, claims int, lane text) LANGUAGE plpgsql
    SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off AS $$
    #variable_conflict use_column
    DECLARE remaining int := slots; starts int[] := '{0,0,0,0}'; skipped text[]; orgs text[]; rooms int[]; class record;
@@ -267,12 +267,12 @@ const taking = script(
            activations = 1, wake_at = now(), deadline_at = CASE WHEN r.started_at IS NULL
              AND (r.tier <> 'instant' OR r.record->'event' IS NOT NULL)
              THEN now() + (r.record->>'ceilingMillis')::float8 * interval '1 millisecond' ELSE r.deadline_at END
-         FROM started s WHERE r.id = s.id RETURNING r, NULL, r.org, r.priority, NULL::int, NULL;
+         FROM started s WHERE r.id = s.id RETURNING r, NULL, r.org, r.priority, r.shard, NULL::int, NULL;
        RETURN QUERY WITH leased AS (
            SELECT q.seq FROM start_queue q
            WHERE q.seq = ANY (picked) AND NOT starts_with(q.id, 'exec_') FOR UPDATE SKIP LOCKED)
          UPDATE start_queue q SET claimed_by = node, claimed_until = now() + lease, claims = q.claims + 1
-         FROM leased l WHERE q.seq = l.seq RETURNING NULL::runs, q.id, q.org, q.priority, q.claims, q.lane;
+         FROM leased l WHERE q.seq = l.seq RETURNING NULL::runs, q.id, q.org, q.priority, q.shard, q.claims, q.lane;
        EXIT WHEN remaining = 0;
      END LOOP;
      IF remaining = 0 THEN
@@ -281,7 +281,7 @@ const taking = script(
        UPDATE queue_classes c SET lag = GREATEST(c.lag + starts[c.priority]::float8 / c.weight - virtual_time, 0)
          WHERE c.lag <> GREATEST(c.lag + starts[c.priority]::float8 / c.weight - virtual_time, 0);
      ELSIF passed_over THEN
-       RETURN QUERY SELECT NULL::runs, NULL, NULL, NULL::smallint, NULL::int, NULL;
+       RETURN QUERY SELECT NULL::runs, NULL, NULL, NULL::smallint, NULL::int, NULL::int, NULL;
      END IF; END $$`
 )
 

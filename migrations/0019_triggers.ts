@@ -21,8 +21,10 @@ const tables = script(
   `CREATE INDEX triggers_deleted ON triggers (deleted_at) WHERE deleted_at IS NOT NULL`,
   `CREATE TABLE trigger_states (
      trigger_id text COLLATE "C" PRIMARY KEY REFERENCES triggers ON DELETE CASCADE, org text COLLATE "C" NOT NULL,
-     next_fire_at timestamptz, last_fired_at timestamptz, consecutive_failures int NOT NULL DEFAULT 0)`,
-  `CREATE INDEX trigger_states_due ON trigger_states (next_fire_at) WHERE next_fire_at IS NOT NULL`
+     next_fire_at timestamptz, last_fired_at timestamptz, consecutive_failures int NOT NULL DEFAULT 0,
+     leased_until timestamptz) WITH (fillfactor = 70)`,
+  `CREATE INDEX trigger_states_due ON trigger_states (next_fire_at) WHERE next_fire_at IS NOT NULL`,
+  `CREATE INDEX trigger_states_failing ON trigger_states (trigger_id) WHERE consecutive_failures >= 20`
 )
 
 const policies = Effect.all([

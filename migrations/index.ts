@@ -21,6 +21,7 @@ import fairQueue from "./0018_fair_queue.js"
 import triggers from "./0019_triggers.js"
 import events from "./0020_events.js"
 import outbound from "./0021_outbound.js"
+import appEvents from "./0022_app_events.js"
 import quota from "./0023_quota.js"
 
 export const migrations = {
@@ -45,5 +46,6 @@ export const migrations = {
   "0019_triggers": Effect.asVoid(triggers),
   "0020_events": Effect.asVoid(events),
   "0021_outbound": Effect.asVoid(outbound),
+  "0022_app_events": Effect.asVoid(appEvents),
   "0023_quota": Effect.asVoid(quota)
 }

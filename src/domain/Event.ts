@@ -25,6 +25,9 @@ export type EventStatus = typeof EventStatus.Type
 export const HoldReason = Schema.Literal("quota", "storage", "customer_suspended", "connection_inactive")
 export type HoldReason = typeof HoldReason.Type
 
+/** Why a schedule skips ticks: a run of an earlier one has not ended, or they were missed and are not caught up. */
+export type SkipReason = "overlap" | "catch_up"
+
 /** Class of priority, from 1 (users wait for it) to 4 (polls). Specification: Event priority. */
 export type EventPriority = 1 | 2 | 3 | 4
 
@@ -58,6 +61,8 @@ export interface EventFacts {
   readonly heldBecause?: HoldReason
   /** The event whose repetition this is. */
   readonly duplicateOf?: string
+  /** Why the tick of a schedule started no run. */
+  readonly ignoredBecause?: SkipReason
   /** Why the request was rejected. */
   readonly rejectedBecause?: string
   /** The only routes of a replay; absent: all that match. */

@@ -36,7 +36,7 @@ const maxLaneLength = 500
  * long partition.
  */
 export const laneOf = (trigger: Trigger, payload: Json, hash: (text: string) => string): string | null => {
-  if (trigger.type === "schedule") return trigger.schedule?.overlap === "queue" ? trigger.id : null
+  if (trigger.type === "schedule") return trigger.schedule?.overlap === "allow" ? null : trigger.id
   if (trigger.webhook?.executionMode !== "sequential") return null
   const { partitionKey } = trigger.webhook
   if (partitionKey === null) return trigger.id

@@ -284,11 +284,16 @@ export const triggerLimits = {
   failures: 20
 } as const
 
+/** Pages and items of one poll of a connected system. */
+export const pollLimits = { pages: 200, items: 20_000 } as const
+
 /** Schedules. */
 export const scheduleLimits = {
   /** The longest interval between two ticks, in units of the mode. */
   every: 10_000,
   delayMinutes: 1_440,
+  /** A tick that fires later than this was missed. */
+  grace: Duration.seconds(60),
   /** Missed ticks that the catch-up `all` fires. */
   catchUp: 1_000,
   /** A schedule must have a tick within this time. */

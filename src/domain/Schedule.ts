@@ -61,7 +61,7 @@ const cachedCron = memoize(parseCron, 5_000)
 /** The most local times before one that is later: the minutes of the longest repetition or gap, a day. */
 const maxRepeatedMinutes = 1_441
 
-const nextCron = (text: string, zone: DateTime.TimeZone, after: number): number | null => {
+const nextCron = (text: string, zone: DateTime.TimeZone.Named, after: number): number | null => {
   const cron = cachedCron(text)
   if (typeof cron === "string") return null
   let wall: Date | null = new Date(wallTime(zone, after))
@@ -117,7 +117,7 @@ const nextInterval = ({ n, unit }: Every, { at, first }: Start, after: number): 
 const nextCalendar = (
   { n, unit }: Every,
   { at, first }: Start,
-  zone: DateTime.TimeZone,
+  zone: DateTime.TimeZone.Named,
   after: number
 ): number | null => {
   const base = Math.floor(wallTime(zone, at) / minute) * minute
@@ -167,17 +167,28 @@ const everyMistakes = ({ mode, every, cron }: ScheduleInput, path: string): Mist
 
 // --- Zones ---
 
-const zoneOf = (name: string): DateTime.TimeZone | undefined =>
+const zoneOf = (name: string): DateTime.TimeZone.Named | undefined =>
   /^[A-Za-z]/.test(name) ? Option.getOrUndefined(DateTime.zoneMakeNamed(name)) : undefined
 
-const offsetAt = (zone: DateTime.TimeZone, at: number): number =>
-  DateTime.zonedOffset(DateTime.unsafeMakeZoned(at, { timeZone: zone }))
+/** Zones change their offsets at whole quarters of an hour. */
+const quarter = 15 * minute
+
+const cachedOffset = memoize((key) => {
+  const [name = "", at = ""] = key.split("|")
+  const zone = zoneOf(name)
+  return zone === undefined
+    ? 0
+    : DateTime.zonedOffset(DateTime.unsafeMakeZoned(Number(at) * quarter, { timeZone: zone }))
+})
+
+const offsetAt = (zone: DateTime.TimeZone.Named, at: number): number =>
+  zone.id === "UTC" ? 0 : cachedOffset(`${zone.id}|${Math.floor(at / quarter)}`)
 
 /** The local time at an instant, as if it were in UTC. */
-const wallTime = (zone: DateTime.TimeZone, at: number): number => at + offsetAt(zone, at)
+const wallTime = (zone: DateTime.TimeZone.Named, at: number): number => at + offsetAt(zone, at)
 
 /** The first instant of a local time; of one that the zone skips, the first minute after the gap. */
-const instantOf = (zone: DateTime.TimeZone, wall: number): number => {
+const instantOf = (zone: DateTime.TimeZone.Named, wall: number): number => {
   const before = wall - offsetAt(zone, wall - day)
   const after = wall - offsetAt(zone, wall + day)
   const [early, late] = before < after ? [before, after] : [after, before]

@@ -120,8 +120,10 @@ export interface AppEventSettings {
   readonly connectionId: ConnectionId | null
   /** The id of the connector's event. */
   readonly event: string
-  /** Arguments of the subscription or poll. */
+  /** Arguments of the subscription. */
   readonly args: JsonObject
+  /** How the connector delivers the event. */
+  readonly delivery: "webhook" | "poll"
 }
 
 /** The settings of a trigger that fires on the service's own events. */

@@ -2,7 +2,7 @@
 import { Duration } from "effect"
 import { defaultRetryPolicy, type Retry } from "./Execution.js"
 import { InvalidState } from "./Failure.js"
-import type { CustomerId, OrganisationId, SpaceId, TriggerId } from "./Ids.js"
+import type { CustomerId, EventId, OrganisationId, SpaceId, TriggerId } from "./Ids.js"
 import { canonicalJson } from "./Json.js"
 import { triggerLimits } from "./Limits.js"
 import { nextAfter } from "./Schedule.js"
@@ -158,6 +158,25 @@ export const disabledTrigger = (before: Trigger, now: string): Trigger =>
 export const autoDisabledTrigger = (before: Trigger, now: string): Trigger =>
   before.status === "active" ? withStatus(before, "auto_disabled", now, now) : before
 
+/** Who or what disabled a trigger. */
+export type DisableReason = "user" | "workflow_archived" | "workflow_deleted" | "failures" | "subscription_refused"
+
+/** The event that tells subscribers of a disabled trigger. `at`: RFC 3339. */
+export const disabledEvent = (
+  eventId: EventId,
+  { customerId, id, name, organisationId, status, type }: Trigger,
+  reason: DisableReason,
+  at: string
+) => ({
+  id: eventId,
+  organisationId,
+  type: "trigger.disabled",
+  subject: id,
+  customerId,
+  payload: { triggerId: id, name, type, customerId, status, reason },
+  at
+})
+
 /** The record of a deleted trigger. */
 export const deletedTrigger = (before: Trigger, now: string): Trigger => ({
   ...before,
@@ -179,8 +198,9 @@ export const settingsMember: { readonly [type in TriggerKind]: "webhook" | "sche
 /** The settings of an app event, without what a client may not set. */
 export const appEventSettings = (
   { args, connector, event }: AppEventChange,
-  connectionId: AppEventSettings["connectionId"]
-): AppEventSettings => ({ connector, connectionId, event, args: args ?? {} })
+  connectionId: AppEventSettings["connectionId"],
+  delivery: AppEventSettings["delivery"]
+): AppEventSettings => ({ connector, connectionId, event, args: args ?? {}, delivery })
 
 const routeMembers = (
   routes: ReadonlyArray<TriggerRoute>

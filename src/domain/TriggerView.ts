@@ -44,7 +44,7 @@ export const triggerView = (trigger: Trigger, { origin, state, subscription }: T
   delivery: trigger.delivery,
   webhook: trigger.webhook === null ? null : webhookView(trigger, trigger.webhook, origin),
   schedule: trigger.schedule === null ? null : scheduleView(trigger.schedule),
-  appEvent: trigger.appEvent === null ? null : { ...trigger.appEvent, subscription },
+  appEvent: trigger.appEvent === null ? null : appEventView(trigger.appEvent, subscription),
   event: trigger.event,
   stats: {
     lastFiredAt: state?.lastFiredAt ?? null,
@@ -68,5 +68,10 @@ const webhookView = (
   { accessKeyHash: _hash, ...webhook }: NonNullable<Trigger["webhook"]>,
   origin: string
 ) => ({ id: webhookIdOf(id), url: `${origin}${webhookPath(spaceId, id)}`, ...webhook })
+
+const appEventView = (
+  { delivery: _delivery, ...appEvent }: NonNullable<Trigger["appEvent"]>,
+  subscription: SubscriptionState
+) => ({ ...appEvent, subscription })
 
 const scheduleView = ({ anchorAt: _anchor, ...schedule }: NonNullable<Trigger["schedule"]>) => schedule

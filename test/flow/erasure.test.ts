@@ -129,13 +129,32 @@ const furnish = async (name: string): Promise<string> => {
   const long = (await workflow("await new Promise((done) => setTimeout(done, 3_600_000))", "long", null)).body.data.id
   await ask("POST", `/api/v1/workflows/${long}/publish`, {})
   await ask("POST", `/api/v1/workflows/${long}/execute`, { input: { note: `canary ${name}` } }, acting)
+  const failing = (await workflow("throw new Error('no')", "standard", id)).body.data.id
+  await ask("POST", `/api/v1/workflows/${failing}/publish`, {})
+  const send = async (workflowId: string, times: number) => {
+    const trigger = await ask("POST", "/api/v1/triggers", {
+      type: "webhook",
+      name: `canary ${workflowId}`,
+      customerId: id,
+      webhook: { auth: "public", executionMode: "sequential" },
+      routes: [{ workflowId }]
+    })
+    const { pathname } = new URL(trigger.body.data.webhook.url)
+    for (let n = 0; n < times; n++) await ask("POST", pathname, { note: `canary ${name}` })
+  }
+  await send(failing, 1)
+  // The second event waits until the run of the first has ended.
+  await send(long, 2)
   // No endpoint creates environments of a customer.
   await sql(
     `INSERT INTO environments (id, org, customer_id, name, slug) VALUES ('env_${name}', '${svc.first.organisationId}', '${id}', 'e', 'e')`
   )
   await eventually(
     () => rowsWith(id),
-    (found) => ["executions", "runs", "deliveries"].every((table) => found.has(table)) && !found.has("domain_events"),
+    (found) =>
+      ["executions", "runs", "deliveries", "events", "event_records", "dead_letters"].every((table) =>
+        found.has(table)
+      ) && !found.has("domain_events"),
     20_000
   )
   return id

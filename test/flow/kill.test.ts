@@ -1,9 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
-import { readFileSync } from "node:fs"
-import * as path from "node:path"
-import { Client } from "pg"
 import { api, type Api, eventually } from "../support/api.js"
+import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, type Service, startService } from "../support/Service.js"
@@ -128,7 +126,7 @@ describe("A run that was accepted", () => {
         await new Promise((resolve) => setTimeout(resolve, 250))
       }
 
-      const database = await connect(dataDir)
+      const database = await connectEmbedded(dataDir)
       const { rows: ended } = await database.query<{ id: string; status: string; error: unknown }>(
         "SELECT id, status, record->'error' AS error FROM executions WHERE workflow_id = $1",
         [workflow]
@@ -176,16 +174,3 @@ describe("A run that was accepted", () => {
     long ? 3_600_000 : 300_000
   )
 })
-
-const connect = async (dataDir: string): Promise<Client> => {
-  const access = JSON.parse(readFileSync(path.join(dataDir, "postgres", "cluster", "access.json"), "utf8")) as {
-    superuser: string
-  }
-  const port = Number(
-    readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[3]
-  )
-  const client = new Client({ host: "127.0.0.1", port, user: "postgres", password: access.superuser, database: "svc" })
-  client.on("error", () => undefined)
-  await client.connect()
-  return client
-}

@@ -2,6 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
+import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 import { type Provider, startProvider } from "../support/provider.js"
 
@@ -44,7 +45,28 @@ beforeAll(async () => {
     ctr: "acme-crm",
     path: "contacts"
   })
+  ids["dlq"] = await makeDeadLetter()
 })
+/** A dead letter, for its replay: that of an event whose run fails. */
+const makeDeadLetter = async (): Promise<string> => {
+  const ask = (target: string, body: object) => svc.ask("POST", target, { key: svc.first.key, body })
+  const workflow = await ask("/api/v1/workflows", {
+    name: "fails",
+    form: "code",
+    code: "export default async () => { throw new Error('no') }"
+  })
+  const { id } = workflow.body.data
+  await ask(`/api/v1/workflows/${id}/publish`, {})
+  const trigger = { type: "event", name: "fails", event: { type: "test.fails" }, routes: [{ workflowId: id }] }
+  assert.strictEqual((await ask("/api/v1/triggers", trigger)).status, 201)
+  await ask("/api/v1/events", { type: "test.fails" })
+  const { body } = await eventually(
+    () => svc.ask("GET", "/api/v1/dlq", { key: svc.first.key }),
+    ({ body }) => body.data?.length > 0
+  )
+  return body.data[0].id
+}
+
 afterAll(async () => {
   await svc.stop()
   await system.close()
@@ -99,6 +121,10 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["execution.execute"],
   ["run.run", "eid"],
   ["executions.rerun"],
+  ["events.inject", "evt"],
+  ["events.replay"],
+  ["deadLetters.replayMany"],
+  ["deadLetters.replay"],
   ["connectors.create"],
   ["connectors.discover"],
   ["connectors.publish"],
@@ -132,6 +158,6 @@ describe("every example of the documents", () => {
     const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
     const { body, headers: answered } = await send(id, headers)
     if (id === "credentials.store") ids["connected"] = body.data.connectionId
-    if (gives !== undefined) ids[gives] = answered["x-svc-execution-id"] ?? body.data.id
+    if (gives !== undefined) ids[gives] = answered["x-svc-execution-id"] ?? body.data.id ?? body.data.eventId
   })
 })

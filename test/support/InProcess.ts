@@ -7,6 +7,7 @@ import type { PlanName } from "../../src/domain/Plan.js"
 import type { FirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { makeExample, makeFirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import type { RawReply, RawRequest } from "../../src/http/Wire.js"
+import type { WebhookAddress } from "../../src/http/webhook/Receive.js"
 import { generateSecrets, resolveSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { readConfig, Settings } from "../../src/runtime/configuration/Config.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "../../src/runtime/program/Layers.js"
@@ -105,10 +106,22 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
       )
     )
 
+  const receiveWebhook = (raw: RawRequest, address: WebhookAddress): Effect.Effect<RawReply> =>
+    Effect.flatMap(pair.webhook(raw, address), (admission) =>
+      admission._tag === "Answered" ? Effect.succeed(admission.reply) : admission.handle(raw.body)
+    )
+
   const send = async (raw: RawRequest, later: Duration.DurationInput = 0): Promise<RawReply> => {
     const started =
       raw.method === "POST" ? /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/.exec(raw.target) : null
-    return await during(later, () => run(started === null ? pair.handle(raw) : pair.execute(raw, started[1] ?? "")))
+    const webhook = /^\/api\/v1\/clients\/([^/?]+)\/webhooks\/([^/?]+)/.exec(raw.target)
+    const handling =
+      webhook !== null
+        ? receiveWebhook(raw, { space: webhook[1] ?? "", webhook: webhook[2] ?? "" })
+        : started === null
+          ? pair.handle(raw)
+          : pair.execute(raw, started[1] ?? "")
+    return await during(later, () => run(handling))
   }
 
   const ask = async (

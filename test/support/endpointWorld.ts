@@ -22,6 +22,10 @@ export interface Side {
   readonly blob: string
   readonly installation: string
   readonly trigger: string
+  /** An event of the side's customer whose run failed, its dead letter, and a replay of many. */
+  readonly event: string
+  readonly deadLetter: string
+  readonly replay: string
   readonly apiKey: string
   /** Of the side's customer. */
   readonly notification: string
@@ -95,7 +99,7 @@ export const startWorld = async () => {
       connector,
       customer,
       workflow
-    }: Omit<Side, "attempt" | "installation" | "notification" | "trigger" | "webhookEndpoint">) =>
+    }: Pick<Side, "connection" | "connector" | "customer" | "workflow">) =>
       made("/installations", {
         customerId: customer,
         integration: unique(),
@@ -150,6 +154,28 @@ export const startWorld = async () => {
     return { webhookEndpoint, attempt: String(body.data[0].id) }
   }
 
+  /** An event of a webhook of the side. Its run fails, so that it leaves a dead letter. */
+  const failedEvent = async (
+    side: Pick<Side, "customer" | "environment" | "workflow">
+  ): Promise<Pick<Side, "deadLetter" | "event">> => {
+    const { customer, environment, workflow } = side
+    const trigger = await done("POST", "/triggers", {
+      type: "webhook",
+      name: unique(),
+      customerId: customer,
+      webhook: { auth: "public" },
+      routes: [{ workflowId: workflow, environment }]
+    })
+    const { id, webhook } = trigger.body.data
+    const sent = await svc.ask("POST", new URL(webhook.url).pathname, { body: { secret: "NO_SUCH_SECRET" } })
+    assert.strictEqual(sent.status, 202, sent.text)
+    const { body } = await eventually(
+      () => ask("GET", `/dlq?trigger_id=${id}`),
+      ({ body }) => body.data?.length > 0
+    )
+    return { event: sent.body.eventId, deadLetter: body.data[0].id }
+  }
+
   const secretName = () => `SECRET_${unique().toUpperCase()}`
 
   const ranWith = async (side: Pick<Side, "connection" | "customer" | "environment" | "workflow">) => {
@@ -189,7 +215,9 @@ export const startWorld = async () => {
       installation: await make.installation(side),
       notification: await make.notification(customer),
       trigger: await make.trigger(side),
-      ...(await attemptedEndpoint())
+      ...(await attemptedEndpoint()),
+      ...(await failedEvent(side)),
+      replay: await made("/dlq/replay", { filter: { code: "NONE" } })
     }
   }
 
@@ -212,6 +240,7 @@ export const startWorld = async () => {
     secretName,
     make,
     standardRun,
+    failedEvent,
     keyOf,
     /** The first side uses `live`, to which publishing deploys; the second side uses `test`. */
     sides: { inside: await sideIn("live"), outside: await sideIn("test") },

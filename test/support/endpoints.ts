@@ -226,6 +226,18 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "PUT /api/v1/installations/:inst": { body: () => ({ config: { changed: true } }) },
   "DELETE /api/v1/installations/:inst": { uses: newInstallation },
 
+  "GET /api/v1/events": plain,
+  "POST /api/v1/events": { body: ({ side, world }) => ({ type: world.unique(), customerId: side.customer }) },
+  "GET /api/v1/events/reconciliation": plain,
+  "GET /api/v1/events/:evt": plain,
+  "POST /api/v1/events/:evt/replay": empty,
+  "GET /api/v1/dlq": plain,
+  "POST /api/v1/dlq/replay": { body: () => ({ filter: { code: "NONE" } }) },
+  "GET /api/v1/dlq/replays/:rpl": plain,
+  "GET /api/v1/dlq/:dlq": plain,
+  "POST /api/v1/dlq/:dlq/replay": { ...empty, uses: ({ side, world }) => world.failedEvent(side) },
+  "DELETE /api/v1/dlq/:dlq": { uses: ({ side, world }) => world.failedEvent(side) },
+
   "GET /api/v1/triggers": plain,
   "POST /api/v1/triggers": {
     body: ({ side, world }) => ({
@@ -295,6 +307,9 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   conn: side.connection,
   inst: side.installation,
   trg: side.trigger,
+  evt: side.event,
+  dlq: side.deadLetter,
+  rpl: side.replay,
   cred: side.credential,
   whe: side.webhookEndpoint,
   att: side.attempt,

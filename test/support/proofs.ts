@@ -21,8 +21,8 @@ const ofThisMachine: ReadonlySet<string> = new Set(["jail"])
 const patienceMillis = 30_000
 
 /**
- * Checks that the audit trail of a running service is complete and sealed, and that no check fails. `get` returns a
- * body.
+ * Checks that the audit trail of a running service is complete and sealed, that every accepted event is accounted for, and
+ * that no check fails. `get` returns a body.
  */
 export const assertSound = async (get: (target: string) => Promise<Answer["body"]>): Promise<void> => {
   await eventually(
@@ -30,6 +30,9 @@ export const assertSound = async (get: (target: string) => Promise<Answer["body"
     (body) => body?.data?.ok === true && body.data.unsealed === 0,
     patienceMillis
   )
+  const reconciled = await get("/api/v1/events/reconciliation")
+  const { unaccounted } = reconciled?.data ?? {}
+  if (unaccounted?.length !== 0) throw new Error(`events are unaccounted for: ${JSON.stringify(reconciled)}`)
   await eventually(
     () => get("/readyz"),
     (body) => body?.status === "ready" && failingChecks(body.checks).length === 0,

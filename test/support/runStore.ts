@@ -4,7 +4,7 @@
 import { Clock, Effect, Option } from "effect"
 import { Fenced, type FinishedRun, Journal, type OpenRun, type RunChange } from "../../src/actors/ports/Journal.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
-import { StartQueue } from "../../src/actors/ports/StartQueue.js"
+import { EventStream } from "../../src/actors/ports/EventStream.js"
 import { decide, evolve } from "../../src/domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
 import type { JournalEntry } from "../../src/domain/RunJournal.js"
@@ -109,8 +109,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
     clockOffset: unasked()
   })
 
-  const startQueue = StartQueue.of({
-    node: "test",
+  const stream = EventStream.of({
     take: (_, slots, live) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
         const underWay = new Map(live)
@@ -132,14 +131,14 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           hasPassedOver: started.length > 0 && started.length < slots && queue.length > 0
         }
       }),
-    renew: unasked,
-    release: unasked
+    finish: () => undefined,
+    status: unasked()
   })
 
   return {
     journal,
     table,
-    startQueue,
+    stream,
     /** Every committed change, in order. */
     changes,
     runs,

@@ -23,7 +23,7 @@ import { type Runnable, Runnables } from "../../src/actors/ports/Runnables.js"
 import { RunReads } from "../../src/actors/ports/RunReads.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
 import { EventDispatch } from "../../src/actors/ports/EventDispatch.js"
-import { StartQueue } from "../../src/actors/ports/StartQueue.js"
+import { EventStream } from "../../src/actors/ports/EventStream.js"
 import { Sandbox } from "../../src/actors/ports/Sandbox.js"
 import { WorkspaceDb } from "../../src/actors/ports/WorkspaceDb.js"
 import { defaultRetryPolicy } from "../../src/domain/Execution.js"
@@ -115,7 +115,7 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
   const ports = Layer.mergeAll(
     Layer.succeed(Journal, store.journal),
     Layer.succeed(Runs, store.table),
-    Layer.succeed(StartQueue, store.startQueue),
+    Layer.succeed(EventStream, store.stream),
     Layer.succeed(EventDispatch, { dispatchLeased: () => Effect.void }),
     Layer.succeed(Sandbox, guestHost.sandbox),
     Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),

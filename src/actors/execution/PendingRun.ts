@@ -31,6 +31,13 @@ const startTimeout = (request: StartRequest): number => {
   return request.runnable.tier === "instant" ? ceilingMillis(request) : Duration.toMillis(queueTimeout)
 }
 
+/** What the record keeps of the event that starts the run. */
+const eventMembers = ({ event, lane, routeId }: StartRequest): Pick<RunRecord, "event" | "routeId" | "lane"> => ({
+  ...(event === undefined ? {} : { event: originOf(event) }),
+  ...(routeId === undefined ? {} : { routeId }),
+  ...(lane === undefined ? {} : { lane })
+})
+
 const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
   workflowName: request.runnable.name,
   workflowVersion: request.runnable.version,
@@ -54,9 +61,7 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
   callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
   callbackEvents: request.callback?.events ?? null,
   traceparent: request.traceparent,
-  ...(request.event === undefined ? {} : { event: originOf(request.event) }),
-  ...(request.routeId === undefined ? {} : { routeId: request.routeId }),
-  ...(request.lane === undefined ? {} : { lane: request.lane }),
+  ...eventMembers(request),
   ...(request.connections === null ? {} : { connections: request.connections }),
   ...(shownInput === request.input ? {} : { inputRedacted: true })
 })

@@ -8,10 +8,10 @@ import type { ExecutionId } from "../../domain/Ids.js"
 import { suspectAfter } from "../../domain/Limits.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
 import { EventDispatch } from "../ports/EventDispatch.js"
+import { EventStream } from "../ports/EventStream.js"
 import { Ownership } from "../ports/Ownership.js"
 import { type DueRun, Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
-import { StartQueue } from "../ports/StartQueue.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { make as makeActivation } from "./RunActivation.js"
@@ -37,7 +37,7 @@ export const make = (options: SweepOptions) =>
   Effect.gen(function* () {
     const { activate, commitEnd, releaseAfter, takeOver } = yield* makeActivation
     const runs = yield* Runs
-    const queue = yield* StartQueue
+    const stream = yield* EventStream
     const live = yield* LiveRuns
     const ownership = yield* Ownership
     const wakeups = yield* Wakeups
@@ -127,7 +127,7 @@ export const make = (options: SweepOptions) =>
         if (slots === 0) return
         const signals = wakeups.queuedSignals()
         const taken = yield* claiming.withPermits(1)(
-          Effect.tap(queue.take(ownership.ownedShards(), slots, live.countByOrganisation()), ({ runs: started }) =>
+          Effect.tap(stream.take(ownership.ownedShards(), slots, live.countByOrganisation()), ({ runs: started }) =>
             Effect.sync(() => {
               for (const { id, organisationId } of started) live.reserve(id, organisationId)
             })

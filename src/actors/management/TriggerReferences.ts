@@ -1,5 +1,6 @@
 /** Checks what a trigger refers to: workflows, environments, secrets, connectors, their events, and connections. */
 import { Effect, Option } from "effect"
+import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import { ConnectionRequired, type Failure, invalid } from "../../domain/Failure.js"
 import type { CustomerId, RouteId, WorkflowId } from "../../domain/Ids.js"
 import {
@@ -58,16 +59,17 @@ export const checkSecretName = Effect.fnUntraced(function* (
     return yield* invalid("webhook.verify.secretName", "NOT_FOUND", "names no secret of the workspace: store it first")
 })
 
-/** Fails unless the connector's newest published version has the event. */
+/** The event in the connector's newest published version; fails if it is not there, or takes no arguments but gets some. */
 export const checkEvent = Effect.fnUntraced(function* (
   { find }: Pick<Connectors["Type"], "find">,
   caller: Principal,
-  { connector, event }: Pick<AppEventChange, "connector" | "event">
-): Effect.fn.Return<void, Failure> {
+  { args, connector, event }: AppEventChange
+): Effect.fn.Return<EventDefinition, Failure> {
   const found = Option.getOrUndefined(yield* find(caller.organisationId, connector))
   if (found === undefined)
     return yield* invalid("appEvent.connector", "NOT_FOUND", "names no connector with a published version")
-  if (!found.events.some(({ id }) => id === event)) {
+  const definition = found.events.find(({ id }) => id === event)
+  if (definition === undefined) {
     const ids = found.events.map(({ id }) => id)
     return yield* invalid(
       "appEvent.event",
@@ -77,6 +79,13 @@ export const checkEvent = Effect.fnUntraced(function* (
         : `must be an event of the connector: ${ids.slice(0, 20).join(", ")}`
     )
   }
+  if (definition.delivery === "poll" && Object.keys(args ?? {}).length > 0)
+    return yield* invalid(
+      "appEvent.args",
+      "NOT_ALLOWED",
+      "must be absent or empty: the event is polled, once for all triggers"
+    )
+  return definition
 })
 
 /** The settings of an app event, if its connection, or at least one of the connector's, is active. */
@@ -84,7 +93,8 @@ export const checkAppEvent = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
   customerId: CustomerId | null,
-  input: AppEventChange
+  input: AppEventChange,
+  { delivery }: Pick<EventDefinition, "delivery">
 ): Effect.fn.Return<AppEventSettings, Failure> {
   const { connector, connectionId } = input
   if (connectionId === null || connectionId === undefined) {
@@ -94,7 +104,7 @@ export const checkAppEvent = Effect.fnUntraced(function* (
       status: "active",
       ...(customers === undefined ? {} : { customerId: customers })
     })
-    return active === 0 ? yield* connectionRequired(connector) : appEventSettings(input, null)
+    return active === 0 ? yield* connectionRequired(connector) : appEventSettings(input, null, delivery)
   }
   const connection = yield* findConnection(tx, caller, connectionId).pipe(
     Effect.catchTag("NotFound", () => invalid("appEvent.connectionId", "NOT_FOUND", "names no connection"))
@@ -105,7 +115,9 @@ export const checkAppEvent = Effect.fnUntraced(function* (
       "INVALID_VALUE",
       "must be a connection of the trigger's customer to the trigger's connector"
     )
-  return connection.status === "active" ? appEventSettings(input, connection.id) : yield* connectionRequired(connector)
+  return connection.status === "active"
+    ? appEventSettings(input, connection.id, delivery)
+    : yield* connectionRequired(connector)
 })
 
 const connectionRequired = (connector: string) =>

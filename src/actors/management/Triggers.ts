@@ -1,5 +1,6 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
 import { Clock, Context, Effect, Layer } from "effect"
+import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import { type Failure, InvalidState, ValidationFailed } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import {
@@ -12,6 +13,7 @@ import {
 import {
   changedTrigger,
   deletedTrigger,
+  disabledEvent,
   disabledTrigger,
   enabledTrigger,
   firstFireAt,
@@ -33,7 +35,6 @@ import { customerOfBody } from "./NamedCustomers.js"
 import { type PageOf, type PageRequest, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { currentTimestamp } from "./Timestamp.js"
-import { disabledEvent } from "./TriggerEvents.js"
 import {
   findTrigger,
   lockTrigger,
@@ -134,14 +135,14 @@ const list = ({ origin, pages, read }: TriggerServices, context: CallContext, pa
     })
   )
 
-/** Refuses what is wrong with the body alone, and an event that the connector lacks. */
+/** Refuses what is wrong with the body alone, and an event that the connector lacks. Returns the event, if it has one. */
 const checkInput = Effect.fnUntraced(function* (
   { connectors }: TriggerServices,
   { caller }: CallContext,
   type: TriggerKind,
   input: UpdateTrigger,
   isNew: boolean
-): Effect.fn.Return<void, Failure> {
+): Effect.fn.Return<EventDefinition | null, Failure> {
   const missing = isNew ? missingSettings(type, input) : []
   const [first] = missing
   if (first !== undefined)
@@ -152,7 +153,9 @@ const checkInput = Effect.fnUntraced(function* (
     })
   const refused = settingsRefusal(type, input, yield* Clock.currentTimeMillis)
   if (refused !== undefined) return yield* refused
-  if (input.appEvent !== null && input.appEvent !== undefined) yield* checkEvent(connectors, caller, input.appEvent)
+  return input.appEvent === null || input.appEvent === undefined
+    ? null
+    : yield* checkEvent(connectors, caller, input.appEvent)
 })
 
 const customerOf = (tx: Tx, context: CallContext, input: CreateTrigger): Effect.Effect<CustomerId | null, Failure> =>
@@ -165,7 +168,7 @@ const create = Effect.fnUntraced(function* (
   context: CallContext,
   input: CreateTrigger
 ): Effect.fn.Return<TriggerWithKey, Failure> {
-  yield* checkInput(services, context, input.type, input, true)
+  const event = yield* checkInput(services, context, input.type, input, true)
   const { caller } = context
   const { change, identifiers, origin } = services
   const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
@@ -182,9 +185,9 @@ const create = Effect.fnUntraced(function* (
         customerId,
         routes: yield* checkRoutes(tx, caller, customerId, input.routes, identifiers.next),
         appEvent:
-          input.appEvent === null || input.appEvent === undefined
+          input.appEvent === null || input.appEvent === undefined || event === null
             ? null
-            : yield* checkAppEvent(tx, caller, customerId, input.appEvent),
+            : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
         accessKey: accessKey?.stored ?? null,
         createdBy: caller.key.id,
         now
@@ -246,7 +249,7 @@ const withChanges = Effect.fnUntraced(function* (
   tx: Tx,
   { caller }: CallContext,
   before: Trigger,
-  changes: UpdateTrigger,
+  { changes, event }: { readonly changes: UpdateTrigger; readonly event: EventDefinition | null },
   now: string
 ): Effect.fn.Return<{ readonly after: Trigger; readonly accessKey: string | null }, Failure> {
   const { appEvent, routes, webhook } = changes
@@ -263,11 +266,11 @@ const withChanges = Effect.fnUntraced(function* (
           ? before.routes
           : yield* checkRoutes(tx, caller, customerId, routes, services.identifiers.next, before.routes),
       appEvent:
-        appEvent === null || appEvent === undefined
+        appEvent === null || appEvent === undefined || event === null
           ? before.appEvent
           : isSameConnection(before, changes) && before.appEvent !== null
             ? { ...before.appEvent, args: appEvent.args ?? {} }
-            : yield* checkAppEvent(tx, caller, customerId, appEvent),
+            : yield* checkAppEvent(tx, caller, customerId, appEvent, event),
       ...(accessKey === undefined ? {} : { accessKey: accessKey?.stored ?? null })
     },
     now
@@ -283,7 +286,7 @@ const update = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TriggerWithKey, Failure> {
   const { change, origin, read } = services
   const { type } = yield* read(context, (tx) => findTrigger(tx, context.caller, id))
-  yield* checkInput(services, context, type, input, false)
+  const event = yield* checkInput(services, context, type, input, false)
   return yield* change(context, (tx) =>
     Effect.gen(function* () {
       const before = yield* lockTrigger(tx, context, id, input.version)
@@ -291,7 +294,7 @@ const update = Effect.fnUntraced(function* (
       const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
       yield* checkReadOnly(view, changes)
       const now = yield* currentTimestamp
-      const { accessKey, after } = yield* withChanges(services, tx, context, before, changes, now)
+      const { accessKey, after } = yield* withChanges(services, tx, context, before, { changes, event }, now)
       yield* tx.triggers.update(after)
       if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
       const value = yield* viewOfTrigger(tx, origin, after)
@@ -332,7 +335,7 @@ const setStatus = (
       if (after !== before) {
         yield* tx.triggers.update(after)
         yield* saveTimes(tx, after, false, now)
-        if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers, after, "user", now))
+        if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers.next("evt"), after, "user", now))
       }
       return {
         value: yield* viewOfTrigger(tx, origin, after),

@@ -14,6 +14,7 @@ import { EventRuns } from "../execution/EventRuns.js"
 import type { DriveOutcome } from "../execution/RunSpec.js"
 import { EventDispatch } from "../ports/EventDispatch.js"
 import { EventJournal } from "../ports/EventJournal.js"
+import { EventStream } from "../ports/EventStream.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { DeadLetter, RunChange, Settlement } from "../ports/Journal.js"
@@ -86,6 +87,8 @@ interface DispatchContext {
   readonly wakeups: Wakeups["Type"]
   readonly faults: Faults["Type"]
   readonly prepare: Effect.Effect.Success<typeof makeRouteStart>
+  /** Tells the stream that it need not keep the lease. */
+  readonly finish: (work: { readonly event: Pick<Event, "id">; readonly claims: number }) => void
   /** Who waits for the end of an event's run on this node. */
   readonly waiting: Map<EventId, (outcome: DriveOutcome) => void>
 }
@@ -166,7 +169,10 @@ const retryOrBury = (context: DispatchContext, work: Dispatchable, failures: Rea
   return context.events.postpone({ id: event.id, claims }, pause)
 }
 
-/** Starts the only run of the event at once, in the reserved slot. */
+/**
+ * Starts the only run of the event at once, in the reserved slot. The event is finished with its run: only the run's
+ * first commit takes the lease away.
+ */
 const launch = (context: DispatchContext, work: Dispatchable, { matched, request }: StartOf) =>
   Effect.map(Clock.currentTimeMillis, (at) => {
     const { claims, event, slot } = work
@@ -174,7 +180,9 @@ const launch = (context: DispatchContext, work: Dispatchable, { matched, request
     context.runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (outcome) => {
       context.waiting.get(event.id)?.(outcome)
       context.wakeups.signalSlot()
+      context.finish(work)
     })
+    return "launched" as const
   })
 
 /** Opens a run for each route; they wait in the start queue like others. */
@@ -196,7 +204,7 @@ const openAll = (
   })
 }
 
-/** Dispatches one event. The caller releases the slot. */
+/** Dispatches one event. The caller releases the slot, and tells the stream unless a run was launched. */
 const dispatchOne = Effect.fnUntraced(function* (context: DispatchContext, work: Dispatchable) {
   const { claims, event, lane } = work
   const lease = { id: event.id, claims }
@@ -223,6 +231,10 @@ const dispatchOne = Effect.fnUntraced(function* (context: DispatchContext, work:
 
 export const layer = Layer.scopedContext(
   Effect.gen(function* () {
+    const stream = yield* EventStream
+    const fibers = yield* FiberSet.make<void>()
+    const run = yield* FiberSet.runtime(fibers)<never>()
+    const finish: DispatchContext["finish"] = ({ claims, event: { id } }) => stream.finish({ id, claims })
     const context: DispatchContext = {
       identifiers: yield* Identifiers,
       journal: yield* EventJournal,
@@ -233,16 +245,19 @@ export const layer = Layer.scopedContext(
       wakeups: yield* Wakeups,
       faults: yield* Faults,
       prepare: yield* makeRouteStart,
+      finish,
       waiting: new Map()
     }
-    const fibers = yield* FiberSet.make<void>()
-    const run = yield* FiberSet.runtime(fibers)<never>()
 
     const dispatchAndRelease = (work: Dispatchable): Effect.Effect<void> =>
       dispatchOne(context, work).pipe(
+        Effect.map((outcome) => {
+          if (outcome !== "launched") context.finish(work)
+        }),
         Effect.catchAllCause((cause) =>
           Effect.logWarning("event.not_dispatched", cause).pipe(
             Effect.annotateLogs({ eventId: work.event.id, organisationId: work.event.organisationId }),
+            Effect.tap(() => Effect.sync(() => context.finish(work))),
             Effect.zipRight(
               Effect.ignore(context.events.postpone({ id: work.event.id, claims: work.claims }, retryMillis))
             )
@@ -262,8 +277,10 @@ export const layer = Layer.scopedContext(
         for (const { claims, id, lane, organisationId } of leases) {
           const event = events.get(id)
           const slot = event === undefined ? undefined : context.runs.reserve(organisationId, null)
-          if (event === undefined || slot === undefined) yield* context.events.postpone({ id, claims }, retryMillis)
-          else dispatch({ event, claims, lane, slot })
+          if (event === undefined || slot === undefined) {
+            yield* context.events.postpone({ id, claims }, retryMillis)
+            finish({ event: { id }, claims })
+          } else dispatch({ event, claims, lane, slot })
         }
       },
       Effect.catchAll((error) => Effect.logWarning("events.not_loaded", error))

@@ -11,6 +11,7 @@ import {
   type EventPriority,
   eventRetention,
   type EventSource,
+  type SkipReason,
   idempotencyText,
   priorityOf
 } from "../../domain/Event.js"
@@ -78,6 +79,8 @@ export interface Arrival {
   }
   /** Replaces the claim on the idempotency key: that of a schedule's tick. */
   readonly claim?: Claim
+  /** The tick starts no run. */
+  readonly ignoredBecause?: SkipReason
   /** Commits with the event. */
   readonly tick?: NonNullable<EventChange["tick"]>
 }
@@ -145,7 +148,8 @@ const eventOf = (
   now: number
 ): Event => {
   const id = identifiers.next("evt")
-  const { connector, customerId, occurredAt, payload, replay, source, trigger } = arrival
+  const { connector, occurredAt, payload, replay, source, trigger } = arrival
+  const customerId = trigger?.customerId ?? arrival.customerId
   const deduplication = replay === undefined ? arrival.deduplication : { value: null, deliveryId: null }
   const identified = {
     id,
@@ -247,10 +251,12 @@ const receive = Effect.fnUntraced(function* (
     ...(replay?.letter === undefined ? {} : { replays: replay.letter })
   }
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
-  const matched = matchRoutes(triggers, event)
+  const { ignoredBecause } = arrival
+  const matched = ignoredBecause === undefined ? matchRoutes(triggers, event) : []
   yield* faults.at("parsed")
   if (matched.length === 0) {
-    const ignored: Event = { ...event, status: "ignored" }
+    const record = ignoredBecause === undefined ? event.record : { ...event.record, ignoredBecause }
+    const ignored: Event = { ...event, status: "ignored", record }
     return yield* commit(
       context,
       event,

@@ -21,6 +21,20 @@ export interface ReceivedEvent {
   readonly queue: QueuedEvent
 }
 
+/**
+ * Moves a schedule on with the event of its tick, unless the schedule was edited meanwhile. Times are Unix milliseconds.
+ */
+export interface TickChange {
+  readonly triggerId: TriggerId
+  /** When the schedule was to fire, as its state has it. */
+  readonly dueAt: number
+  readonly nextAt: number | null
+  /** Whether the event starts runs. */
+  readonly isFired: boolean
+  /** The node handles further ticks and keeps its lease on the schedule. */
+  readonly keepsLease: boolean
+}
+
 /** A change of an event without a run of its own, or with several, which all commit or none. */
 export interface EventChange {
   readonly organisationId: OrganisationId
@@ -31,8 +45,7 @@ export interface EventChange {
   readonly settles?: Settlement
   /** The dead letter that the received event replays: refused as `Fenced` unless it is still to be replayed. */
   readonly replays?: DeadLetterId
-  /** The tick of a schedule that caused the event; its next one is stored with it. Times are Unix milliseconds. */
-  readonly tick?: { readonly triggerId: TriggerId; readonly scheduledFor: number; readonly nextAt: number | null }
+  readonly tick?: TickChange
   readonly deadLetters?: ReadonlyArray<DeadLetter>
   /** Runs that the settled event starts: each opens, and waits in the start queue. */
   readonly runs?: ReadonlyArray<RunChange>

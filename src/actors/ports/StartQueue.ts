@@ -14,10 +14,25 @@ export interface LeasedEvent {
   readonly id: EventId
   readonly organisationId: OrganisationId
   readonly priority: 1 | 2 | 3 | 4
+  readonly shard: number
   /** How often the event was leased. The statement that settles it must find the queue row with this number. */
   readonly claims: number
   /** The lane of a sequential trigger: its events are dispatched one after the other. */
   readonly lane: string | null
+}
+
+/** What waits, for operators. Counts end at 100,000, so that reading them stays cheap. */
+export interface Backlog {
+  /** Rows that wait for a slot. */
+  readonly waiting: number
+  /** Events that wait for a quota, a customer or a connection. */
+  readonly held: number
+  /** Events that a node has leased. */
+  readonly leased: number
+  /** Dead letters that wait for a replay. */
+  readonly dead: number
+  /** The age of the oldest waiting row, in seconds. */
+  readonly oldestSeconds: number
 }
 
 export interface TakenWork {
@@ -42,9 +57,17 @@ export class StartQueue extends Context.Tag("svc/StartQueue")<
       slots: number,
       underWay: ReadonlyMap<OrganisationId, number>
     ) => Effect.Effect<TakenWork, JournalUnavailable>
+    /**
+     * Leases events to this node that came by another path, such as a broker: those that still have these claims and
+     * that no node has given up.
+     */
+    readonly adopt: (
+      events: ReadonlyArray<Pick<LeasedEvent, "id" | "claims">>
+    ) => Effect.Effect<ReadonlyArray<LeasedEvent>, JournalUnavailable>
     /** Extends the leases that this node still holds, and returns their events. */
     readonly renew: (ids: ReadonlyArray<EventId>) => Effect.Effect<ReadonlyArray<EventId>, JournalUnavailable>
     /** Gives up leases of this node, so that the events are taken again at once. */
     readonly release: (ids: ReadonlyArray<EventId>) => Effect.Effect<void, JournalUnavailable>
+    readonly backlog: Effect.Effect<Backlog, JournalUnavailable>
   }
 >() {}

@@ -100,6 +100,7 @@ const variables = Config.all({
   writerConnections: settingTable.writerConnections.config,
   masterKeys: settingTable.masterKeys.config,
   keyPepper: settingTable.keyPepper.config,
+  natsUrl: settingTable.natsUrl.config,
   workspaceUrl: settingTable.workspaceUrl.config,
   defaultPlan: settingTable.defaultPlan.config,
   platformValues: settingTable.platformValues.config,

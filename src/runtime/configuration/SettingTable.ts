@@ -130,6 +130,15 @@ export const settingTable = {
     postgresUrl,
     "SVC_DATABASE_URL"
   ),
+  natsUrl: secretSetting(
+    {
+      name: "SVC_NATS_URL",
+      meaning:
+        "A NATS server (2.9 or later, with JetStream) that carries events between nodes: nats://user:password@host:4222. Bind it to a private address. Postgres stays the only store: while the server is away, svc works without it."
+    },
+    urlText("nats", "tls"),
+    "none: nodes take events from Postgres"
+  ),
   workspaceUrl: secretSetting(
     {
       name: "SVC_WS_DATABASE_URL",

@@ -1,10 +1,12 @@
 /** The probes of operators: `/healthz`, whether the process is alive, and `/readyz`, whether it accepts work. */
 import { SqlClient } from "@effect/sql"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import { Sandbox } from "../../actors/ports/Sandbox.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { BackgroundTasks, isFailing } from "../../actors/ports/BackgroundTasks.js"
+import { EventStream } from "../../actors/ports/EventStream.js"
+import { StartQueue } from "../../actors/ports/StartQueue.js"
 import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../../http/Wire.js"
 import { type MissingAction, findMissingActions } from "../postgres/MissingActions.js"
@@ -28,6 +30,8 @@ interface HealthContext {
   readonly trail: AuditTrail["Type"]
   readonly tasks: BackgroundTasks["Type"]
   readonly workspaceDb: WorkspaceDb["Type"]
+  readonly stream: EventStream["Type"]
+  readonly queue: StartQueue["Type"]
 }
 
 const checkDatabase = ({ sql }: HealthContext) =>
@@ -74,6 +78,20 @@ const checkAudit = ({ trail }: HealthContext) =>
     Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
   )
 
+/** The way of events, and what waits. A broker that is away only degrades: events go the direct way. */
+const checkEvents = ({ queue, stream }: HealthContext) =>
+  Effect.gen(function* () {
+    const { carried, detail, driver, ok } = yield* stream.status
+    const backlog = yield* Effect.option(queue.backlog)
+    return {
+      ok,
+      driver,
+      ...(ok ? {} : { detail }),
+      carried,
+      ...Option.getOrElse(backlog, () => ({}))
+    }
+  })
+
 /** The checks of a node's readiness. `phaseOf`: why the node takes no work now, even if every check passes. */
 const checkReadiness = Effect.fnUntraced(function* (
   context: HealthContext,
@@ -89,9 +107,10 @@ const checkReadiness = Effect.fnUntraced(function* (
   const lacking = db.ok ? yield* findMissingMigrations(context) : []
   const failing = yield* findFailingTasks(context)
   const sealed = db.ok ? yield* checkAudit(context) : { ok: false, detail: "the database does not answer" }
+  const events = yield* checkEvents(context)
   const phase = phaseOf()
   const ready = db.ok && lacking.length === 0 && phase === null
-  const degraded = failing.length > 0 || !sealed.ok
+  const degraded = failing.length > 0 || !sealed.ok || !events.ok
   return jsonReply(ready ? 200 : 503, {
     status: phase ?? (!ready ? "not_ready" : degraded ? "degraded" : "ready"),
     checks: {
@@ -101,6 +120,7 @@ const checkReadiness = Effect.fnUntraced(function* (
       engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
       tasks: { ok: failing.length === 0, failing },
       audit: sealed,
+      events,
       actions: { ok: gone.length === 0, lost: gone },
       dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
     }
@@ -114,7 +134,10 @@ export const make = Effect.gen(function* () {
   const trail = yield* AuditTrail
   const tasks = yield* BackgroundTasks
 
-  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb }
+  const stream = yield* EventStream
+  const queue = yield* StartQueue
+
+  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb, stream, queue }
   let isDraining = false
   let isStarting = false
 

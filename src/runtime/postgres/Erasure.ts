@@ -62,6 +62,10 @@ const eraseRecordsSql = [
   `DELETE FROM environments WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM notifications WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM deliveries WHERE customer_id IN (${erasableCustomers})`,
+  `DELETE FROM start_queue q WHERE starts_with(q.id, 'evt_') AND q.flow IN (${erasableCustomers})`,
+  `DELETE FROM events WHERE customer_id IN (${erasableCustomers})`,
+  `DELETE FROM event_records WHERE customer_id IN (${erasableCustomers})`,
+  `DELETE FROM dead_letters WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM domain_events WHERE customer_id IN (${erasableCustomers})`,
   // A user of these customers only is deleted too: an empty list would mean all customers.
   `DELETE FROM users u WHERE u.customer_ids <> '[]'

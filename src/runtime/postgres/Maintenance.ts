@@ -66,6 +66,8 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   ["usage_days", `t.day < now() - ${days(400)}`],
   ["notifications", `t.id < 'ntf_' || substr(svc_ulid_bound(now() - ${days(90)}), 6)`],
   // The id answers as deleted for a month.
+  ["dead_letters", "t.expires_at < now()"],
+  ["replays", `t.finished_at < now() - ${days(30)}`],
   ["triggers", `t.deleted_at < now() - ${days(30)}`],
   ["delivery_attempts", `t.id < 'att_' || substr(svc_ulid_bound(now() - ${days(30)}), 6)`],
   [

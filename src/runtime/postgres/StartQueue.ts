@@ -5,7 +5,7 @@
 import { Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
-import { eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
+import { type Backlog, eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
 import type { EventId, OrganisationId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import { describe } from "../telemetry/SafeError.js"
@@ -22,6 +22,7 @@ type TakenRow = OpenRun & {
   readonly eventId: EventId | null
   readonly eventOrganisation: OrganisationId
   readonly eventPriority: LeasedEvent["priority"]
+  readonly eventShard: number
   readonly claims: number
   readonly lane: string | null
 }
@@ -29,8 +30,22 @@ type TakenRow = OpenRun & {
 const leaseMillis = Duration.toMillis(eventLease)
 
 const takeSql = `SELECT ${selectOpen("(t.run)")}, t.event AS "eventId", t.org AS "eventOrganisation",
-    t.priority AS "eventPriority", t.claims, t.lane
+    t.priority AS "eventPriority", t.shard AS "eventShard", t.claims, t.lane
   FROM svc_take_queued($1::int[], $2, $3, $4 * interval '1 millisecond', $5::text[], $6::int[], $7::text[], $8::int[]) t`
+
+const adoptSql = `UPDATE start_queue q SET claimed_by = $3, claimed_until = now() + $4 * interval '1 millisecond'
+  FROM unnest($1::text[], $2::int[]) AS m (id, claims)
+  WHERE q.id = m.id AND q.claims = m.claims AND q.claimed_by IS NOT NULL
+  RETURNING q.id, q.org AS "organisationId", q.priority, q.shard, q.claims, q.lane`
+
+const counted = (condition: string, table = "start_queue") =>
+  `(SELECT count(*)::int FROM (SELECT FROM ${table} WHERE ${condition} LIMIT 100000) x)`
+
+/** The oldest waiting row is among the first ones, unless very many are held. */
+const backlogSql = `SELECT ${counted("NOT held AND claimed_by IS NULL")} AS waiting, ${counted("held")} AS held,
+  ${counted("claimed_by IS NOT NULL")} AS leased, ${counted("status = 'pending'", "dead_letters")} AS dead, COALESCE((SELECT extract(epoch FROM now() - min(not_before))
+    FROM (SELECT * FROM start_queue ORDER BY seq LIMIT 10000) q
+    WHERE NOT held AND claimed_by IS NULL AND not_before <= now()), 0)::float8 AS "oldestSeconds"`
 
 const limitedPlans = Object.entries(plans).flatMap(([plan, { concurrentRuns }]) =>
   concurrentRuns === null ? [] : [{ plan, concurrentRuns }]
@@ -67,13 +82,31 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
         const runs: Array<OpenRun> = []
         const events: Array<LeasedEvent> = []
         let hasPassedOver = false
-        for (const { claims, eventId, eventOrganisation, eventPriority, lane, ...run } of rows) {
+        for (const { claims, eventId, eventOrganisation, eventPriority, eventShard, lane, ...run } of rows) {
           if (eventId !== null)
-            events.push({ id: eventId, organisationId: eventOrganisation, priority: eventPriority, claims, lane })
+            events.push({
+              id: eventId,
+              organisationId: eventOrganisation,
+              priority: eventPriority,
+              shard: eventShard,
+              claims,
+              lane
+            })
           else if (run.id !== null) runs.push(run)
           else hasPassedOver = true
         }
         return { runs, events, hasPassedOver }
+      }, Effect.mapError(unavailable))
+
+      const adopt = Effect.fn("StartQueue.adopt")(function* (
+        messages: ReadonlyArray<Pick<LeasedEvent, "id" | "claims">>
+      ) {
+        return yield* sql.unsafe<LeasedEvent>(adoptSql, [
+          messages.map(({ id }) => id),
+          messages.map(({ claims }) => claims),
+          node,
+          leaseMillis
+        ])
       }, Effect.mapError(unavailable))
 
       const renew = Effect.fn("StartQueue.renew")(function* (ids: ReadonlyArray<EventId>) {
@@ -88,6 +121,11 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
           WHERE id = ANY(${ids}::text[]) AND claimed_by = ${node}`
       }, Effect.mapError(unavailable))
 
-      return StartQueue.of({ node, take, renew, release })
+      const backlog = Effect.gen(function* () {
+        const [row] = yield* sql.unsafe<Backlog>(backlogSql)
+        return row ?? { waiting: 0, held: 0, leased: 0, dead: 0, oldestSeconds: 0 }
+      }).pipe(Effect.mapError(unavailable))
+
+      return StartQueue.of({ node, take, adopt, renew, release, backlog })
     })
   )

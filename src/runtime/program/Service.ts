@@ -15,6 +15,8 @@ import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
+import * as PollSweep from "../../actors/pipeline/PollSweep.js"
+import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
 import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
@@ -60,8 +62,12 @@ import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
 import * as DeadLetters from "../postgres/events/DeadLetters.js"
 import * as EventReads from "../postgres/events/EventReads.js"
 import * as OpenEvents from "../postgres/events/OpenEvents.js"
+import * as DirectStream from "../postgres/DirectStream.js"
+import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/ExecutionReads.js"
 import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
+import * as Polls from "../postgres/Polls.js"
+import * as Schedules from "../postgres/Schedules.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -212,6 +218,8 @@ const stores = Layer.mergeAll(
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
+  Schedules.layer,
+  Polls.layer,
   WebhookSecretReads.layer,
   DomainEvents.layer,
   EndpointSubscriptions.layer,
@@ -222,6 +230,13 @@ const stores = Layer.mergeAll(
   Deliveries.layer({ isOnlyNode: true }),
   StartQueue.layer({ isOnlyNode: true })
 ).pipe(Layer.provideMerge(records))
+
+/** The way of events from the start queue to their dispatch. */
+const eventStream = Layer.unwrapEffect(
+  Effect.map(Settings, ({ natsUrl }) =>
+    Option.match(natsUrl, { onNone: () => DirectStream.layer, onSome: (url) => JetStream.layer({ url }) })
+  )
+)
 
 /** The corrected clock, below every layer that uses time. */
 const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
@@ -243,21 +258,23 @@ const connected = Calling.layer.pipe(
 
 const actors = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { runSlots } = yield* Settings
+    const { natsUrl, runSlots } = yield* Settings
     const options = { slots: runSlots }
     return Layer.mergeAll(
       Executions.layer(options),
       Sweep.layer(options),
       ExecutionActor.layer(options),
       TenantActor.layer({ nodes: () => 1 }),
+      ScheduleSweep.layer,
+      PollSweep.layer,
       HeldSweep.layer,
       ReplaySweep.layer
     ).pipe(
-      Layer.provideMerge(Events.layer({ dispatchesAtOnce: true })),
+      Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
       Layer.provideMerge(Layer.merge(EventRuns.layer(options), RateLimits.layer)),
-      Layer.provideMerge(LiveRuns.layer)
+      Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream))
     )
   })
 )

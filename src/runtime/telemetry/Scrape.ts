@@ -3,6 +3,8 @@ import { Clock, Effect, Metric, Option } from "effect"
 import { memoryUsage, uptime } from "node:process"
 import { LiveRuns } from "../../actors/execution/LiveRuns.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
+import { EventStream } from "../../actors/ports/EventStream.js"
+import { StartQueue } from "../../actors/ports/StartQueue.js"
 import { BackgroundTasks, isFailing, type TaskStatus } from "../../actors/ports/BackgroundTasks.js"
 import type { RawReply } from "../../http/Wire.js"
 import { contentType, exposition, type Gauge } from "./Exposition.js"
@@ -54,6 +56,8 @@ export const make = Effect.gen(function* () {
   const depth = yield* JournalDepth
   const trail = yield* AuditTrail
   const tasks = yield* BackgroundTasks
+  const stream = yield* EventStream
+  const queue = yield* StartQueue
 
   /** Empty while the database does not answer. */
   const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Gauge> =>
@@ -65,6 +69,26 @@ export const make = Effect.gen(function* () {
       ]
     })
   )
+
+  /** Without the queue's figures while the database does not answer. */
+  const eventReadings = Effect.gen(function* () {
+    const { carried, ok } = yield* stream.status
+    const backlog = yield* Effect.option(queue.backlog)
+    return [
+      gauge("svc_event_stream_open", "Whether events take the configured way.", ok ? 1 : 0),
+      gauge("svc_event_stream_carried", "Events that the broker carries for this node.", carried),
+      ...Option.match(backlog, {
+        onNone: () => [],
+        onSome: ({ dead, held, leased, oldestSeconds, waiting }) => [
+          gauge("svc_queue_waiting", "Runs and events that wait for a slot; at most 100,000.", waiting),
+          gauge("svc_queue_oldest_seconds", "Age of the oldest of them, in seconds.", oldestSeconds),
+          gauge("svc_queue_leased", "Events that a node dispatches; at most 100,000.", leased),
+          gauge("svc_events_held", "Events that are held; at most 100,000.", held),
+          gauge("svc_dead_letters", "Dead letters that wait for a replay; at most 100,000.", dead)
+        ]
+      })
+    ]
+  })
 
   const scrape: Effect.Effect<RawReply> = Effect.gen(function* () {
     const pairs = yield* Metric.snapshot
@@ -78,6 +102,7 @@ export const make = Effect.gen(function* () {
         gauge("svc_runs_live", "Runs that this node drives now.", live.size()),
         gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth()),
         ...audit,
+        ...(yield* eventReadings),
         ...tasks.statuses().flatMap((status) => taskReadings(status, now))
       ])
     }

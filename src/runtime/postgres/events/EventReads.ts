@@ -47,7 +47,8 @@ const findSql = [`SELECT ${selectEvent("e")}, ${open}`, `SELECT ${selectEvent("r
 
 const rfc3339 = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-const reasonOf = ({ heldBecause, rejectedBecause }: EventFacts): string | null => heldBecause ?? rejectedBecause ?? null
+const reasonOf = ({ heldBecause, ignoredBecause, rejectedBecause }: EventFacts): string | null =>
+  heldBecause ?? ignoredBecause ?? rejectedBecause ?? null
 
 const summaryOf = (row: ListedRow): EventSummary => {
   const { record } = row

@@ -1,8 +1,8 @@
 /** Turns changes of runs and events into the rows that one flush writes. */
 import type { EventChange } from "../../../actors/ports/EventJournal.js"
 import type { Claim, RunChange, Settlement } from "../../../actors/ports/Journal.js"
-import type { OrganisationId } from "../../../domain/Ids.js"
-import { deadLetterRow } from "./EventRow.js"
+import type { EventId, ExecutionId, OrganisationId } from "../../../domain/Ids.js"
+import { deadLetterRow, failureRows, tickRow } from "./EventRow.js"
 import { flushTables, type Row, type RowContext, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { patchRow, timestamp } from "./RunColumns.js"
 
@@ -34,6 +34,9 @@ export interface Batch {
   readonly patches: ReadonlyArray<Row>
   readonly settlements: ReadonlyArray<Row>
   readonly deadLetters: ReadonlyArray<Row>
+  /** Schedules that their events move on, and those whose runs ended. */
+  readonly ticks: ReadonlyArray<Row>
+  readonly tickFailures: ReadonlyArray<Row>
   readonly endedRuns: ReadonlyArray<string>
   /** Ended runs that never started: their rows in the queue are deleted. */
   readonly dequeuedRuns: ReadonlyArray<string>
@@ -47,10 +50,11 @@ export const claimOfUnit = ({ event, runs }: Unit): Claim | undefined =>
 
 const settlementOf = ({ event, runs }: Unit): Settlement | undefined => event?.settles ?? runs[0]?.settles
 
-const eventIdOf = ({ event }: Unit): string | undefined =>
+const eventIdOf = ({ event }: Unit): EventId | undefined =>
   event?.receives?.event.id ?? event?.records?.event.id ?? event?.settles?.eventId
 
-export const idsOf = (unit: Unit): ReadonlyArray<string> => {
+/** The ids of a unit's rows in the statement's list of changes: of its runs, else of its event. */
+export const idsOf = (unit: Unit): ReadonlyArray<ExecutionId | EventId> => {
   if (unit.runs.length > 0) return unit.runs.map(({ id }) => id)
   const event = eventIdOf(unit)
   return event === undefined ? [] : [event]
@@ -125,6 +129,10 @@ export const makeBatch = (prepared: ReadonlyArray<PreparedUnit>): Batch => {
     ),
     settlements: prepared.flatMap(settlementRow),
     deadLetters: prepared.flatMap(deadLetterRows),
+    ticks: prepared.flatMap(({ ids, unit }) =>
+      unit.event?.tick === undefined ? [] : [tickRow(ids[0], unit.event.tick)]
+    ),
+    tickFailures: failureRows(ended),
     endedRuns: ended.filter((change) => change.epoch !== null).map((change) => change.id),
     dequeuedRuns: ended.filter((change) => change.end?.run.status === "pending").map((change) => change.id),
     freedLanes: ended.flatMap(({ end, id, organisationId }) =>

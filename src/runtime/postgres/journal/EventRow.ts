@@ -1,5 +1,5 @@
 /** The rows of events, of their places in the start queue and of their dead letters. */
-import type { ReceivedEvent } from "../../../actors/ports/EventJournal.js"
+import type { ReceivedEvent, TickChange } from "../../../actors/ports/EventJournal.js"
 import type { DeadLetter, RunChange } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
 import type { Event } from "../../../domain/Event.js"
@@ -126,6 +126,40 @@ export const queuedEventRow = ({ event, queue }: ReceivedEvent) => ({
   claims: queue.leasedBy === null ? 0 : 1,
   not_before: timestamp(event.receivedAt)
 })
+
+// --- Schedules ---
+
+export const tickColumns = {
+  run: "text",
+  trigger_id: "text",
+  due_at: "timestamptz",
+  next_at: "timestamptz",
+  fired: "boolean",
+  leased: "boolean"
+} as const
+
+/** The row that moves a schedule on. `run`: the row of its event among the changes. */
+export const tickRow = (
+  run: string | undefined,
+  { dueAt, isFired, keepsLease, nextAt, triggerId }: TickChange
+): { readonly [column in keyof typeof tickColumns]: unknown } => ({
+  run,
+  trigger_id: triggerId,
+  due_at: timestamp(dueAt),
+  next_at: timestamp(nextAt),
+  fired: isFired,
+  leased: keepsLease
+})
+
+export const failureColumns = { run: "text", trigger_id: "text", nth: "int", failed: "boolean" } as const
+
+/** One row for each run of a schedule that ended, in their order; a cancelled run neither fails nor succeeds. */
+export const failureRows = (changes: ReadonlyArray<RunChange>) =>
+  changes.flatMap(({ end, id }, nth) => {
+    const trigger = end?.run.triggerType === "schedule" ? end.run.record.event?.triggerId : undefined
+    if (end === undefined || trigger === undefined || trigger === null || end.status === "cancelled") return []
+    return [{ run: id, trigger_id: trigger, nth, failed: end.status !== "completed" }]
+  })
 
 // --- Dead letters ---
 

@@ -1,7 +1,7 @@
 /** Tells why the writer's statement did not apply a change, and whether an error of Postgres will repeat. */
 import { type Client, DatabaseError } from "pg"
 import { type AppendFailure, ClaimTaken, Fenced, type RunChange } from "../../../actors/ports/Journal.js"
-import { claimOfUnit, type Unit } from "./Batch.js"
+import { claimOfUnit, idsOf, type Unit } from "./Batch.js"
 import { selectAppended } from "./Fence.js"
 
 const sqlState = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? "") : "")
@@ -25,19 +25,18 @@ export const findRefusal = async (
 ): Promise<AppendFailure | undefined> => {
   const claim = claimOfUnit(unit)
   const [run] = unit.runs
-  const target = run?.id ?? unit.event?.receives?.event.id ?? unit.event?.records?.event.id
+  const [id] = idsOf(unit)
   if (claim !== undefined) {
     const found = await client.query<{ target_id: string; hash: string | null }>(
       "SELECT target_id, hash FROM claims WHERE org = $1 AND scope = $2 AND key = $3",
       [unit.organisationId, claim.scope, claim.key]
     )
     const [row] = found.rows
-    if (row !== undefined && row.target_id !== target) return new ClaimTaken({ target: row.target_id, hash: row.hash })
+    if (row !== undefined && row.target_id !== id) return new ClaimTaken({ target: row.target_id, hash: row.hash })
     if (row !== undefined) return undefined
   }
   const wasApplied = run === undefined ? wasEventCommitted : wasRunCommitted
   if (isResend && (await wasApplied(client, unit, run))) return undefined
-  const id = run?.id ?? unit.event?.settles?.eventId ?? unit.event?.receives?.event.id
   return id === undefined ? undefined : new Fenced({ id })
 }
 

@@ -7,7 +7,7 @@
 import { flushTables, type ColumnTypes, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { selectOwned } from "./Fence.js"
 import type { Batch } from "./Batch.js"
-import { deadLetterColumns, keptEventColumns } from "./EventRow.js"
+import { deadLetterColumns, failureColumns, keptEventColumns, leaseSeconds, tickColumns } from "./EventRow.js"
 import { patchAssignments, patchColumns } from "./RunColumns.js"
 
 const listColumns = (columns: ColumnTypes) => Object.keys(columns).join(", ")
@@ -110,6 +110,25 @@ const freeLanesCte = (parameter: number) =>
   `freed AS (DELETE FROM lanes l USING ${recordset(parameter, freedLaneColumns)}
      WHERE l.org = t.org AND l.lane = t.lane AND l.execution_id = t.id AND t.id IN (SELECT ok.id FROM ok))`
 
+/** Moves schedules on, unless they were edited since their ticks were found due. */
+const tickCte = (parameter: number) =>
+  `ticked AS (UPDATE trigger_states s SET next_fire_at = t.next_at,
+       last_fired_at = CASE WHEN t.fired THEN now() ELSE s.last_fired_at END,
+       leased_until = CASE WHEN t.leased THEN now() + interval '${leaseSeconds} seconds' END
+     FROM ${recordset(parameter, tickColumns)}
+     WHERE s.trigger_id = t.trigger_id AND s.next_fire_at = t.due_at AND t.run IN (SELECT ok.id FROM ok))`
+
+/** Counts the failed runs in a row of schedules; a run that succeeds begins anew. */
+const tickFailuresCte = (parameter: number) =>
+  `counted AS (UPDATE trigger_states s
+     SET consecutive_failures = c.failures + CASE WHEN c.resets THEN 0 ELSE s.consecutive_failures END
+     FROM (SELECT x.trigger_id, bool_or(NOT x.failed) AS resets,
+         count(*) FILTER (WHERE x.failed AND x.nth > x.succeeded)::int AS failures
+       FROM (SELECT t.*, COALESCE(max(t.nth) FILTER (WHERE NOT t.failed) OVER (PARTITION BY t.trigger_id), -1) AS succeeded
+         FROM ${recordset(parameter, failureColumns)} WHERE t.run IN (SELECT ok.id FROM ok)) x
+       GROUP BY x.trigger_id) c
+     WHERE s.trigger_id = c.trigger_id AND (c.failures > 0 OR s.consecutive_failures > 0))`
+
 const patchCte = (parameter: number) =>
   `patched AS (UPDATE runs r SET ${patchAssignments("r", "t")}
      FROM ${recordset(parameter, patchColumns)} WHERE r.id = t.id AND r.id IN (SELECT ok.id FROM ok))`
@@ -138,6 +157,8 @@ interface Parts {
   readonly settled: boolean
   readonly replayed: boolean
   readonly buried: boolean
+  readonly ticked: boolean
+  readonly counted: boolean
   readonly freed: boolean
   readonly tables: ReadonlyArray<FlushTableName>
 }
@@ -153,6 +174,8 @@ const partsOf = (batch: Batch, isResend: boolean): Parts => ({
   settled: batch.settlements.length > 0,
   replayed: batch.hasReplays,
   buried: batch.deadLetters.length > 0,
+  ticked: batch.ticks.length > 0,
+  counted: batch.tickFailures.length > 0,
   freed: batch.freedLanes.length > 0,
   tables: flushTableNames.filter((table) => batch.rows[table].length > 0)
 })
@@ -169,6 +192,8 @@ const keyOf = (parts: Parts): string =>
     parts.replayed ? "a" : "",
     parts.buried ? "b" : "",
     parts.freed ? "l" : "",
+    parts.ticked ? "t" : "",
+    parts.counted ? "n" : "",
     ...parts.tables.map((table) => `.${table}`)
   ].join("")
 
@@ -189,6 +214,8 @@ const textOf = (parts: Parts): string => {
   if (parts.ended) ctes.push(deleteEndedCte(next()))
   if (parts.dequeued) ctes.push(dequeueCte(next()))
   if (parts.freed) ctes.push(freeLanesCte(next()))
+  if (parts.ticked) ctes.push(tickCte(next()))
+  if (parts.counted) ctes.push(tickFailuresCte(next()))
   return `WITH ${ctes.join(",\n")}\nSELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)`
 }
 
@@ -201,7 +228,9 @@ const valuesOf = (batch: Batch, parts: Parts): ReadonlyArray<unknown> => [
   ...parts.tables.map((table) => `[${batch.rows[table].join(",")}]`),
   ...(parts.ended ? [batch.endedRuns] : []),
   ...(parts.dequeued ? [batch.dequeuedRuns] : []),
-  ...(parts.freed ? [JSON.stringify(batch.freedLanes)] : [])
+  ...(parts.freed ? [JSON.stringify(batch.freedLanes)] : []),
+  ...(parts.ticked ? [JSON.stringify(batch.ticks)] : []),
+  ...(parts.counted ? [JSON.stringify(batch.tickFailures)] : [])
 ]
 
 /**

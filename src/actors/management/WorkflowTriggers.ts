@@ -1,31 +1,11 @@
-/** What subscribers learn of triggers, and how an archived workflow turns off the triggers that lead to it alone. */
+/** An archived or deleted workflow disables the triggers that lead to it alone. */
 import { Effect } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { WorkflowId } from "../../domain/Ids.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { disabledTrigger } from "../../domain/TriggerChanges.js"
-import type { DomainEvent } from "../ports/ConnectionStore.js"
+import { disabledEvent, disabledTrigger, type DisableReason } from "../../domain/TriggerChanges.js"
 import type { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
-
-/** Who or what disabled a trigger. */
-export type DisableReason = "user" | "workflow_archived" | "workflow_deleted" | "failures" | "subscription_refused"
-
-/** The event of a disabled trigger. `at`: RFC 3339. */
-export const disabledEvent = (
-  identifiers: Identifiers["Type"],
-  { customerId, id, name, organisationId, status, type }: Trigger,
-  reason: DisableReason,
-  at: string
-): DomainEvent => ({
-  id: identifiers.next("evt"),
-  organisationId,
-  type: "trigger.disabled",
-  subject: id,
-  customerId,
-  payload: { triggerId: id, name, type, customerId, status, reason },
-  at
-})
 
 /** Rows that one statement reads. */
 const batchSize = 200
@@ -47,7 +27,7 @@ export const disableTriggersOf = Effect.fnUntraced(function* (
     for (const trigger of found) {
       yield* tx.triggers.update(disabledTrigger(trigger, now))
       if (trigger.schedule !== null) yield* stopSchedule(tx, trigger)
-      yield* tx.emit(disabledEvent(identifiers, disabledTrigger(trigger, now), reason, now))
+      yield* tx.emit(disabledEvent(identifiers.next("evt"), disabledTrigger(trigger, now), reason, now))
     }
     if (found.length < batchSize) return
   }

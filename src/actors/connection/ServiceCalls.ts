@@ -1,0 +1,69 @@
+/** Calls a connector's action through a connection on behalf of the service itself: no run, no binding, the newest version. */
+import { Data, Effect, Either } from "effect"
+import { actionResult } from "../../domain/connector/ActionResult.js"
+import type { ActionDefinition } from "../../domain/connector/Action.js"
+import { type ConnectorDefinition, findAction } from "../../domain/connector/Definition.js"
+import { nextPageArgs } from "../../domain/connector/Pagination.js"
+import { buildRequest } from "../../domain/connector/UnsignedRequest.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import type { Json } from "../../domain/Json.js"
+import { guest } from "../../domain/Limits.js"
+import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
+import type { CallableConnection } from "../ports/ConnectionReads.js"
+
+/** The definition and the arguments make no request. */
+export class UnusableAction extends Data.TaggedError("UnusableAction")<{ readonly message: string }> {}
+
+export interface ServiceCall {
+  readonly organisationId: OrganisationId
+  readonly connection: Pick<CallableConnection, "id" | "config">
+  readonly definition: ConnectorDefinition
+  readonly action: string
+  readonly args: Json
+  /** The same for every attempt. */
+  readonly idempotencyKey: string
+}
+
+export interface ServiceCallResult {
+  readonly action: ActionDefinition
+  readonly result: Json
+  /** The arguments of the next page; `null`: there is none. */
+  readonly next: Json | null
+}
+
+/** Makes the function that calls an action. */
+export const makeServiceCalls = Effect.map(
+  ConnectedCalls,
+  (calls) =>
+    ({
+      action: name,
+      args,
+      connection,
+      definition,
+      idempotencyKey,
+      organisationId
+    }: ServiceCall): Effect.Effect<ServiceCallResult, CallFailed | UnusableAction> => {
+      const action = findAction(definition, name)
+      if (action === undefined) return new UnusableAction({ message: `there is no action ${name}` })
+      const request = buildRequest(definition, action, { args, config: connection.config, idempotencyKey })
+      if (Either.isLeft(request)) return new UnusableAction({ message: `${request.left.path} ${request.left.message}` })
+      return calls.send(
+        {
+          organisationId,
+          connectionId: connection.id,
+          executionId: null,
+          definition,
+          request: request.right,
+          maxBytes: guest.fetchBytes,
+          earlierAttempts: 0,
+          retries: "refusals"
+        },
+        (answer, now) =>
+          Either.map(actionResult(definition, action, answer, now), (result) => ({
+            action,
+            result,
+            next: nextPageArgs(action, args, answer)
+          }))
+      )
+    }
+)

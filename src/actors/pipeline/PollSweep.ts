@@ -1,0 +1,191 @@
+/**
+ * Polls connected systems: once for each connection and event, not for each trigger. The first poll is the baseline. The
+ * events of a poll are committed before what it has seen, each with a claim that names the poll, so that a poll that is
+ * repeated after a crash loses and repeats nothing. Contract: connector definition, `poll`.
+ */
+import { Clock, Duration, Effect, Layer, Option } from "effect"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { valueAt } from "../../domain/connector/Path.js"
+import { pageItems } from "../../domain/connector/Pagination.js"
+import { renderAll } from "../../domain/connector/Template.js"
+import type { EventDefinition } from "../../domain/connector/Webhook.js"
+import type { Json } from "../../domain/Json.js"
+import { pollLimits } from "../../domain/Limits.js"
+import { isAbout, type ItemChange, pollDifference, pollPause } from "../../domain/Poll.js"
+import { backgroundTask } from "../BackgroundTask.js"
+import { makeServiceCalls } from "../connection/ServiceCalls.js"
+import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
+import { Connectors } from "../ports/Connectors.js"
+import { Digests } from "../ports/Digests.js"
+import { type DuePoll, Polls } from "../ports/Polls.js"
+import { TriggerReads } from "../ports/Triggers.js"
+import { Events } from "./Events.js"
+
+const sweepInterval = Duration.seconds(2)
+const batchSize = 50
+const pollsAtOnce = 4
+const eventsAtOnce = 8
+/** After this time a poll is tried again whose connector or event is gone. */
+const missingPauseSeconds = 300
+
+/** What the functions of this module need. */
+interface PollServices {
+  readonly polls: Polls["Type"]
+  readonly connectors: Connectors["Type"]
+  readonly connections: ConnectionReads["Type"]
+  readonly triggers: TriggerReads["Type"]
+  readonly events: Events["Type"]
+  readonly digests: Digests["Type"]
+  readonly call: Effect.Effect.Success<typeof makeServiceCalls>
+}
+
+/** What is polled. */
+interface Polled {
+  readonly definition: ConnectorDefinition
+  readonly connection: CallableConnection
+  readonly event: EventDefinition
+  readonly rule: NonNullable<EventDefinition["poll"]>
+}
+
+const findPolled = Effect.fnUntraced(function* ({ connections, connectors }: PollServices, due: DuePoll) {
+  const definition = Option.getOrUndefined(yield* connectors.find(due.organisationId, due.connector))
+  const connection = Option.getOrUndefined(yield* connections.byId(due.organisationId, due.connectionId))
+  const event = definition?.events.find(({ id }) => id === due.event)
+  const rule = event?.poll
+  return definition === undefined || connection === undefined || event === undefined || rule === undefined
+    ? undefined
+    : ({ definition, connection, event, rule } satisfies Polled)
+})
+
+/** All items of a listing, page by page; incomplete beyond the limits of pages and items. */
+const listItems = Effect.fnUntraced(function* (
+  { call, polls }: PollServices,
+  due: DuePoll,
+  { connection, definition, rule }: Polled
+) {
+  const items: Array<Json> = []
+  let args: Json | null = renderAll(rule.args ?? {}, { connection: { config: connection.config } })
+  for (let page = 0; args !== null; page++) {
+    if (page >= pollLimits.pages || items.length >= pollLimits.items) return { items, isComplete: false }
+    const { action, next, result } = yield* call({
+      organisationId: due.organisationId,
+      connection,
+      definition,
+      action: rule.action,
+      args,
+      idempotencyKey: `poll|${due.connectionId}|${due.event}|${due.seq}|${page}`
+    })
+    items.push(...pageItems(action, result))
+    args = next
+    if (next !== null) yield* polls.renew(due)
+  }
+  return { items: items.slice(0, pollLimits.items), isComplete: items.length <= pollLimits.items }
+})
+
+/** Commits the event of one change. */
+const emit = Effect.fnUntraced(function* (
+  { events, triggers }: PollServices,
+  due: DuePoll,
+  { connection, definition, event, rule }: Polled,
+  { action, hash, key, payload }: ItemChange
+) {
+  const [first] = yield* triggers.ofConnector(due.organisationId, definition.slug, event.id)
+  // Without an active trigger nobody hears of the change.
+  if (first === undefined) return
+  const entity = event.entity ?? event.id
+  const occurredAt = rule.changedAt === undefined ? null : timeAt(payload, rule.changedAt)
+  yield* events.receive({
+    organisationId: due.organisationId,
+    spaceId: first.spaceId,
+    source: "poll",
+    trigger: null,
+    connector: definition.slug,
+    connectorEvent: event.id,
+    connectionId: due.connectionId,
+    customerId: connection.customerId,
+    type: `${definition.slug}.${entity}.${action}`,
+    entity: event.entity ?? null,
+    action,
+    occurredAt,
+    payload,
+    headers: { "x-svc-event": event.id, "x-svc-event-action": action },
+    deduplication: {
+      value: [due.connectionId, event.id, due.seq, key, hash].join("|"),
+      deliveryId: null
+    },
+    traceparent: null
+  })
+})
+
+const timeAt = (payload: Json, path: string): number | null => {
+  const value = valueAt(payload, path)
+  const at = typeof value === "string" ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? null : at
+}
+
+const pollOnce = Effect.fnUntraced(function* (services: PollServices, due: DuePoll, polled: Polled) {
+  const { digests, polls } = services
+  const { event, rule } = polled
+  const { isComplete, items } = yield* listItems(services, due, polled)
+  const seen = yield* polls.seen(due)
+  const { changes, removed, stored } = pollDifference(rule, items, seen, isComplete, digests.sha256Hex)
+  if (due.seq > 0)
+    yield* Effect.forEach(
+      changes.filter(({ action }) => isAbout(event.id, action)),
+      (change) => emit(services, due, polled, change),
+      { concurrency: eventsAtOnce, discard: true }
+    )
+  yield* polls.commit(due, { stored, removed, pauseSeconds: rule.intervalSeconds })
+})
+
+/** Polls, and notes a failure of the provider with the poll; fails only if the service's own stores do. */
+const handle = Effect.fnUntraced(function* (services: PollServices, due: DuePoll) {
+  const { polls } = services
+  const polled = yield* findPolled(services, due)
+  if (polled === undefined) return yield* polls.postpone(due, missingPauseSeconds)
+  const { intervalSeconds } = polled.rule
+  const fail = (message: string) => polls.fail(due, message, pollPause(intervalSeconds, due.failures + 1))
+  yield* pollOnce(services, due, polled).pipe(
+    Effect.catchTags({
+      Postponed: ({ at }) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => polls.postpone(due, Math.max(1, (at - now) / 1_000))),
+      ProviderRefused: ({ failure }) => fail(failure.message),
+      ConnectionNotActive: () => polls.postpone(due, intervalSeconds),
+      NotFound: () => polls.postpone(due, intervalSeconds),
+      InvalidState: ({ message }) => fail(message),
+      UnusableAction: ({ message }) => fail(message)
+    })
+  )
+})
+
+/** @internal One pass, for tests. */
+export const makePollPass = Effect.gen(function* () {
+  const services: PollServices = {
+    polls: yield* Polls,
+    connectors: yield* Connectors,
+    connections: yield* ConnectionReads,
+    triggers: yield* TriggerReads,
+    events: yield* Events,
+    digests: yield* Digests,
+    call: yield* makeServiceCalls
+  }
+  return Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
+    yield* services.polls.reconcile
+    const dues = yield* services.polls.lease(batchSize)
+    yield* Effect.forEach(dues, (due) => Effect.zipLeft(handle(services, due), advance), {
+      concurrency: pollsAtOnce,
+      discard: true
+    })
+  })
+})
+
+export const layer = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const task = yield* backgroundTask("events.poll", yield* makePollPass)
+    yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(
+      Effect.forever,
+      Effect.interruptible,
+      Effect.forkScoped
+    )
+  })
+)

@@ -1,0 +1,215 @@
+/**
+ * Fires schedules: leases those that are due and commits each tick with the claim on it and the time of the next one, so
+ * that a tick fires once on however many nodes, over restarts. Contract: trigger record and states.
+ */
+import { Clock, DateTime, Duration, Effect, Layer } from "effect"
+import { changesBetween } from "../../domain/Audit.js"
+import { dueTicks, isMissed, type SkippedTicks } from "../../domain/DueTicks.js"
+import type { SkipReason } from "../../domain/Event.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { Json } from "../../domain/Json.js"
+import { triggerLimits } from "../../domain/Limits.js"
+import type { ScheduleSettings, Trigger } from "../../domain/Trigger.js"
+import { autoDisabledTrigger, disabledEvent } from "../../domain/TriggerChanges.js"
+import { backgroundTask } from "../BackgroundTask.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { type DueSchedule, Schedules } from "../ports/Schedules.js"
+import { type Arrival, Events } from "./Events.js"
+
+const sweepInterval = Duration.seconds(1)
+/** Schedules that one statement leases, and those of them whose records are read at once. */
+const batchSize = 500
+const chunkSize = 25
+const schedulesAtOnce = 16
+/** Longer than any schedule catches up, so that a tick that was handled is never handled again. */
+const claimLifetime = Duration.days(8)
+
+/** What the functions of this module need. */
+interface SweepServices {
+  readonly schedules: Schedules["Type"]
+  readonly events: Events["Type"]
+  readonly identifiers: Identifiers["Type"]
+}
+
+/** A tick, or several that are skipped together: `from` is the first of them. */
+interface HandledTick {
+  readonly at: number
+  readonly ignoredBecause?: SkipReason
+  readonly payload: Json
+}
+
+/** Commits the event of a tick; `dueAt`: the state that it replaces, `next`: the tick that follows. */
+const commitTick = Effect.fnUntraced(function* (
+  { events, schedules }: SweepServices,
+  trigger: Trigger,
+  delayMillis: number,
+  tick: HandledTick,
+  due: DueSchedule,
+  next: { readonly at: number | null; readonly isDue: boolean }
+) {
+  const key = `${trigger.id}|${new Date(tick.at).toISOString()}`
+  const nextAt = next.at === null ? null : next.at + delayMillis
+  const arrival: Arrival = {
+    organisationId: trigger.organisationId,
+    spaceId: trigger.spaceId,
+    source: "schedule",
+    trigger,
+    connector: null,
+    connectionId: null,
+    customerId: trigger.customerId,
+    type: `schedule.${trigger.id}`,
+    entity: null,
+    action: "other",
+    occurredAt: tick.at,
+    payload: tick.payload,
+    headers: {},
+    deduplication: { value: key, deliveryId: null },
+    traceparent: null,
+    claim: {
+      scope: "tick",
+      key,
+      hash: key,
+      expiresAt: (yield* Clock.currentTimeMillis) + Duration.toMillis(claimLifetime)
+    },
+    ...(tick.ignoredBecause === undefined ? {} : { ignoredBecause: tick.ignoredBecause }),
+    tick: {
+      triggerId: trigger.id,
+      dueAt: due.dueAt,
+      nextAt,
+      isFired: tick.ignoredBecause === undefined,
+      keepsLease: next.isDue
+    }
+  }
+  const reception = yield* events.receive(arrival)
+  // The tick fired before an edit that brought it back.
+  if (reception._tag === "Duplicate") yield* schedules.move(due, nextAt)
+})
+
+const timeText = (at: number): string => new Date(at).toISOString()
+
+const skippedPayload = ({ count, from, to }: SkippedTicks): Json => ({
+  scheduledFor: timeText(from),
+  skipped: count,
+  until: timeText(to)
+})
+
+/** Whether this tick is skipped because a run of an earlier one has not ended. Ticks that are caught up wait for it instead. */
+const isOverlapping = (
+  { schedules }: SweepServices,
+  trigger: Trigger,
+  schedule: ScheduleSettings,
+  tick: number,
+  now: number
+): Effect.Effect<boolean, Unavailable> =>
+  schedule.overlap !== "skip" || (schedule.catchUp === "all" && isMissed(tick, now))
+    ? Effect.succeed(false)
+    : schedules.isBusy(trigger.organisationId, trigger.id)
+
+/** Handles the due ticks of one schedule, in their order. */
+const handle = Effect.fnUntraced(function* (services: SweepServices, trigger: Trigger, due: DueSchedule) {
+  const { schedule } = trigger
+  if (schedule === null) return yield* services.schedules.move(due, null)
+  const delay = schedule.delayMinutes * 60_000
+  const now = Math.floor(due.now) - delay
+  const first = due.dueAt - delay
+  const { firing, next, skipped } = dueTicks(schedule, first, Math.max(now, first))
+  let state = due.dueAt
+  const commit = (tick: HandledTick, following: number | undefined) => {
+    const dueAt = state
+    state = (following ?? next ?? 0) + delay
+    return commitTick(
+      services,
+      trigger,
+      delay,
+      tick,
+      { ...due, dueAt },
+      { at: following ?? next, isDue: following !== undefined }
+    )
+  }
+  if (skipped !== null)
+    yield* commit({ at: first, ignoredBecause: "catch_up", payload: skippedPayload(skipped) }, firing[0])
+  for (const [at, tick] of firing.entries()) {
+    const overlaps = yield* isOverlapping(services, trigger, schedule, tick, now)
+    yield* commit(
+      {
+        at: tick,
+        payload: { scheduledFor: timeText(tick) },
+        ...(overlaps ? { ignoredBecause: "overlap" as const } : {})
+      },
+      firing[at + 1]
+    )
+  }
+})
+
+const chunksOf = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(all.length / chunkSize) }, (_, at) => all.slice(at * chunkSize, (at + 1) * chunkSize))
+
+/** Handles schedules that were leased together; one that fails is handled again when its lease has expired. */
+const handleChunk = Effect.fnUntraced(function* (services: SweepServices, dues: ReadonlyArray<DueSchedule>) {
+  const found = yield* services.schedules.triggers(dues.map(({ triggerId }) => triggerId))
+  const triggers = new Map(found.map((one) => [one.id, one]))
+  return yield* Effect.forEach(
+    dues,
+    (due) => {
+      const trigger = triggers.get(due.triggerId)
+      return Effect.either(trigger === undefined ? services.schedules.move(due, null) : handle(services, trigger, due))
+    },
+    { concurrency: schedulesAtOnce }
+  )
+})
+
+/** Fires what is due, in batches, until nothing is. Fails at the end if a schedule could not be handled. */
+const fireDue = Effect.fnUntraced(function* (services: SweepServices, advance: Effect.Effect<void>) {
+  for (;;) {
+    const dues = yield* services.schedules.lease(batchSize)
+    const results = yield* Effect.forEach(chunksOf(dues), (chunk) =>
+      Effect.zipLeft(handleChunk(services, chunk), advance)
+    )
+    const failure = results.flat().find((result) => result._tag === "Left")
+    if (failure?._tag === "Left") return yield* failure.left
+    if (dues.length < batchSize) return
+  }
+})
+
+/** Disables schedules whose runs failed too often in a row. */
+const disableFailing = Effect.fnUntraced(function* ({ identifiers, schedules }: SweepServices) {
+  for (const trigger of yield* schedules.failing(batchSize)) {
+    const at = DateTime.formatIso(yield* DateTime.now)
+    const after = autoDisabledTrigger(trigger, at)
+    const reason = `${triggerLimits.failures} runs failed in a row`
+    yield* schedules.disable(after, disabledEvent(identifiers.next("evt"), after, "failures", at), {
+      id: identifiers.next("aud"),
+      organisationId: after.organisationId,
+      at,
+      actor: { id: "system", ip: null, name: "svc", onBehalfOf: null, type: "system", userAgent: null },
+      action: "trigger.disable",
+      resource: { type: "trigger", id: after.id, name: after.name },
+      customerId: after.customerId,
+      outcome: "success",
+      requestId: null,
+      changes: changesBetween({ status: trigger.status, reason: null }, { status: after.status, reason }),
+      count: 1
+    })
+  }
+})
+
+/** @internal One pass, for tests. */
+export const makeSchedulePass = Effect.gen(function* () {
+  const services: SweepServices = {
+    schedules: yield* Schedules,
+    events: yield* Events,
+    identifiers: yield* Identifiers
+  }
+  return (advance: Effect.Effect<void>) => Effect.zipRight(disableFailing(services), fireDue(services, advance))
+})
+
+export const layer = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const task = yield* backgroundTask("schedules.fire", yield* makeSchedulePass)
+    yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(
+      Effect.forever,
+      Effect.interruptible,
+      Effect.forkScoped
+    )
+  })
+)

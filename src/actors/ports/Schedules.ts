@@ -1,0 +1,34 @@
+/** The schedules that are due, and what their ticks depend on. Times are Unix milliseconds of Postgres' clock. */
+import { Context, type Effect } from "effect"
+import type { AuditEntry } from "../../domain/Audit.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId, TriggerId } from "../../domain/Ids.js"
+import type { Trigger } from "../../domain/Trigger.js"
+import type { DomainEvent } from "./ConnectionStore.js"
+
+/** A schedule that this node leased; no other node handles it until the lease expires. */
+export interface DueSchedule {
+  readonly triggerId: TriggerId
+  readonly organisationId: OrganisationId
+  readonly dueAt: number
+  /** When it was found due. */
+  readonly now: number
+}
+
+export class Schedules extends Context.Tag("svc/Schedules")<
+  Schedules,
+  {
+    /** Leases up to `limit` schedules that are due, the longest due first. */
+    readonly lease: (limit: number) => Effect.Effect<ReadonlyArray<DueSchedule>, Unavailable>
+    /** The triggers with these ids that are active, as they are stored now. */
+    readonly triggers: (ids: ReadonlyArray<TriggerId>) => Effect.Effect<ReadonlyArray<Trigger>, Unavailable>
+    /** Moves a schedule on without an event: one that does not fire any more, or whose tick fired before. */
+    readonly move: (due: DueSchedule, nextAt: number | null) => Effect.Effect<void, Unavailable>
+    /** Whether a run of an earlier tick has not ended, or a tick has not started its run yet. */
+    readonly isBusy: (organisation: OrganisationId, lane: string) => Effect.Effect<boolean, Unavailable>
+    /** Active schedules whose runs failed too often in a row. */
+    readonly failing: (limit: number) => Effect.Effect<ReadonlyArray<Trigger>, Unavailable>
+    /** Stores a trigger that the service disables, with its audit entry and event; unless it was changed meanwhile. */
+    readonly disable: (after: Trigger, event: DomainEvent, audit: AuditEntry) => Effect.Effect<void, Unavailable>
+  }
+>() {}

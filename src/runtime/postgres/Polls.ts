@@ -1,0 +1,84 @@
+/** The port `Polls`. */
+import { Effect, Layer } from "effect"
+import { type DuePoll, Polls } from "../../actors/ports/Polls.js"
+import { Unavailable } from "../../domain/Failure.js"
+import { WriterSql } from "./Pools.js"
+
+const leaseSeconds = 60
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+
+/** The triggers `t` on polled events, with the connections `c` that they are for. */
+const polledBy = (triggers: string) => `triggers t JOIN connections c ON c.org = t.org
+  AND c.connector = t.app_event->>'connector' AND c.disconnected_at IS NULL
+  AND (t.app_event->>'connectionId' IS NULL OR t.app_event->>'connectionId' = c.id)
+  AND (t.customer_id IS NULL OR t.customer_id = c.customer_id)
+  WHERE t.type = 'app_event' AND t.app_event->>'delivery' = 'poll' AND t.deleted_at IS NULL AND ${triggers}`
+
+const createSql = `INSERT INTO polls (connection_id, event, org, connector)
+  SELECT DISTINCT c.id, t.app_event->>'event', c.org, c.connector FROM ${polledBy("t.status = 'active' AND c.status = 'active'")}
+  ON CONFLICT DO NOTHING`
+
+// A disabled trigger keeps its poll, so that enabling it finds what changed meanwhile.
+const deleteSql = `DELETE FROM polls p WHERE NOT EXISTS (
+  SELECT FROM ${polledBy("c.id = p.connection_id AND t.app_event->>'event' = p.event")})`
+
+const leaseSql = `UPDATE polls p SET leased_until = now() + interval '${leaseSeconds} seconds'
+  FROM (SELECT d.connection_id, d.event FROM polls d
+    WHERE d.next_at <= now() AND (d.leased_until IS NULL OR d.leased_until < now())
+      AND EXISTS (SELECT FROM ${polledBy("t.status = 'active' AND c.status = 'active' AND c.id = d.connection_id AND t.app_event->>'event' = d.event")})
+    ORDER BY d.next_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED) due
+  WHERE p.connection_id = due.connection_id AND p.event = due.event
+  RETURNING p.org AS "organisationId", p.connection_id AS "connectionId", p.connector, p.event, p.seq, p.failures`
+
+export const layer = Layer.effect(
+  Polls,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+
+    const reschedule = ({ connectionId, event, seq }: DuePoll, assignments: string, values: ReadonlyArray<unknown>) =>
+      sql
+        .unsafe(
+          `UPDATE polls SET ${assignments}, leased_until = NULL WHERE connection_id = $1 AND event = $2 AND seq = $3`,
+          [connectionId, event, seq, ...values]
+        )
+        .pipe(Effect.asVoid, Effect.mapError(unavailable))
+
+    return Polls.of({
+      reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(
+        Effect.asVoid,
+        Effect.mapError(unavailable)
+      ),
+      lease: (limit) => sql.unsafe<DuePoll>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
+      renew: ({ connectionId, event }) =>
+        sql`UPDATE polls SET leased_until = now() + make_interval(secs => ${leaseSeconds})
+          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(Effect.asVoid, Effect.mapError(unavailable)),
+      seen: ({ connectionId, event }) =>
+        sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
+          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
+          Effect.map((rows) => new Map(rows.map(({ hash, key }) => [key, hash]))),
+          Effect.mapError(unavailable)
+        ),
+      commit: ({ connectionId, event, organisationId, seq }, { pauseSeconds, removed, stored }) =>
+        sql`WITH mine AS (UPDATE polls SET seq = seq + 1, failures = 0, last_error = NULL, polled_at = now(),
+              leased_until = NULL, next_at = now() + make_interval(secs => ${pauseSeconds})
+            WHERE connection_id = ${connectionId} AND event = ${event} AND seq = ${seq} RETURNING seq),
+          gone AS (DELETE FROM poll_items i USING mine WHERE i.connection_id = ${connectionId} AND i.event = ${event}
+            AND i.key = ANY(${removed}))
+          INSERT INTO poll_items (connection_id, event, org, key, hash)
+            SELECT ${connectionId}, ${event}, ${organisationId}, t.key, t.hash
+            FROM json_to_recordset(${JSON.stringify(stored)}::json) AS t(key text, hash text), mine
+            ON CONFLICT (connection_id, event, key) DO UPDATE SET hash = excluded.hash`.pipe(
+          Effect.asVoid,
+          Effect.mapError(unavailable)
+        ),
+      fail: (poll, error, pauseSeconds) =>
+        reschedule(
+          poll,
+          "failures = failures + 1, last_error = $4, next_at = now() + make_interval(secs => $5::float8)",
+          [error.slice(0, 500), pauseSeconds]
+        ),
+      postpone: (poll, pauseSeconds) =>
+        reschedule(poll, "next_at = now() + make_interval(secs => $4::float8)", [pauseSeconds])
+    })
+  })
+)

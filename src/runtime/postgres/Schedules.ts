@@ -1,0 +1,84 @@
+/** The port `Schedules`: due times are compared with Postgres' clock, whatever the clocks of the nodes say. */
+import { Effect, Layer } from "effect"
+import { type DueSchedule, Schedules } from "../../actors/ports/Schedules.js"
+import { Unavailable } from "../../domain/Failure.js"
+import { triggerLimits } from "../../domain/Limits.js"
+import type { Trigger } from "../../domain/Trigger.js"
+import { auditRow } from "./AuditRow.js"
+import { leaseSeconds } from "./journal/EventRow.js"
+import { WriterSql } from "./Pools.js"
+import { triggers } from "./records/RecordTables.js"
+import { recordOf, selectColumns } from "./records/Table.js"
+
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
+const columns = selectColumns(triggers)
+const isActive = "status = 'active' AND deleted_at IS NULL"
+const millis = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`
+
+export const layer = Layer.effect(
+  Schedules,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+
+    const select = (condition: string, values: ReadonlyArray<unknown>) =>
+      sql
+        .unsafe<{ readonly [member: string]: unknown }>(`SELECT ${columns} FROM triggers WHERE ${condition}`, values)
+        .pipe(
+          Effect.map((rows) => rows.map((row) => recordOf<Trigger>(row))),
+          Effect.mapError(unavailable)
+        )
+
+    return Schedules.of({
+      lease: (limit) =>
+        sql
+          .unsafe<DueSchedule>(
+            `UPDATE trigger_states s SET leased_until = now() + interval '${leaseSeconds} seconds'
+             FROM (SELECT d.trigger_id FROM trigger_states d
+               WHERE d.next_fire_at <= now() AND (d.leased_until IS NULL OR d.leased_until < now())
+               ORDER BY d.next_fire_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
+             WHERE s.trigger_id = due.trigger_id
+             RETURNING s.trigger_id AS "triggerId", s.org AS "organisationId", ${millis("s.next_fire_at")} AS "dueAt",
+               ${millis("now()")} AS now`,
+            [limit]
+          )
+          .pipe(Effect.mapError(unavailable)),
+      triggers: (ids) => select(`id = ANY($1) AND ${isActive}`, [ids]),
+      move: ({ dueAt, triggerId }, nextAt) =>
+        sql`UPDATE trigger_states SET next_fire_at = ${nextAt === null ? null : new Date(nextAt)}, leased_until = NULL
+          WHERE trigger_id = ${triggerId} AND next_fire_at = ${new Date(dueAt)}`.pipe(
+          Effect.asVoid,
+          Effect.mapError(unavailable)
+        ),
+      isBusy: (organisation, lane) =>
+        sql<{ readonly busy: boolean }>`SELECT EXISTS (SELECT FROM lanes WHERE org = ${organisation} AND lane = ${lane})
+          OR EXISTS (SELECT FROM start_queue WHERE org = ${organisation} AND lane = ${lane}) AS busy`.pipe(
+          Effect.map(([row]) => row?.busy === true),
+          Effect.mapError(unavailable)
+        ),
+      failing: (limit) =>
+        select(
+          `${isActive} AND id IN (SELECT trigger_id FROM trigger_states WHERE consecutive_failures >= ${triggerLimits.failures}
+             LIMIT $1)`,
+          [limit]
+        ),
+      disable: ({ autoDisabledAt, id, status, updatedAt, version }, event, audit) => {
+        const row = auditRow(audit)
+        return sql`WITH disabled AS (UPDATE triggers SET status = ${status}, auto_disabled_at = ${autoDisabledAt},
+              updated_at = ${updatedAt}, version = ${version}
+            WHERE id = ${id} AND version = ${version - 1} RETURNING id),
+          stopped AS (UPDATE trigger_states s SET next_fire_at = NULL FROM disabled d WHERE s.trigger_id = d.id),
+          noted AS (INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id,
+              customer_id, outcome, entry)
+            SELECT ${row.id}, ${row.org}, ${row.at}::timestamptz, ${row.actor_type}, ${row.actor_id}, ${row.action},
+              ${row.resource_type}, ${row.resource_id}, ${row.customer_id}, ${row.outcome},
+              ${JSON.stringify(row.entry)}::json FROM disabled)
+          INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
+          SELECT ${event.id}, ${event.organisationId}, ${event.type}, ${event.subject}, ${event.customerId},
+            ${JSON.stringify(event.payload)}::jsonb, ${event.at}::timestamptz FROM disabled`.pipe(
+          Effect.asVoid,
+          Effect.mapError(unavailable)
+        )
+      }
+    })
+  })
+)

@@ -1,0 +1,152 @@
+/** Promise 1 and 2 for events: what was acknowledged starts its run once, however often the process is killed. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { api, type Api, eventually } from "../support/api.js"
+import { proofs } from "../support/proofs.js"
+import { startProvider, type Provider } from "../support/provider.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+
+// `npm run test:kill` runs the long form.
+const long = process.env["SVC_TEST_LONG"] === "1"
+const events = long ? 10_000 : 600
+const kills = long ? 50 : 9
+const points = [
+  "parsed",
+  "committed",
+  "claimed",
+  "beforeEffect",
+  "beforeAppend",
+  "appended",
+  "beforeCall",
+  "called",
+  "terminal"
+] as const
+const senders = 16
+
+describe("An event that was acknowledged", () => {
+  const place = makeDataDirectory()
+  const { dataDir } = place
+  let systems: Provider
+  let current: Service
+  let client: Api
+  const urls: Array<string> = []
+
+  const restart = async (kill: string | undefined): Promise<void> => {
+    current = startService({
+      dataDir,
+      env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" },
+      ...(kill === undefined ? {} : { kill })
+    })
+    await current.ready
+    client = api(dataDir)
+  }
+
+  const trigger = async (name: string, routes: ReadonlyArray<object>, webhook: object = {}) => {
+    const made = await client.call("POST", "/api/v1/triggers", {
+      type: "webhook",
+      name,
+      webhook: { auth: "public", deduplicationKey: "n", ...webhook },
+      routes
+    })
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    return new URL(made.body.data.webhook.url).pathname
+  }
+
+  beforeAll(async () => {
+    systems = await startProvider()
+    await restart(undefined)
+    const calling = await client.workflow(
+      "one_call",
+      "standard",
+      `export default async (ctx) => { await (await fetch("${systems.url}/" + ctx.input.n, { method: "POST" })).text(); return 1 }`
+    )
+    const computing = await client.workflow("computing", "instant", "export default async (ctx) => ctx.input.n")
+    urls.push(
+      await trigger("one route", [{ workflowId: calling }]),
+      await trigger("without a call", [{ workflowId: computing }]),
+      await trigger("two routes", [{ workflowId: calling }, { workflowId: computing }]),
+      await trigger("in order", [{ workflowId: computing }], { executionMode: "sequential" })
+    )
+    current.kill("SIGTERM")
+    await current.ended
+  }, 120_000)
+
+  afterAll(async () => {
+    await proofs(current)
+    await systems.close()
+    place.remove()
+  }, 60_000)
+
+  const keepAlive = async (stopped: () => boolean): Promise<void> => {
+    for (let next = 0; !stopped(); next++) {
+      const kill = next < kills ? `${points[next % points.length]}:${20 + next * 5}` : undefined
+      await restart(kill)
+      if (kill === undefined) return
+      await current.ended
+    }
+  }
+
+  /** Sends event `n` until it is acknowledged. Returns its id. */
+  const send = (n: number) =>
+    eventually(
+      async () => {
+        try {
+          const answer = await client.call("POST", urls[n % urls.length] ?? "", { n })
+          return answer.status === 202 || answer.status === 200 ? String(answer.body.eventId) : undefined
+        } catch {
+          return undefined
+        }
+      },
+      (id) => id !== undefined,
+      120_000
+    )
+
+  it(
+    "is never lost, and starts each of its runs once",
+    async () => {
+      let sent = 0
+      const ids: Array<string> = []
+      const alive = keepAlive(() => false)
+      const sender = async () => {
+        while (sent < events) {
+          const n = sent++
+          ids[n] = String(await send(n))
+        }
+      }
+      await Promise.all(Array.from({ length: senders }, sender))
+      assert.strictEqual(new Set(ids).size, events)
+      // The last kill points may need more work than was left.
+      const watched = { isAlive: true }
+      void alive.then(() => {
+        watched.isAlive = false
+      })
+      for (let n = events; watched.isAlive; n++) ids[n] = String(await send(n))
+
+      const reconciled = await eventually(
+        async () => (await client.call("GET", "/api/v1/events/reconciliation")).body?.data,
+        (found) => found?.waiting === 0,
+        60_000
+      )
+      const { accepted, dead, duplicate, executed, held, ignored, unaccounted } = reconciled
+      assert.deepStrictEqual([dead, held, ignored, unaccounted], [0, 0, 0, []], JSON.stringify(reconciled))
+      assert.strictEqual(accepted, executed + duplicate)
+
+      const runs = new Map<string, number>()
+      for (let cursor = ""; ;) {
+        const page = await client.call("GET", `/api/v1/executions?page_size=200&cursor=${cursor}`)
+        for (const { status, trigger } of page.body.data) {
+          assert.strictEqual(status, "completed")
+          runs.set(trigger.eventId, (runs.get(trigger.eventId) ?? 0) + 1)
+        }
+        cursor = page.body.page.nextCursor ?? ""
+        if (cursor === "") break
+      }
+      const wrong = ids.flatMap((id, n) => {
+        const wanted = n % urls.length === 2 ? 2 : 1
+        return id === "" || runs.get(id) === wanted ? [] : [[n, id, runs.get(id) ?? 0]]
+      })
+      assert.deepStrictEqual(wrong, [], "events with too few or too many runs")
+      console.log(`${events} events, ${kills} kills: ${duplicate} were sent again and recognised`)
+    },
+    long ? 3_600_000 : 240_000
+  )
+})

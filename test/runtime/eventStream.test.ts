@@ -1,0 +1,141 @@
+import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { Effect, Either, Layer } from "effect"
+import { EventStream } from "../../src/actors/ports/EventStream.js"
+import { StartQueue } from "../../src/actors/ports/StartQueue.js"
+import { layer as database, ownerSql } from "../support/Database.js"
+import { awaitEffects, directNode, dispatch, jetStreamNode, settleEvents } from "../support/eventStream.js"
+import { startNats } from "../support/natsServer.js"
+import { countBy, empty, enqueue, jain, noneUnderWay, org } from "../support/startQueue.js"
+
+const drivers = [
+  { name: "Postgres alone", node: Effect.succeed(directNode) },
+  {
+    name: "JetStream",
+    node: Effect.map(
+      startNats(),
+      ({ url }) =>
+        () =>
+          jetStreamNode(url)
+    )
+  }
+]
+
+const countRows = Effect.flatMap(ownerSql, (sql) =>
+  Effect.map(sql<{ n: number }>`SELECT count(*)::int AS n FROM start_queue`, ([row]) => row?.n ?? 0)
+).pipe(Effect.scoped, Effect.orDie)
+
+/** Takes until `count` events have come. */
+const takeAll = Effect.fnUntraced(function* (count: number, slots: number) {
+  const stream = yield* EventStream
+  const events: Array<Effect.Effect.Success<ReturnType<typeof stream.take>>["events"][number]> = []
+  yield* Effect.gen(function* () {
+    const taken = yield* stream.take([1], slots, noneUnderWay)
+    events.push(...taken.events)
+    yield* settleEvents(taken.events)
+    for (const event of taken.events) stream.finish(event)
+    if (taken.events.length === 0) yield* Effect.sleep("5 millis")
+  }).pipe(Effect.repeat({ until: () => events.length >= count }))
+  return { events }
+})
+
+for (const driver of drivers)
+  describe(`the event stream over ${driver.name}`, () => {
+    withLayer(database, { excludeTestServices: true })((it) => {
+      it.scoped(
+        "brings every event once, in the shares of the classes and organisations",
+        () =>
+          Effect.gen(function* () {
+            yield* empty
+            yield* enqueue(([1, 2, 3, 4] as const).map((priority) => ({ org: org(1), priority, times: 150 })))
+            yield* Effect.gen(function* () {
+              const shares = countBy(yield* takeAll(150, 15), ({ priority }) => priority)
+              assert.closeTo((shares.get(1) ?? 0) / 150, 8 / 15, 0.1)
+              assert.isAtLeast((shares.get(4) ?? 0) / 150, 0.05)
+              yield* empty
+              const rows = yield* enqueue([
+                ...Array.from({ length: 300 }, (_, i) => ({ org: org(0), flow: `cus_${i}`, times: 2 })),
+                ...Array.from({ length: 10 }, (_, i) => ({ org: org(i + 1), times: 30 }))
+              ])
+              const effects: Array<string> = []
+              yield* Effect.forkScoped(dispatch(effects))
+              yield* awaitEffects(effects, rows.length)
+              assert.deepStrictEqual([...effects].sort(), [...rows].sort())
+              const order = new Map(rows.map((id, i) => [id, i < 600 ? 0 : 1 + Math.floor((i - 600) / 30)]))
+              const first = effects.slice(0, 220).map((id) => order.get(id) ?? -1)
+              const counts = Array.from({ length: 11 }, (_, n) => first.filter((one) => one === n).length)
+              assert.isAtLeast(jain(counts), 0.95)
+            }).pipe(Effect.provide((yield* driver.node)()))
+          }),
+        60_000
+      )
+
+      it.scoped("keeps the order of a lane, and takes the next one when the one before is settled", () =>
+        Effect.gen(function* () {
+          yield* empty
+          const rows = yield* enqueue(Array.from({ length: 12 }, () => ({ org: org(1), lane: "trg_1" })))
+          const effects: Array<string> = []
+          yield* Effect.gen(function* () {
+            yield* Effect.forkScoped(dispatch(effects))
+            yield* awaitEffects(effects, rows.length)
+          }).pipe(Effect.provide((yield* driver.node)()))
+          assert.deepStrictEqual(effects, rows)
+        })
+      )
+
+      it.scoped(
+        "keeps the lease of an event in hand; another node takes it when the lease is no longer kept",
+        () =>
+          Effect.gen(function* () {
+            yield* empty
+            const [id] = yield* enqueue([{ org: org(1) }])
+            const node = yield* driver.node
+            const held = yield* Effect.gen(function* () {
+              const stream = yield* EventStream
+              const first = yield* Effect.repeat(stream.take([1], 4, noneUnderWay), {
+                until: ({ events }) => events.length > 0
+              })
+              // Longer than the lease and than the broker's time for an acknowledgement.
+              yield* Effect.sleep("11 seconds")
+              assert.lengthOf((yield* (yield* StartQueue).take([1], 4, noneUnderWay)).events, 0)
+              assert.lengthOf((yield* stream.take([1], 4, noneUnderWay)).events, 0)
+              return first.events
+            }).pipe(Effect.provide(node()))
+            // The first node is gone without a settlement.
+            const effects: Array<string> = []
+            yield* Effect.gen(function* () {
+              yield* Effect.forkScoped(dispatch(effects))
+              yield* awaitEffects(effects, 1, "20 seconds")
+              assert.deepStrictEqual(effects, [String(id)])
+            }).pipe(Effect.provide(node()))
+            assert.deepStrictEqual(yield* settleEvents(held), [])
+            assert.strictEqual(yield* countRows, 0)
+          }),
+        60_000
+      )
+
+      it.scoped("two nodes settle every event once", () =>
+        Effect.gen(function* () {
+          yield* empty
+          const rows = yield* enqueue(Array.from({ length: 20 }, (_, i) => ({ org: org(i), times: 20 })))
+          const node = yield* driver.node
+          const effects: Array<string> = []
+          for (let i = 0; i < 2; i++) yield* Effect.forkScoped(Effect.scoped(Effect.provide(dispatch(effects), node())))
+          yield* awaitEffects(effects, rows.length)
+          assert.deepStrictEqual([...effects].sort(), [...rows].sort())
+        })
+      )
+    })
+  })
+
+describe("a NATS server that cannot serve", () => {
+  withLayer(database, { excludeTestServices: true })((it) => {
+    it.scoped("is refused at the start, if it has no JetStream", () =>
+      Effect.gen(function* () {
+        const { url } = yield* startNats({ jetStream: false })
+        const started = yield* Effect.either(Effect.scoped(Layer.build(jetStreamNode(url))))
+        assert(Either.isLeft(started))
+        assert.include(String(started.left), "without JetStream")
+      })
+    )
+  })
+})

@@ -1,0 +1,122 @@
+/** Starts `nats-server` with JetStream on a free port, with a store of its own, for the life of the scope. */
+import { Effect, Schedule } from "effect"
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as os from "node:os"
+import * as path from "node:path"
+
+export interface NatsServer {
+  readonly url: string
+  readonly port: number
+  /** Kills the server at once. */
+  readonly kill: Effect.Effect<void>
+  /** Starts it again on the same port. */
+  readonly start: Effect.Effect<void>
+  /** Stops or continues the process, which keeps its connections. */
+  readonly freeze: Effect.Effect<void>
+  readonly thaw: Effect.Effect<void>
+  /** Deletes what it stored; it must not run. */
+  readonly deleteStore: Effect.Effect<void>
+}
+
+const isExecutable = (file: string) => {
+  try {
+    fs.accessSync(file, fs.constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const cache = path.join(os.tmpdir(), `svc-test-nats-${process.getuid?.()}`)
+
+/** Debian's package, unpacked into a cache and not installed. */
+const unpackServer = (): string => {
+  const program = path.join(cache, "usr", "sbin", "nats-server")
+  if (isExecutable(program)) return program
+  const directory = fs.mkdtempSync(`${cache}-`)
+  try {
+    execFileSync("apt-get", ["download", "nats-server"], { cwd: directory, stdio: "pipe" })
+    const archive = fs.readdirSync(directory).find((name) => name.endsWith(".deb")) ?? ""
+    execFileSync("dpkg-deb", ["-x", archive, "."], { cwd: directory, stdio: "pipe" })
+    fs.rmSync(path.join(directory, archive))
+    // Another worker may have been faster.
+    if (!isExecutable(program)) fs.renameSync(directory, cache)
+    return program
+  } catch (cause) {
+    throw new Error(
+      `These tests need nats-server: install it (Debian: apt-get install nats-server), or let apt-get download it. ${String(cause)}`,
+      { cause }
+    )
+  } finally {
+    fs.rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const findServer = (): string =>
+  [...(process.env["PATH"] ?? "").split(path.delimiter), "/usr/sbin"]
+    .map((directory) => path.join(directory, "nats-server"))
+    .find(isExecutable) ?? unpackServer()
+
+export const freePort = Effect.async<number>((resume) => {
+  const server = net.createServer()
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+const accepts = (port: number) =>
+  Effect.async<void, Error>((resume) => {
+    const socket = net.connect(port, "127.0.0.1")
+    socket.once("data", () => {
+      socket.destroy()
+      resume(Effect.void)
+    })
+    socket.once("error", (error) => resume(Effect.fail(error)))
+  })
+
+/** A server that has started sends its greeting to every connection. */
+const awaitPort = (port: number) =>
+  Effect.orDie(Effect.retry(accepts(port), Schedule.intersect(Schedule.spaced("20 millis"), Schedule.recurs(500))))
+
+export const startNats = (options: { readonly jetStream?: boolean } = {}) =>
+  Effect.gen(function* () {
+    const program = findServer()
+    const port = yield* freePort
+    const store = fs.mkdtempSync(path.join(os.tmpdir(), "svc-test-nats-store-"))
+    let child: ChildProcess | undefined
+
+    const start = Effect.gen(function* () {
+      child = spawn(
+        program,
+        ["-a", "127.0.0.1", "-p", String(port), ...(options.jetStream === false ? [] : ["-js", "-sd", store])],
+        { stdio: "ignore" }
+      )
+      yield* awaitPort(port)
+    })
+    const signal = (name: NodeJS.Signals) => Effect.sync(() => void child?.kill(name))
+    const kill = Effect.async<void>((resume) => {
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+      child.once("exit", () => resume(Effect.void))
+      child.kill("SIGKILL")
+    })
+    yield* Effect.addFinalizer(() =>
+      Effect.zipRight(
+        kill,
+        Effect.sync(() => fs.rmSync(store, { recursive: true, force: true }))
+      )
+    )
+    yield* start
+    return {
+      url: `nats://127.0.0.1:${port}`,
+      port,
+      kill,
+      start,
+      freeze: signal("SIGSTOP"),
+      thaw: signal("SIGCONT"),
+      deleteStore: Effect.sync(() => fs.rmSync(path.join(store, "jetstream"), { recursive: true, force: true }))
+    } satisfies NatsServer
+  })
