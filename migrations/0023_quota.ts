@@ -12,10 +12,16 @@ const tables = script(
   `CREATE INDEX events_held_age ON events (id) WHERE status = 'held'`,
   `CREATE INDEX rate_windows_starts ON rate_windows (minute) WHERE bucket LIKE 'starts%'`,
   // Counted every hour, for organisations whose plans limit it.
-  `CREATE TABLE storage_usage (org text COLLATE "C" PRIMARY KEY, bytes bigint NOT NULL, counted_at timestamptz NOT NULL DEFAULT now())`
+  `CREATE TABLE storage_usage (org text COLLATE "C" PRIMARY KEY, bytes bigint NOT NULL, counted_at timestamptz NOT NULL DEFAULT now())`,
+  // Totals of UTC days: calls are added by the nodes, the others are counted every hour.
+  `CREATE TABLE usage_days (org text COLLATE "C" NOT NULL, day date NOT NULL, events bigint NOT NULL DEFAULT 0,
+     executions bigint NOT NULL DEFAULT 0, api_calls bigint NOT NULL DEFAULT 0, PRIMARY KEY (org, day))`
 )
 
-export default Effect.zipRight(
+const all = "SELECT, INSERT, UPDATE, DELETE"
+
+export default Effect.all([
   tables,
-  tenantTable("storage_usage", { app: "SELECT", writer: "SELECT, INSERT, UPDATE, DELETE" })
-)
+  tenantTable("storage_usage", { app: "SELECT", writer: all }),
+  tenantTable("usage_days", { app: "SELECT", writer: all })
+])

@@ -18,6 +18,9 @@ const planCeilings = {
 /** A limited quantity, by its name in the contract. */
 export type Dimension = keyof typeof planCeilings
 
+/** The ceiling of a plan; `null`: none. */
+export const planCeiling = (plan: Plan, dimension: Dimension): number | null => planCeilings[dimension](plan)
+
 /**
  * The customer's ceiling: its own limit, or else that of its plan; `null`: none. The organisation's plan limits all
  * customers together and applies in addition.

@@ -269,6 +269,10 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/webhook-endpoints/:whe/attempts": plain,
   "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend": plain,
 
+  "GET /api/v1/quota/usage": { query: ({ side }) => `customer_id=${side.customer}` },
+  "GET /api/v1/quota/summary": plain,
+  "GET /api/v1/quota/daily": plain,
+
   "GET /api/v1/notifications": plain,
   "POST /api/v1/notifications": { body: ({ side, world }) => ({ title: world.unique(), customerId: side.customer }) },
   "GET /api/v1/notifications/:ntf": plain,

@@ -6,6 +6,7 @@ import { Duration, Effect, Layer } from "effect"
 import { QuotaExceeded, RateLimited } from "../../domain/Failure.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { type Admission, RateLimits } from "../ports/RateLimits.js"
+import { UsageMeter } from "../ports/UsageMeter.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
 import { OrganisationLimits } from "./Protocol.js"
 import {
@@ -36,6 +37,7 @@ const tightestOf = ({ leases, resetAt }: TakenTokens): Admission | null =>
 export const layer = Layer.scoped(
   RateLimits,
   Effect.gen(function* () {
+    const meter = yield* UsageMeter
     const limitsOwner = yield* OrganisationLimits.client
     const leases = new Map<string, WindowLease>()
     const task = yield* backgroundTask("rate_limits.give_back", returnUnused({ leases, limitsOwner }))
@@ -50,8 +52,9 @@ export const layer = Layer.scoped(
     const context: LimitsContext = { limitsOwner, leases, startReturning }
 
     return RateLimits.of({
-      admit: ({ key, keyId, organisationId, plan }) =>
-        key === null && plan === null
+      admit: ({ key, keyId, organisationId, plan }) => {
+        meter.countCall(organisationId)
+        return key === null && plan === null
           ? Effect.succeed(null)
           : Effect.flatMap(
               takeAll(context, organisationId, [...bucketOf(keyId, key), ...bucketOf("plan", plan)], minuteWindow),
@@ -59,7 +62,8 @@ export const layer = Layer.scoped(
                 taken.exhausted === undefined
                   ? Effect.succeed(tightestOf(taken))
                   : new RateLimited({ limit: taken.exhausted.limit, resetAt: taken.resetAt })
-            ),
+            )
+      },
 
       admitFor: (organisationId, customerId, limit) =>
         Effect.flatMap(

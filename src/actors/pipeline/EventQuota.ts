@@ -3,6 +3,7 @@
  * never refused. Events and starts through the API share one counter a day. Plans without limits pay nothing.
  */
 import { Effect, Option } from "effect"
+import { customerRefusal } from "../../domain/Customer.js"
 import type { EventSource, HoldReason } from "../../domain/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
@@ -25,8 +26,15 @@ const isCounted: { readonly [S in EventSource]: boolean } = {
 
 /** `reason`: why the event is held; `undefined`: it may run. `giveBack`: undoes the count. */
 export interface QuotaDecision {
-  readonly reason: Extract<HoldReason, "quota" | "storage"> | undefined
+  readonly reason: HoldReason | undefined
   readonly giveBack: Effect.Effect<void>
+}
+
+/** `isReplay`: it was counted when the event that it replays arrived. */
+interface ArrivingEvent {
+  readonly customerId: CustomerId | null
+  readonly isReplay: boolean
+  readonly source: EventSource
 }
 
 type Counted = Pick<KnownOrganisation, "id" | "plan">
@@ -67,16 +75,22 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  /** The same for an arriving event. A replay was counted when its event arrived. */
-  const decide = (
+  const isSuspended = (organisation: Counted, id: CustomerId | null): Effect.Effect<boolean, Unavailable> =>
+    id === null
+      ? Effect.succeed(false)
+      : Effect.map(
+          customers.find(organisation.id, { id }),
+          (found) => Option.isSome(found) && customerRefusal(found.value) !== undefined
+        )
+
+  /** The same for an arriving event, which is also held while its customer is suspended. */
+  const decide = Effect.fnUntraced(function* (
     organisation: Counted,
-    {
-      customerId,
-      isReplay,
-      source
-    }: { readonly customerId: CustomerId | null; readonly isReplay: boolean; readonly source: EventSource }
-  ): Effect.Effect<QuotaDecision, Unavailable> =>
-    isReplay || !isCounted[source] ? Effect.succeed(free) : count(organisation, customerId)
+    { customerId, isReplay, source }: ArrivingEvent
+  ): Effect.fn.Return<QuotaDecision, Unavailable> {
+    if (yield* isSuspended(organisation, customerId)) return { ...free, reason: "customer_suspended" }
+    return isReplay || !isCounted[source] ? free : yield* count(organisation, customerId)
+  })
 
   return { count, customerDay, decide, isFull }
 })

@@ -3,21 +3,12 @@
  * that recognises its repetitions, before its sender gets an answer. Contract: events.
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
-import { customerRefusal } from "../../domain/Customer.js"
-import {
-  deduplicationWindow,
-  type Event,
-  eventRetention,
-  type HoldReason,
-  idempotencyText,
-  priorityOf
-} from "../../domain/Event.js"
+import { deduplicationWindow, type Event, eventRetention, idempotencyText, priorityOf } from "../../domain/Event.js"
 import { laneOf, matchRoutes } from "../../domain/EventRouting.js"
 import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { CustomerReads } from "../ports/CustomerReads.js"
 import { Digests } from "../ports/Digests.js"
 import { type EventChange, EventJournal } from "../ports/EventJournal.js"
 import { EventRuns } from "../ports/EventRuns.js"
@@ -50,7 +41,6 @@ interface EventsContext {
   readonly digests: Digests["Type"]
   readonly triggers: TriggerReads["Type"]
   readonly organisations: OrganisationReads["Type"]
-  readonly customers: CustomerReads["Type"]
   readonly journal: EventJournal["Type"]
   readonly runs: EventRuns["Type"]
   readonly dispatch: Dispatch["Type"]
@@ -128,18 +118,6 @@ const claimOf = (arrival: Arrival, { receivedAt, record }: Event): Claim | undef
       }
 }
 
-/** Why the event must be held, whatever the quota allows. */
-const holdReason = (
-  { customers }: EventsContext,
-  { customerId, organisationId, trigger }: Arrival
-): Effect.Effect<HoldReason | undefined, Unavailable> => {
-  const id = trigger?.customerId ?? customerId
-  if (id === null) return Effect.succeed(undefined)
-  return Effect.map(customers.find(organisationId, { id }), (found) =>
-    Option.isSome(found) && customerRefusal(found.value) !== undefined ? "customer_suspended" : undefined
-  )
-}
-
 /** Commits the change; a repetition is recorded as one. */
 const commit = (
   { journal }: EventsContext,
@@ -201,11 +179,11 @@ const receive = Effect.fnUntraced(function* (
   const matched = arrival.ignoredBecause === undefined ? matchRoutes(triggers, event) : []
   yield* faults.at("parsed")
   if (matched.length === 0) return yield* recordIgnored(context, event, { ...claims, ...together })
-  const suspended = yield* holdReason(context, arrival)
-  const decision =
-    suspended === undefined
-      ? yield* context.quota.decide(organisation, { ...event, isReplay: arrival.replay !== undefined })
-      : { reason: suspended, giveBack: Effect.void }
+  const decision = yield* context.quota.decide(organisation, {
+    customerId: event.customerId,
+    isReplay: arrival.replay !== undefined,
+    source: arrival.source
+  })
   const { reason } = decision
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
@@ -294,7 +272,6 @@ export const layer = (options: EventsOptions) =>
         digests: yield* Digests,
         triggers: yield* TriggerReads,
         organisations: yield* OrganisationReads,
-        customers: yield* CustomerReads,
         journal: yield* EventJournal,
         runs: yield* EventRuns,
         dispatch: yield* Dispatch,

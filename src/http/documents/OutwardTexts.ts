@@ -1,12 +1,31 @@
-/** Texts of surface C's operations on webhook endpoints and notifications. */
+/** Texts of surface C's operations on webhook endpoints, notifications and quotas. */
 import type { NotificationsApi } from "../resource/NotificationsApi.js"
+import type { QuotaApi } from "../resource/QuotaApi.js"
 import type { WebhookEndpointsApi } from "../resource/WebhookEndpointsApi.js"
 import type { NamesOf, OperationText } from "./OperationText.js"
 
 /** Texts by operation id. */
 export const outwardTexts: {
-  readonly [Id in NamesOf<typeof WebhookEndpointsApi> | NamesOf<typeof NotificationsApi>]: OperationText
+  readonly [
+    Id in NamesOf<typeof WebhookEndpointsApi> | NamesOf<typeof NotificationsApi> | NamesOf<typeof QuotaApi>
+  ]: OperationText
 } = {
+  "quota.usage": {
+    summary: "Read the use of quotas",
+    description: "Lists what the organisation, or one customer, uses of each limit.",
+    answers: { 200: "The use of each quota." }
+  },
+  "quota.summary": {
+    summary: "Read a summary of quotas",
+    description: "Tells how close the organisation is to its limits.",
+    answers: { 200: "The summary." }
+  },
+  "quota.daily": {
+    summary: "List the use of days",
+    description:
+      "Lists the totals of UTC days, of at most 92 days; without a range of the last 30. Events and executions are counted every hour.",
+    answers: { 200: "Days with any use, the earliest first." }
+  },
   "notifications.list": {
     summary: "List notifications",
     description: "Lists the notifications that the key reaches, newest first. They are kept for 90 days.",

@@ -41,5 +41,6 @@ export const tagDescriptions: { readonly [Name in Tag]: string } = {
   installations: "Integrations that are installed for customers.",
   webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
   notifications: "Messages for the people of the organisation.",
+  quota: "What the organisation and its customers use of their limits.",
   audit: "The record of all changes, reads and refusals, as a chain of hashes."
 }

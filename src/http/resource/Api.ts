@@ -16,6 +16,7 @@ import { ExecutionsApi } from "./ExecutionsApi.js"
 import { InstallationsApi } from "./InstallationsApi.js"
 import { NotificationsApi } from "./NotificationsApi.js"
 import { OrganisationsApi, WorkspacesApi } from "./OrganisationsApi.js"
+import { QuotaApi } from "./QuotaApi.js"
 import { SecretsApi } from "./SecretsApi.js"
 import { RolesApi, UsersApi } from "./UsersApi.js"
 import { TriggersApi } from "./TriggersApi.js"
@@ -45,4 +46,5 @@ export const ResourceApi = HttpApi.make("resource")
   .add(InstallationsApi.middleware(Authenticated))
   .add(WebhookEndpointsApi.middleware(Authenticated))
   .add(NotificationsApi.middleware(Authenticated))
+  .add(QuotaApi.middleware(Authenticated))
   .add(AuditApi.middleware(Authenticated))

@@ -29,6 +29,7 @@ import { TriggersLive } from "../../http/resource/TriggersHandlers.js"
 import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
 import { NotificationsLive } from "../../http/resource/NotificationsHandlers.js"
 import { OrganisationsLive, WorkspacesLive } from "../../http/resource/OrganisationsHandlers.js"
+import { QuotaLive } from "../../http/resource/QuotaHandlers.js"
 import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
 import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
 import { WebhookEndpointsLive } from "../../http/resource/WebhookEndpointsHandlers.js"
@@ -68,6 +69,7 @@ const groups = Layer.mergeAll(
   InstallationsLive,
   WebhookEndpointsLive,
   NotificationsLive,
+  QuotaLive,
   AuditLive
 )
 

@@ -10,6 +10,7 @@ import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { eraseCustomers } from "./Erasure.js"
 import { announceExpiringKeys } from "./ExpiringKeys.js"
 import { countStorage } from "./StorageUsage.js"
+import { countDays } from "./UsageDays.js"
 import { WriterSql } from "./Pools.js"
 
 const interval = Duration.hours(1)
@@ -61,6 +62,8 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
     "deliveries",
     `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status <> 'pending' AND t.finished_at < now() - ${days(30)}`
   ],
+  // Longer than any range that is answered.
+  ["usage_days", `t.day < now() - ${days(400)}`],
   ["notifications", `t.id < 'ntf_' || substr(svc_ulid_bound(now() - ${days(90)}), 6)`],
   // The id answers as deleted for a month.
   ["dead_letters", "t.expires_at < now()"],
@@ -94,6 +97,7 @@ const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   for (const [table, condition] of expirations) yield* Effect.zipLeft(deleteExpired(table, condition, advance), advance)
   yield* Effect.zipLeft(announceExpiringKeys, advance)
   yield* countStorage(advance)
+  yield* Effect.zipLeft(countDays, advance)
   yield* eraseCustomers(advance)
   return true
 }, Effect.scoped)

@@ -109,6 +109,7 @@ import * as EventRecords from "../../actors/management/EventRecords.js"
 import * as EventReplays from "../../actors/management/EventReplays.js"
 import * as SubscriptionIntake from "../../actors/management/SubscriptionIntake.js"
 import * as WebhookIntake from "../../actors/management/WebhookIntake.js"
+import * as Quotas from "../../actors/management/Quotas.js"
 import * as Roles from "../../actors/management/Roles.js"
 import * as ManagedSecrets from "../../actors/management/Secrets.js"
 import * as StartQuota from "../../actors/management/StartQuota.js"
@@ -117,6 +118,7 @@ import * as WebhookEndpoints from "../../actors/management/WebhookEndpoints.js"
 import * as Workspaces from "../../actors/management/Workspaces.js"
 import * as HeldEvents from "../postgres/events/HeldEvents.js"
 import * as StorageUsage from "../postgres/StorageUsage.js"
+import * as UsageDays from "../postgres/UsageDays.js"
 import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
@@ -216,6 +218,7 @@ const stores = Layer.mergeAll(
   HeldEvents.layer,
   OpenEvents.layer,
   StorageUsage.layer,
+  UsageDays.layer,
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
@@ -307,6 +310,7 @@ const useCases = Layer.mergeAll(
   ManagedSecrets.layer,
   Notifications.layer,
   organisations,
+  Quotas.layer,
   Roles.layer,
   Triggers.layer,
   Users.layer,

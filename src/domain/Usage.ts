@@ -1,0 +1,81 @@
+/** How much of its quotas an organisation or a customer uses. Contract: quota. */
+import type { Dimension } from "./Quota.js"
+
+/** Totals of one UTC day. `events`: accepted events from outside, and starts through the API. */
+export interface UsageDay {
+  /** `2026-11-21`. */
+  readonly date: string
+  readonly events: number
+  readonly apiCalls: number
+  readonly executions: number
+  readonly agentSessions: number
+  readonly llmTokens: number
+}
+
+/** The window in which each dimension is counted. */
+export const quotaWindows: { readonly [D in Dimension]: "minute" | "day" | "total" } = {
+  events_per_day: "day",
+  active_integrations: "total",
+  flows_per_tenant: "total",
+  api_calls_per_minute: "minute",
+  agent_sessions_per_day: "day",
+  llm_tokens_per_day: "day",
+  connectors_per_tenant: "total",
+  storage_mb: "total",
+  api_keys_per_customer: "total"
+}
+
+const windowMillis = { minute: 60_000, day: 86_400_000, total: null } as const
+
+/** The use of one quota. `null`: unlimited, or a window that does not end. */
+export interface QuotaUse {
+  readonly dimension: Dimension
+  readonly scope: "organisation" | "customer"
+  readonly used: number
+  readonly limit: number | null
+  readonly remaining: number | null
+  readonly window: "minute" | "day" | "total"
+  readonly resetAt: string | null
+}
+
+/** The start of the current window in Unix milliseconds. */
+export const windowStart = (window: "minute" | "day", now: number): number => now - (now % windowMillis[window])
+
+/** The use of a quota, from what is used and the limit. `now`: Unix milliseconds. */
+export const quotaUse = (
+  dimension: Dimension,
+  scope: QuotaUse["scope"],
+  used: number,
+  limit: number | null,
+  now: number
+): QuotaUse => {
+  const window = quotaWindows[dimension]
+  const millis = windowMillis[window]
+  return {
+    dimension,
+    scope,
+    used,
+    limit,
+    remaining: limit === null ? null : Math.max(0, limit - used),
+    window,
+    resetAt: millis === null ? null : new Date(now - (now % millis) + millis).toISOString()
+  }
+}
+
+/** Used parts of limits, in per cent. */
+const percentOf = ({ limit, used }: QuotaUse): number =>
+  limit === null ? 0 : limit === 0 ? 100 : Math.floor((used / limit) * 100)
+
+/** The quota that is closest to its limit; `null` if none is limited. */
+export const highestUse = (uses: ReadonlyArray<QuotaUse>) =>
+  uses
+    .filter(({ limit }) => limit !== null)
+    .map((use) => ({ dimension: use.dimension, percent: percentOf(use) }))
+    .reduce<{ readonly dimension: Dimension; readonly percent: number } | null>(
+      (most, one) => (most === null || one.percent > most.percent ? one : most),
+      null
+    )
+
+/** The state of all quotas, from the highest part in per cent. */
+export const statusOf = (percent: number): "ok" | "warning" | "exceeded" =>
+  percent >= 100 ? "exceeded" : percent >= 80 ? "warning" : "ok"
