@@ -42,7 +42,7 @@ import { StartQueue } from "../ports/StartQueue.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { Dispatch, type RunWatch } from "./Dispatch.js"
-import { make as makeEventQuota } from "./EventQuota.js"
+import { giveBackUncounted, make as makeEventQuota } from "./EventQuota.js"
 import { triggersOf } from "./EventTriggers.js"
 
 /** An event as it arrives. */
@@ -264,11 +264,7 @@ const receive = Effect.fnUntraced(function* (
       { _tag: "Ignored", eventId: event.id }
     )
   }
-  const decision = yield* context.quota.decide(organisation, {
-    customerId: arrival.trigger?.customerId ?? arrival.customerId,
-    isReplay: replay !== undefined,
-    source: arrival.source
-  })
+  const decision = yield* context.quota.decide(organisation, arrival)
   const { reason } = decision
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
@@ -297,9 +293,7 @@ const receive = Effect.fnUntraced(function* (
     { receives: { event: received, queue: place, ...claims }, ...together },
     reception
   ).pipe(
-    // A repetition does not count.
-    Effect.tapError(() => decision.giveBack),
-    Effect.tap(({ _tag }) => (_tag === "Duplicate" ? decision.giveBack : Effect.void)),
+    giveBackUncounted(decision),
     Effect.onExit((exit) =>
       Effect.sync(() => {
         const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"
