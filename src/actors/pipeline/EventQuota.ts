@@ -30,12 +30,22 @@ export interface QuotaDecision {
   readonly giveBack: Effect.Effect<void>
 }
 
-/** `isReplay`: it was counted when the event that it replays arrived. */
+/** `replay`: set for a replay, which was counted when the event that it replays arrived. */
 interface ArrivingEvent {
   readonly customerId: CustomerId | null
-  readonly isReplay: boolean
+  readonly replay?: object
   readonly source: EventSource
+  readonly trigger: { readonly customerId: CustomerId | null } | null
 }
+
+/** A repetition, and an event that was not committed, do not count. */
+export const giveBackUncounted =
+  ({ giveBack }: QuotaDecision) =>
+  <A extends { readonly _tag: string }, E>(committed: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    committed.pipe(
+      Effect.tapError(() => giveBack),
+      Effect.tap(({ _tag }) => (_tag === "Duplicate" ? giveBack : Effect.void))
+    )
 
 type Counted = Pick<KnownOrganisation, "id" | "plan">
 
@@ -86,10 +96,11 @@ export const make = Effect.gen(function* () {
   /** The same for an arriving event, which is also held while its customer is suspended. */
   const decide = Effect.fnUntraced(function* (
     organisation: Counted,
-    { customerId, isReplay, source }: ArrivingEvent
+    { customerId: named, replay, source, trigger }: ArrivingEvent
   ): Effect.fn.Return<QuotaDecision, Unavailable> {
+    const customerId = trigger?.customerId ?? named
     if (yield* isSuspended(organisation, customerId)) return { ...free, reason: "customer_suspended" }
-    return isReplay || !isCounted[source] ? free : yield* count(organisation, customerId)
+    return replay !== undefined || !isCounted[source] ? free : yield* count(organisation, customerId)
   })
 
   return { count, customerDay, decide, isFull }

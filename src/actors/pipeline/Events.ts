@@ -22,7 +22,7 @@ import { StartQueue } from "../ports/StartQueue.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { Dispatch } from "./Dispatch.js"
-import { make as makeEventQuota } from "./EventQuota.js"
+import { giveBackUncounted, make as makeEventQuota } from "./EventQuota.js"
 import { triggersOf } from "./EventTriggers.js"
 import { RejectionCounts } from "./RejectionCounts.js"
 
@@ -178,12 +178,8 @@ const receive = Effect.fnUntraced(function* (
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
   const matched = arrival.ignoredBecause === undefined ? matchRoutes(triggers, event) : []
   yield* faults.at("parsed")
-  if (matched.length === 0) return yield* recordIgnored(context, event, { ...claims, ...together })
-  const decision = yield* context.quota.decide(organisation, {
-    customerId: event.customerId,
-    isReplay: arrival.replay !== undefined,
-    source: arrival.source
-  })
+import { Dispatch } from "./Dispatch.js"
+import { giveBackUncounted, make as makeEventQuota } from "./EventQuota.js"
   const { reason } = decision
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
@@ -212,9 +208,7 @@ const receive = Effect.fnUntraced(function* (
     { receives: { event: received, queue: place, ...claims }, ...together },
     reception
   ).pipe(
-    // A repetition does not count.
-    Effect.tapError(() => decision.giveBack),
-    Effect.tap(({ _tag }) => (_tag === "Duplicate" ? decision.giveBack : Effect.void)),
+    giveBackUncounted(decision),
     Effect.onExit((exit) =>
       Effect.sync(() => {
         const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"
