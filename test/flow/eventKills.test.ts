@@ -86,12 +86,27 @@ for (const driver of ["Postgres alone", "JetStream"])
       await Effect.runPromise(Scope.close(scope, Exit.void))
     }, 60_000)
 
+    /** A run whose process dies five times before it makes progress fails: some deaths after each other leave it time. */
+    const letRunsEnd = async (): Promise<void> => {
+      await restart(undefined)
+      const open = async () => (await client.call("GET", "/api/v1/executions?status=running&page_size=200")).body?.data
+      const before = new Set((await eventually(open, Array.isArray, 20_000)).map(({ id }: { id: string }) => id))
+      await eventually(
+        open,
+        (running) => Array.isArray(running) && !running.some(({ id }: { id: string }) => before.has(id)),
+        20_000
+      )
+      current.kill("SIGKILL")
+      await current.ended
+    }
+
     const keepAlive = async (stopped: () => boolean): Promise<void> => {
       for (let next = 0; !stopped(); next++) {
         const kill = next < kills ? `${killPoints[next % killPoints.length]}:${20 + next * 5}` : undefined
         await restart(kill)
         if (kill === undefined) return
         await current.ended
+        if (next % 3 === 2) await letRunsEnd()
       }
     }
 
