@@ -3,7 +3,7 @@
  * the run changes it; the journal has everything that must survive the process.
  */
 import type { Fiber } from "effect"
-import { ErrorCategory, type RunError } from "../../domain/Execution.js"
+import type { RunError } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
 import { boundSlug } from "../../domain/connector/Binding.js"
@@ -12,7 +12,7 @@ import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJourna
 import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
 import type { GuestOutput, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
-import { tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
+import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./CallTimers.js"
 import { isTimer } from "./HostCall.js"
@@ -380,23 +380,5 @@ export class Progress {
     this.logs = []
     this.recorded = new Recorded()
     return change
-  }
-}
-
-/** The error that the workflow threw. An uncaught failure of a host call keeps its category and step. */
-const thrownError = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunError => {
-  const data =
-    typeof e.data === "object" && e.data !== null && !Array.isArray(e.data)
-      ? (e.data as { readonly [member: string]: Json })
-      : {}
-  const category = ErrorCategory.literals.find((known) => known === data["category"]) ?? "code"
-  return {
-    name: e.name,
-    message: e.message,
-    category,
-    step: typeof data["step"] === "string" ? data["step"] : null,
-    retryable: category === "transient",
-    ...(e.code === undefined ? {} : { code: e.code }),
-    ...(e.stack === undefined ? {} : { stack: e.stack })
   }
 }

@@ -1,10 +1,11 @@
-/** The errors with which the service itself ends a run. */
+/** The errors with which a run ends: those of the service, and that which the workflow threw. */
 import { Duration, Effect } from "effect"
-import { type RunError, tiers, type Tier } from "../../domain/Execution.js"
+import { ErrorCategory, type RunError, tiers, type Tier } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
+import type { Json } from "../../domain/Json.js"
 import type { DoneEntry } from "../../domain/RunJournal.js"
 import type { Detail } from "../../domain/Failure.js"
-import type { SandboxFailure, SessionLost } from "../ports/Sandbox.js"
+import type { GuestOutput, SandboxFailure, SessionLost } from "../ports/Sandbox.js"
 import { runError, type DriveFailure } from "./RunSpec.js"
 
 const mebibyte = 1024 * 1024
@@ -127,3 +128,21 @@ export const timedOutError = runError({
   category: "timeout",
   message: "the run passed its deadline"
 })
+
+/** The error that the workflow threw. An uncaught failure of a host call keeps its category and step. */
+export const thrownError = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunError => {
+  const data =
+    typeof e.data === "object" && e.data !== null && !Array.isArray(e.data)
+      ? (e.data as { readonly [member: string]: Json })
+      : {}
+  const category = ErrorCategory.literals.find((known) => known === data["category"]) ?? "code"
+  return {
+    name: e.name,
+    message: e.message,
+    category,
+    step: typeof data["step"] === "string" ? data["step"] : null,
+    retryable: category === "transient",
+    ...(e.code === undefined ? {} : { code: e.code }),
+    ...(e.stack === undefined ? {} : { stack: e.stack })
+  }
+}

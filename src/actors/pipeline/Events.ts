@@ -178,8 +178,8 @@ const receive = Effect.fnUntraced(function* (
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
   const matched = arrival.ignoredBecause === undefined ? matchRoutes(triggers, event) : []
   yield* faults.at("parsed")
-import { Dispatch } from "./Dispatch.js"
-import { giveBackUncounted, make as makeEventQuota } from "./EventQuota.js"
+  if (matched.length === 0) return yield* recordIgnored(context, event, { ...claims, ...together })
+  const decision = yield* context.quota.decide(organisation, arrival)
   const { reason } = decision
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
