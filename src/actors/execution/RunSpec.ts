@@ -4,7 +4,7 @@ import type { AuditEntry } from "../../domain/Audit.js"
 import type { RunError } from "../../domain/Execution.js"
 import type { Json } from "../../domain/Json.js"
 import type { History, StartEntry } from "../../domain/RunJournal.js"
-import type { AppendFailure, Claim, FinishedRun, OpenRun, Settlement } from "../ports/Journal.js"
+import type { AppendFailure, Claim, FinishedRun, OpenRun, EventSettlement } from "../ports/Journal.js"
 import type { Runnable } from "../ports/Runnables.js"
 
 /** A run to be driven. */
@@ -25,7 +25,7 @@ export interface RunSpec {
   /** Written by the first commit. */
   readonly audit?: AuditEntry
   /** The event that starts the run: settled by the first commit, which fails if another node has the event. */
-  readonly settles?: Settlement
+  readonly settles?: EventSettlement
 }
 
 /** How driving a run on this node ended. */

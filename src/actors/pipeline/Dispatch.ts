@@ -17,7 +17,7 @@ import { EventRuns } from "../ports/EventRuns.js"
 import { EventStream } from "../ports/EventStream.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import type { DeadLetter, FinishedRun, RunChange, Settlement } from "../ports/Journal.js"
+import type { DeadLetter, FinishedRun, RunChange, EventSettlement } from "../ports/Journal.js"
 import { OpenEvents } from "../ports/OpenEvents.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
 import type { LeasedEvent } from "../ports/StartQueue.js"
@@ -89,10 +89,10 @@ interface DispatchContext {
 
 const settlementOf = (
   { claims, event }: Dispatchable,
-  status: Settlement["status"],
+  status: EventSettlement["status"],
   deliveries: ReadonlyArray<EventDelivery>,
   at: number
-): Settlement => ({ eventId: event.id, organisationId: event.organisationId, claims, status, deliveries, at })
+): EventSettlement => ({ eventId: event.id, organisationId: event.organisationId, claims, status, deliveries, at })
 
 const letterOf = (
   { identifiers }: DispatchContext,
@@ -117,7 +117,7 @@ const settle = (
   context: DispatchContext,
   work: Dispatchable,
   change: {
-    readonly status: Settlement["status"]
+    readonly status: EventSettlement["status"]
     readonly deliveries?: ReadonlyArray<EventDelivery>
     readonly runs?: ReadonlyArray<RunChange>
     readonly deadLetters?: ReadonlyArray<DeadLetter>

@@ -7,9 +7,9 @@ import { secretPlace, secretValue } from "../../domain/Secret.js"
 import { Connectors } from "../ports/Connectors.js"
 import { Vault } from "../ports/Vault.js"
 import { type SecretOwner, WebhookSecretReads } from "../ports/WebhookSecretReads.js"
-import { type Secrets, WebhookSecrets } from "../ports/WebhookSecrets.js"
+import { type SecretValues, WebhookSecrets } from "../ports/WebhookSecrets.js"
 
-const none: Secrets = Effect.succeed([])
+const none: SecretValues = Effect.succeed([])
 
 export const layer = Layer.effect(
   WebhookSecrets,

@@ -2,7 +2,7 @@
 import { Context, type Effect } from "effect"
 import type { Event } from "../../domain/Event.js"
 import type { DeadLetterId, OrganisationId, SpaceId, TriggerId } from "../../domain/Ids.js"
-import type { AppendFailure, Claim, DeadLetter, RunChange, Settlement } from "./Journal.js"
+import type { AppendFailure, Claim, DeadLetter, RunChange, EventSettlement } from "./Journal.js"
 
 /** The place of an event that waits to be dispatched. */
 export interface QueuedEvent {
@@ -42,7 +42,7 @@ export interface EventChange {
   readonly receives?: ReceivedEvent
   /** An event with a final status: ignored, duplicate or rejected. */
   readonly records?: { readonly event: Event; readonly claim?: Claim }
-  readonly settles?: Settlement
+  readonly settles?: EventSettlement
   /** The dead letter that the received event replays: refused as `Fenced` unless it is still to be replayed. */
   readonly replays?: DeadLetterId
   readonly tick?: TickChange

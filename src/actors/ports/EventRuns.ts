@@ -2,7 +2,7 @@
 import { Context } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { StartRequest } from "./Executions.js"
-import type { FinishedRun, RunChange, Settlement } from "./Journal.js"
+import type { FinishedRun, RunChange, EventSettlement } from "./Journal.js"
 
 export class EventRuns extends Context.Tag("svc/EventRuns")<
   EventRuns,
@@ -19,7 +19,7 @@ export class EventRuns extends Context.Tag("svc/EventRuns")<
      * end of the run, or `undefined` when it waits or another node has it.
      */
     readonly launch: (
-      start: { readonly id: ExecutionId; readonly request: StartRequest; readonly settles: Settlement },
+      start: { readonly id: ExecutionId; readonly request: StartRequest; readonly settles: EventSettlement },
       how: { readonly alone: boolean },
       settled: (end: FinishedRun | undefined) => void
     ) => void

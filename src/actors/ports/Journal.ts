@@ -132,7 +132,7 @@ export interface DeliveryRow {
  * The end of an event's way. Only the holder of its lease `claims` settles it: the place in the start queue is deleted in
  * the same statement, so that nothing happens twice.
  */
-export interface Settlement {
+export interface EventSettlement {
   readonly eventId: EventId
   readonly organisationId: OrganisationId
   readonly claims: number
@@ -173,7 +173,7 @@ export interface RunChange {
   readonly audit?: AuditEntry
   readonly deliveries?: ReadonlyArray<DeliveryRow>
   /** The event that started the run: part of the run's first change. */
-  readonly settles?: Settlement
+  readonly settles?: EventSettlement
   readonly deadLetters?: ReadonlyArray<DeadLetter>
 }
 

@@ -22,7 +22,7 @@ export interface LeasedEvent {
 }
 
 /** What waits, for operators. Counts end at 100,000, so that reading them stays cheap. */
-export interface Backlog {
+export interface QueueBacklog {
   /** Rows that wait for a slot. */
   readonly waiting: number
   /** Events that wait for a quota, a customer or a connection. */
@@ -68,6 +68,6 @@ export class StartQueue extends Context.Tag("svc/StartQueue")<
     readonly renew: (ids: ReadonlyArray<EventId>) => Effect.Effect<ReadonlyArray<EventId>, JournalUnavailable>
     /** Gives up leases of this node, so that the events are taken again at once. */
     readonly release: (ids: ReadonlyArray<EventId>) => Effect.Effect<void, JournalUnavailable>
-    readonly backlog: Effect.Effect<Backlog, JournalUnavailable>
+    readonly backlog: Effect.Effect<QueueBacklog, JournalUnavailable>
   }
 >() {}

@@ -6,13 +6,15 @@ import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Trigger } from "../../domain/Trigger.js"
 
-export type Secrets = Effect.Effect<ReadonlyArray<Redacted.Redacted>, Unavailable>
+export type SecretValues = Effect.Effect<ReadonlyArray<Redacted.Redacted>, Unavailable>
 
 export class WebhookSecrets extends Context.Tag("svc/WebhookSecrets")<
   WebhookSecrets,
   {
     /** Of the secret that the webhook of a trigger names: its value, and the one before for a day. */
-    readonly ofTrigger: (trigger: Pick<Trigger, "organisationId" | "spaceId" | "customerId" | "webhook">) => Secrets
+    readonly ofTrigger: (
+      trigger: Pick<Trigger, "organisationId" | "spaceId" | "customerId" | "webhook">
+    ) => SecretValues
     /**
      * Of the webhook of a connector: the secret that it names, or that of the organisation's OAuth client. The secret of
      * a subscription belongs to the subscription, not to the connector.
@@ -21,6 +23,6 @@ export class WebhookSecrets extends Context.Tag("svc/WebhookSecrets")<
       organisation: OrganisationId,
       definition: Pick<ConnectorDefinition, "slug" | "auth">,
       verification: WebhookVerification
-    ) => Secrets
+    ) => SecretValues
   }
 >() {}

@@ -16,7 +16,7 @@ import * as EventsInHand from "../events/EventsInHand.js"
 import { WriterSql } from "../postgres/Pools.js"
 import { OperatorError, reasonOf } from "../process/OperatorError.js"
 import { makeCarriedEvents } from "./CarriedEvents.js"
-import { type Delivery, type Link, openLink } from "./Link.js"
+import { type CarriedMessage, type Link, openLink } from "./Link.js"
 
 export interface JetStreamOptions {
   readonly url: Redacted.Redacted
@@ -61,8 +61,8 @@ export const layer = ({ url }: JetStreamOptions) =>
       const scope = yield* Effect.scope
       const carried = makeCarriedEvents()
       /** The broker's messages of events in hand, to be kept and acknowledged. */
-      const messages = new Map<EventId, Delivery>()
-      const received: Array<Delivery> = []
+      const messages = new Map<EventId, CarriedMessage>()
+      const received: Array<CarriedMessage> = []
       const receivedLatch = yield* Effect.makeLatch(false)
       let link: Link | undefined
       let state: BrokerState = { _tag: "Away", reason: "not yet connected", retryAt: 0 }
@@ -83,7 +83,7 @@ export const layer = ({ url }: JetStreamOptions) =>
         }
       })
 
-      const onDelivery = (delivery: Delivery) => {
+      const onDelivery = (delivery: CarriedMessage) => {
         // A repeated delivery of an event in hand: only its newest message can be acknowledged.
         if (inHand.has(delivery.notice)) messages.set(delivery.notice.id, delivery)
         else {

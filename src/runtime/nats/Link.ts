@@ -25,7 +25,7 @@ import { OperatorError } from "../process/OperatorError.js"
 /** What a message says of an event. */
 export type Notice = Pick<LeasedEvent, "id" | "priority" | "shard" | "claims">
 
-export interface Delivery {
+export interface CarriedMessage {
   readonly notice: Notice
   /** The broker forgets the message. */
   readonly ack: () => void
@@ -52,7 +52,7 @@ export interface LinkOptions {
   readonly url: string
   /** Keeps the streams of several installations on one server apart: letters, digits, `-`. */
   readonly installation: string
-  readonly onDelivery: (delivery: Delivery) => void
+  readonly onDelivery: (delivery: CarriedMessage) => void
 }
 
 const classes = [1, 2, 3, 4] as const

@@ -5,7 +5,7 @@
 import { Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
-import { type Backlog, eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
+import { type QueueBacklog, eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
 import type { EventId, OrganisationId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import { describe } from "../telemetry/SafeError.js"
@@ -122,7 +122,7 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
       }, Effect.mapError(unavailable))
 
       const backlog = Effect.gen(function* () {
-        const [row] = yield* sql.unsafe<Backlog>(backlogSql)
+        const [row] = yield* sql.unsafe<QueueBacklog>(backlogSql)
         return row ?? { waiting: 0, held: 0, leased: 0, dead: 0, oldestSeconds: 0 }
       }).pipe(Effect.mapError(unavailable))
 

@@ -1,6 +1,6 @@
 /** What commits together: the change of one run, or that of an event with the runs that it starts. */
 import type { EventChange } from "../../../actors/ports/EventJournal.js"
-import type { Claim, RunChange, Settlement } from "../../../actors/ports/Journal.js"
+import type { Claim, RunChange, EventSettlement } from "../../../actors/ports/Journal.js"
 import type { EventId, ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 
 /** It commits as a whole or not at all. */
@@ -13,7 +13,7 @@ export interface Unit {
 export const claimOfUnit = ({ event, runs }: Unit): Claim | undefined =>
   runs[0]?.claim ?? event?.receives?.claim ?? event?.records?.claim
 
-export const settlementOf = ({ event, runs }: Unit): Settlement | undefined => event?.settles ?? runs[0]?.settles
+export const settlementOf = ({ event, runs }: Unit): EventSettlement | undefined => event?.settles ?? runs[0]?.settles
 
 const eventIdOf = ({ event }: Unit): EventId | undefined =>
   event?.receives?.event.id ?? event?.records?.event.id ?? event?.settles?.eventId
