@@ -39,8 +39,8 @@ describe("docs/events.md", () => {
       return
     }
     const { body, status, text: answer } = await svc.ask(method, path, { key: svc.first.key, body: JSON.parse(sent) })
-    assert.strictEqual(status, 201, answer)
-    if (body.data.webhook !== null && body.data.accessKey !== null)
-      webhook = { url: body.data.webhook?.url, accessKey: body.data.accessKey }
+    assert.oneOf(status, [200, 201], answer)
+    if (typeof body.data.webhook?.url === "string" && typeof body.data.accessKey === "string")
+      webhook = { url: body.data.webhook.url, accessKey: body.data.accessKey }
   })
 })

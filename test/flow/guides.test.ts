@@ -175,17 +175,3 @@ const started = async (code: string, more: object = {}) => {
     headers: { "x-end-org-id": "ref:shop-17" }
   })
 }
-
-describe("docs/events.md", () => {
-  it("shows requests that the service takes", async () => {
-    const answers = []
-    for (const block of blocksOf("docs/events.md")) {
-      const [method, path] = requestOf(block) ?? []
-      if (method === undefined || path === undefined) continue
-      const answer = await send(method, path, block.text)
-      assert.isBelow(answer.status, 300, `${block.place}: ${answer.text}`)
-      answers.push(answer.status)
-    }
-    assert.isAtLeast(answers.length, 3)
-  })
-})

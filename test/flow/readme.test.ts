@@ -177,6 +177,14 @@ describe.sequential("README.md", () => {
   it("shows requests that succeed", async () => {
     const [executed = ""] = await runAll(embeddedCheckout, shellBlocks("Run a workflow"))
     assert.include(executed, "Hello, you!")
+    const [received = "", events = "", schedule = "", verified = ""] = await runAll(
+      embeddedCheckout,
+      shellBlocks("React to events")
+    )
+    assert.include(received, '"status":"accepted"')
+    assert.include(events, '"id":"evt_')
+    assert.include(schedule, '"nextFireAt":"2')
+    assert.include(verified, " 0 unaccounted for")
     const [listed = ""] = await runAll(embeddedCheckout, shellBlocks("Manage"))
     assert.include(listed, '"workflowId"')
     const [connection = ""] = await runAll(embeddedCheckout, shellBlocks("Connectors and connections"))

@@ -1,6 +1,8 @@
 /** A service with two sides that share no records. Each side has one record of every kind that a request can name. */
 import { assert } from "@effect/vitest"
+import { Effect } from "effect"
 import type { ScopeType } from "../../src/domain/ResourceScope.js"
+import { ownerSql } from "./Database.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "./oauthProvider.js"
@@ -176,6 +178,15 @@ export const startWorld = async () => {
     return { event: sent.body.eventId, deadLetter: body.data[0].id }
   }
 
+  /** A trigger with a subscription that has failed. Its lease keeps the sweep of subscriptions away. */
+  const failedSubscription = async (side: Side): Promise<Pick<Side, "trigger">> => {
+    const trigger = await make.trigger(side)
+    const insert = `INSERT INTO subscriptions (trigger_id, connection_id, org, state, next_at, leased_until)
+      VALUES ('${trigger}', '${side.connection}', '${svc.first.organisationId}', 'failed', NULL, now() + interval '1 day')`
+    await svc.run(Effect.scoped(Effect.flatMap(ownerSql, (sql) => sql.unsafe(insert))))
+    return { trigger }
+  }
+
   const secretName = () => `SECRET_${unique().toUpperCase()}`
 
   const ranWith = async (side: Pick<Side, "connection" | "customer" | "environment" | "workflow">) => {
@@ -241,6 +252,7 @@ export const startWorld = async () => {
     make,
     standardRun,
     failedEvent,
+    failedSubscription,
     keyOf,
     /** The first side uses `live`, to which publishing deploys; the second side uses `test`. */
     sides: { inside: await sideIn("live"), outside: await sideIn("test") },
