@@ -85,7 +85,7 @@ const naming = routes
   .flatMap((route) => waysOf(route).map(([way, make]) => [nameOf(route), way, route, make] as const))
 
 /** Path parameters that name a record of a customer. */
-const ofCustomer = /:(?:wid|eid|conn|sid|inst|ntf)\b/
+const ofCustomer = /:(?:wid|eid|conn|sid|inst|ntf|evt|dlq|trg)\b/
 const owned = routes
   .filter(({ form, path }) => form.tenancy === "reach" && ofCustomer.test(path))
   .map((route) => [nameOf(route), route] as const)
@@ -121,9 +121,17 @@ describe("a request whose headers name a customer", () => {
     assert.isAbove(owned.length, 25)
     assert.sameMembers(
       lists.map(([name]) => name),
-      ["customers", "workflows", "executions", "secrets", "connections", "installations", "notifications"].map(
-        (noun) => `GET /api/v1/${noun}`
-      )
+      [
+        "customers",
+        "workflows",
+        "executions",
+        "secrets",
+        "connections",
+        "installations",
+        "notifications",
+        "events",
+        "dlq"
+      ].map((noun) => `GET /api/v1/${noun}`)
     )
   })
 
