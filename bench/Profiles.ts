@@ -1,4 +1,4 @@
-/** Runs W1 and W2 at 64 connections under V8's profiler, and prints where the service spends its CPU time. */
+/** Runs W1, W2 and the burst of W3 at 64 connections under V8's profiler, and prints where the service spends its CPU time. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,6 +7,7 @@ import { printProfile } from "./support/Profile.js"
 import { publish, type Service, startService } from "./support/Service.js"
 import { oneCall, connectCustomer } from "./Connector.js"
 import { threeCalls } from "./W2.js"
+import { awaitCalls, makeWebhook, order } from "./W3.js"
 
 const connections = Number(process.env["SVC_BENCH_CONNECTIONS"] ?? 64)
 
@@ -49,4 +50,27 @@ export const profileConnector = async (): Promise<void> => {
     return [await publish(service, "calling", oneCall), { "x-org-id": customer }]
   })
   await stub.stop()
+}
+
+/** The burst of W3 until its last run has called: acknowledging and running take turns in the profile. */
+export const profileW3 = async (): Promise<void> => {
+  const directory = mkdtempSync(join(tmpdir(), "svc-profile-"))
+  const stub = await startStub()
+  const service = await startService({ node: ["--cpu-prof", `--cpu-prof-dir=${directory}`] })
+  const webhook = await makeWebhook(service, stub)
+  const send = async (count: number) => {
+    await stub.reset()
+    const began = performance.now()
+    const { result } = await load({ ...order(webhook), count }, () => 0)
+    await awaitCalls(stub, result.count)
+    return { began, acks: Math.round(result.perSecond) }
+  }
+  await send(2_000)
+  const { acks, began } = await send(10_000)
+  const ended = performance.now()
+  await service.stop()
+  await stub.stop()
+  const window = { millis: ended - began, endMillis: performance.now() - ended }
+  printProfile(directory, `W3: ${acks} acks/s and 10,000 runs in ${Math.round(window.millis)} ms, profiled`, window)
+  rmSync(directory, { recursive: true })
 }

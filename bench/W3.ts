@@ -15,6 +15,7 @@ import { floorTarget, makeTable, measureAt, warmUp, withFloors } from "./support
 const burst = Number(process.env["SVC_BENCH_BURST"] ?? 10_000)
 const rates = [50, 500] as const
 const rateSeconds = 10
+const drivers = (process.env["SVC_BENCH_DRIVERS"] ?? "Postgres,JetStream").split(",")
 
 const callBack = (stub: string): string =>
   `await fetch("${stub}/since?at=" + ctx.input.at, { method: "POST", body: "{}" })\n  return 1`
@@ -27,7 +28,7 @@ interface Webhook {
   readonly path: string
 }
 
-const makeWebhook = async (service: Service, stub: Stub): Promise<Webhook> => {
+export const makeWebhook = async (service: Service, stub: Stub): Promise<Webhook> => {
   const workflowId = await publish(service, "call_back", callBack(stub.url), "standard")
   const made = await service.call("POST", "/api/v1/triggers", {
     type: "webhook",
@@ -39,7 +40,7 @@ const makeWebhook = async (service: Service, stub: Stub): Promise<Webhook> => {
   return { port: service.port, path: new URL(webhook.url).pathname }
 }
 
-const order = ({ path, port }: Webhook) => ({
+export const order = ({ path, port }: Webhook) => ({
   port,
   path,
   headers: { "content-type": "application/json" },
@@ -49,21 +50,25 @@ const order = ({ path, port }: Webhook) => ({
   millis: rateSeconds * 1_000
 })
 
-const awaitCalls = async (stub: Stub, count: number): Promise<void> => {
+export const awaitCalls = async (stub: Stub, count: number): Promise<void> => {
   while ((await stub.counts()).distinct < count) await pause(10)
 }
 
-const measureBurst = async (webhook: Webhook, stub: Stub, count: number) => {
+const measureBurst = async (service: Service, webhook: Webhook, stub: Stub, count: number) => {
   await stub.reset()
+  const before = service.usage().cpu
   const began = performance.now()
   const { result } = await load({ ...order(webhook), count }, () => performance.now())
   await awaitCalls(stub, result.count)
   const { repeatedAfterAnswer } = await stub.counts()
   if (result.errors > 0 || repeatedAfterAnswer > 0)
     throw new Error(`${result.errors} refused, ${repeatedAfterAnswer} called twice`)
+  const elapsed = performance.now() - began
+  const after = service.usage().cpu
   return {
     acks: result.perSecond,
-    runs: (count * 1_000) / (performance.now() - began),
+    runs: (count * 1_000) / elapsed,
+    cpu: (["own", "runners", "postgres"] as const).map((part) => ((after[part] - before[part]) / count).toFixed(2)),
     p50: result.p50,
     p99: result.p99
   }
@@ -84,21 +89,24 @@ export const w3 = async (): Promise<void> => {
     "runs/s",
     "ack p50 ms",
     "p99",
+    "cpu ms an event: main",
+    "runners",
+    "Postgres",
     "50/s: p50 ms",
     "p99",
     "500/s: p50 ms",
     "p99"
   )
   const stub = await startStub()
-  for (const driver of ["Postgres", "JetStream"]) {
+  for (const driver of drivers) {
     const scope = Effect.runSync(Scope.make())
     const env: Record<string, string> =
       driver === "JetStream" ? { SVC_NATS_URL: (await Effect.runPromise(Scope.extend(startNats(), scope))).url } : {}
     const service = await startService({ env })
     const webhook = await makeWebhook(service, stub)
-    await measureBurst(webhook, stub, 2_000)
-    const { acks, p50, p99, runs } = await measureBurst(webhook, stub, burst)
-    const cells = [acks.toFixed(0), runs.toFixed(0), p50.toFixed(1), p99.toFixed(1)]
+    await measureBurst(service, webhook, stub, 2_000)
+    const { acks, cpu, p50, p99, runs } = await measureBurst(service, webhook, stub, burst)
+    const cells = [acks.toFixed(0), runs.toFixed(0), p50.toFixed(1), p99.toFixed(1), ...cpu]
     for (const rate of rates) {
       const measured = await measureRate(webhook, stub, rate)
       cells.push(measured.p50.toFixed(1), measured.p99.toFixed(1))

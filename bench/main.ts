@@ -7,7 +7,7 @@ import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { prelude } from "./Prelude.js"
-import { profileConnector, profileW1, profileW2 } from "./Profiles.js"
+import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
 import { queued } from "./Queued.js"
 import { rewrap } from "./Rewrap.js"
 import { w1 } from "./W1.js"
@@ -33,6 +33,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   "long-list": longList,
   "profile-W1": profileW1,
   "profile-W2": profileW2,
+  "profile-W3": profileW3,
   "profile-connector": profileConnector,
   "compare-W1": compareW1,
   "compare-W2": compareW2,
@@ -44,6 +45,7 @@ const onDemand = new Set([
   "rewrap",
   "profile-W1",
   "profile-W2",
+  "profile-W3",
   "profile-connector",
   "compare-W1",
   "compare-W2",

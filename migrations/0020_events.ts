@@ -27,6 +27,8 @@ const indexes = (table: string) => [
 const tables = script(
   `CREATE TABLE events (${columns}, PRIMARY KEY (id)) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000)`,
   ...indexes("events"),
+  // Finds claims whose event is gone.
+  `CREATE INDEX claims_events ON claims (target_id) WHERE scope IN ('event', 'tick')`,
   `CREATE INDEX events_held ON events (org, id) WHERE status = 'held'`,
   `CREATE TABLE event_records (${columns}, finished_at timestamptz NOT NULL, attempts int NOT NULL DEFAULT 0,
      deliveries json, PRIMARY KEY (id, class))

@@ -93,11 +93,12 @@ export type ReplayView = typeof ReplayView.Type
 
 /**
  * What became of the events that were accepted in a period. `accepted` is the sum of all others but `unaccounted`, or
- * something was lost.
+ * something was lost. If `complete` is false, the answer ends at `to`, which is earlier than asked.
  */
 export const Reconciliation = Schema.Struct({
   from: Time,
   to: Time,
+  complete: Schema.Boolean,
   accepted: Schema.Number,
   executed: Schema.Number,
   ignored: Schema.Number,

@@ -348,4 +348,22 @@ describe("reconciliation", () => {
     assert.deepStrictEqual([right.code, / 0 unaccounted for/.test(right.output)], [0, true], right.output)
     assert.strictEqual((await verifyEvents("--since", "soon")).code, 1)
   })
+
+  it("counts more events than one statement looks at, and names the only one whose run is gone", async () => {
+    const database = await connectEmbedded(world.dataDir)
+    await database.query(
+      `INSERT INTO event_records (id, class, org, space, source, type, priority, status, received_at, record, finished_at, deliveries)
+       SELECT svc_ulid_bound('evt', now() - interval '2 hours') || lpad(n::text, 16, '0'), r.class, r.org, r.space, 'webhook',
+         'many', 2, CASE WHEN n = 12345 THEN 'delivered' ELSE 'ignored' END, now(), '{}', now(),
+         CASE WHEN n = 12345 THEN '[{"executionId":"exec_none"}]'::json END
+       FROM generate_series(1, 25000) n, (SELECT * FROM event_records LIMIT 1) r`
+    )
+    const hour = 3_600_000
+    const [from, to] = [-3, -1].map((hours) => new Date(Date.now() + hours * hour).toISOString())
+    const { data } = (await call("GET", `/events/reconciliation?from=${from}&to=${to}`)).body
+    assert.deepStrictEqual([data.complete, data.accepted, data.ignored, data.executed], [true, 25_000, 24_999, 1])
+    assert.match(data.unaccounted.join(), /^evt_\w{10}0{11}12345$/)
+    await database.query("DELETE FROM event_records WHERE type = 'many'")
+    await database.end()
+  })
 })

@@ -3,8 +3,7 @@ import { Command, Options } from "@effect/cli"
 import { Clock, Console, Duration, Effect } from "effect"
 import { reconciliationPeriod } from "../../domain/Limits.js"
 import { readConfig } from "../configuration/Config.js"
-import { eventIdsOf, reconciliationOf } from "../postgres/events/EventReads.js"
-import { reconcileSql, type ReconcileRow } from "../postgres/events/Reconcile.js"
+import { reconcile } from "../postgres/events/Reconcile.js"
 import { WriterSql } from "../postgres/Pools.js"
 import { unreachableError } from "../postgres/UnreachableDatabase.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -23,14 +22,16 @@ const millisOf = (text: string): number | undefined => {
   return match === null ? undefined : Number(match[1]) * (unitMillis[match[2] ?? ""] ?? 0)
 }
 
-const everywhere = () => "true"
+const everywhere = { ofOrganisation: () => "true", ofWorkspace: () => "true", values: [] }
 
-const reconcile = (from: number, to: number) =>
-  Effect.gen(function* () {
-    const sql = yield* WriterSql
-    const [row] = yield* sql.unsafe<ReconcileRow>(reconcileSql(everywhere, everywhere), [...eventIdsOf(from, to)])
-    return reconciliationOf(row, from, to)
-  })
+const reconcileAll = (from: number, to: number) =>
+  Effect.flatMap(WriterSql, (sql) =>
+    reconcile(
+      <Row extends object>(text: string, values: ReadonlyArray<unknown>) => sql.unsafe<Row>(text, values),
+      everywhere,
+      { from, to, mostMillis: Infinity }
+    )
+  )
 
 export const verifyEventsCommand = Command.make("verify-events", { since }, ({ since }) =>
   Effect.gen(function* () {
@@ -42,7 +43,7 @@ export const verifyEventsCommand = Command.make("verify-events", { since }, ({ s
       })
     const config = yield* readConfig()
     const to = yield* Clock.currentTimeMillis
-    const found = yield* Effect.provide(reconcile(to - millis, to), layerBeside(config))
+    const found = yield* Effect.provide(reconcileAll(to - millis, to), layerBeside(config))
     const { accepted, dead, duplicate, executed, held, ignored, unaccounted, waiting } = found
     yield* Console.log(
       `${accepted} events accepted since ${found.from}: ${executed} executed, ${ignored} ignored, ${held} held, ` +

@@ -13,12 +13,12 @@ import {
 } from "../../../actors/ports/EventReads.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import type { EventDelivery, EventFacts } from "../../../domain/Event.js"
-import type { DeadLetterDetail, EventDetail, EventSummary, Reconciliation } from "../../../domain/EventView.js"
+import type { DeadLetterDetail, EventDetail, EventSummary } from "../../../domain/EventView.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
 import { AppSql } from "../Pools.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
-import { reconcileSql, type ReconcileRow } from "./Reconcile.js"
+import { reconcile } from "./Reconcile.js"
 
 interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
   readonly settledAt: number | null
@@ -183,30 +183,8 @@ const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, que
   )
 }
 
-// --- Reconciliation ---
-
-const executed = (counts: ReconcileRow["counts"]) => counts["delivered"] ?? 0
-
-export const reconciliationOf = (row: ReconcileRow | undefined, from: number, to: number): Reconciliation => {
-  const { counts = {}, gone = 0, missing = [] } = row ?? {}
-  const n = (status: string) => counts[status] ?? 0
-  const known = executed(counts) + n("ignored") + n("held") + n("received") + n("dead") + n("duplicate")
-  return {
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
-    accepted: known + gone,
-    executed: executed(counts),
-    ignored: n("ignored"),
-    held: n("held"),
-    waiting: n("received"),
-    dead: n("dead"),
-    duplicate: n("duplicate"),
-    unaccounted: missing
-  }
-}
-
-/** The ids of events of a period: from and to. */
-export const eventIdsOf = (from: number, to: number) => [`evt_${ulidTime(from)}`, `evt_${ulidTime(to)}`] as const
+/** How long a request waits for a reconciliation. */
+const reconcileMillis = 20_000
 
 export const layer = Layer.effect(
   EventReads,
@@ -255,17 +233,16 @@ export const layer = Layer.effect(
           )
         ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), deadLetterOf))),
       reconcile: ({ organisationId, spaceId }, from, to) =>
-        asOrganisation(
-          sql,
-          organisationId,
-          sql.unsafe<ReconcileRow>(
-            reconcileSql(
-              (table) => `${table}.org = $3`,
-              (table) => `${table}.org = $3 AND ${table}.space = $4`
-            ),
-            [...eventIdsOf(from, to), organisationId, spaceId]
-          )
-        ).pipe(Effect.map(([row]) => reconciliationOf(row, from, to)))
+        reconcile(
+          <Row extends object>(text: string, values: ReadonlyArray<unknown>) =>
+            asOrganisation(sql, organisationId, sql.unsafe<Row>(text, values)),
+          {
+            ofOrganisation: (table) => `${table}.org = $4`,
+            ofWorkspace: (table) => `${table}.org = $4 AND ${table}.space = $5`,
+            values: [organisationId, spaceId]
+          },
+          { from, to, mostMillis: reconcileMillis }
+        )
     })
   })
 )
