@@ -18,6 +18,7 @@ import type { StartRequest } from "../../src/actors/ports/Executions.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { Journal } from "../../src/actors/ports/Journal.js"
 import { KeyValues } from "../../src/actors/ports/KeyValues.js"
+import { IntakeLoad } from "../../src/actors/ports/IntakeLoad.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { type Runnable, Runnables } from "../../src/actors/ports/Runnables.js"
 import { RunReads } from "../../src/actors/ports/RunReads.js"
@@ -132,6 +133,7 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
       getShardId: () => elsewhere(),
       hasShardId: () => true
     }),
+    Layer.succeed(IntakeLoad, { begin: () => undefined, end: () => undefined, comesFirst: () => false }),
     Layer.mock(Computations, {}),
     Layer.mock(ConnectedCalls, {}),
     Layer.mock(ConnectionReads, {}),

@@ -9,6 +9,7 @@ import { suspectAfter } from "../../domain/Limits.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
 import { EventDispatch } from "../ports/EventDispatch.js"
 import { EventStream } from "../ports/EventStream.js"
+import { IntakeLoad } from "../ports/IntakeLoad.js"
 import { Ownership } from "../ports/Ownership.js"
 import { type DueRun, Runs } from "../ports/Runs.js"
 import { Sandbox } from "../ports/Sandbox.js"
@@ -25,6 +26,8 @@ const suspectPatience = Duration.seconds(1)
 const suspectsAtOnce = 32
 /** Up to so many suspects each get a runner of their own. */
 const fewSuspects = 4
+/** Runs on this node up to which queued ones are started while accepting events comes first. */
+const slotsInBurst = 4
 const survivalInterval = Duration.seconds(1)
 
 export interface SweepOptions {
@@ -43,11 +46,13 @@ export const make = (options: SweepOptions) =>
     const wakeups = yield* Wakeups
     const { engines } = yield* Sandbox
     const { dispatchLeased } = yield* EventDispatch
+    const load = yield* IntakeLoad
 
     /** Finding due runs and taking queued ones exclude each other: both count free slots and then reserve them. */
     const claiming = yield* Effect.makeSemaphore(1)
 
     const freeSlots = () => Math.max(0, options.slots - live.size())
+    const slotsForQueued = () => Math.max(0, (load.comesFirst() ? slotsInBurst : options.slots) - live.size())
 
     const resume = Effect.fn("Execution.resume")(function* (id: ExecutionId) {
       if (live.reserve(id, undefined)) yield* takeOver(id)
@@ -123,7 +128,7 @@ export const make = (options: SweepOptions) =>
 
     const startQueued = Effect.gen(function* () {
       for (;;) {
-        const slots = Math.min(freeSlots(), 64)
+        const slots = Math.min(slotsForQueued(), 64)
         if (slots === 0) return
         const signals = wakeups.queuedSignals()
         const taken = yield* claiming.withPermits(1)(
@@ -185,7 +190,7 @@ export const make = (options: SweepOptions) =>
       "runs.find_work",
       Effect.gen(function* () {
         const work = yield* runs.findWork(ownership.ownedShards(), live.ids(), engines)
-        const canStart = work.queued && freeSlots() > 0
+        const canStart = work.queued && slotsForQueued() > 0
         yield* resuming.reportWaiting(work.due && freeSlots() > 0)
         yield* resumingSuspects.reportWaiting(suspects.length > 0)
         yield* ending.reportWaiting(work.overdue)

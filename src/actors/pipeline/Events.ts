@@ -15,6 +15,7 @@ import { EventRuns } from "../ports/EventRuns.js"
 import { type Arrival, Events, type Reception } from "../ports/Events.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
+import { IntakeLoad } from "../ports/IntakeLoad.js"
 import type { AppendFailure, Claim } from "../ports/Journal.js"
 import { type KnownOrganisation, OrganisationReads } from "../ports/OrganisationReads.js"
 import { Ownership } from "../ports/Ownership.js"
@@ -48,6 +49,7 @@ interface EventsContext {
   readonly queue: StartQueue["Type"]
   readonly wakeups: Wakeups["Type"]
   readonly faults: Faults["Type"]
+  readonly load: IntakeLoad["Type"]
   readonly quota: Effect.Effect.Success<typeof makeEventQuota>
 }
 
@@ -168,7 +170,7 @@ const receive = Effect.fnUntraced(function* (
   arrival: Arrival,
   watches: boolean
 ): Effect.fn.Return<Reception, NotFound | InvalidState | Unavailable> {
-  const { dispatch, faults, ownership, queue, runs, wakeups } = context
+  const { dispatch, faults, load, ownership, queue, runs, wakeups } = context
   const organisation = Option.getOrUndefined(yield* context.organisations.find(arrival.organisationId))
   if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
   const event = eventOf(context, arrival, organisation, yield* Clock.currentTimeMillis)
@@ -187,6 +189,7 @@ const receive = Effect.fnUntraced(function* (
     reason === undefined &&
     lane === null &&
     !wakeups.hasQueued() &&
+    !load.comesFirst() &&
     organisation.status === "active"
   const slot: ExecutionId | undefined = isDirect
     ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns)
@@ -273,11 +276,19 @@ export const layer = (options: EventsOptions) =>
         queue: yield* StartQueue,
         wakeups: yield* Wakeups,
         faults: yield* Faults,
+        load: yield* IntakeLoad,
         quota: yield* makeEventQuota
       }
       const counts = new RejectionCounts()
       return Events.of({
-        receive: (arrival, watches = false) => receive(context, arrival, watches),
+        receive: (arrival, watches = false) =>
+          Effect.suspend(() => {
+            context.load.begin()
+            return Effect.ensuring(
+              receive(context, arrival, watches),
+              Effect.sync(() => context.load.end())
+            )
+          }),
         reject: (trigger, reason, headers) => reject(context, counts, trigger, reason, headers)
       })
     })

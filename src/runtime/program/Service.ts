@@ -18,6 +18,7 @@ import * as Events from "../../actors/pipeline/Events.js"
 import * as SubscriptionSweep from "../../actors/pipeline/SubscriptionSweep.js"
 import * as PollSweep from "../../actors/pipeline/PollSweep.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
+import * as IntakeLoad from "../../actors/pipeline/IntakeLoad.js"
 import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
 import * as Replay from "../../actors/pipeline/Replay.js"
@@ -281,7 +282,7 @@ const actors = Layer.unwrapEffect(
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
       Layer.provideMerge(Layer.merge(EventRuns.layer(options), RateLimits.layer)),
-      Layer.provideMerge(Layer.merge(LiveRuns.layer, eventStream))
+      Layer.provideMerge(Layer.mergeAll(LiveRuns.layer, eventStream, IntakeLoad.layer))
     )
   })
 )
