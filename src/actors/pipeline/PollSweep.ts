@@ -20,6 +20,7 @@ import { Digests } from "../ports/Digests.js"
 import { type DuePoll, Polls } from "../ports/Polls.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Events } from "../ports/Events.js"
+import { spacesOf } from "./EventTriggers.js"
 
 const sweepInterval = Duration.seconds(2)
 const batchSize = 50
@@ -82,39 +83,36 @@ const listItems = Effect.fnUntraced(function* (
   return { items: items.slice(0, pollLimits.items), isComplete: items.length <= pollLimits.items }
 })
 
-/** Commits the event of one change. */
+/** Commits the event of one change, one for each workspace with active triggers on it. */
 const emit = Effect.fnUntraced(function* (
   { events, triggers }: PollServices,
   due: DuePoll,
   { connection, definition, event, rule }: Polled,
   { action, hash, key, payload }: ItemChange
 ) {
-  const [first] = yield* triggers.ofConnector(due.organisationId, definition.slug, event.id)
-  // Without an active trigger nobody hears of the change.
-  if (first === undefined) return
-  const entity = event.entity ?? event.id
+  const { connectionId, organisationId, seq } = due
+  const { customerId } = connection
+  const about = { organisationId, connectionId, customerId, connector: definition.slug, event: event.id }
   const occurredAt = rule.changedAt === undefined ? null : timeAt(payload, rule.changedAt)
-  yield* events.receive({
-    organisationId: due.organisationId,
-    spaceId: first.spaceId,
-    source: "poll",
-    trigger: null,
-    connector: definition.slug,
-    connectorEvent: event.id,
-    connectionId: due.connectionId,
-    customerId: connection.customerId,
-    type: `${definition.slug}.${entity}.${action}`,
-    entity: event.entity ?? null,
-    action,
-    occurredAt,
-    payload,
-    headers: { "x-svc-event": event.id, "x-svc-event-action": action },
-    deduplication: {
-      value: [due.connectionId, event.id, due.seq, key, hash].join("|"),
-      deliveryId: null
-    },
-    traceparent: null
-  })
+  for (const spaceId of yield* spacesOf(triggers, about))
+    yield* events.receive({
+      organisationId,
+      spaceId,
+      source: "poll",
+      trigger: null,
+      connector: definition.slug,
+      connectorEvent: event.id,
+      connectionId,
+      customerId,
+      type: `${definition.slug}.${event.entity ?? event.id}.${action}`,
+      entity: event.entity ?? null,
+      action,
+      occurredAt,
+      payload,
+      headers: { "x-svc-event": event.id, "x-svc-event-action": action },
+      deduplication: { value: [connectionId, event.id, seq, key, hash, spaceId].join("|"), deliveryId: null },
+      traceparent: null
+    })
 })
 
 const timeAt = (payload: Json, path: string): number | null => {

@@ -107,6 +107,7 @@ import * as Organisations from "../../actors/management/Organisations.js"
 import * as DeadLetterQueue from "../../actors/management/DeadLetterQueue.js"
 import * as EventRecords from "../../actors/management/EventRecords.js"
 import * as EventReplays from "../../actors/management/EventReplays.js"
+import * as AppWebhookIntake from "../../actors/management/AppWebhookIntake.js"
 import * as SubscriptionIntake from "../../actors/management/SubscriptionIntake.js"
 import * as WebhookIntake from "../../actors/management/WebhookIntake.js"
 import * as Quotas from "../../actors/management/Quotas.js"
@@ -317,6 +318,7 @@ const useCases = Layer.mergeAll(
   WebhookEndpoints.layer,
   WebhookIntake.layer,
   SubscriptionIntake.layer,
+  AppWebhookIntake.layer,
   EventRecords.layer,
   EventReplays.layer,
   DeadLetterQueue.layer,
