@@ -26,9 +26,11 @@ export const matchRoutes = (
       .map((route) => ({ trigger, route }))
   )
 
-/** The input of a route's run: a schedule's own payload, else that of the event. */
-export const inputOf = ({ route, trigger }: MatchedRoute, payload: Json): Json =>
-  trigger.type === "schedule" ? (route.payload ?? {}) : payload
+/** The input of a route's run: a schedule's own payload unless a person sent another, else that of the event. */
+export const inputOf = (
+  { route, trigger }: MatchedRoute,
+  { payload, source }: Pick<Event, "payload" | "source">
+): Json => (trigger.type !== "schedule" || (source === "manual" && payload !== null) ? payload : (route.payload ?? {}))
 
 const maxLaneLength = 500
 

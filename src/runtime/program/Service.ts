@@ -95,6 +95,7 @@ import * as ConnectorImport from "../../actors/management/ConnectorImport.js"
 import * as ConnectorRecords from "../../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
+import * as TriggerFiring from "../../actors/management/TriggerFiring.js"
 import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
 import * as Notifications from "../../actors/management/Notifications.js"
@@ -314,6 +315,7 @@ const useCases = Layer.mergeAll(
   Quotas.layer,
   Roles.layer,
   Triggers.layer,
+  TriggerFiring.layer,
   Users.layer,
   WebhookEndpoints.layer,
   WebhookIntake.layer,
