@@ -141,6 +141,10 @@ describe("the webhook of a provider's app", () => {
     const event = (await svc.ask("GET", `/api/v1/events/${answer.body.eventId}`, { key: first.key })).body.data
     assert.deepInclude(event, { source: "app_event", type: "chat.message.created", connectionId: one })
     assert.lengthOf(event.deliveries, 1)
+    await eventually(
+      () => ask(first, "GET", "/triggers"),
+      ([messages]) => messages.stats.lastFiredAt !== null
+    )
   })
 
   it("gives each connection of the account its own event, also numbers that are configured as text, and each once", async () => {

@@ -60,6 +60,11 @@ describe("A trigger that is fired", () => {
         outputs.map((one) => (one as { output: unknown }).output),
         [{ of: body.type }]
       )
+      const { stats } = await eventually(
+        async () => (await ask("GET", `/triggers/${id}`)).body.data,
+        (trigger) => trigger.stats.lastFiredAt !== null
+      )
+      assert.approximately(Date.parse(stats.lastFiredAt), Date.now(), 30_000)
     }
   })
 

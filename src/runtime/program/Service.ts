@@ -71,6 +71,7 @@ import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
 import * as Subscriptions from "../postgres/Subscriptions.js"
 import * as Polls from "../postgres/Polls.js"
 import * as Schedules from "../postgres/Schedules.js"
+import * as TriggerMeter from "../postgres/TriggerMeter.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -224,6 +225,7 @@ const stores = Layer.mergeAll(
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
+  TriggerMeter.layer,
   Schedules.layer,
   Polls.layer,
   Subscriptions.layer,
