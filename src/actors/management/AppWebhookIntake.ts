@@ -7,13 +7,13 @@ import { Context, Effect, Layer, Metric, Option } from "effect"
 import { readAppWebhookId } from "../../domain/AppWebhookAddress.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { WebhookDefinition } from "../../domain/connector/Webhook.js"
+import { spacesFor } from "../../domain/EventRouting.js"
 import { type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { VerifiedDelivery } from "../../domain/InboundWebhook.js"
 import { canonicalJson } from "../../domain/Json.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { accountOfConnection, type DeliveredEvent, eventDeliveryId, eventsOfKey } from "../../domain/WebhookPayload.js"
-import { spacesOf } from "../pipeline/EventTriggers.js"
 import { type AccountConnection, ConnectionReads } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
 import { Digests } from "../ports/Digests.js"
@@ -135,10 +135,10 @@ export const layer = Layer.effect(
     ): Effect.fn.Return<ReadonlyArray<Arrival>, Unavailable> {
       const arrivals: Array<Arrival> = []
       const identity = identityOf(delivered, verified, all.length)
-      for (const event of eventsOfKey(definition, webhook, delivered.key))
-        for (const { customerId, id: connectionId } of found) {
-          const about = { organisationId, connectionId, customerId, connector: definition.slug, event: event.id }
-          for (const spaceId of yield* spacesOf(triggers, about))
+      for (const event of eventsOfKey(definition, webhook, delivered.key)) {
+        const listening = yield* triggers.ofConnector(organisationId, definition.slug, event.id)
+        for (const { customerId, id: connectionId } of found)
+          for (const spaceId of spacesFor({ connectionId, customerId }, listening))
             arrivals.push({
               ...connectorArrival(definition, event, delivered, verified, headers),
               organisationId,
@@ -152,7 +152,7 @@ export const layer = Layer.effect(
                 deliveryId: identity === null ? null : [identity, event.id, connectionId, spaceId].join("|")
               }
             })
-        }
+      }
       return arrivals
     })
 

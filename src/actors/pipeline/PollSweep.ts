@@ -5,6 +5,7 @@
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { spacesFor } from "../../domain/EventRouting.js"
 import { valueAt } from "../../domain/connector/Path.js"
 import { pageItems } from "../../domain/connector/Pagination.js"
 import { renderAll } from "../../domain/connector/Template.js"
@@ -20,7 +21,6 @@ import { Digests } from "../ports/Digests.js"
 import { type DuePoll, Polls } from "../ports/Polls.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Events } from "../ports/Events.js"
-import { spacesOf } from "./EventTriggers.js"
 
 const sweepInterval = Duration.seconds(2)
 const batchSize = 50
@@ -92,9 +92,9 @@ const emit = Effect.fnUntraced(function* (
 ) {
   const { connectionId, organisationId, seq } = due
   const { customerId } = connection
-  const about = { organisationId, connectionId, customerId, connector: definition.slug, event: event.id }
+  const listening = yield* triggers.ofConnector(organisationId, definition.slug, event.id)
   const occurredAt = rule.changedAt === undefined ? null : timeAt(payload, rule.changedAt)
-  for (const spaceId of yield* spacesOf(triggers, about))
+  for (const spaceId of spacesFor({ connectionId, customerId }, listening))
     yield* events.receive({
       organisationId,
       spaceId,

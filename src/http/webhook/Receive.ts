@@ -7,7 +7,7 @@ import { AppWebhookIntake } from "../../actors/management/AppWebhookIntake.js"
 import { SubscriptionIntake } from "../../actors/management/SubscriptionIntake.js"
 import { type WebhookDelivery, WebhookIntake, type WebhookOutcome } from "../../actors/management/WebhookIntake.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import type { Failure } from "../../domain/Failure.js"
+import { type Failure, TimedOut } from "../../domain/Failure.js"
 import type { OrganisationId, RequestId } from "../../domain/Ids.js"
 import { isAppWebhook } from "../../domain/AppWebhookAddress.js"
 import { isSubscriptionNumber } from "../../domain/SubscriptionAddress.js"
@@ -85,7 +85,10 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
       const { end, eventId } = outcome
       const { error, output, run, status } = end
       const ended = { id: run.id, status, version: run.record.workflowVersion, output, error }
-      return endedReply(ended, requestId, now, { "x-svc-event-id": eventId })
+      const reply = endedReply(ended, requestId, now, { "x-svc-event-id": eventId })
+      if (status !== "timed_out") return reply
+      // With the error's body of this surface.
+      return { ...tenantFailureReply(new TimedOut({ executionId: run.id }), requestId, now), headers: reply.headers }
     }
   }
 }
