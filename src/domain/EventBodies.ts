@@ -28,6 +28,14 @@ export const InjectEvent = Schema.Struct({
 }).annotations({ identifier: "InjectEvent" })
 export type InjectEvent = typeof InjectEvent.Type
 
+/** A trigger that is fired by hand. */
+export const FireTrigger = Schema.Struct({
+  payload: Schema.optional(Json).annotations({
+    description: "the payload of the event; absent: {}, and for a schedule the payload of each route"
+  })
+}).annotations({ identifier: "FireTrigger" })
+export type FireTrigger = typeof FireTrigger.Type
+
 const RouteIds = Schema.Array(Schema.String.pipe(Schema.maxLength(eventLimits.routeIdLength))).pipe(
   Schema.minItems(1),
   Schema.maxItems(eventLimits.routes)

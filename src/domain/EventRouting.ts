@@ -2,6 +2,7 @@
 import { meetsCondition } from "./connector/Condition.js"
 import { valueAt } from "./connector/Path.js"
 import type { Event } from "./Event.js"
+import type { SpaceId } from "./Ids.js"
 import { canonicalJson, type Json } from "./Json.js"
 import type { Trigger, TriggerRoute } from "./Trigger.js"
 
@@ -26,9 +27,28 @@ export const matchRoutes = (
       .map((route) => ({ trigger, route }))
   )
 
-/** The input of a route's run: a schedule's own payload, else that of the event. */
-export const inputOf = ({ route, trigger }: MatchedRoute, payload: Json): Json =>
-  trigger.type === "schedule" ? (route.payload ?? {}) : payload
+/** The connection and the customer of an event of a connector. */
+type EventPlace = Pick<Event, "connectionId" | "customerId">
+
+/** Whether the trigger is for the connection and the customer of the event. */
+export const isForConnection = (
+  { connectionId, customerId }: EventPlace,
+  { appEvent, customerId: its }: Trigger
+): boolean => {
+  const chosen = appEvent?.connectionId ?? null
+  return (chosen === null || chosen === connectionId) && (its === null || its === customerId)
+}
+
+/** The workspaces that have some of these triggers for the connection: each gets an event of its own. */
+export const spacesFor = (place: EventPlace, triggers: ReadonlyArray<Trigger>): ReadonlyArray<SpaceId> => [
+  ...new Set(triggers.filter((trigger) => isForConnection(place, trigger)).map(({ spaceId }) => spaceId))
+]
+
+/** The input of a route's run: a schedule's own payload unless a person sent another, else that of the event. */
+export const inputOf = (
+  { route, trigger }: MatchedRoute,
+  { payload, source }: Pick<Event, "payload" | "source">
+): Json => (trigger.type !== "schedule" || (source === "manual" && payload !== null) ? payload : (route.payload ?? {}))
 
 const maxLaneLength = 500
 

@@ -109,7 +109,11 @@ export class IdempotencyInProgress extends Data.TaggedError("IdempotencyInProgre
 /** The body is larger than the endpoint's limit. */
 export class PayloadTooLarge extends Data.TaggedError("PayloadTooLarge")<{ readonly limitBytes: number }> {}
 /** The body has a content type that the endpoint does not read. */
-export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType")<{ readonly got: string }> {}
+export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType")<{
+  readonly got: string
+  /** The types that are taken; absent: JSON. */
+  readonly takes?: string
+}> {}
 
 /** Too many calls in this minute. */
 export class RateLimited extends Data.TaggedError("RateLimited")<{

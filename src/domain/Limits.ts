@@ -158,6 +158,9 @@ export const eventLimits = {
 /** The longest period that one reconciliation covers. */
 export const reconciliationPeriod = Duration.days(31)
 
+/** Events of one delivery to a connector's webhook; one with more is refused. */
+export const deliveredEventsLimit = 1_000
+
 /** The longest time for which the sender of a webhook waits for the result of its run. */
 export const webhookResultTimeout = Duration.seconds(30)
 

@@ -173,6 +173,15 @@ export const notificationPayload = (channel: ExternalChannel, notification: Noti
 
 const textOf = (payload: JsonObject, member: string): string => String(payload[member] ?? "")
 
+/** Why a trigger was disabled, by the reason of the event. */
+const disabledBecause: { readonly [reason in string]?: string } = {
+  user: "A user disabled it.",
+  workflow_archived: "Its workflow was archived.",
+  workflow_deleted: "Its workflow was deleted.",
+  failures: "Its runs kept failing. Enable it once the cause is gone.",
+  subscription_refused: "The provider refuses its subscription. Enable it once the cause is gone."
+}
+
 /** The notifications that events cause, by type. Events without an entry cause none. */
 const textsByEvent: { readonly [type: string]: (payload: JsonObject) => Omit<Told, "link"> } = {
   "connection.expired": (payload) => ({
@@ -193,12 +202,12 @@ const textsByEvent: { readonly [type: string]: (payload: JsonObject) => Omit<Tol
   "trigger.disabled": (payload) => ({
     severity: "error",
     title: `The trigger ${textOf(payload, "name")} was disabled`,
-    body: "Its runs kept failing. Enable it once the cause is gone."
+    body: disabledBecause[textOf(payload, "reason")] ?? "Enable it once the cause is gone."
   }),
   "trigger.subscription_failed": (payload) => ({
     severity: "error",
     title: `The trigger ${textOf(payload, "name")} is not subscribed`,
-    body: "The provider refuses its subscription, so it receives no events."
+    body: `It receives no events: ${textOf(payload, "error")}`
   }),
   "dlq.entry_created": (payload) => ({
     severity: "warning",

@@ -1,4 +1,5 @@
 /** Subscriptions of triggers at providers: their states, and when they are tried again. Pure. Contract: trigger states. */
+import type { ProviderFailure } from "./connector/ProviderAnswer.js"
 import type { ConnectionId, OrganisationId, TriggerId } from "./Ids.js"
 import type { SubscriptionState } from "./TriggerView.js"
 
@@ -18,6 +19,22 @@ const retrySeconds = [60, 300, 1_800, 7_200]
 
 /** The pause before the next attempt after `attempts` failed ones; `null`: no further attempt. */
 export const subscriptionPause = (attempts: number): number | null => retrySeconds[attempts - 1] ?? null
+
+/**
+ * Whether a provider's refusal is final: a repetition of the request cannot mend it. A refused credential is not, since the
+ * customer can connect again.
+ */
+export const isFinalRefusal = ({
+  category,
+  isFinal,
+  status
+}: Pick<ProviderFailure, "category" | "isFinal" | "status">): boolean =>
+  isFinal === true ||
+  (category === "provider" &&
+    status !== null &&
+    status >= 400 &&
+    status < 500 &&
+    ![401, 408, 425, 429].includes(status))
 
 /** Longest first: what a person must know of several subscriptions of a trigger. */
 const gravest = ["failed", "pending", "renewing", "suspended", "subscribed", "unsubscribed"] as const

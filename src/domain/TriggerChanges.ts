@@ -2,7 +2,7 @@
 import { Duration } from "effect"
 import { defaultRetryPolicy, type Retry } from "./Execution.js"
 import { InvalidState } from "./Failure.js"
-import type { CustomerId, EventId, OrganisationId, SpaceId, TriggerId } from "./Ids.js"
+import type { ConnectionId, CustomerId, EventId, OrganisationId, SpaceId, TriggerId } from "./Ids.js"
 import { canonicalJson } from "./Json.js"
 import { triggerLimits } from "./Limits.js"
 import { nextAfter } from "./Schedule.js"
@@ -174,6 +174,40 @@ export const disabledEvent = (
   subject: id,
   customerId,
   payload: { triggerId: id, name, type, customerId, status, reason },
+  at
+})
+
+/** What failed of a subscription. */
+export interface SubscriptionFailure {
+  readonly connectionId: ConnectionId
+  /** The provider's answer, or why there was none. */
+  readonly error: string
+  /** The service tries again by itself. */
+  readonly isRetried: boolean
+}
+
+/** The event that tells subscribers of a failed subscription. `at`: RFC 3339. */
+export const subscriptionFailedEvent = (
+  eventId: EventId,
+  { appEvent, customerId, id, name, organisationId }: Trigger,
+  { connectionId, error, isRetried }: SubscriptionFailure,
+  at: string
+) => ({
+  id: eventId,
+  organisationId,
+  type: "trigger.subscription_failed",
+  subject: id,
+  customerId,
+  payload: {
+    triggerId: id,
+    name,
+    customerId,
+    connector: appEvent?.connector ?? null,
+    event: appEvent?.event ?? null,
+    connectionId,
+    error,
+    isRetried
+  },
   at
 })
 

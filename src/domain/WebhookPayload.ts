@@ -66,9 +66,6 @@ export interface DeliveredEvent {
   readonly index: number
 }
 
-/** Events of one delivery that are read. */
-const maxDeliveredEvents = 1_000
-
 /**
  * The events of a delivery to a webhook of a connector: the items of the list that the definition names, each a payload of
  * its own; without it the payload. `headers`: names in lower case.
@@ -80,7 +77,7 @@ export const deliveredEvents = (
 ): ReadonlyArray<DeliveredEvent> => {
   const list = items === undefined ? [payload] : valueAt(payload, items)
   if (!isList(list)) return []
-  return list.slice(0, maxDeliveredEvents).map((item, index) => ({
+  return list.map((item, index) => ({
     key: textAt(item, eventKey) ?? headerAt(headers, eventHeader),
     account: textAt(item, account?.payload) ?? textAt(payload, account?.payload) ?? headerAt(headers, account?.header),
     payload: item,
@@ -108,6 +105,12 @@ export const eventsOfKey = (
 /** The text of an account's value: strings and numbers are compared as text. */
 export const accountText = (value: Json | undefined): string | null =>
   typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : null
+
+/** The account of a connection, which deliveries name: a member of its config, `config.…`, or `accountLabel`. */
+export const accountOfConnection = (
+  { account }: Pick<WebhookDefinition, "account">,
+  { accountLabel, config }: { readonly accountLabel: string | null; readonly config: JsonObject }
+): string | null => textAt({ ...config, config, accountLabel }, account?.connection)
 
 const textAt = (value: Json, path: string | undefined): string | null =>
   path === undefined ? null : accountText(valueAt(value, path))

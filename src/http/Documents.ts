@@ -4,9 +4,10 @@
  */
 import { HttpApi, OpenApi } from "@effect/platform"
 import { fileSchema } from "../domain/connector/FileSchema.js"
-import { isObject, type Json, type JsonObject } from "../domain/Json.js"
+import { isList, isObject, type Json, type JsonObject } from "../domain/Json.js"
 import type { DocumentName } from "./DocumentPaths.js"
 import { completeDocument, type Texts } from "./documents/Operations.js"
+import { receiverPaths, receiverTag } from "./documents/Receiver.js"
 import { resourceTexts } from "./documents/ResourceTexts.js"
 import { executionTexts, runTexts } from "./documents/RunTexts.js"
 import { tenantTexts } from "./documents/TenantTexts.js"
@@ -91,6 +92,12 @@ const transformDocument =
     }
   }
 
+const withReceiver = ({ paths, tags, ...document }: JsonObject): JsonObject => ({
+  ...document,
+  tags: [...(isList(tags) ? tags : []), receiverTag],
+  paths: { ...members(paths), ...receiverPaths }
+})
+
 const surfaceA = HttpApi.make("svc-a")
   .addHttpApi(ExecutionApi)
   .annotate(OpenApi.Title, "svc, surface A: run-time")
@@ -104,12 +111,13 @@ const surfaceB = HttpApi.make("svc-b")
   .addHttpApi(TenantApi)
   .annotate(OpenApi.Title, "svc, surface B: tenants")
   .annotate(OpenApi.Version, version)
-  .annotate(
-    OpenApi.Transform,
-    transformDocument(
-      "The tenants of an organisation, as low-code tools speak to them.",
-      routesOf(TenantApi),
-      tenantTexts
+  .annotate(OpenApi.Transform, (spec: Record<string, unknown>) =>
+    withReceiver(
+      transformDocument(
+        "The tenants of an organisation, as low-code tools speak to them, and the receiver of webhooks.",
+        routesOf(TenantApi),
+        tenantTexts
+      )(spec)
     )
   )
 

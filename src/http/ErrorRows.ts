@@ -68,10 +68,10 @@ const rows: Rows = {
     code: "PAYLOAD_TOO_LARGE",
     message: `the body is larger than ${limitBytes} bytes`
   }),
-  UnsupportedMediaType: ({ got }) => ({
+  UnsupportedMediaType: ({ got, takes = "application/json" }) => ({
     status: 415,
     code: "UNSUPPORTED_MEDIA_TYPE",
-    message: `send the body as content-type: application/json, not ${got === "" ? "without a content-type" : got}`
+    message: `send the body as content-type: ${takes}, not ${got === "" ? "without a content-type" : got}`
   }),
   RateLimited: ({ limit, resetAt, what = "calls" }, now) => ({
     status: 429,

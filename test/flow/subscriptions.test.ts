@@ -11,6 +11,7 @@ import {
   startCalls,
   stopCalls,
   svc,
+  systems,
   workflow
 } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
@@ -95,6 +96,10 @@ beforeAll(async () => {
   })
   connection = (await connect("crm", "k")).id
   flow = await workflow("return ctx.input")
+  await svc.ask("POST", "/api/v1/webhook-endpoints", {
+    key: svc.first.key,
+    body: { url: `${systems.url}/told`, events: ["trigger.*"] }
+  })
 }, 60_000)
 afterAll(() => stopCalls())
 
@@ -127,6 +132,16 @@ const rowOf = async (id: string) => {
 }
 const hookOf = async (id: string): Promise<Hook> =>
   hooks.get((await rowOf(id)).external ?? "") ?? assert.fail("the provider has no such hook")
+/** The events that an endpoint gets of the trigger, in their order. */
+const toldOf = async (id: string) => {
+  const rows = await sql<{ payload: string }>(
+    `SELECT payload FROM deliveries WHERE kind = 'outbound' AND payload LIKE '%${id}%' ORDER BY id`
+  )
+  return rows.map(({ payload }) => {
+    const { data, type } = JSON.parse(payload)
+    return { type: String(type), payload: data }
+  })
+}
 let deliveries = 0
 const deliver = async (hook: Hook, body: unknown, headers: { readonly [name: string]: string } = {}) => {
   const text = JSON.stringify(body)
@@ -258,8 +273,8 @@ describe("a trigger on an app event", () => {
     assert.strictEqual((await deliver(current, { events: [deal(20)] })).status, 202)
   })
 
-  it("tries a refused subscription again after a minute, then longer, and at once when it is told to", async () => {
-    refusal = 422
+  it("tries a failed subscription again after a minute, then longer, and at once when it is told to; both ends of it are told", async () => {
+    refusal = 503
     const id = await trigger()
     await reach(id, "failed")
     assert.approximately((await rowOf(id)).wait ?? 0, 60, 15)
@@ -271,12 +286,78 @@ describe("a trigger on an app event", () => {
     )
     assert.approximately(last.wait ?? 0, 7_200, 60)
     assert.strictEqual((await ask("GET", `/${id}`)).body.data.status, "active")
+    const told = await eventually(
+      () => toldOf(id),
+      (all) => all.length > 0
+    )
+    assert.deepStrictEqual(
+      told.map(({ payload, type }) => [type, payload.isRetried, payload.connectionId]),
+      [["trigger.subscription_failed", true, connection]]
+    )
+    await sql(`UPDATE subscriptions SET next_at = now() WHERE trigger_id = '${id}'`)
+    await eventually(
+      () => rowOf(id),
+      ({ attempts, wait }) => attempts === 5 && wait === null,
+      20_000
+    )
+    await eventually(
+      () => toldOf(id),
+      (all) => all.length === 2 && all[1]?.payload.isRetried === false
+    )
     refusal = undefined
     const retried = await ask("POST", `/${id}/retry-subscription`)
     assert.deepStrictEqual([retried.status, retried.body.data.appEvent.subscription], [200, "pending"])
     await reach(id, "subscribed")
     const again = await ask("POST", `/${id}/retry-subscription`)
     assert.deepStrictEqual([again.status, again.body.code, again.body.state], [409, "INVALID_STATE", "subscribed"])
+  })
+
+  it("gives a subscription up that the provider refuses for good, and with the last one the trigger, for ten minutes", async () => {
+    refusal = 422
+    const id = await trigger()
+    const disabled = await eventually(
+      async () => (await ask("GET", `/${id}`)).body.data,
+      ({ status }) => status === "auto_disabled",
+      20_000
+    )
+    assert.oneOf(disabled.appEvent.subscription, ["failed", "unsubscribed"])
+    refusal = undefined
+    const told = await eventually(
+      () => toldOf(id),
+      (all) => all.length > 1
+    )
+    assert.deepStrictEqual(
+      told.map(({ payload, type }) => [type, payload.isRetried ?? payload.reason]),
+      [
+        ["trigger.subscription_failed", false],
+        ["trigger.disabled", "subscription_refused"]
+      ]
+    )
+    const early = await ask("POST", `/${id}/enable`)
+    assert.deepStrictEqual([early.status, early.body.state], [409, "auto_disabled"])
+    await sql(`UPDATE triggers SET auto_disabled_at = now() - interval '11 minutes' WHERE id = '${id}'`)
+    await eventually(
+      () => ask("POST", `/${id}/enable`),
+      ({ status }) => status === 200
+    )
+    await reach(id, "subscribed")
+  })
+
+  it("keeps a trigger whose other connections are subscribed, whoever of its customers is refused", async () => {
+    const id = await trigger()
+    await reach(id, "subscribed")
+    refusal = 403
+    const customer = await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Refused" } })
+    const other = await connect("crm", "k2", customer.body.data.id)
+    await eventually(
+      () => toldOf(id),
+      (told) => told.some(({ payload }) => payload.connectionId === other.id),
+      20_000
+    )
+    refusal = undefined
+    const view = (await ask("GET", `/${id}`)).body.data
+    assert.deepStrictEqual([view.status, view.appEvent.subscription], ["active", "failed"])
+    await svc.ask("DELETE", `/api/v1/connections/${other.id}`, { key: svc.first.key })
   })
 
   it("is suspended while its connection is not active, and goes on with its subscription afterwards", async () => {

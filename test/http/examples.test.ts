@@ -118,6 +118,7 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["workflows.publish"],
   ["triggers.create", "trg"],
   ["triggers.update"],
+  ["triggers.fire"],
   ["execution.execute"],
   ["run.run", "eid"],
   ["executions.rerun"],

@@ -14,7 +14,15 @@ beforeAll(async () => {
   await startCalls()
   await publishConnector("acme", "1.0.0", {
     events: [event],
-    webhooks: [{ id: "app", type: "app", eventKey: "$.type", verify: { scheme: "none" } }]
+    webhooks: [
+      {
+        id: "app",
+        type: "app",
+        eventKey: "$.type",
+        account: { payload: "$.account", connection: "$.accountLabel" },
+        verify: { secretName: "ACME" }
+      }
+    ]
   })
   flow = await workflow("return 1")
   connection = (await connect("acme", "canary_key_1")).id
@@ -295,7 +303,15 @@ describe("what cannot fire is refused with its path", () => {
   it("an event trigger without an active connection of its connector", async () => {
     await publishConnector("gamma", "1.0.0", {
       events: [event],
-      webhooks: [{ id: "app", type: "app", eventKey: "$.type", verify: { scheme: "none" } }]
+      webhooks: [
+        {
+          id: "app",
+          type: "app",
+          eventKey: "$.type",
+          account: { payload: "$.account", connection: "$.accountLabel" },
+          verify: { secretName: "ACME" }
+        }
+      ]
     })
     const answer = await create({ type: "app_event", appEvent: { connector: "gamma", event: "contact.updated" } })
     assert.deepStrictEqual(

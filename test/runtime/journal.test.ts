@@ -5,7 +5,7 @@ import { Journal, type OpenRun } from "../../src/actors/ports/Journal.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
 import { StartQueue, type TakenWork } from "../../src/actors/ports/StartQueue.js"
 import { decide, evolve } from "../../src/domain/Execution.js"
-import type { OrganisationId } from "../../src/domain/Ids.js"
+import type { EventId, OrganisationId, TriggerId } from "../../src/domain/Ids.js"
 import { connect, WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { TestDatabase } from "../support/Database.js"
 import { change, doneEntry, executionId, layer, openingChange, openRun, organisation } from "../support/journal.js"
@@ -217,6 +217,41 @@ describe("The journal", () => {
         )
         assert.lengthOf(ends.filter(Either.isRight), 1)
         assert.isTrue(ends.every((end) => Either.isRight(end) || end.left._tag === "Fenced"))
+      })
+    )
+
+    it.scoped("the failure of a schedule's run counts once, although its statement is sent twice", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { admin } = yield* TestDatabase
+        const sql = yield* Effect.orDie(connect(admin, { maxConnections: 1, applicationName: "svc test" }))
+        yield* sql`INSERT INTO organisations (id, name, slug, plan) VALUES (${organisation}, 'Ticks', 'ticks', 'unlimited')`
+        yield* sql`INSERT INTO triggers (id, org, space, type, name, status, routes, workflow_ids, environments, delivery, created_by)
+          VALUES ('trg_1', ${organisation}, 's', 'schedule', 'n', 'active', '[]', '{}', '{}', '{}', 'k')`
+        yield* sql`INSERT INTO trigger_states (trigger_id, org, consecutive_failures) VALUES ('trg_1', ${organisation}, 3)`
+        const origin = {
+          id: "evt_1" as EventId,
+          retention: 90,
+          triggerId: "trg_1" as TriggerId,
+          connector: null,
+          customerId: null,
+          type: "schedule.trg_1",
+          priority: 3,
+          replays: 0
+        } as const
+        const running = openRun()
+        // It ends before it has an owner, so that no fence refuses the second statement.
+        const run = openRun({
+          ...running,
+          status: "pending",
+          triggerType: "schedule",
+          record: { ...running.record, event: origin }
+        })
+        const end = change(run, { epoch: null, end: { ...finished(run), status: "timed_out" } })
+        yield* journal.append(end)
+        yield* journal.append(end)
+        const [state] = yield* sql<{ n: number }>`SELECT consecutive_failures AS n FROM trigger_states`
+        assert.strictEqual(state?.n, 4)
       })
     )
 

@@ -117,7 +117,7 @@ export const start = async (env: Readonly<Record<string, string>> = {}) => {
     const webhook = /^\/api\/v1\/clients\/([^/?]+)\/webhooks\/([^/?]+)/.exec(raw.target)
     const handling =
       webhook !== null
-        ? receiveWebhook(raw, { space: webhook[1] ?? "", webhook: webhook[2] ?? "" })
+        ? receiveWebhook(raw, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" })
         : started === null
           ? pair.handle(raw)
           : pair.execute(raw, started[1] ?? "")

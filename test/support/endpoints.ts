@@ -252,6 +252,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "DELETE /api/v1/triggers/:trg": { uses: newTrigger },
   "POST /api/v1/triggers/:trg/enable": plain,
   "POST /api/v1/triggers/:trg/disable": { uses: newTrigger },
+  "POST /api/v1/triggers/:trg/fire": empty,
   "POST /api/v1/triggers/:trg/retry-subscription": { uses: ({ side, world }) => world.failedSubscription(side) },
   "POST /api/v1/triggers/:trg/rotate-key": plain,
   "GET /api/v1/webhook-endpoints": plain,

@@ -1,5 +1,6 @@
 /** Finds and shows connectors for use cases: the organisation's own and the built-in ones. */
 import { Context, Effect, Layer, Option } from "effect"
+import { appWebhookUrls } from "../../domain/AppWebhookAddress.js"
 import { callbackPath } from "../../domain/connection/Callback.js"
 import {
   builtInRefusal,
@@ -124,7 +125,14 @@ const sendsPeople = ({ auth }: ConnectorDefinition) =>
   auth.some((method) => method.type === "oauth2" && method.grant === "authorization_code")
 
 /** A connector with its complete definition. */
-const detailView = (found: FoundConnector, definition: ConnectorDefinition, redirectUri: string) => ({
+const detailView = (
+  found: FoundConnector,
+  definition: ConnectorDefinition,
+  {
+    redirectUri,
+    webhookUrls
+  }: { readonly redirectUri: string; readonly webhookUrls: ReturnType<typeof appWebhookUrls> }
+) => ({
   ...summaryView(found),
   version: definition.version,
   transport: definition.transport,
@@ -136,6 +144,7 @@ const detailView = (found: FoundConnector, definition: ConnectorDefinition, redi
   events: definition.events.map(jsonOf),
   entities: definition.entities.map(jsonOf),
   webhooks: definition.webhooks.map(jsonOf),
+  webhookUrls,
   test: definition.test === undefined ? null : jsonOf(definition.test),
   rateLimit: definition.rateLimit === undefined ? null : jsonOf(definition.rateLimit),
   retry: jsonOf(definition.retry),
@@ -188,7 +197,10 @@ export const layer = Layer.effect(
         ),
       redirectUri,
       view: (organisation, found, definition) =>
-        detailView(found, definition, redirectUri(organisation, definition.slug))
+        detailView(found, definition, {
+          redirectUri: redirectUri(organisation, definition.slug),
+          webhookUrls: appWebhookUrls(origin, organisation, definition)
+        })
     })
   })
 )

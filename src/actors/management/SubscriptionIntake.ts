@@ -2,34 +2,24 @@
  * Use case of deliveries to subscriptions: finds the subscription by the number in its address, verifies the delivery by the
  * connector's rule, and accepts each of its events for the subscription's trigger. Contract: webhook receiver.
  */
-import { Clock, Context, Effect, Either, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
-import type { EventAction } from "../../domain/Event.js"
 import { type Failure, NotFound, Unavailable } from "../../domain/Failure.js"
-import { type VerifiedDelivery, verifyDelivery } from "../../domain/InboundWebhook.js"
-import type { Json } from "../../domain/Json.js"
 import { bodyBytes } from "../../domain/Limits.js"
 import { subscriptionPlace } from "../../domain/SubscriptionAddress.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import {
-  bodyChallenge,
-  type DeliveredEvent,
-  deliveredEvents,
-  eventDeliveryId,
-  eventsOfKey
-} from "../../domain/WebhookPayload.js"
-import { Events, type Reception } from "../ports/Events.js"
+import { eventDeliveryId, eventsOfKey } from "../../domain/WebhookPayload.js"
+import { Events } from "../ports/Events.js"
 import { WebhookSecrets } from "../ports/WebhookSecrets.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
-import { Digests } from "../ports/Digests.js"
-import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 import { type Subscription, Subscriptions } from "../ports/Subscriptions.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Vault } from "../ports/Vault.js"
-import { refusalOf, type WebhookDelivery, type WebhookOutcome } from "./WebhookIntake.js"
+import { connectorArrival, makeDeliveryReader, receptionOf } from "./ConnectorDelivery.js"
+import { type WebhookDelivery, type WebhookOutcome } from "./WebhookIntake.js"
 
 /** A subscription that takes deliveries. */
 export interface KnownSubscription {
@@ -54,22 +44,6 @@ export class SubscriptionIntake extends Context.Tag("svc/SubscriptionIntake")<
 
 const notFound = () => new NotFound({ what: "webhook" })
 
-const verbs: { readonly [verb in string]?: EventAction } = {
-  created: "created",
-  updated: "updated",
-  changed: "updated",
-  deleted: "deleted",
-  removed: "deleted"
-}
-const actionOf = (eventId: string): EventAction => {
-  const verb = eventId.slice(eventId.lastIndexOf(".") + 1)
-  return (Object.hasOwn(verbs, verb) ? verbs[verb] : undefined) ?? "other"
-}
-
-/** What the sender is told of several events: that of the first which starts something. */
-const outcomeOf = (receptions: ReadonlyArray<Reception>): Reception | undefined =>
-  receptions.find(({ _tag }) => _tag === "Accepted") ?? receptions.find(({ _tag }) => _tag === "Held") ?? receptions[0]
-
 export const layer = Layer.effect(
   SubscriptionIntake,
   Effect.gen(function* () {
@@ -79,9 +53,7 @@ export const layer = Layer.effect(
     const connectors = yield* Connectors
     const webhookSecrets = yield* WebhookSecrets
     const vault = yield* Vault
-    const { equal, hmacBase64 } = yield* Digests
-    const { hmac } = yield* SigningArithmetic
-    const digests = { equal, hmac, hmacBase64 }
+    const readDelivery = yield* makeDeliveryReader
     const events = yield* Events
 
     const find = Effect.fnUntraced(function* (
@@ -125,61 +97,34 @@ export const layer = Layer.effect(
       return [opened]
     })
 
-    const accept = (
-      { connection, definition, event, trigger }: KnownSubscription,
-      delivered: DeliveredEvent,
-      verified: VerifiedDelivery,
-      headers: WebhookDelivery["headers"],
-      count: number
-    ) =>
-      events.receive({
-        organisationId: trigger.organisationId,
-        spaceId: trigger.spaceId,
-        source: "app_event",
-        trigger,
-        connector: definition.slug,
-        connectorEvent: event.id,
-        connectionId: connection.id,
-        customerId: connection.customerId,
-        type: `${definition.slug}.${event.id}`,
-        entity: event.entity ?? null,
-        action: actionOf(event.id),
-        occurredAt: verified.occurredAt,
-        payload: delivered.payload,
-        headers,
-        deduplication: { value: null, deliveryId: eventDeliveryId(verified.deliveryId, delivered.index, count) },
-        traceparent: headers["traceparent"] ?? null
-      })
-
-    const challengeOf = ({ webhook }: KnownSubscription, payload: Json) => bodyChallenge(webhook.challenge, payload)
-
     const receive = Effect.fnUntraced(function* (
       known: KnownSubscription,
       delivery: WebhookDelivery
     ): Effect.fn.Return<WebhookOutcome, Failure> {
-      const { definition, event, trigger, webhook } = known
-      const { body, headers } = delivery
-      const secrets = (yield* secretsOf(known)).map(Redacted.value)
-      const nowMillis = yield* Clock.currentTimeMillis
-      const verified = verifyDelivery(webhook.verify, secrets, { headers, body, nowMillis }, digests)
-      const isUnsigned = Either.isLeft(verified) && verified.left === "unsigned"
-      // Providers challenge an address before they sign anything.
-      if (Either.isLeft(verified) && !(isUnsigned && webhook.challenge !== undefined)) {
-        yield* events.reject(trigger, verified.left, workflowHeaders(headers))
-        return yield* refusalOf(verified.left)
+      const { connection, definition, event, trigger, webhook } = known
+      const shown = workflowHeaders(delivery.headers)
+      const reading = yield* readDelivery(webhook, yield* secretsOf(known), delivery)
+      if (reading._tag === "Challenged") return reading
+      if (reading._tag === "Refused") {
+        if (reading.problem !== undefined) yield* events.reject(trigger, reading.problem, shown)
+        return yield* reading.failure
       }
-      const payload = delivery.parse()
-      if (payload instanceof Error) return yield* payload
-      const challenge = challengeOf(known, payload)
-      if (challenge !== undefined) return { _tag: "Challenged", challenge }
-      if (Either.isLeft(verified)) return yield* refusalOf(verified.left)
-      const shown = workflowHeaders(headers)
-      const all = deliveredEvents(webhook, payload, headers)
+      const { events: all, verified } = reading
       const own = all.filter(
         ({ key }) => key === null || eventsOfKey(definition, webhook, key).some(({ id }) => id === event.id)
       )
-      const receptions = yield* Effect.forEach(own, (one) => accept(known, one, verified.right, shown, all.length))
-      return outcomeOf(receptions) ?? { _tag: "Unmatched" }
+      const receptions = yield* Effect.forEach(own, (one) =>
+        events.receive({
+          ...connectorArrival(definition, event, one, verified, shown),
+          organisationId: trigger.organisationId,
+          spaceId: trigger.spaceId,
+          trigger,
+          connectionId: connection.id,
+          customerId: connection.customerId,
+          deduplication: { value: null, deliveryId: eventDeliveryId(verified.deliveryId, one.index, all.length) }
+        })
+      )
+      return receptionOf(receptions) ?? { _tag: "Unmatched" }
     })
 
     return SubscriptionIntake.of({ find, receive })

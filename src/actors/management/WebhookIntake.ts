@@ -19,7 +19,7 @@ import { CustomerReads, type KnownCustomer } from "../ports/CustomerReads.js"
 import { Digests } from "../ports/Digests.js"
 import { Events, type Reception } from "../ports/Events.js"
 import type { FinishedRun } from "../ports/Journal.js"
-import { OrganisationReads } from "../ports/OrganisationReads.js"
+import { type KnownOrganisation, OrganisationReads } from "../ports/OrganisationReads.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { WebhookSecrets } from "../ports/WebhookSecrets.js"
@@ -76,6 +76,16 @@ export const refusalOf = (problem: DeliveryProblem): Failure =>
     ? new InvalidRequest({ code: "STALE_TIMESTAMP", message: problemMessage.stale })
     : new Unauthorized({ code: "INVALID_SIGNATURE", message: problemMessage[problem] })
 
+/** The refusal of deliveries to an organisation that is suspended. */
+export const organisationRefusal = ({ status }: Pick<KnownOrganisation, "status">): Forbidden | undefined =>
+  status === "active"
+    ? undefined
+    : new Forbidden({ code: "FORBIDDEN", message: "the organisation of this webhook is suspended" })
+
+/** The largest body of an organisation's webhooks, in bytes. */
+export const webhookBytes = ({ plan }: Pick<KnownOrganisation, "plan">): number =>
+  plans[plan].eventsPerDay === null ? largeWebhookBytes : bodyBytes.webhook
+
 const accessKeyHeader = "x-svc-access-key"
 
 /** The headers that a workflow sees: without the header whose value is the secret itself. */
@@ -110,10 +120,8 @@ export const layer = Layer.effect(
         return yield* new InvalidState({ state: trigger.status, message: "the trigger is disabled: enable it first" })
       const organisation = Option.getOrUndefined(yield* organisations.find(trigger.organisationId))
       if (organisation === undefined) return yield* webhookNotFound()
-      if (organisation.status !== "active")
-        return yield* new Forbidden({ code: "FORBIDDEN", message: "the organisation of this webhook is suspended" })
-      const isLarge = plans[organisation.plan].eventsPerDay === null
-      return { trigger, limitBytes: isLarge ? largeWebhookBytes : bodyBytes.webhook }
+      const refused = organisationRefusal(organisation)
+      return refused === undefined ? { trigger, limitBytes: webhookBytes(organisation) } : yield* refused
     })
 
     /** Fails unless the sender has the access key, if the webhook needs one. */

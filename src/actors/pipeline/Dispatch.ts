@@ -21,6 +21,7 @@ import type { DeadLetter, FinishedRun, RunChange, EventSettlement } from "../por
 import { OpenEvents } from "../ports/OpenEvents.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
 import type { LeasedEvent } from "../ports/StartQueue.js"
+import { TriggerMeter } from "../ports/TriggerMeter.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { triggersOf } from "./EventTriggers.js"
@@ -78,6 +79,7 @@ interface DispatchContext {
   readonly events: OpenEvents["Type"]
   readonly triggers: TriggerReads["Type"]
   readonly organisations: OrganisationReads["Type"]
+  readonly meter: TriggerMeter["Type"]
   readonly wakeups: Wakeups["Type"]
   readonly faults: Faults["Type"]
   readonly prepare: Effect.Effect.Success<typeof makeRouteStart>
@@ -154,6 +156,11 @@ const bury = (
         : failures.map(({ failure, matched }) => letterOf(context, work, failure, matched))
   })
 
+/** The statement of a schedule's tick stores when it fired. */
+const noteFired = ({ meter }: DispatchContext, { source }: Event, { trigger }: MatchedRoute, at: number): void => {
+  if (source !== "schedule") meter.noteFired(trigger.id, at)
+}
+
 /** No route can be started: tries again by the trigger's policy, then gives the event up. */
 const retryOrBury = (context: DispatchContext, work: Dispatchable, failures: ReadonlyArray<FailureOf>) => {
   const { claims, event } = work
@@ -170,6 +177,7 @@ const retryOrBury = (context: DispatchContext, work: Dispatchable, failures: Rea
 const launch = (context: DispatchContext, work: Dispatchable, { matched, request }: StartOf) =>
   Effect.map(Clock.currentTimeMillis, (at) => {
     const { claims, event, slot } = work
+    noteFired(context, event, matched, at)
     const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
     context.runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (end) => {
       context.waiting.get(event.id)?.(end)
@@ -187,6 +195,7 @@ const openAll = (
   failures: ReadonlyArray<FailureOf>
 ) => {
   const opened = starts.map(({ matched, request }) => ({ matched, change: context.runs.opening(request) }))
+  for (const { matched } of starts) noteFired(context, work.event, matched, work.event.receivedAt)
   return settle(context, work, {
     status: "delivered",
     deliveries: [
@@ -236,6 +245,7 @@ export const layer = Layer.scopedContext(
       events: yield* OpenEvents,
       triggers: yield* TriggerReads,
       organisations: yield* OrganisationReads,
+      meter: yield* TriggerMeter,
       wakeups: yield* Wakeups,
       faults: yield* Faults,
       prepare: yield* makeRouteStart,

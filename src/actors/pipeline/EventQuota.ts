@@ -6,9 +6,10 @@ import { Effect, Option } from "effect"
 import { customerRefusal } from "../../domain/Customer.js"
 import type { EventSource, HoldReason } from "../../domain/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { CustomerId } from "../../domain/Ids.js"
+import type { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import { customerCeiling } from "../../domain/Quota.js"
+import { ConnectionReads } from "../ports/ConnectionReads.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import type { KnownOrganisation } from "../ports/OrganisationReads.js"
 import { RateLimits } from "../ports/RateLimits.js"
@@ -32,6 +33,7 @@ export interface QuotaDecision {
 
 /** `replay`: set for a replay, which was counted when the event that it replays arrived. */
 interface ArrivingEvent {
+  readonly connectionId: ConnectionId | null
   readonly customerId: CustomerId | null
   readonly replay?: object
   readonly source: EventSource
@@ -55,6 +57,7 @@ const free: QuotaDecision = { reason: undefined, giveBack: Effect.void }
 export const make = Effect.gen(function* () {
   const limits = yield* RateLimits
   const customers = yield* CustomerReads
+  const connections = yield* ConnectionReads
   const storage = yield* StorageUsage
 
   const customerDay = (organisation: Counted, id: CustomerId | null): Effect.Effect<number | null, Unavailable> =>
@@ -93,13 +96,22 @@ export const make = Effect.gen(function* () {
           (found) => Option.isSome(found) && customerRefusal(found.value) !== undefined
         )
 
-  /** The same for an arriving event, which is also held while its customer is suspended. */
+  const isActive = (organisation: Counted, id: ConnectionId | null): Effect.Effect<boolean, Unavailable> =>
+    id === null
+      ? Effect.succeed(true)
+      : Effect.map(
+          connections.byId(organisation.id, id),
+          Option.exists(({ status }) => status === "active")
+        )
+
+  /** The same for an arriving event, which is also held while its customer is suspended or its connection not active. */
   const decide = Effect.fnUntraced(function* (
     organisation: Counted,
-    { customerId: named, replay, source, trigger }: ArrivingEvent
+    { connectionId, customerId: named, replay, source, trigger }: ArrivingEvent
   ): Effect.fn.Return<QuotaDecision, Unavailable> {
     const customerId = trigger?.customerId ?? named
     if (yield* isSuspended(organisation, customerId)) return { ...free, reason: "customer_suspended" }
+    if (!(yield* isActive(organisation, connectionId))) return { ...free, reason: "connection_inactive" }
     return replay !== undefined || !isCounted[source] ? free : yield* count(organisation, customerId)
   })
 

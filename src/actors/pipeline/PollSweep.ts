@@ -5,6 +5,7 @@
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { spacesFor } from "../../domain/EventRouting.js"
 import { valueAt } from "../../domain/connector/Path.js"
 import { pageItems } from "../../domain/connector/Pagination.js"
 import { renderAll } from "../../domain/connector/Template.js"
@@ -82,39 +83,36 @@ const listItems = Effect.fnUntraced(function* (
   return { items: items.slice(0, pollLimits.items), isComplete: items.length <= pollLimits.items }
 })
 
-/** Commits the event of one change. */
+/** Commits the event of one change, one for each workspace with active triggers on it. */
 const emit = Effect.fnUntraced(function* (
   { events, triggers }: PollServices,
   due: DuePoll,
   { connection, definition, event, rule }: Polled,
   { action, hash, key, payload }: ItemChange
 ) {
-  const [first] = yield* triggers.ofConnector(due.organisationId, definition.slug, event.id)
-  // Without an active trigger nobody hears of the change.
-  if (first === undefined) return
-  const entity = event.entity ?? event.id
+  const { connectionId, organisationId, seq } = due
+  const { customerId } = connection
+  const listening = yield* triggers.ofConnector(organisationId, definition.slug, event.id)
   const occurredAt = rule.changedAt === undefined ? null : timeAt(payload, rule.changedAt)
-  yield* events.receive({
-    organisationId: due.organisationId,
-    spaceId: first.spaceId,
-    source: "poll",
-    trigger: null,
-    connector: definition.slug,
-    connectorEvent: event.id,
-    connectionId: due.connectionId,
-    customerId: connection.customerId,
-    type: `${definition.slug}.${entity}.${action}`,
-    entity: event.entity ?? null,
-    action,
-    occurredAt,
-    payload,
-    headers: { "x-svc-event": event.id, "x-svc-event-action": action },
-    deduplication: {
-      value: [due.connectionId, event.id, due.seq, key, hash].join("|"),
-      deliveryId: null
-    },
-    traceparent: null
-  })
+  for (const spaceId of spacesFor({ connectionId, customerId }, listening))
+    yield* events.receive({
+      organisationId,
+      spaceId,
+      source: "poll",
+      trigger: null,
+      connector: definition.slug,
+      connectorEvent: event.id,
+      connectionId,
+      customerId,
+      type: `${definition.slug}.${event.entity ?? event.id}.${action}`,
+      entity: event.entity ?? null,
+      action,
+      occurredAt,
+      payload,
+      headers: { "x-svc-event": event.id, "x-svc-event-action": action },
+      deduplication: { value: [connectionId, event.id, seq, key, hash, spaceId].join("|"), deliveryId: null },
+      traceparent: null
+    })
 })
 
 const timeAt = (payload: Json, path: string): number | null => {

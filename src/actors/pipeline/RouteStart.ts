@@ -93,7 +93,7 @@ export const makeRouteStart = Effect.gen(function* () {
     retention: plan.retentionDays,
     concurrentRuns: null,
     priority: event.priority,
-    input: inputOf(matched, event.payload),
+    input: inputOf(matched, event),
     headers: { ...event.record.headers, ...matched.route.headers },
     customer: customer === null ? null : { id: customer.id, ref: customer.externalRef },
     installation: null,

@@ -3,18 +3,17 @@
  * that a tick fires once on however many nodes, over restarts. Contract: trigger record and states.
  */
 import { Clock, DateTime, Duration, Effect, Layer } from "effect"
-import { changesBetween } from "../../domain/Audit.js"
 import { dueTicks, isMissed, type SkippedTicks } from "../../domain/DueTicks.js"
 import type { SkipReason } from "../../domain/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { ScheduleSettings, Trigger } from "../../domain/Trigger.js"
-import { autoDisabledTrigger, disabledEvent } from "../../domain/TriggerChanges.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type DueSchedule, Schedules } from "../ports/Schedules.js"
 import { type Arrival, Events } from "../ports/Events.js"
+import { disablingOf } from "./TriggerDisabling.js"
 
 const sweepInterval = Duration.seconds(1)
 /** Schedules that one statement leases, and those of them whose records are read at once. */
@@ -175,21 +174,9 @@ const fireDue = Effect.fnUntraced(function* (services: SweepServices, advance: E
 const disableFailing = Effect.fnUntraced(function* ({ identifiers, schedules }: SweepServices) {
   for (const trigger of yield* schedules.failing(batchSize)) {
     const at = DateTime.formatIso(yield* DateTime.now)
-    const after = autoDisabledTrigger(trigger, at)
-    const reason = `${triggerLimits.failures} runs failed in a row`
-    yield* schedules.disable(after, disabledEvent(identifiers.next("evt"), after, "failures", at), {
-      id: identifiers.next("aud"),
-      organisationId: after.organisationId,
-      at,
-      actor: { id: "system", ip: null, name: "svc", onBehalfOf: null, type: "system", userAgent: null },
-      action: "trigger.disable",
-      resource: { type: "trigger", id: after.id, name: after.name },
-      customerId: after.customerId,
-      outcome: "success",
-      requestId: null,
-      changes: changesBetween({ status: trigger.status, reason: null }, { status: after.status, reason }),
-      count: 1
-    })
+    const message = `${triggerLimits.failures} runs failed in a row`
+    const { after, audit, event } = disablingOf(identifiers, trigger, "failures", message, at)
+    yield* schedules.disable(after, event, audit)
   }
 })
 

@@ -10,12 +10,14 @@ import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
-import { expiryOf, renewalTime, subscriptionPause } from "../../domain/Subscription.js"
+import { expiryOf, isFinalRefusal, renewalTime, subscriptionPause } from "../../domain/Subscription.js"
 import type { Trigger } from "../../domain/Trigger.js"
+import { subscriptionFailedEvent } from "../../domain/TriggerChanges.js"
 import { subscriptionAddress, subscriptionPlace } from "../../domain/SubscriptionAddress.js"
 import { accountText } from "../../domain/WebhookPayload.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
+import { disablingOf } from "./TriggerDisabling.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -218,8 +220,40 @@ const act = (services: SweepServices, subject: Subject) => {
   }
 }
 
+const maxErrorLength = 500
+
+const failedEvent = (
+  { identifiers }: SweepServices,
+  trigger: Trigger,
+  { connectionId }: DueSubscription,
+  message: string,
+  isRetried: boolean,
+  now: number
+) =>
+  subscriptionFailedEvent(
+    identifiers.next("evt"),
+    trigger,
+    { connectionId, error: message.slice(0, maxErrorLength), isRetried },
+    new Date(now).toISOString()
+  )
+
+/** The provider refuses what no repetition can mend: the subscription is given up, and with the last one the trigger. */
+const giveUp = (services: SweepServices, { due, trigger }: Subject, message: string) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const at = new Date(now).toISOString()
+    return services.subscriptions.refuse(due, {
+      lastError: message.slice(0, maxErrorLength),
+      event: failedEvent(services, trigger, due, message, false, now),
+      disabling: disablingOf(services.identifiers, trigger, "subscription_refused", message, at)
+    })
+  })
+
 /** Notes a failed attempt; after the last one the subscription stays as it is until a person retries it. */
-const noteFailure = (services: SweepServices, { due }: Pick<Subject, "due">, message: string) =>
+const noteFailure = (
+  services: SweepServices,
+  { due, trigger }: Pick<Subject, "due"> & Partial<Pick<Subject, "trigger">>,
+  message: string
+) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const attempts = due.attempts + 1
     if (!due.isWanted && attempts >= maxUnsubscribes) return services.subscriptions.save(due, ended)
@@ -227,8 +261,12 @@ const noteFailure = (services: SweepServices, { due }: Pick<Subject, "due">, mes
     return services.subscriptions.save(due, {
       state: due.isWanted ? "failed" : due.state,
       attempts,
-      lastError: message.slice(0, 500),
+      lastError: message.slice(0, maxErrorLength),
       nextAt: pause === null ? null : now + pause * 1_000,
+      // Told of when it begins to fail, and when it is given up.
+      ...(trigger === undefined || !due.isWanted || (attempts > 1 && pause !== null)
+        ? {}
+        : { events: [failedEvent(services, trigger, due, message, pause !== null, now)] }),
       // Unsubscribing has no retry time: the lease is its pause.
       keepsLease: !due.isWanted
     })
@@ -256,7 +294,10 @@ const handle = Effect.fnUntraced(function* (services: SweepServices, due: DueSub
   yield* act(services, subject).pipe(
     Effect.catchTags({
       Postponed: ({ at }) => subscriptions.save(due, { state: due.state, nextAt: at }),
-      ProviderRefused: ({ failure }) => noteFailure(services, subject, failure.message),
+      ProviderRefused: ({ failure }) =>
+        due.isWanted && isFinalRefusal(failure)
+          ? giveUp(services, subject, failure.message)
+          : noteFailure(services, subject, failure.message),
       ConnectionNotActive: () => subscriptions.save(due, { state: "suspended", nextAt: null }),
       NotFound: () => noteFailure(services, subject, "the connection was removed"),
       UnusableAction: ({ message }) => noteFailure(services, subject, message)

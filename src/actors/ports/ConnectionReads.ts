@@ -19,6 +19,9 @@ export type CallableConnection = Pick<
   "id" | "customerId" | "userId" | "label" | "status" | "connector" | "connectorVersion" | "config" | "isDefault"
 >
 
+/** A connection whose values may name the account of a delivery. */
+export type AccountConnection = Pick<Connection, "id" | "customerId" | "config" | "accountLabel">
+
 export class ConnectionReads extends Context.Tag("svc/ConnectionReads")<
   ConnectionReads,
   {
@@ -32,5 +35,14 @@ export class ConnectionReads extends Context.Tag("svc/ConnectionReads")<
       organisation: OrganisationId,
       id: ConnectionId
     ) => Effect.Effect<Option.Option<CallableConnection>, Unavailable>
+    /**
+     * The organisation's connections to the connector with this text or number in their config or as their account's
+     * label. Only those whose credential the provider has accepted once, and never older than the call.
+     */
+    readonly withAccount: (
+      organisation: OrganisationId,
+      slug: string,
+      account: string
+    ) => Effect.Effect<ReadonlyArray<AccountConnection>, Unavailable>
   }
 >() {}

@@ -1,8 +1,11 @@
 /** Stores the subscriptions of triggers at providers. One node handles a subscription at a time, by a lease. */
 import { Context, type Effect, type Option } from "effect"
+import type { AuditEntry } from "../../domain/Audit.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, OrganisationId, TriggerId } from "../../domain/Ids.js"
+import type { DomainEvent } from "./ConnectionStore.js"
 import type { SubscriptionStatus } from "../../domain/Subscription.js"
+import type { Trigger } from "../../domain/Trigger.js"
 
 /** A subscription. Times are Unix milliseconds. */
 export interface Subscription extends Pick<SubscriptionStatus, "state" | "attempts"> {
@@ -33,8 +36,17 @@ export interface SubscriptionChange extends Partial<
   readonly state: Subscription["state"]
   readonly nextAt: number | null
   readonly lastError?: string | null
+  /** Domain events that commit with the change. */
+  readonly events?: ReadonlyArray<DomainEvent>
   /** The node goes on with the subscription and keeps its lease. */
   readonly keepsLease?: boolean
+}
+
+/** A trigger that the service disables: the record after it, its event and its audit entry, which commit together. */
+export interface TriggerDisabling {
+  readonly after: Trigger
+  readonly event: DomainEvent
+  readonly audit: AuditEntry
 }
 
 export class Subscriptions extends Context.Tag("svc/Subscriptions")<
@@ -46,6 +58,14 @@ export class Subscriptions extends Context.Tag("svc/Subscriptions")<
     readonly save: (
       subscription: Pick<Subscription, "triggerId" | "connectionId">,
       change: SubscriptionChange
+    ) => Effect.Effect<void, Unavailable>
+    /**
+     * Stores that the provider refuses the subscription for good, with its event; and disables the trigger if none of its
+     * other subscriptions may still succeed. A trigger that was changed meanwhile is asked for again in a minute.
+     */
+    readonly refuse: (
+      subscription: Pick<Subscription, "triggerId" | "connectionId" | "attempts">,
+      refusal: { readonly lastError: string; readonly event: DomainEvent; readonly disabling: TriggerDisabling }
     ) => Effect.Effect<void, Unavailable>
     /** By its number; only one that the provider may deliver to. At most one second old. */
     readonly byNumber: (number: string) => Effect.Effect<Option.Option<Subscription>, Unavailable>

@@ -4,7 +4,16 @@ import { ValidationFailed } from "../Failure.js"
 import { canonicalJson, type JsonObject } from "../Json.js"
 
 /** Members of the record that definitions do not have. */
-const readOnlyMembers = ["id", "visibility", "latestVersion", "status", "createdAt", "updatedAt", "redirectUri"]
+const readOnlyMembers = [
+  "id",
+  "visibility",
+  "latestVersion",
+  "status",
+  "createdAt",
+  "updatedAt",
+  "redirectUri",
+  "webhookUrls"
+]
 /** Members that the record shows as `null` if the definition does not have them. */
 const nullableMembers = ["domain", "iconUrl", "connectionConfig", "test", "rateLimit"]
 

@@ -107,6 +107,7 @@ const oneWebhookMistakes = (
       "REQUIRED",
       "is required, unless there is a header"
     ),
+    ...appMistakes(webhook, path),
     ...pathMistakes(`${path}.account.payload`, account?.payload),
     ...pathMistakes(`${path}.account.connection`, account?.connection),
     ...mistakeUnless(
@@ -139,6 +140,26 @@ const oneWebhookMistakes = (
     ...pathMistakes(`${path}.challenge.respond`, challenge?.respond)
   ]
 }
+
+/** The mistakes in a webhook whose address is the same for all accounts, and no secret. */
+const appMistakes = ({ account, subscribe, type, verify }: WebhookDefinition, path: string): Mistakes =>
+  type === "per_event"
+    ? []
+    : [
+        ...mistakeUnless(account !== undefined, `${path}.account`, "REQUIRED", "is required by the type app"),
+        ...mistakeUnless(
+          verify.scheme !== "none",
+          `${path}.verify.scheme`,
+          "INVALID_VALUE",
+          "must not be none: anyone could send to the address of an app"
+        ),
+        ...mistakeUnless(
+          verify.subscriptionSecret !== true || subscribe !== undefined,
+          `${path}.verify.subscriptionSecret`,
+          "INVALID_VALUE",
+          "needs subscribe: an app without subscriptions is verified with secretName or clientSecret"
+        )
+      ]
 
 const eventsOf = ({ events, webhooks }: ConnectorDefinition, { id }: WebhookDefinition): number =>
   events.filter((event) => event.delivery === "webhook" && (event.webhook === id || webhooks.length === 1)).length

@@ -48,6 +48,13 @@ export const triggerTexts = {
     description: "Disables a trigger: its webhook answers 409, its schedule pauses, its subscriptions end.",
     answers: { 200: "The trigger." }
   },
+  "triggers.fire": {
+    summary: "Fire a trigger",
+    description:
+      "Accepts an event for the trigger, of any type, as if it had fired: its filters and its order apply. The answer comes after its commit.",
+    answers: { 202: "The event is committed." },
+    example: { payload: { total: 414.95 } }
+  },
   "triggers.retrySubscription": {
     summary: "Retry a trigger's subscriptions",
     description: "Tries the failed subscriptions of a trigger at its provider again at once.",

@@ -49,6 +49,9 @@ const ConnectorView = Schema.Struct({
   rateLimit: Schema.NullOr(JsonObject),
   retry: JsonObject,
   webhooks: Schema.Array(JsonObject),
+  webhookUrls: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
+    description: "the address of each webhook of the type app, by its id, to enter in the provider's app"
+  }),
   schemas: JsonObject
 }).annotations({ identifier: "Connector" })
 

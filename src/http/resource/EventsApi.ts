@@ -6,18 +6,15 @@ import { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { closedToNarrowedKeys } from "./ClosedScope.js"
-import { AcceptedData, Data, listParams, Page, strictPayload } from "./Shapes.js"
+import { AcceptedData, Data, listParams, MadeEvent, Page, strictPayload } from "./Shapes.js"
 
 const path = Schema.Struct({ evt: Schema.String })
 const basePath = "/api/v1/events"
 const text = Schema.optional(Schema.String)
 
-const made = {
-  eventId: Schema.String,
-  status: Schema.Literal("accepted", "held", "ignored", "duplicate")
-}
-const MadeEvent = Schema.Struct(made).annotations({ identifier: "MadeEvent" })
-const ReplayedEvent = Schema.Struct({ ...made, replayOf: Schema.String }).annotations({ identifier: "ReplayedEvent" })
+const ReplayedEvent = Schema.Struct({ ...MadeEvent.fields, replayOf: Schema.String }).annotations({
+  identifier: "ReplayedEvent"
+})
 
 /** Events on surface C. */
 export const EventsApi = HttpApiGroup.make("events")

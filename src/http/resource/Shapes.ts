@@ -46,3 +46,9 @@ export type ListParams = typeof ListParams.Type
 /** A time in RFC 3339. */
 export const Time = Schema.String.annotations({ description: "RFC 3339, UTC" })
 export const NullableTime = Schema.NullOr(Schema.String)
+
+/** An event that a request made; of a repetition, the first one. */
+export const MadeEvent = Schema.Struct({
+  eventId: Schema.String,
+  status: Schema.Literal("accepted", "held", "ignored", "duplicate")
+}).annotations({ identifier: "MadeEvent" })

@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { Condition } from "../../domain/connector/Condition.js"
 import { WebhookVerification } from "../../domain/connector/Webhook.js"
+import { FireTrigger } from "../../domain/EventBodies.js"
 import { Retry } from "../../domain/Execution.js"
 import { JsonObject } from "../../domain/Json.js"
 import {
@@ -15,7 +16,18 @@ import {
 } from "../../domain/Trigger.js"
 import { subscriptionStates } from "../../domain/TriggerView.js"
 import { Audited, auditAction, auditRead, NoStore, Permit, Scoped, Shared } from "../Endpoint.js"
-import { CreatedData, Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
+import {
+  AcceptedData,
+  CreatedData,
+  Data,
+  listParams,
+  MadeEvent,
+  NullableTime,
+  Page,
+  putPayload,
+  strictPayload,
+  Time
+} from "./Shapes.js"
 
 const text = Schema.optional(Schema.String)
 const nullableText = Schema.NullOr(Schema.String)
@@ -167,6 +179,16 @@ export const TriggersApi = HttpApiGroup.make("triggers")
       .addSuccess(Data(TriggerView))
       .annotate(Permit, "workflows:update")
       .annotate(Audited, auditAction("trigger.disable"))
+      .annotate(Shared, "perRecord")
+      .annotate(Scoped, recordScope)
+  )
+  .add(
+    HttpApiEndpoint.post("fire", `${basePath}/:trg/fire`)
+      .setPath(path)
+      .setPayload(strictPayload(FireTrigger))
+      .addSuccess(AcceptedData(MadeEvent))
+      .annotate(Permit, "workflows:execute")
+      .annotate(Audited, auditAction("trigger.fire"))
       .annotate(Shared, "perRecord")
       .annotate(Scoped, recordScope)
   )

@@ -1,6 +1,8 @@
 /** Handlers of triggers on surface C. */
 import { Effect } from "effect"
+import { TriggerFiring } from "../../actors/management/TriggerFiring.js"
 import { Triggers } from "../../actors/management/Triggers.js"
+import { workflowHeaders } from "../../domain/Tenancy.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
 import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
@@ -8,7 +10,7 @@ import { inData } from "./Envelope.js"
 
 /** The handlers of `TriggersApi`. */
 export const TriggersLive = groupLayer(ResourceApi, "triggers", (handlers) =>
-  Effect.map(Triggers, (triggers) =>
+  Effect.map(Effect.all([Triggers, TriggerFiring]), ([triggers, { fire }]) =>
     handlers
       .handle("list", ({ urlParams }) =>
         Effect.flatMap(CurrentExchange, (exchange) => triggers.list(exchange, urlParams))
@@ -30,6 +32,18 @@ export const TriggersLive = groupLayer(ResourceApi, "triggers", (handlers) =>
       )
       .handle("disable", ({ path }) =>
         Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.disable(exchange, path.trg)))
+      )
+      .handle("fire", ({ path, payload }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => {
+          const { headers } = exchange.request
+          return inData(
+            fire(exchange, path.trg, payload, {
+              headers: workflowHeaders(headers),
+              traceparent: headers["traceparent"] ?? null,
+              idempotencyKey: headers["idempotency-key"] ?? null
+            })
+          )
+        })
       )
       .handle("retrySubscription", ({ path }) =>
         Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.retrySubscription(exchange, path.trg)))

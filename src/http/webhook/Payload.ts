@@ -34,6 +34,9 @@ export const readPayload = (request: RawRequest, limit: number): Json | BodyFail
     case "form":
       return readForm(new TextDecoder().decode(body))
     case undefined:
-      return new UnsupportedMediaType({ got: (headers["content-type"] ?? "").slice(0, 100) })
+      return new UnsupportedMediaType({
+        got: (headers["content-type"] ?? "").slice(0, 100),
+        takes: "application/json or application/x-www-form-urlencoded"
+      })
   }
 }

@@ -3,11 +3,13 @@
  * request, before its body is read; the answer comes after the event's commit. Specification: Surface B; contract: webhooks.
  */
 import { Cause, Clock, Effect, Option } from "effect"
+import { AppWebhookIntake } from "../../actors/management/AppWebhookIntake.js"
 import { SubscriptionIntake } from "../../actors/management/SubscriptionIntake.js"
 import { type WebhookDelivery, WebhookIntake, type WebhookOutcome } from "../../actors/management/WebhookIntake.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import type { Failure } from "../../domain/Failure.js"
+import { type Failure, TimedOut } from "../../domain/Failure.js"
 import type { OrganisationId, RequestId } from "../../domain/Ids.js"
+import { isAppWebhook } from "../../domain/AppWebhookAddress.js"
 import { isSubscriptionNumber } from "../../domain/SubscriptionAddress.js"
 import { fieldsOf, queryChallenge } from "../../domain/WebhookPayload.js"
 import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
@@ -27,7 +29,8 @@ interface FoundWebhook {
 
 /** The place of a webhook: the parts of its path, as sent. */
 export interface WebhookAddress {
-  readonly space: string
+  /** A workspace; of an app's webhook, the organisation. */
+  readonly client: string
   readonly webhook: string
 }
 
@@ -82,7 +85,10 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
       const { end, eventId } = outcome
       const { error, output, run, status } = end
       const ended = { id: run.id, status, version: run.record.workflowVersion, output, error }
-      return endedReply(ended, requestId, now, { "x-svc-event-id": eventId })
+      const reply = endedReply(ended, requestId, now, { "x-svc-event-id": eventId })
+      if (status !== "timed_out") return reply
+      // With the error's body of this surface.
+      return { ...tenantFailureReply(new TimedOut({ executionId: run.id }), requestId, now), headers: reply.headers }
     }
   }
 }
@@ -90,6 +96,7 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
 export const make = Effect.gen(function* () {
   const webhooks = yield* WebhookIntake
   const subscriptions = yield* SubscriptionIntake
+  const apps = yield* AppWebhookIntake
   const identifiers = yield* Identifiers
 
   const failureReply = (cause: Cause.Cause<Failure>, requestId: RequestId): Effect.Effect<RawReply> =>
@@ -119,24 +126,31 @@ export const make = Effect.gen(function* () {
       })
     }
 
-  /** The webhook of a trigger, or the address that a provider got for a subscription. */
-  const find = (space: string, id: string): Effect.Effect<FoundWebhook, Failure> =>
-    isSubscriptionNumber(id)
-      ? Effect.map(subscriptions.find(space, id), (known) => ({
+  /** The webhook of a trigger, the address that a provider got for a subscription, or that of a provider's app. */
+  const find = (client: string, id: string): Effect.Effect<FoundWebhook, Failure> => {
+    if (isAppWebhook(id))
+      return Effect.map(apps.find(client, id), (known) => ({
+        limitBytes: known.limitBytes,
+        organisationId: known.organisationId,
+        receive: (delivery) => apps.receive(known, delivery)
+      }))
+    return isSubscriptionNumber(id)
+      ? Effect.map(subscriptions.find(client, id), (known) => ({
           limitBytes: known.limitBytes,
           organisationId: known.trigger.organisationId,
           receive: (delivery) => subscriptions.receive(known, delivery)
         }))
-      : Effect.map(webhooks.find(space, id), (known) => ({
+      : Effect.map(webhooks.find(client, id), (known) => ({
           limitBytes: known.limitBytes,
           organisationId: known.trigger.organisationId,
           receive: (delivery) => webhooks.receive(known, delivery)
         }))
+  }
 
   const answered = (reply: RawReply): WebhookAdmission => ({ _tag: "Answered", reply })
 
   /** Finds the webhook of a request and decides how its body is received. */
-  const admit = (head: RequestHead, { space, webhook }: WebhookAddress): Effect.Effect<WebhookAdmission> =>
+  const admit = (head: RequestHead, { client, webhook }: WebhookAddress): Effect.Effect<WebhookAdmission> =>
     Effect.suspend(() => {
       const requestId = identifiers.next("req")
       const { method, target } = head
@@ -144,7 +158,7 @@ export const make = Effect.gen(function* () {
         const reply = tenantErrorReply(methodRow(["GET", "POST"]), requestId)
         return Effect.succeed(answered({ ...reply, headers: { ...reply.headers, allow: "GET, POST" } }))
       }
-      return Effect.matchCauseEffect(find(space, webhook), {
+      return Effect.matchCauseEffect(find(client, webhook), {
         onFailure: (cause) => Effect.map(failureReply(cause, requestId), answered),
         onSuccess: (found): Effect.Effect<WebhookAdmission> => {
           const challenge = challengeIn(target)

@@ -233,7 +233,7 @@ const onRequest = (
   if (target.startsWith(proxyPrefix)) return pass(context, request, response, proceed)
   const webhook = webhookPath.exec(target)
   if (webhook !== null)
-    return receiveWebhook(context, request, response, { space: webhook[1] ?? "", webhook: webhook[2] ?? "" }, proceed)
+    return receiveWebhook(context, request, response, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" }, proceed)
   const head = headOf(request)
   const reading = {
     limit,

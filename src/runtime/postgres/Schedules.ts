@@ -4,11 +4,11 @@ import { type DueSchedule, Schedules } from "../../actors/ports/Schedules.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { auditRow } from "./AuditRow.js"
 import { leaseSeconds } from "./journal/EventRow.js"
 import { WriterSql } from "./Pools.js"
 import { triggers } from "./records/RecordTables.js"
 import { recordOf, selectColumns } from "./records/Table.js"
+import { disableTrigger } from "./TriggerDisabling.js"
 
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 const columns = selectColumns(triggers)
@@ -61,24 +61,8 @@ export const layer = Layer.effect(
              LIMIT $1)`,
           [limit]
         ),
-      disable: ({ autoDisabledAt, id, status, updatedAt, version }, event, audit) => {
-        const row = auditRow(audit)
-        return sql`WITH disabled AS (UPDATE triggers SET status = ${status}, auto_disabled_at = ${autoDisabledAt},
-              updated_at = ${updatedAt}, version = ${version}
-            WHERE id = ${id} AND version = ${version - 1} RETURNING id),
-          stopped AS (UPDATE trigger_states s SET next_fire_at = NULL FROM disabled d WHERE s.trigger_id = d.id),
-          noted AS (INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id,
-              customer_id, outcome, entry)
-            SELECT ${row.id}, ${row.org}, ${row.at}::timestamptz, ${row.actor_type}, ${row.actor_id}, ${row.action},
-              ${row.resource_type}, ${row.resource_id}, ${row.customer_id}, ${row.outcome},
-              ${JSON.stringify(row.entry)}::json FROM disabled)
-          INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
-          SELECT ${event.id}, ${event.organisationId}, ${event.type}, ${event.subject}, ${event.customerId},
-            ${JSON.stringify(event.payload)}::jsonb, ${event.at}::timestamptz FROM disabled`.pipe(
-          Effect.asVoid,
-          Effect.mapError(unavailable)
-        )
-      }
+      disable: (after, event, audit) =>
+        disableTrigger(sql, after, event, audit).pipe(Effect.asVoid, Effect.mapError(unavailable))
     })
   })
 )

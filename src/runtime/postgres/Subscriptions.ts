@@ -3,7 +3,9 @@ import { Effect, Layer, Option } from "effect"
 import { type DueSubscription, type Subscription, Subscriptions } from "../../actors/ports/Subscriptions.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
+import { transact, writeEvents } from "./connections/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
+import { disableTrigger } from "./TriggerDisabling.js"
 
 /** Longer than a call to a provider may take, with its retries. */
 const leaseSeconds = 120
@@ -52,7 +54,18 @@ export const layer = Layer.effect(
       reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(unavailable)),
       lease: (limit) => sql.unsafe<DueSubscription>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
       save: ({ connectionId, triggerId }, change) => {
-        const { attempts, expiresAt, externalId, keepsLease, lastError, nextAt, number, secret, state } = change
+        const {
+          attempts,
+          events = [],
+          expiresAt,
+          externalId,
+          keepsLease,
+          lastError,
+          nextAt,
+          number,
+          secret,
+          state
+        } = change
         const row = {
           state,
           next_at: timeOf(nextAt),
@@ -64,12 +77,34 @@ export const layer = Layer.effect(
           ...(number === undefined ? {} : { number }),
           ...(secret === undefined ? {} : { secret })
         }
-        return sql`UPDATE subscriptions SET ${sql.update(row)}
-          WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`.pipe(
-          Effect.asVoid,
-          Effect.mapError(unavailable)
-        )
+        const updated = sql`UPDATE subscriptions SET ${sql.update(row)}
+          WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
+        return events.length === 0
+          ? updated.pipe(Effect.asVoid, Effect.mapError(unavailable))
+          : transact(sql, Effect.zipRight(updated, writeEvents(sql, events, [])))
       },
+      refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
+        transact(
+          sql,
+          Effect.gen(function* () {
+            // Serialises refusals of several connections, so that the last one disables the trigger.
+            yield* sql`SELECT FROM triggers WHERE id = ${triggerId} FOR UPDATE`
+            yield* sql`UPDATE subscriptions SET state = 'failed', attempts = ${attempts + 1}, last_error = ${lastError},
+                next_at = NULL, leased_until = NULL
+              WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
+            yield* writeEvents(sql, [event], [])
+            const others = yield* sql`SELECT FROM subscriptions WHERE trigger_id = ${triggerId}
+              AND (state IN ('pending', 'subscribed', 'renewing', 'suspended') OR state = 'failed' AND next_at IS NOT NULL) LIMIT 1`
+            if (others.length > 0) return
+            const isDisabled = yield* disableTrigger(sql, disabling.after, disabling.event, disabling.audit)
+            // What the provider does not have begins anew when the trigger is enabled.
+            yield* isDisabled
+              ? sql`UPDATE subscriptions SET state = 'unsubscribed', number = NULL, secret = NULL, expires_at = NULL, attempts = 0
+                  WHERE trigger_id = ${triggerId} AND external_id IS NULL`
+              : sql`UPDATE subscriptions SET next_at = now() + interval '1 minute'
+                  WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
+          })
+        ),
       byNumber: (number) =>
         Effect.map(
           cache.get(

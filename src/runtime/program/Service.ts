@@ -72,6 +72,7 @@ import * as WebhookSecretReads from "../postgres/WebhookSecretReads.js"
 import * as Subscriptions from "../postgres/Subscriptions.js"
 import * as Polls from "../postgres/Polls.js"
 import * as Schedules from "../postgres/Schedules.js"
+import * as TriggerMeter from "../postgres/TriggerMeter.js"
 import * as TriggerReads from "../postgres/TriggerReads.js"
 import * as InstallationReads from "../postgres/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
@@ -96,6 +97,7 @@ import * as ConnectorImport from "../../actors/management/ConnectorImport.js"
 import * as ConnectorRecords from "../../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
+import * as TriggerFiring from "../../actors/management/TriggerFiring.js"
 import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
 import * as Notifications from "../../actors/management/Notifications.js"
@@ -108,6 +110,7 @@ import * as Organisations from "../../actors/management/Organisations.js"
 import * as DeadLetterQueue from "../../actors/management/DeadLetterQueue.js"
 import * as EventRecords from "../../actors/management/EventRecords.js"
 import * as EventReplays from "../../actors/management/EventReplays.js"
+import * as AppWebhookIntake from "../../actors/management/AppWebhookIntake.js"
 import * as SubscriptionIntake from "../../actors/management/SubscriptionIntake.js"
 import * as WebhookIntake from "../../actors/management/WebhookIntake.js"
 import * as Quotas from "../../actors/management/Quotas.js"
@@ -223,6 +226,7 @@ const stores = Layer.mergeAll(
   EventReads.layer,
   DeadLetters.layer,
   TriggerReads.layer,
+  TriggerMeter.layer,
   Schedules.layer,
   Polls.layer,
   Subscriptions.layer,
@@ -314,10 +318,12 @@ const useCases = Layer.mergeAll(
   Quotas.layer,
   Roles.layer,
   Triggers.layer,
+  TriggerFiring.layer,
   Users.layer,
   WebhookEndpoints.layer,
   WebhookIntake.layer,
   SubscriptionIntake.layer,
+  AppWebhookIntake.layer,
   EventRecords.layer,
   EventReplays.layer,
   DeadLetterQueue.layer,

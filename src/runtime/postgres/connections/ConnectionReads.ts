@@ -1,6 +1,7 @@
 /** The port `ConnectionReads`: finds the connection of a call, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
 import {
+  type AccountConnection,
   ConnectionReads,
   type ConnectionQuery,
   type CallableConnection
@@ -16,6 +17,16 @@ const unavailable = () => new Unavailable({ reason: "the database cannot be reac
 
 const columns = `id, customer_id AS "customerId", user_id AS "userId", label, status, connector,
   connector_version AS "connectorVersion", config, is_default AS "isDefault"`
+
+/**
+ * Looks up the index of accounts alone, so that the planner does not read all connections of an organisation instead. Its
+ * keys contain the organisation: accounts that others have, too, cost nothing.
+ */
+const accountSql = `WITH found AS MATERIALIZED (SELECT id, org, connector, customer_id, config, account_label, status,
+    credential_fingerprint FROM connections WHERE disconnected_at IS NULL
+      AND svc_account_keys(org, connector, config, account_label) @> ARRAY[md5($1 || '|' || $2 || '|' || $3)])
+  SELECT id, customer_id AS "customerId", config, account_label AS "accountLabel" FROM found
+  WHERE org = $1 AND connector = $2 AND status <> 'pending' AND credential_fingerprint IS NOT NULL ORDER BY id`
 
 export const layer = Layer.effect(
   ConnectionReads,
@@ -68,7 +79,9 @@ export const layer = Layer.effect(
               )
           ),
           Option.fromNullable
-        )
+        ),
+      withAccount: (organisation, slug, account) =>
+        sql.unsafe<AccountConnection>(accountSql, [organisation, slug, account]).pipe(Effect.mapError(unavailable))
     })
   })
 )

@@ -48,10 +48,10 @@ export const insertRows = (table: FlushTableName, parameter: number): string => 
     FROM ${recordset(parameter, shape.columns)}`
 }
 
-const insertCte = (table: FlushTableName, parameter: number): string => {
+const insertCte = (table: FlushTableName, parameter: number, returning = ""): string => {
   const { columns, conflict }: { readonly columns: ColumnTypes; readonly conflict: string } = flushTables[table]
   return `${table}_in AS (${insertRows(table, parameter)}
-    WHERE ${columns["run"] === undefined ? "id" : "run"} IN (SELECT ok.id FROM ok) ${conflict})`
+    WHERE ${columns["run"] === undefined ? "id" : "run"} IN (SELECT ok.id FROM ok) ${conflict}${returning})`
 }
 
 // A claim that has expired is free, even if it is not yet purged.
@@ -118,14 +118,17 @@ const tickCte = (parameter: number) =>
      FROM ${recordset(parameter, tickColumns)}
      WHERE s.trigger_id = t.trigger_id AND s.next_fire_at = t.due_at AND t.run IN (SELECT ok.id FROM ok))`
 
-/** Counts the failed runs in a row of schedules; a run that succeeds begins anew. */
+/**
+ * Counts the failed runs in a row of schedules; a run that succeeds begins anew. Only runs whose record this statement
+ * inserts count: a flush that is resent after its commit inserts none.
+ */
 const tickFailuresCte = (parameter: number) =>
   `counted AS (UPDATE trigger_states s
      SET consecutive_failures = c.failures + CASE WHEN c.resets THEN 0 ELSE s.consecutive_failures END
      FROM (SELECT x.trigger_id, bool_or(NOT x.failed) AS resets,
          count(*) FILTER (WHERE x.failed AND x.nth > x.succeeded)::int AS failures
        FROM (SELECT t.*, COALESCE(max(t.nth) FILTER (WHERE NOT t.failed) OVER (PARTITION BY t.trigger_id), -1) AS succeeded
-         FROM ${recordset(parameter, failureColumns)} WHERE t.run IN (SELECT ok.id FROM ok)) x
+         FROM ${recordset(parameter, failureColumns)} WHERE t.run IN (SELECT x.id FROM executions_in x)) x
        GROUP BY x.trigger_id) c
      WHERE s.trigger_id = c.trigger_id AND (c.failures > 0 OR s.consecutive_failures > 0))`
 
@@ -210,7 +213,10 @@ const textOf = (parts: Parts): string => {
   if (parts.settled) ctes.push(settleCte(next()))
   if (parts.buried) ctes.push(deadLettersCte(next(), parts.settled))
   if (parts.patched) ctes.push(patchCte(next()))
-  for (const table of parts.tables) ctes.push(insertCte(table, next()))
+  for (const table of parts.tables) {
+    const isCounted = parts.counted && table === "executions"
+    ctes.push(insertCte(table, next(), isCounted ? " RETURNING id" : ""))
+  }
   if (parts.ended) ctes.push(deleteEndedCte(next()))
   if (parts.dequeued) ctes.push(dequeueCte(next()))
   if (parts.freed) ctes.push(freeLanesCte(next()))

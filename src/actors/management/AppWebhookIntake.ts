@@ -1,0 +1,185 @@
+/**
+ * Use case of deliveries to the webhook of a provider's app, which has one address for all accounts. Each event is
+ * accepted for every connection of its account, within the organisation that the address names, whose definition and
+ * secrets verify the delivery. Contract: webhook receiver.
+ */
+import { Context, Effect, Layer, Metric, Option } from "effect"
+import { readAppWebhookId } from "../../domain/AppWebhookAddress.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { WebhookDefinition } from "../../domain/connector/Webhook.js"
+import { spacesFor } from "../../domain/EventRouting.js"
+import { type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import type { VerifiedDelivery } from "../../domain/InboundWebhook.js"
+import { canonicalJson } from "../../domain/Json.js"
+import { workflowHeaders } from "../../domain/Tenancy.js"
+import { accountOfConnection, type DeliveredEvent, eventDeliveryId, eventsOfKey } from "../../domain/WebhookPayload.js"
+import { type AccountConnection, ConnectionReads } from "../ports/ConnectionReads.js"
+import { Connectors } from "../ports/Connectors.js"
+import { Digests } from "../ports/Digests.js"
+import { type Arrival, Events } from "../ports/Events.js"
+import { OrganisationReads } from "../ports/OrganisationReads.js"
+import { TriggerReads } from "../ports/Triggers.js"
+import { WebhookSecrets } from "../ports/WebhookSecrets.js"
+import { connectorArrival, type DeliveryReading, makeDeliveryReader, receptionOf } from "./ConnectorDelivery.js"
+import { organisationRefusal, webhookBytes, type WebhookDelivery, type WebhookOutcome } from "./WebhookIntake.js"
+
+/** The webhook of a connector in an organisation. */
+export interface KnownAppWebhook {
+  readonly organisationId: OrganisationId
+  readonly definition: ConnectorDefinition
+  readonly webhook: WebhookDefinition
+  /** Largest body, in bytes. */
+  readonly limitBytes: number
+}
+
+export class AppWebhookIntake extends Context.Tag("svc/AppWebhookIntake")<
+  AppWebhookIntake,
+  {
+    /** Fails with `NotFound` for an unknown address. */
+    readonly find: (organisation: string, id: string) => Effect.Effect<KnownAppWebhook, Failure>
+    /**
+     * Accepts the events one after the other. After a failure the provider repeats the delivery; those that were accepted
+     * before are recognised by its id, or by its signed time and content.
+     */
+    readonly receive: (webhook: KnownAppWebhook, delivery: WebhookDelivery) => Effect.Effect<WebhookOutcome, Failure>
+  }
+>() {}
+
+const notFound = () => new NotFound({ what: "webhook" })
+
+/** Nothing else is kept of them, so that a provider whose accounts are not connected costs no storage. */
+const ignoredEvents = Metric.counter("svc_app_webhook_ignored_events_total", {
+  description: "Events of app webhooks whose account no connection has, or that no active trigger is for.",
+  incremental: true
+})
+
+const eventsAtOnce = 16
+const lookUpsAtOnce = 4
+
+export const layer = Layer.effect(
+  AppWebhookIntake,
+  Effect.gen(function* () {
+    const organisations = yield* OrganisationReads
+    const connectors = yield* Connectors
+    const connections = yield* ConnectionReads
+    const triggers = yield* TriggerReads
+    const webhookSecrets = yield* WebhookSecrets
+    const readDelivery = yield* makeDeliveryReader
+    const events = yield* Events
+    const { sha256Hex } = yield* Digests
+
+    const find = Effect.fnUntraced(function* (
+      organisation: string,
+      id: string
+    ): Effect.fn.Return<KnownAppWebhook, Failure> {
+      const named = readAppWebhookId(id)
+      if (named === undefined) return yield* notFound()
+      const found = Option.getOrUndefined(yield* organisations.find(organisation as OrganisationId)) // only compared
+      if (found === undefined) return yield* notFound()
+      const definition = Option.getOrUndefined(yield* connectors.find(found.id, named.connector))
+      const webhook = definition?.webhooks.find((one) => one.id === named.webhook && one.type === "app")
+      if (definition === undefined || webhook === undefined) return yield* notFound()
+      const refused = organisationRefusal(found)
+      if (refused !== undefined) return yield* refused
+      return { organisationId: found.id, definition, webhook, limitBytes: webhookBytes(found) }
+    })
+
+    /** Records a refused delivery with the first trigger that would have got its events; without one, nothing. */
+    const reject = Effect.fnUntraced(function* (
+      { definition, organisationId, webhook }: KnownAppWebhook,
+      reason: string,
+      headers: Arrival["headers"]
+    ) {
+      for (const { id } of definition.events.filter((one) => one.webhook === undefined || one.webhook === webhook.id)) {
+        const [first] = yield* triggers.ofConnector(organisationId, definition.slug, id)
+        if (first !== undefined) return yield* events.reject(first, reason, headers)
+      }
+    })
+
+    /** The connections of the accounts that the events name, by account. */
+    const connectionsOf = Effect.fnUntraced(function* (
+      { definition, organisationId, webhook }: KnownAppWebhook,
+      delivered: ReadonlyArray<DeliveredEvent>
+    ): Effect.fn.Return<ReadonlyMap<string, ReadonlyArray<AccountConnection>>, Unavailable> {
+      const accounts = [...new Set(delivered.flatMap(({ account }) => (account === null ? [] : [account])))]
+      const found = yield* Effect.forEach(
+        accounts,
+        (account) =>
+          Effect.map(
+            connections.withAccount(organisationId, definition.slug, account),
+            (all) => [account, all.filter((one) => accountOfConnection(webhook, one) === account)] as const
+          ),
+        { concurrency: lookUpsAtOnce }
+      )
+      return new Map(found)
+    })
+
+    /** What recognises a repetition: the delivery's id, else its signed time and content; `null`: nothing. */
+    const identityOf = (
+      { index, payload }: DeliveredEvent,
+      { deliveryId, occurredAt }: VerifiedDelivery,
+      count: number
+    ): string | null => {
+      if (deliveryId !== null || occurredAt === null) return eventDeliveryId(deliveryId, index, count)
+      return `${occurredAt}#${index}#${sha256Hex(canonicalJson(payload))}`
+    }
+
+    /** The arrivals of one event: one for each connection of its account, and workspace with triggers on it. */
+    const arrivalsOf = Effect.fnUntraced(function* (
+      { definition, organisationId, webhook }: KnownAppWebhook,
+      delivered: DeliveredEvent,
+      found: ReadonlyArray<AccountConnection>,
+      { events: all, verified }: Extract<DeliveryReading, { _tag: "Events" }>,
+      headers: Arrival["headers"]
+    ): Effect.fn.Return<ReadonlyArray<Arrival>, Unavailable> {
+      const arrivals: Array<Arrival> = []
+      const identity = identityOf(delivered, verified, all.length)
+      for (const event of eventsOfKey(definition, webhook, delivered.key)) {
+        const listening = yield* triggers.ofConnector(organisationId, definition.slug, event.id)
+        for (const { customerId, id: connectionId } of found)
+          for (const spaceId of spacesFor({ connectionId, customerId }, listening))
+            arrivals.push({
+              ...connectorArrival(definition, event, delivered, verified, headers),
+              organisationId,
+              spaceId,
+              trigger: null,
+              connectionId,
+              customerId,
+              // Two connections of one customer are two receivers of the same event.
+              deduplication: {
+                value: null,
+                deliveryId: identity === null ? null : [identity, event.id, connectionId, spaceId].join("|")
+              }
+            })
+      }
+      return arrivals
+    })
+
+    const receive = Effect.fnUntraced(function* (
+      known: KnownAppWebhook,
+      delivery: WebhookDelivery
+    ): Effect.fn.Return<WebhookOutcome, Failure> {
+      const { definition, organisationId, webhook } = known
+      const headers = workflowHeaders(delivery.headers)
+      const secrets = yield* webhookSecrets.ofConnector(organisationId, definition, webhook.verify)
+      const reading = yield* readDelivery(webhook, secrets, delivery)
+      if (reading._tag === "Challenged") return reading
+      if (reading._tag === "Refused") {
+        if (reading.problem !== undefined) yield* reject(known, reading.problem, headers)
+        return yield* reading.failure
+      }
+      const ofAccount = yield* connectionsOf(known, reading.events)
+      const arrivals = yield* Effect.forEach(reading.events, (one) =>
+        arrivalsOf(known, one, one.account === null ? [] : (ofAccount.get(one.account) ?? []), reading, headers)
+      )
+      yield* Metric.incrementBy(ignoredEvents, arrivals.filter(({ length }) => length === 0).length)
+      const receptions = yield* Effect.forEach(arrivals.flat(), (one) => events.receive(one), {
+        concurrency: eventsAtOnce
+      })
+      return receptionOf(receptions) ?? { _tag: "Unmatched" }
+    })
+
+    return AppWebhookIntake.of({ find, receive })
+  })
+)

@@ -1,0 +1,107 @@
+/** Reads a delivery to a webhook of a connector: verifies its raw bytes, parses them, and takes its events apart. */
+import { Clock, Effect, Either, Redacted } from "effect"
+import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
+import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { EventAction } from "../../domain/Event.js"
+import { type Failure, ValidationFailed } from "../../domain/Failure.js"
+import { type DeliveryProblem, type VerifiedDelivery, verifyDelivery } from "../../domain/InboundWebhook.js"
+import { deliveredEventsLimit } from "../../domain/Limits.js"
+import { bodyChallenge, type DeliveredEvent, deliveredEvents } from "../../domain/WebhookPayload.js"
+import { Digests } from "../ports/Digests.js"
+import type { Arrival, Reception } from "../ports/Events.js"
+import { SigningArithmetic } from "../ports/SigningArithmetic.js"
+import { refusalOf, type WebhookDelivery } from "./WebhookIntake.js"
+
+/** What a delivery is. */
+export type DeliveryReading =
+  | { readonly _tag: "Challenged"; readonly challenge: string }
+  | { readonly _tag: "Events"; readonly verified: VerifiedDelivery; readonly events: ReadonlyArray<DeliveredEvent> }
+  /** `problem`: why it is not verified; `undefined`: it is, but cannot be read. */
+  | { readonly _tag: "Refused"; readonly problem: DeliveryProblem | undefined; readonly failure: Failure }
+
+const refused = (failure: Failure, problem?: DeliveryProblem): DeliveryReading => ({
+  _tag: "Refused",
+  problem,
+  failure
+})
+
+const tooManyEvents = (count: number): ValidationFailed => {
+  const message = `has ${count} events: send at most ${deliveredEventsLimit} in one delivery`
+  return new ValidationFailed({
+    code: "VALIDATION_FAILED",
+    message: `the delivery ${message}`,
+    details: [{ path: "", code: "OUT_OF_RANGE", message }]
+  })
+}
+
+/** Makes the function that reads a delivery. Without a secret no delivery is verified. */
+export const makeDeliveryReader = Effect.gen(function* () {
+  const { equal, hmacBase64 } = yield* Digests
+  const { hmac } = yield* SigningArithmetic
+  const digests = { equal, hmac, hmacBase64 }
+
+  return (
+    webhook: WebhookDefinition,
+    secrets: ReadonlyArray<Redacted.Redacted>,
+    { body, headers, parse }: WebhookDelivery
+  ): Effect.Effect<DeliveryReading> =>
+    Effect.map(Clock.currentTimeMillis, (nowMillis) => {
+      const verified = verifyDelivery(
+        webhook.verify,
+        secrets.map(Redacted.value),
+        { headers, body, nowMillis },
+        digests
+      )
+      const problem = Either.isLeft(verified) ? verified.left : undefined
+      // Providers challenge an address before they sign anything.
+      const mayChallenge = problem === "unsigned" && webhook.challenge !== undefined
+      if (problem !== undefined && !mayChallenge) return refused(refusalOf(problem), problem)
+      const payload = parse()
+      if (payload instanceof Error) return refused(payload)
+      const challenge = bodyChallenge(webhook.challenge, payload)
+      if (challenge !== undefined) return { _tag: "Challenged", challenge }
+      if (Either.isLeft(verified)) return refused(refusalOf(verified.left), verified.left)
+      const events = deliveredEvents(webhook, payload, headers)
+      return events.length > deliveredEventsLimit
+        ? refused(tooManyEvents(events.length))
+        : { _tag: "Events", verified: verified.right, events }
+    })
+})
+
+const verbs: { readonly [verb in string]?: EventAction } = {
+  created: "created",
+  updated: "updated",
+  changed: "updated",
+  deleted: "deleted",
+  removed: "deleted"
+}
+
+const actionOf = (eventId: string): EventAction => {
+  const verb = eventId.slice(eventId.lastIndexOf(".") + 1)
+  return (Object.hasOwn(verbs, verb) ? verbs[verb] : undefined) ?? "other"
+}
+
+/** The members of an arrival that come from the connector's event and the delivery. */
+export const connectorArrival = (
+  { slug }: Pick<ConnectorDefinition, "slug">,
+  event: EventDefinition,
+  delivered: DeliveredEvent,
+  { occurredAt }: VerifiedDelivery,
+  headers: Arrival["headers"]
+) =>
+  ({
+    source: "app_event",
+    connector: slug,
+    connectorEvent: event.id,
+    type: `${slug}.${event.id}`,
+    entity: event.entity ?? null,
+    action: actionOf(event.id),
+    occurredAt,
+    payload: delivered.payload,
+    headers,
+    traceparent: headers["traceparent"] ?? null
+  }) satisfies Partial<Arrival>
+
+/** What the sender is told of several events: that of the first which starts something. */
+export const receptionOf = (receptions: ReadonlyArray<Reception>): Reception | undefined =>
+  receptions.find(({ _tag }) => _tag === "Accepted") ?? receptions.find(({ _tag }) => _tag === "Held") ?? receptions[0]

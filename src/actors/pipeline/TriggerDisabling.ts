@@ -1,0 +1,34 @@
+/** What the service writes when it disables a trigger by itself. */
+import { changesBetween } from "../../domain/Audit.js"
+import type { Trigger } from "../../domain/Trigger.js"
+import { autoDisabledTrigger, disabledEvent, type DisableReason } from "../../domain/TriggerChanges.js"
+import type { Identifiers } from "../ports/Identifiers.js"
+import type { TriggerDisabling } from "../ports/Subscriptions.js"
+
+/** `message`: the reason for people, in the audit trail. `at`: RFC 3339. */
+export const disablingOf = (
+  identifiers: Identifiers["Type"],
+  trigger: Trigger,
+  reason: DisableReason,
+  message: string,
+  at: string
+): TriggerDisabling => {
+  const after = autoDisabledTrigger(trigger, at)
+  return {
+    after,
+    event: disabledEvent(identifiers.next("evt"), after, reason, at),
+    audit: {
+      id: identifiers.next("aud"),
+      organisationId: after.organisationId,
+      at,
+      actor: { id: "system", ip: null, name: "svc", onBehalfOf: null, type: "system", userAgent: null },
+      action: "trigger.disable",
+      resource: { type: "trigger", id: after.id, name: after.name },
+      customerId: after.customerId,
+      outcome: "success",
+      requestId: null,
+      changes: changesBetween({ status: trigger.status, reason: null }, { status: after.status, reason: message }),
+      count: 1
+    }
+  }
+}
