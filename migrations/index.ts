@@ -23,6 +23,7 @@ import events from "./0020_events.js"
 import outbound from "./0021_outbound.js"
 import appEvents from "./0022_app_events.js"
 import quota from "./0023_quota.js"
+import autoReplay from "./0025_auto_replay.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -47,5 +48,6 @@ export const migrations = {
   "0020_events": Effect.asVoid(events),
   "0021_outbound": Effect.asVoid(outbound),
   "0022_app_events": Effect.asVoid(appEvents),
-  "0023_quota": Effect.asVoid(quota)
+  "0023_quota": Effect.asVoid(quota),
+  "0025_auto_replay": Effect.asVoid(autoReplay)
 }

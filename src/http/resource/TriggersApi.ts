@@ -1,6 +1,7 @@
 /** The endpoints of triggers. Contract: surface C bodies; trigger record and states. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { ReplayCause } from "../../domain/AutoReplay.js"
 import { Condition } from "../../domain/connector/Condition.js"
 import { WebhookVerification } from "../../domain/connector/Webhook.js"
 import { Retry } from "../../domain/Execution.js"
@@ -61,6 +62,10 @@ const AppEvent = Schema.Struct({
   subscription: Schema.Literal(...subscriptionStates)
 }).annotations({ identifier: "TriggerAppEvent" })
 
+const AutoReplayView = Schema.Struct({ on: Schema.Array(ReplayCause), maxReplays: Schema.Number }).annotations({
+  identifier: "AutoReplay"
+})
+
 const TriggerView = Schema.Struct({
   id: Schema.String,
   type: TriggerKind,
@@ -70,6 +75,9 @@ const TriggerView = Schema.Struct({
   status: TriggerStatus,
   routes: Schema.Array(Route),
   delivery: Retry,
+  autoReplay: Schema.NullOr(AutoReplayView).annotations({
+    description: "null: the configuration value autoReplay applies"
+  }),
   webhook: Schema.NullOr(Webhook),
   schedule: Schema.NullOr(ScheduleView),
   appEvent: Schema.NullOr(AppEvent),

@@ -155,6 +155,7 @@ const list = Effect.fnUntraced(function* (sql: SqlClient, home: EventHome, query
 
 const deadLetterColumns = `id, event_id AS "eventId", execution_id AS "executionId", delivery_id AS "deliveryId",
   trigger_id AS "triggerId", customer_id AS "customerId", connector, type, error, context, retry_count AS "retryCount", status,
+  CASE WHEN status IN ('replaying', 'replayed') THEN COALESCE(replay_cause, 'request') END AS "replayCause", replay_id AS "replayId",
   created_at AS "createdAt", expires_at AS "expiresAt"`
 
 type DeadLetterRow = Omit<DeadLetterDetail, "createdAt" | "expiresAt"> & {
