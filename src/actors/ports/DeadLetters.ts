@@ -67,7 +67,12 @@ export class DeadLetters extends Context.Tag("svc/DeadLetters")<
     readonly resend: (home: EventHome, id: string) => Effect.Effect<boolean, Unavailable>
     /** `false` if the workspace has too many already. */
     readonly startReplay: (home: EventHome, replay: NewReplay, audit: AuditEntry) => Effect.Effect<boolean, Unavailable>
-    readonly replay: (home: EventHome, id: string) => Effect.Effect<Option.Option<ReplayView>, Unavailable>
+    /** `customers`: only a replay that takes no dead letters of others. */
+    readonly replay: (
+      home: EventHome,
+      id: string,
+      customers?: ReadonlyArray<CustomerId>
+    ) => Effect.Effect<Option.Option<ReplayView>, Unavailable>
     /** Takes replays that are due for this node, for some seconds. */
     readonly takeReplays: (most: number) => Effect.Effect<ReadonlyArray<RunningReplay>, Unavailable>
     /** Takes the next dead letters for a replay, in the order of their ids: they are `replaying`. */

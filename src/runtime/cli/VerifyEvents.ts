@@ -28,7 +28,10 @@ const everywhere = () => "true"
 const reconcile = (from: number, to: number) =>
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const [row] = yield* sql.unsafe<ReconcileRow>(reconcileSql(everywhere, everywhere), [...eventIdsOf(from, to)])
+    const [row] = yield* sql.unsafe<ReconcileRow>(
+      reconcileSql({ events: everywhere, places: everywhere, claims: everywhere }),
+      [...eventIdsOf(from, to)]
+    )
     return reconciliationOf(row, from, to)
   })
 

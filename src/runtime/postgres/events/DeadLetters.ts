@@ -184,12 +184,14 @@ export const layer = Layer.effect(
           })
         ),
 
-      replay: (home, id) =>
+      replay: (home, id, customers) =>
         asOrganisation(
           home,
           app<ReplayRow>`SELECT id, status, COALESCE(cause, 'request') AS cause, most AS limit, per_second AS "ratePerSecond", replayed, failed,
             created_at AS "createdAt", finished_at AS "finishedAt" FROM replays
-            WHERE org = ${home.organisationId} AND space = ${home.spaceId} AND id = ${id}`
+            WHERE org = ${home.organisationId} AND space = ${home.spaceId} AND id = ${id}
+              AND (${customers === undefined} OR filter->>'customerId' = ANY(${customers ?? []}::text[])
+                OR filter::jsonb->'customerIds' <@ to_jsonb(${customers ?? []}::text[]))`
         ).pipe(
           Effect.map(([row]) =>
             Option.map(Option.fromNullable(row), (found) => ({

@@ -18,7 +18,7 @@ import { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
 import { AppSql } from "../Pools.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
-import { reconcileSql, type ReconcileRow } from "./Reconcile.js"
+import { reconcileSql, type ReconciledRows, type ReconcileRow } from "./Reconcile.js"
 
 interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
   readonly settledAt: number | null
@@ -209,6 +209,20 @@ export const reconciliationOf = (row: ReconcileRow | undefined, from: number, to
 /** The ids of events of a period: from and to. */
 export const eventIdsOf = (from: number, to: number) => [`evt_${ulidTime(from)}`, `evt_${ulidTime(to)}`] as const
 
+/** `$3`: the organisation; `$4`: the workspace. */
+const ofWorkspace: ReconciledRows = {
+  places: (table) => `${table}.org = $3`,
+  claims: (table) => `${table}.org = $3`,
+  events: (table) => `${table}.org = $3 AND ${table}.space = $4`
+}
+
+/** `$5`: the customers. A claim has none, so that an event without any row is not theirs to know. */
+const ofCustomers: ReconciledRows = {
+  places: (table) => `${table}.org = $3 AND ${table}.flow = ANY($5::text[])`,
+  claims: () => "false",
+  events: (table) => `${ofWorkspace.events(table)} AND ${table}.customer_id = ANY($5::text[])`
+}
+
 export const layer = Layer.effect(
   EventReads,
   Effect.gen(function* () {
@@ -255,17 +269,16 @@ export const layer = Layer.effect(
             [organisationId, spaceId, id]
           )
         ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), deadLetterOf))),
-      reconcile: ({ organisationId, spaceId }, from, to) =>
+      reconcile: ({ organisationId, spaceId }, from, to, customers) =>
         asOrganisation(
           sql,
           organisationId,
-          sql.unsafe<ReconcileRow>(
-            reconcileSql(
-              (table) => `${table}.org = $3`,
-              (table) => `${table}.org = $3 AND ${table}.space = $4`
-            ),
-            [...eventIdsOf(from, to), organisationId, spaceId]
-          )
+          sql.unsafe<ReconcileRow>(reconcileSql(customers === undefined ? ofWorkspace : ofCustomers), [
+            ...eventIdsOf(from, to),
+            organisationId,
+            spaceId,
+            ...(customers === undefined ? [] : [customers])
+          ])
         ).pipe(Effect.map(([row]) => reconciliationOf(row, from, to)))
     })
   })

@@ -7,27 +7,28 @@
 /** Ids that one answer names. */
 const named = 1_000
 
-/**
- * `$1` and `$2`: ids of events, from and to. `ofOrganisation` and `ofWorkspace` limit the rows of a table; places and
- * claims belong to no workspace.
- */
-export const reconcileSql = (
-  ofOrganisation: (table: string) => string,
-  ofWorkspace: (table: string) => string
-): string => `
+/** The conditions on the rows that are reconciled. Places and claims belong to no workspace. */
+export interface ReconciledRows {
+  readonly events: (table: string) => string
+  readonly places: (table: string) => string
+  readonly claims: (table: string) => string
+}
+
+/** `$1` and `$2`: ids of events, from and to. */
+export const reconcileSql = (only: ReconciledRows): string => `
   WITH open AS MATERIALIZED (
-    SELECT e.id, e.status FROM events e WHERE e.id >= $1 AND e.id < $2 AND ${ofWorkspace("e")}
+    SELECT e.id, e.status FROM events e WHERE e.id >= $1 AND e.id < $2 AND ${only.events("e")}
   ), settled AS MATERIALIZED (
-    SELECT r.id, r.status, r.deliveries FROM event_records r WHERE r.id >= $1 AND r.id < $2 AND ${ofWorkspace("r")}
+    SELECT r.id, r.status, r.deliveries FROM event_records r WHERE r.id >= $1 AND r.id < $2 AND ${only.events("r")}
   ), missing AS (
     SELECT o.id FROM open o WHERE NOT EXISTS (SELECT FROM start_queue q WHERE q.id = o.id)
     UNION
-    SELECT q.id FROM start_queue q WHERE q.id >= $1 AND q.id < $2 AND ${ofOrganisation("q")}
+    SELECT q.id FROM start_queue q WHERE q.id >= $1 AND q.id < $2 AND ${only.places("q")}
       AND NOT EXISTS (SELECT FROM events e WHERE e.id = q.id)
     UNION
     SELECT c.target_id FROM claims c
     WHERE c.scope IN ('event', 'tick') AND c.target_id >= $1 AND c.target_id < $2
-      AND ${ofOrganisation("c")}
+      AND ${only.claims("c")}
       AND NOT EXISTS (SELECT FROM events e WHERE e.id = c.target_id)
       AND NOT EXISTS (SELECT FROM event_records r WHERE r.id = c.target_id)
     UNION
