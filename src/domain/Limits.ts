@@ -218,6 +218,9 @@ export const callbackSecretOverlap = Duration.hours(24)
 /** Webhook endpoints of one organisation, and event types of one endpoint. */
 export const webhookEndpointLimits = { endpoints: 50, events: 50 } as const
 
+/** Deliveries that one request sends again, and how many of them a second. */
+export const resendLimits = { deliveries: 100_000, usual: 10_000, perSecond: 100, usualPerSecond: 10 } as const
+
 /** How long before its expiry a key is announced as expiring. */
 export const keyExpiryNotice = Duration.days(7)
 

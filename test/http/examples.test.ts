@@ -151,6 +151,7 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["installations.update"],
   ["webhookEndpoints.create", "whe"],
   ["webhookEndpoints.update"],
+  ["webhookEndpoints.resendMany"],
   ["notifications.create"],
   ["notifications.markRead"],
   ["proxy.post"],

@@ -267,6 +267,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/webhook-endpoints/:whe/test": plain,
   "GET /api/v1/webhook-endpoints/:whe/attempts": plain,
   "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend": plain,
+  "POST /api/v1/webhook-endpoints/:whe/resend": empty,
 
   "GET /api/v1/quota/usage": { query: ({ side }) => `customer_id=${side.customer}` },
   "GET /api/v1/quota/summary": plain,
