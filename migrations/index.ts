@@ -24,6 +24,7 @@ import outbound from "./0021_outbound.js"
 import appEvents from "./0022_app_events.js"
 import quota from "./0023_quota.js"
 import appWebhooks from "./0024_app_webhooks.js"
+import autoReplay from "./0025_auto_replay.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -49,5 +50,6 @@ export const migrations = {
   "0021_outbound": Effect.asVoid(outbound),
   "0022_app_events": Effect.asVoid(appEvents),
   "0023_quota": Effect.asVoid(quota),
-  "0024_app_webhooks": Effect.asVoid(appWebhooks)
+  "0024_app_webhooks": Effect.asVoid(appWebhooks),
+  "0025_auto_replay": Effect.asVoid(autoReplay)
 }

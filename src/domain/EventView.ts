@@ -1,5 +1,6 @@
 /** Events and dead letters as the API shows them. Contract: events. */
 import { Schema } from "effect"
+import { ReplayCause } from "./AutoReplay.js"
 import { EventAction, EventSource, EventStatus } from "./Event.js"
 import { Json } from "./Json.js"
 
@@ -67,6 +68,10 @@ export const DeadLetterSummary = Schema.Struct({
   context: Json,
   retryCount: Schema.Number,
   status: DeadLetterStatus,
+  replayCause: Schema.NullOr(Schema.Literal("request", ...ReplayCause.literals)).annotations({
+    description: "why it was replayed: on request, or by the service itself; null: it was not"
+  }),
+  replayId: NullableText.annotations({ description: "the replay of many that took it" }),
   createdAt: Time,
   expiresAt: Time
 }).annotations({ identifier: "DeadLetterSummary" })
@@ -82,6 +87,7 @@ export type DeadLetterDetail = typeof DeadLetterDetail.Type
 export const ReplayView = Schema.Struct({
   id: Schema.String,
   status: Schema.Literal("running", "finished"),
+  cause: Schema.Literal("request", ...ReplayCause.literals),
   limit: Schema.Number,
   ratePerSecond: Schema.Number,
   replayed: Schema.Number,

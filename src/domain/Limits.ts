@@ -155,6 +155,19 @@ export const eventLimits = {
   replays: 10
 } as const
 
+/** Replays by the service itself. */
+export const autoReplays = {
+  /** The largest and the usual `maxReplays` of a policy. */
+  most: 10,
+  standard: 3,
+  /** Dead letters a second of one cause. */
+  perSecond: 10,
+  /** The time from a failure to its first replay on a schedule; each replay multiplies it, up to the longest. */
+  pause: Duration.minutes(15),
+  pauseFactor: 4,
+  longestPause: Duration.days(1)
+} as const
+
 /** The longest period that one reconciliation covers. */
 export const reconciliationPeriod = Duration.days(31)
 
@@ -207,6 +220,9 @@ export const callbackSecretOverlap = Duration.hours(24)
 
 /** Webhook endpoints of one organisation, and event types of one endpoint. */
 export const webhookEndpointLimits = { endpoints: 50, events: 50 } as const
+
+/** Deliveries that one request sends again, and how many of them a second. */
+export const resendLimits = { deliveries: 100_000, usual: 10_000, perSecond: 100, usualPerSecond: 10 } as const
 
 /** How long before its expiry a key is announced as expiring. */
 export const keyExpiryNotice = Duration.days(7)

@@ -24,6 +24,7 @@ export const outboundEventTypes = {
   "installation.created": "An integration was installed for a customer.",
   "installation.updated": "An installation was changed.",
   "installation.removed": "An installation was uninstalled.",
+  "workflow.deployed": "A version of a workflow was deployed to environments.",
   "webhook_endpoint.disabled": "An endpoint was disabled: it answered 410, or failed for five days."
 } as const
 

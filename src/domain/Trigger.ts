@@ -3,6 +3,7 @@
  * create and change it. Specification: Triggers; contract: trigger record and states.
  */
 import { Schema } from "effect"
+import { type AutoReplay, AutoReplayInput } from "./AutoReplay.js"
 import { Condition } from "./connector/Condition.js"
 import { WebhookVerification } from "./connector/Webhook.js"
 import { Retry } from "./Execution.js"
@@ -35,6 +36,8 @@ export interface Trigger {
   readonly environments: ReadonlyArray<string>
   /** How handing an event over to its runs is retried. Once a run exists, the workflow's policy applies. */
   readonly delivery: Retry
+  /** Which of its dead letters are replayed without a request; `null`: as the configuration says. */
+  readonly autoReplay: AutoReplay | null
   readonly webhook: WebhookSettings | null
   readonly schedule: ScheduleSettings | null
   readonly appEvent: AppEventSettings | null
@@ -229,6 +232,7 @@ const Routes = Schema.Array(RouteInput).pipe(Schema.minItems(1), Schema.maxItems
 const shared = {
   description: Schema.optional(text(triggerLimits.descriptionLength)),
   delivery: Schema.optional(Schema.partialWith(Retry, { exact: true })),
+  autoReplay: nullable(AutoReplayInput),
   schedule: nullable(ScheduleInput),
   event: nullable(EventInput)
 }

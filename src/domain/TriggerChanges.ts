@@ -1,5 +1,6 @@
 /** Creates, changes, enables and disables the record of a trigger; pure. Contract: trigger record and states. */
 import { Duration } from "effect"
+import { autoReplayOf } from "./AutoReplay.js"
 import { defaultRetryPolicy, type Retry } from "./Execution.js"
 import { InvalidState } from "./Failure.js"
 import type { ConnectionId, CustomerId, EventId, OrganisationId, SpaceId, TriggerId } from "./Ids.js"
@@ -58,6 +59,7 @@ export const newTrigger = (input: CreateTrigger, fixed: NewTrigger): Trigger => 
   status: input.status ?? "active",
   ...routeMembers(fixed.routes),
   delivery: { ...defaultDelivery, ...input.delivery },
+  autoReplay: autoReplayOf(input.autoReplay ?? null),
   webhook: input.type === "webhook" ? webhookSettings(input.webhook ?? {}, fixed.accessKey) : null,
   schedule:
     input.schedule === null || input.schedule === undefined ? null : scheduleSettings(input.schedule, fixed.now),
@@ -93,6 +95,7 @@ export const changedTrigger = (
     description: input.description ?? before.description,
     ...routeMembers(checked.routes),
     delivery: { ...before.delivery, ...input.delivery },
+    autoReplay: input.autoReplay === undefined ? before.autoReplay : autoReplayOf(input.autoReplay),
     webhook:
       webhook === null
         ? null

@@ -42,6 +42,7 @@ export const triggerView = (trigger: Trigger, { origin, state, subscription }: T
   status: trigger.status,
   routes: trigger.routes,
   delivery: trigger.delivery,
+  autoReplay: trigger.autoReplay,
   webhook: trigger.webhook === null ? null : webhookView(trigger, trigger.webhook, origin),
   schedule: trigger.schedule === null ? null : scheduleView(trigger.schedule),
   appEvent: trigger.appEvent === null ? null : appEventView(trigger.appEvent, subscription),

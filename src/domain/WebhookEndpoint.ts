@@ -12,9 +12,9 @@ import type {
   SpaceId,
   WebhookEndpointId
 } from "./Ids.js"
-import { webhookEndpointLimits } from "./Limits.js"
+import { resendLimits, webhookEndpointLimits } from "./Limits.js"
 import { namesEventType } from "./OutboundEvent.js"
-import { Counter } from "./Scalars.js"
+import { Counter, timeWithin } from "./Scalars.js"
 
 /** Why an endpoint is disabled: by a user, by its answer 410, or after days of failures. */
 export const disabledReasons = ["user", "gone", "failing"] as const
@@ -95,6 +95,35 @@ export const UpdateWebhookEndpoint = Schema.Struct({
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateWebhookEndpoint" })
 export type UpdateWebhookEndpoint = typeof UpdateWebhookEndpoint.Type
+
+const Time = Schema.String.pipe(
+  Schema.filter((value) => timeWithin(value) !== undefined, {
+    message: () => "must be a time of the form 2026-11-21T07:10:41Z"
+  })
+)
+
+/** The body that sends many deliveries again. */
+export const ResendDeliveries = Schema.Struct({
+  from: Schema.optional(Time).annotations({ description: "only deliveries since then" }),
+  to: Schema.optional(Time).annotations({ description: "only deliveries before" }),
+  outcome: Schema.optional(Schema.Literal("skipped", "failed")).annotations({
+    description: "only those that were skipped while the endpoint was disabled, or given up; default: both"
+  }),
+  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, resendLimits.deliveries))).annotations({
+    description: `default ${resendLimits.usual}`
+  }),
+  ratePerSecond: Schema.optional(Schema.Number.pipe(Schema.between(0.1, resendLimits.perSecond))).annotations({
+    description: `default ${resendLimits.usualPerSecond}`
+  })
+}).annotations({ identifier: "ResendDeliveries" })
+export type ResendDeliveries = typeof ResendDeliveries.Type
+
+/** Deliveries that are sent again. */
+export interface QueuedDeliveries {
+  readonly queued: number
+  /** When the last of them is due, RFC 3339; `null`: there are none. */
+  readonly lastAt: string | null
+}
 
 /** The endpoint after an update. A new URL, or enabling it, forgets its failures. */
 export const changedEndpoint = (

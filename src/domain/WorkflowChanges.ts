@@ -1,7 +1,7 @@
 /** Creates, changes, publishes and archives the record of a workflow; pure. Contract: workflow record. */
 import { defaultRetryPolicy } from "./Execution.js"
 import { InvalidState, invalid, ValidationFailed } from "./Failure.js"
-import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "./Ids.js"
+import type { CustomerId, EventId, OrganisationId, SpaceId, WorkflowId } from "./Ids.js"
 import { canonicalJson, type Json, type JsonObject } from "./Json.js"
 import {
   type CreateWorkflow,
@@ -182,4 +182,21 @@ export const newDeployment = (workflow: Workflow, environment: string, number: n
   number,
   deployedAt: author.now,
   deployedBy: author.by
+})
+
+/** The event that tells subscribers of a deployment: a version now runs in these environments. */
+export const deployedEvent = (
+  eventId: EventId,
+  { customerId, id, name, organisationId }: Workflow,
+  version: number,
+  environments: ReadonlyArray<string>,
+  at: string
+) => ({
+  id: eventId,
+  organisationId,
+  type: "workflow.deployed",
+  subject: id,
+  customerId,
+  payload: { workflowId: id, name, customerId, version, environments: [...new Set(environments)].toSorted() },
+  at
 })

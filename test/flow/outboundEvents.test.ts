@@ -170,6 +170,38 @@ describe("An endpoint", () => {
     assert.strictEqual(message?.data["installationId"], installation)
   })
 
+  it("that was disabled is sent all that it missed at a rate that is stored with each delivery", async () => {
+    const id = await subscribe("/many", ["installation.created"])
+    await ask("PUT", `/webhook-endpoints/${id}`, { status: "disabled" })
+    const missed = [await install(), await install(), await install()]
+    await eventually(
+      () => ask("GET", `/webhook-endpoints/${id}/attempts?outcome=skipped`),
+      ({ body }) => body.data.length === missed.length
+    )
+    const resend = (body: object) => ask("POST", `/webhook-endpoints/${id}/resend`, body)
+    const refused = await svc.ask("POST", `/api/v1/webhook-endpoints/${id}/resend`, { key: svc.first.key, body: {} })
+    assert.strictEqual(refused.status, 409)
+    await ask("PUT", `/webhook-endpoints/${id}`, { status: "active" })
+    const none = await resend({ to: "2026-01-01T00:00:00Z" })
+    assert.deepStrictEqual([none.status, none.body.data], [202, { queued: 0, lastAt: null }])
+    const queued = await resend({ outcome: "skipped", ratePerSecond: 2 })
+    assert.strictEqual(queued.body.data.queued, missed.length)
+    const due = await sql<{ pause: number }>(
+      `SELECT extract(epoch FROM next_at - min(next_at) OVER ())::float8 AS pause FROM deliveries
+       WHERE endpoint_id = '${id}' ORDER BY next_at`
+    )
+    assert.deepStrictEqual(
+      due.map(({ pause }) => pause),
+      [0, 0.5, 1]
+    )
+    const messages = await received("/many", missed.length)
+    assert.deepStrictEqual(
+      messages.map(({ data }) => data["installationId"]),
+      missed
+    )
+    assert.strictEqual((await resend({})).body.data.queued, 0)
+  })
+
   it("is told once of a key that expires within seven days", async () => {
     await subscribe("/keys", ["key.expiring"])
     const key = async (name: string, inDays: number) => {

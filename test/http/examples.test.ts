@@ -45,10 +45,10 @@ beforeAll(async () => {
     ctr: "acme-crm",
     path: "contacts"
   })
-  ids["dlq"] = await makeDeadLetter()
+  await makeFailing()
 })
-/** A dead letter, for its replay: that of an event whose run fails. */
-const makeDeadLetter = async (): Promise<string> => {
+/** Makes every event of the type `test.fails` a dead letter. */
+const makeFailing = async () => {
   const ask = (target: string, body: object) => svc.ask("POST", target, { key: svc.first.key, body })
   const workflow = await ask("/api/v1/workflows", {
     name: "fails",
@@ -59,12 +59,21 @@ const makeDeadLetter = async (): Promise<string> => {
   await ask(`/api/v1/workflows/${id}/publish`, {})
   const trigger = { type: "event", name: "fails", event: { type: "test.fails" }, routes: [{ workflowId: id }] }
   assert.strictEqual((await ask("/api/v1/triggers", trigger)).status, 201)
-  await ask("/api/v1/events", { type: "test.fails" })
+}
+/** A dead letter of the tenant, with its event: each replay needs one of its own. */
+const makeDeadLetter = async () => {
+  const { customerId, key } = svc.first
+  const sent = await svc.ask("POST", "/api/v1/events", {
+    key,
+    body: { type: "test.fails", customerId }
+  })
+  const evt: string = sent.body.data.eventId
   const { body } = await eventually(
-    () => svc.ask("GET", "/api/v1/dlq", { key: svc.first.key }),
-    ({ body }) => body.data?.length > 0
+    () => svc.ask("GET", "/api/v1/dlq", { key }),
+    (answer) => answer.body.data.some(({ eventId }: { eventId: string }) => eventId === evt)
   )
-  return body.data[0].id
+  const letter = body.data.find(({ eventId }: { eventId: string }) => eventId === evt)
+  return { evt, dlq: String(letter.id) }
 }
 
 afterAll(async () => {
@@ -133,6 +142,9 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["authProviders.upsert"],
   ["credentials.store", "cred"],
   ["credentials.rotate"],
+  ["tenantEvents.replay"],
+  ["tenantDeadLetters.replayMany"],
+  ["tenantDeadLetters.replay"],
   ["connections.create", "conn"],
   ["connections.update"],
   ["connections.reconnect"],
@@ -140,6 +152,7 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["installations.update"],
   ["webhookEndpoints.create", "whe"],
   ["webhookEndpoints.update"],
+  ["webhookEndpoints.resendMany"],
   ["notifications.create"],
   ["notifications.markRead"],
   ["proxy.post"],
@@ -156,6 +169,7 @@ describe("every example of the documents", () => {
   })
 
   it.each(order.map(([id, gives]) => ({ id, gives })))("$id is taken", async ({ gives, id }) => {
+    if (/eadLetters\.replay$|tenantEvents\.replay$/.test(id)) Object.assign(ids, await makeDeadLetter())
     const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
     const { body, headers: answered } = await send(id, headers)
     if (id === "credentials.store") ids["connected"] = body.data.connectionId

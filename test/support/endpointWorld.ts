@@ -228,7 +228,7 @@ export const startWorld = async () => {
       trigger: await make.trigger(side),
       ...(await attemptedEndpoint()),
       ...(await failedEvent(side)),
-      replay: await made("/dlq/replay", { filter: { code: "NONE" } })
+      replay: await made("/dlq/replay", { filter: { code: "NONE", customerId: customer } })
     }
   }
 

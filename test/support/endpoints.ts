@@ -268,6 +268,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/webhook-endpoints/:whe/test": plain,
   "GET /api/v1/webhook-endpoints/:whe/attempts": plain,
   "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend": plain,
+  "POST /api/v1/webhook-endpoints/:whe/resend": empty,
 
   "GET /api/v1/quota/usage": { query: ({ side }) => `customer_id=${side.customer}` },
   "GET /api/v1/quota/summary": plain,
@@ -291,7 +292,17 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
     })
   },
   "GET /api/v1/tenants/:tid/credentials": plain,
-  "PUT /api/v1/tenants/:tid/credentials/:cred": { body: () => ({ credential }) }
+  "PUT /api/v1/tenants/:tid/credentials/:cred": { body: () => ({ credential }) },
+  "GET /api/v1/tenants/:tid/events": plain,
+  "GET /api/v1/tenants/:tid/events/reconciliation": plain,
+  "GET /api/v1/tenants/:tid/events/:evt": plain,
+  "POST /api/v1/tenants/:tid/events/:evt/replay": empty,
+  "GET /api/v1/tenants/:tid/dlq": plain,
+  "POST /api/v1/tenants/:tid/dlq/replay": { body: () => ({ filter: { code: "NONE" } }) },
+  "GET /api/v1/tenants/:tid/dlq-replays/:rpl": plain,
+  "GET /api/v1/tenants/:tid/dlq/:dlq": plain,
+  "POST /api/v1/tenants/:tid/dlq/:dlq/replay": { ...empty, uses: ({ side, world }) => world.failedEvent(side) },
+  "DELETE /api/v1/tenants/:tid/dlq/:dlq": { uses: ({ side, world }) => world.failedEvent(side) }
 }
 
 /** The values of path parameters, by name. */

@@ -30,6 +30,8 @@ const listings: { readonly [name: string]: Listing } = {
     item: ({ environment }) => environment,
     itemsOf: ({ body }) => body.data.deployments.map(({ environment }: { readonly environment: string }) => environment)
   },
+  "GET /api/v1/tenants/:tid/events": { item: ({ event }) => event, itemsOf: ids },
+  "GET /api/v1/tenants/:tid/dlq": { item: ({ deadLetter }) => deadLetter, itemsOf: ids },
   "GET /api/v1/tenants/:tid/credentials": { item: ({ credential }) => credential, itemsOf: ids }
 }
 

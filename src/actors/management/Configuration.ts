@@ -1,5 +1,6 @@
 /** Use cases of configuration: write a value at one level, resolve the value that applies over all levels. Contract: config. */
 import { Context, Effect, Layer, Option } from "effect"
+import { autoReplayKey, autoReplayProblems } from "../../domain/AutoReplay.js"
 import {
   type ResolvedValue,
   resolveValues,
@@ -97,7 +98,8 @@ const storedAt = (tx: Tx, scopes: ReadonlyArray<Scope>, environment: string | nu
 
 /** Keys whose values the service itself reads, each with its check. */
 const checkedKeys: { readonly [key: string]: (value: Json) => ReadonlyArray<Detail> } = {
-  [notificationTargetsKey]: targetProblems
+  [notificationTargetsKey]: targetProblems,
+  [autoReplayKey]: autoReplayProblems
 }
 
 /** The refusal of a value that the service could not use. */

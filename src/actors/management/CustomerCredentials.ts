@@ -2,18 +2,16 @@
  * Use cases of a customer's stored credentials. Each belongs to one connection: storing a credential creates the connection
  * or replaces its credential, and a key's scope applies through the connection. Contract: surface B bodies.
  */
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { RotateCredential, type StoreCredential } from "../../domain/connection/Requests.js"
-import { type Failure, NotFound } from "../../domain/Failure.js"
+import type { Failure } from "../../domain/Failure.js"
 import type { ConnectionId, CredentialId, CustomerId } from "../../domain/Ids.js"
-import { customerReference } from "../../domain/Tenancy.js"
 import { AuditTrail } from "../ports/AuditTrail.js"
 import { Connections } from "../ports/Connections.js"
-import { CustomerReads } from "../ports/CustomerReads.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type CallContext, runAuditedCommand } from "./CallContext.js"
-import { actorOf, missingPermission, narrowedKeyRefusal, outOfScope, reaches } from "./Caller.js"
+import { actorOf, missingPermission, narrowedKeyRefusal, outOfScope } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import {
   connectionScopeRefusal,
@@ -32,6 +30,7 @@ import {
 } from "./CredentialRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
+import { Tenants } from "./Tenants.js"
 
 export interface CredentialListParams extends PageRequest {
   readonly connector?: string | undefined
@@ -69,23 +68,12 @@ const revealsAtOnce = 8
 /** What the functions of this module need. */
 interface CredentialServices {
   readonly connections: Connections["Type"]
-  readonly customers: CustomerReads["Type"]
+  readonly tenants: Tenants["Type"]
   readonly identifiers: Identifiers["Type"]
   readonly trail: AuditTrail["Type"]
   readonly read: Changes["Type"]["read"]
   readonly pages: Pages["Type"]
 }
-
-const findTenant = Effect.fnUntraced(function* (
-  { customers }: CredentialServices,
-  context: CallContext,
-  tenant: string
-): Effect.fn.Return<CustomerId, Failure> {
-  const found = yield* customers.find(context.caller.organisationId, customerReference(tenant))
-  if (Option.isNone(found) || !reaches(context.caller, found.value.id)) return yield* new NotFound({ what: "tenant" })
-  context.customerId = found.value.id
-  return found.value.id
-})
 
 const readView = (
   { read }: CredentialServices,
@@ -199,7 +187,7 @@ const list = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PageOf<CredentialView>, Failure> {
   const refused = reveals ? missingPermission(context.caller, "connections:decrypt") : undefined
   if (refused !== undefined) return yield* refused
-  const customerId = yield* findTenant(services, context, tenant)
+  const customerId = yield* services.tenants.find(context, tenant)
   const found = yield* page(services, context, customerId, params)
   if (!reveals) return found
   const data = yield* Effect.forEach(found.data, (view) => reveal(services, context, view), {
@@ -214,7 +202,7 @@ const store = Effect.fnUntraced(function* (
   tenant: string,
   input: StoreCredential
 ): Effect.fn.Return<CredentialView, Failure> {
-  const customerId = yield* findTenant(services, context, tenant)
+  const customerId = yield* services.tenants.find(context, tenant)
   const { caller } = context
   const target = yield* services.read(context, (tx) => findReplaced(tx, customerId, input))
   const outside =
@@ -239,7 +227,7 @@ const rotate = Effect.fnUntraced(function* (
   id: string,
   input: RotateCredential
 ): Effect.fn.Return<CredentialView, Failure> {
-  const customerId = yield* findTenant(services, context, tenant)
+  const customerId = yield* services.tenants.find(context, tenant)
   // Unchecked text from the request: an id of another form matches no row.
   const where = { id: id as CredentialId }
   const found = yield* services.read(context, (tx) => findCredential(tx, context.caller, customerId, where))
@@ -258,13 +246,13 @@ export const layer = Layer.effect(
   CustomerCredentials,
   Effect.gen(function* () {
     const connections = yield* Connections
-    const customers = yield* CustomerReads
+    const tenants = yield* Tenants
     const identifiers = yield* Identifiers
     const trail = yield* AuditTrail
     const { read } = yield* Changes
     const pages = yield* Pages
 
-    const services: CredentialServices = { connections, customers, identifiers, trail, read, pages }
+    const services: CredentialServices = { connections, tenants, identifiers, trail, read, pages }
 
     return CustomerCredentials.of({
       list: (context, tenant, params, reveals) => list(services, context, tenant, params, reveals),

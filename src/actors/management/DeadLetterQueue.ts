@@ -123,14 +123,14 @@ export const layer = Layer.effect(
             })
           context.isAudited = true
           return yield* Effect.flatMap(
-            letters.replay(caller, id),
+            letters.replay(caller, id, customersOf(caller, undefined).customerIds),
             Option.match({ onNone: () => new NotFound({ what: "replay" }), onSome: (view) => Effect.succeed(view) })
           )
         }),
 
       getReplay: ({ caller }, id) =>
         Effect.flatMap(
-          letters.replay(caller, id),
+          letters.replay(caller, id, customersOf(caller, undefined).customerIds),
           Option.match({ onNone: () => new NotFound({ what: "replay" }), onSome: (view) => Effect.succeed(view) })
         ),
 

@@ -103,7 +103,7 @@ export const layer = Layer.effect(
               code: "INVALID_REQUEST",
               message: `from must be before to, and at most ${Duration.toDays(reconciliationPeriod)} days`
             })
-          return yield* reads.reconcile(caller, from, to)
+          return yield* reads.reconcile(caller, from, to, customersOf(caller, undefined).customerIds)
         })
     })
   })

@@ -12,13 +12,15 @@ import {
   ValidationFailed
 } from "../../domain/Failure.js"
 import type { DeliveryId } from "../../domain/Ids.js"
-import { webhookEndpointLimits } from "../../domain/Limits.js"
+import { resendLimits, webhookEndpointLimits } from "../../domain/Limits.js"
 import { outboundBody, testEventType } from "../../domain/OutboundEvent.js"
 import {
   changedEndpoint,
   type CreateWebhookEndpoint,
   type DeliveryAttempt,
   endpointSecretPlace,
+  type QueuedDeliveries,
+  type ResendDeliveries,
   type StoredDelivery,
   UpdateWebhookEndpoint,
   type WebhookEndpoint,
@@ -80,6 +82,12 @@ export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
     ) => Effect.Effect<PageOf<DeliveryAttemptView>, Failure>
     /** Sends the delivery of an attempt again, on a new schedule. */
     readonly resend: (context: CallContext, id: string, attempt: string) => Effect.Effect<QueuedDelivery, Failure>
+    /** Sends what the endpoint missed again at a rate, the oldest first, on new schedules. */
+    readonly resendMany: (
+      context: CallContext,
+      id: string,
+      input: ResendDeliveries
+    ) => Effect.Effect<QueuedDeliveries, Failure>
   }
 >() {}
 
@@ -327,6 +335,31 @@ const resend = (services: EndpointServices, context: CallContext, id: string, at
     })
   )
 
+/** The status of finished deliveries by the outcome of their last attempt. */
+const finishedStatus = { skipped: "undelivered", failed: "exhausted" } as const
+
+const resendMany = (
+  services: EndpointServices,
+  context: CallContext,
+  id: string,
+  { from, limit = resendLimits.usual, outcome, ratePerSecond = resendLimits.usualPerSecond, to }: ResendDeliveries
+) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const endpoint = yield* findEndpoint(tx, id)
+      yield* checkActive(endpoint)
+      const value = yield* tx.resendDeliveries({
+        endpointId: endpoint.id,
+        statuses: outcome === undefined ? Object.values(finishedStatus) : [finishedStatus[outcome]],
+        ...(from === undefined ? {} : { from }),
+        ...(to === undefined ? {} : { to }),
+        limit,
+        perSecond: ratePerSecond
+      })
+      return { value, resource: resourceOf(endpoint), before: null, after: value }
+    })
+  )
+
 export const layer = Layer.effect(
   WebhookEndpoints,
   Effect.gen(function* () {
@@ -359,7 +392,8 @@ export const layer = Layer.effect(
       rotateSecret: (context, id) => rotateSecret(services, context, id),
       test: (context, id) => wakeAfter(test(services, context, id)),
       attempts: (context, id, params) => attempts(services, context, id, params),
-      resend: (context, id, attempt) => wakeAfter(resend(services, context, id, attempt))
+      resend: (context, id, attempt) => wakeAfter(resend(services, context, id, attempt)),
+      resendMany: (context, id, input) => wakeAfter(resendMany(services, context, id, input))
     })
   })
 )

@@ -3,12 +3,19 @@
  * environments with automatic deployment.
  */
 import { Effect, Option } from "effect"
-import { type Author, newDeployment, publishedWorkflow, newVersion } from "../../domain/WorkflowChanges.js"
+import {
+  type Author,
+  deployedEvent,
+  newDeployment,
+  publishedWorkflow,
+  newVersion
+} from "../../domain/WorkflowChanges.js"
 import type { Environment } from "../../domain/Environment.js"
 import { type Failure, type Forbidden, NotFound } from "../../domain/Failure.js"
 import type { WorkflowId } from "../../domain/Ids.js"
 import { canonicalJson } from "../../domain/Json.js"
 import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../domain/Workflow.js"
+import { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
 import { missingPermission, outOfScope, type Principal } from "./Caller.js"
@@ -64,6 +71,7 @@ const deploy = Effect.fnUntraced(function* (
 
 export const makePublish = Effect.gen(function* () {
   const freezeBindings = yield* makeFreezeBindings
+  const identifiers = yield* Identifiers
 
   const versionToPublish = Effect.fnUntraced(function* (
     tx: Tx,
@@ -94,7 +102,8 @@ export const makePublish = Effect.gen(function* () {
     const author = authorOf(caller, yield* currentTimestamp)
     const workflow = yield* findWorkflow(tx, caller, id, true)
     const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })
-    for (const slug of yield* environmentsChanged(tx, workflow, automatic)) {
+    const environments = yield* environmentsChanged(tx, workflow, automatic)
+    for (const slug of environments) {
       const outside = outOfScope(caller, "environment", slug)
       if (outside !== undefined) return yield* outside
     }
@@ -105,6 +114,7 @@ export const makePublish = Effect.gen(function* () {
     const version = yield* versionToPublish(tx, workflow, request, author)
     yield* tx.workflows.update(publishedWorkflow(workflow, version.number, author.now))
     const deployedTo = yield* deploy(tx, workflow, version.number, author, automatic)
+    yield* tx.emit(deployedEvent(identifiers.next("evt"), workflow, version.number, environments, author.now))
     return {
       value: {
         workflowId: workflow.id,

@@ -1,8 +1,8 @@
 /**
- * Decides whether an arriving event counts within the quotas of its organisation and its customer: beyond them it is held,
- * never refused. Events and starts through the API share one counter a day. Plans without limits pay nothing.
+ * Finds out what an arriving event counts against: the statement that accepts it counts it, and holds it beyond a limit;
+ * no event is refused. Events and starts through the API share one counter a day. Plans without limits pay nothing.
  */
-import { Effect, Option } from "effect"
+import { Clock, Duration, Effect, Option } from "effect"
 import { customerRefusal } from "../../domain/Customer.js"
 import type { EventSource, HoldReason } from "../../domain/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -11,8 +11,8 @@ import { plans } from "../../domain/Plan.js"
 import { customerCeiling } from "../../domain/Quota.js"
 import { ConnectionReads } from "../ports/ConnectionReads.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
+import type { EventAllowance } from "../ports/EventJournal.js"
 import type { KnownOrganisation } from "../ports/OrganisationReads.js"
-import { RateLimits } from "../ports/RateLimits.js"
 import { StorageUsage } from "../ports/StorageUsage.js"
 
 /** What came from outside counts; what the service causes itself does not. */
@@ -25,10 +25,10 @@ const isCounted: { readonly [S in EventSource]: boolean } = {
   system: false
 }
 
-/** `reason`: why the event is held; `undefined`: it may run. `giveBack`: undoes the count. */
+/** `reason`: why the event is held; absent: it may run, within its allowance. */
 export interface QuotaDecision {
-  readonly reason: HoldReason | undefined
-  readonly giveBack: Effect.Effect<void>
+  readonly reason?: HoldReason
+  readonly allowance?: EventAllowance
 }
 
 /** `replay`: set for a replay, which was counted when the event that it replays arrived. */
@@ -40,22 +40,14 @@ interface ArrivingEvent {
   readonly trigger: { readonly customerId: CustomerId | null } | null
 }
 
-/** A repetition, and an event that was not committed, do not count. */
-export const giveBackUncounted =
-  ({ giveBack }: QuotaDecision) =>
-  <A extends { readonly _tag: string }, E>(committed: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    committed.pipe(
-      Effect.tapError(() => giveBack),
-      Effect.tap(({ _tag }) => (_tag === "Duplicate" ? giveBack : Effect.void))
-    )
+const dayMillis = Duration.toMillis(Duration.days(1))
 
 type Counted = Pick<KnownOrganisation, "id" | "plan">
 
-const free: QuotaDecision = { reason: undefined, giveBack: Effect.void }
+const free: QuotaDecision = {}
 
-/** Makes the functions that count events. */
+/** Makes the functions that decide about events. */
 export const make = Effect.gen(function* () {
-  const limits = yield* RateLimits
   const customers = yield* CustomerReads
   const connections = yield* ConnectionReads
   const storage = yield* StorageUsage
@@ -73,19 +65,16 @@ export const make = Effect.gen(function* () {
     return limit === null ? Effect.succeed(false) : Effect.map(storage.megabytes(id), (used) => used >= limit)
   }
 
-  /** Counts one event that will run. */
-  const count = Effect.fnUntraced(function* (
+  /** What an event counts against; `undefined`: nothing limits it. */
+  const allowanceOf = Effect.fnUntraced(function* (
     organisation: Counted,
     customerId: CustomerId | null
-  ): Effect.fn.Return<QuotaDecision, Unavailable> {
-    if (yield* isFull(organisation)) return { ...free, reason: "storage" }
-    const limit = plans[organisation.plan].eventsPerDay
-    const customer = yield* customerDay(organisation, customerId)
-    if (limit === null && customer === null) return free
-    return yield* limits.takeStart({ organisationId: organisation.id, organisation: limit, customerId, customer }).pipe(
-      Effect.map(({ giveBack }): QuotaDecision => ({ reason: undefined, giveBack })),
-      Effect.catchTag("QuotaExceeded", () => Effect.succeed<QuotaDecision>({ ...free, reason: "quota" }))
-    )
+  ): Effect.fn.Return<EventAllowance | undefined, Unavailable> {
+    const organisationLimit = plans[organisation.plan].eventsPerDay
+    const customerLimit = yield* customerDay(organisation, customerId)
+    if (organisationLimit === null && customerLimit === null) return undefined
+    const now = yield* Clock.currentTimeMillis
+    return { day: now - (now % dayMillis), organisationLimit, customerId, customerLimit }
   })
 
   const isSuspended = (organisation: Counted, id: CustomerId | null): Effect.Effect<boolean, Unavailable> =>
@@ -104,16 +93,19 @@ export const make = Effect.gen(function* () {
           Option.exists(({ status }) => status === "active")
         )
 
-  /** The same for an arriving event, which is also held while its customer is suspended or its connection not active. */
+  /** Decides about an arriving event, which is also held while its customer is suspended or its connection not active. */
   const decide = Effect.fnUntraced(function* (
     organisation: Counted,
     { connectionId, customerId: named, replay, source, trigger }: ArrivingEvent
   ): Effect.fn.Return<QuotaDecision, Unavailable> {
     const customerId = trigger?.customerId ?? named
-    if (yield* isSuspended(organisation, customerId)) return { ...free, reason: "customer_suspended" }
-    if (!(yield* isActive(organisation, connectionId))) return { ...free, reason: "connection_inactive" }
-    return replay !== undefined || !isCounted[source] ? free : yield* count(organisation, customerId)
+    if (yield* isSuspended(organisation, customerId)) return { reason: "customer_suspended" }
+    if (!(yield* isActive(organisation, connectionId))) return { reason: "connection_inactive" }
+    if (replay !== undefined || !isCounted[source]) return free
+    if (yield* isFull(organisation)) return { reason: "storage" }
+    const allowance = yield* allowanceOf(organisation, customerId)
+    return allowance === undefined ? free : { allowance }
   })
 
-  return { count, customerDay, decide, isFull }
+  return { allowanceOf, decide, isFull }
 })

@@ -23,7 +23,7 @@ import { StartQueue } from "../ports/StartQueue.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { Dispatch } from "./Dispatch.js"
-import { giveBackUncounted, make as makeEventQuota } from "./EventQuota.js"
+import { make as makeEventQuota } from "./EventQuota.js"
 import { triggersOf } from "./EventTriggers.js"
 import { RejectionCounts } from "./RejectionCounts.js"
 
@@ -129,7 +129,7 @@ const commit = (
 ): Effect.Effect<Reception, InvalidState | Unavailable> => {
   const { organisationId, spaceId } = event
   return journal.append({ organisationId, spaceId, ...change }).pipe(
-    Effect.as(committed),
+    Effect.map(({ isHeld }): Reception => (isHeld ? { _tag: "Held", eventId: event.id } : committed)),
     Effect.catchTag("ClaimTaken", ({ target }) =>
       journal
         .append({
@@ -181,8 +181,7 @@ const receive = Effect.fnUntraced(function* (
   const matched = arrival.ignoredBecause === undefined ? matchRoutes(triggers, event) : []
   yield* faults.at("parsed")
   if (matched.length === 0) return yield* recordIgnored(context, event, { ...claims, ...together })
-  const decision = yield* context.quota.decide(organisation, arrival)
-  const { reason } = decision
+  const { allowance, reason } = yield* context.quota.decide(organisation, arrival)
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
     context.options.dispatchesAtOnce &&
@@ -208,10 +207,12 @@ const receive = Effect.fnUntraced(function* (
   const outcome = yield* commit(
     context,
     event,
-    { receives: { event: received, queue: place, ...claims }, ...together },
+    {
+      receives: { event: received, queue: place, ...claims, ...(allowance === undefined ? {} : { allowance }) },
+      ...together
+    },
     reception
   ).pipe(
-    giveBackUncounted(decision),
     Effect.onExit((exit) =>
       Effect.sync(() => {
         const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"

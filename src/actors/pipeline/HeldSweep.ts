@@ -28,26 +28,22 @@ const make = Effect.gen(function* () {
     const organisation = Option.getOrUndefined(yield* organisations.find(id))
     if (organisation === undefined) return false
     const events = yield* held.oldest(id, reason, [...blocked], batchSize)
-    const counted = new Map<string, Effect.Effect<void>>()
+    if (yield* quota.isFull(organisation)) return false
+    const wanted = yield* Effect.forEach(events, ({ customerId, id: event }) =>
+      Effect.map(quota.allowanceOf(organisation, customerId), (allowance) => ({
+        id: event,
+        ...(allowance === undefined ? {} : { allowance })
+      }))
+    )
+    const { beyond, count } = yield* held.release(id, wanted)
+    // The customer's own limit stops only its events.
     let isUsedUp = false
-    for (const event of events) {
-      if (event.customerId !== null && blocked.has(event.customerId)) continue
-      const decision = yield* quota.count(organisation, event.customerId)
-      if (decision.reason === undefined) {
-        counted.set(event.id, decision.giveBack)
-        continue
-      }
-      // The customer's own limit stops only its events.
-      const isOwn = decision.reason === "quota" && (yield* quota.customerDay(organisation, event.customerId)) !== null
-      if (!isOwn || event.customerId === null) {
-        isUsedUp = true
-        break
-      }
-      blocked.add(event.customerId)
+    for (const { allowance, id: event } of wanted) {
+      if (!beyond.has(event) || allowance === undefined) continue
+      if (allowance.customerLimit === null || allowance.customerId === null) isUsedUp = true
+      else blocked.add(allowance.customerId)
     }
-    const released = new Set<string>(yield* held.release(events.map((one) => one.id).filter((one) => counted.has(one))))
-    for (const [event, giveBack] of counted) if (!released.has(event)) yield* giveBack
-    if (released.size > 0) wakeups.signalQueued()
+    if (count > 0) wakeups.signalQueued()
     return !isUsedUp && events.length === batchSize
   })
 

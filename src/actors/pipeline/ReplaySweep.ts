@@ -1,12 +1,38 @@
-/** Advances replays of many dead letters: each at its rate, over restarts, on one node at a time. */
+/**
+ * Replays dead letters in the background: advances the replays of many, each at its rate, over restarts, on one node at a
+ * time, and replays those that their policies replay on a schedule.
+ */
 import { Duration, Effect, Layer, Option } from "effect"
 import { backgroundTask } from "../BackgroundTask.js"
+import type { Failure } from "../../domain/Failure.js"
+import type { DeadLetterId } from "../../domain/Ids.js"
 import { DeadLetters, type RunningReplay } from "../ports/DeadLetters.js"
+import type { EventHome } from "../ports/EventReads.js"
 import { Replays } from "../ports/Replays.js"
 
 const sweepInterval = Duration.seconds(1)
 /** Replays that one node advances at once. */
 const replaysAtOnce = 10
+
+/** Dead letters that one pass replays on a schedule. */
+const scheduledAtOnce = 50
+
+/** Replays one dead letter. `false`: it was replayed or discarded meanwhile, or its workspace is gone. */
+const replayOne = (
+  letters: DeadLetters["Type"],
+  replays: Replays["Type"],
+  home: EventHome,
+  id: DeadLetterId
+): Effect.Effect<boolean, Failure> =>
+  Effect.gen(function* () {
+    const source = Option.getOrUndefined(yield* letters.source(home, id))
+    if (source === undefined) return false
+    yield* replays.letter(home, source, undefined)
+    return true
+  }).pipe(
+    Effect.catchTags({ InvalidState: () => Effect.succeed(false), NotFound: () => Effect.succeed(false) }),
+    Effect.tap((isReplayed) => (isReplayed ? Effect.void : letters.putBack(id)))
+  )
 
 /** Advances a replay by the dead letters of one second, or one of them at a lower rate. */
 const advance = (letters: DeadLetters["Type"], replays: Replays["Type"], replay: RunningReplay) =>
@@ -16,14 +42,7 @@ const advance = (letters: DeadLetters["Type"], replays: Replays["Type"], replay:
     const ids = yield* letters.nextOf(replay, most)
     let { after, failed, replayed } = replay
     for (const id of ids) {
-      const source = Option.getOrUndefined(yield* letters.source(replay, id))
-      const isReplayed =
-        source !== undefined &&
-        (yield* replays.letter(replay, source, undefined).pipe(
-          Effect.as(true),
-          // It was replayed or discarded meanwhile, or its trigger is gone.
-          Effect.catchTags({ InvalidState: () => Effect.succeed(false), NotFound: () => Effect.succeed(false) })
-        ))
+      const isReplayed = yield* replayOne(letters, replays, replay, id)
       if (isReplayed) replayed++
       else failed++
       after = id
@@ -38,11 +57,12 @@ export const layer = Layer.scopedDiscard(
     const letters = yield* DeadLetters
     const replays = yield* Replays
     const task = yield* backgroundTask("events.replay", (report: Effect.Effect<void>) =>
-      Effect.flatMap(letters.takeReplays(replaysAtOnce), (taken) =>
-        Effect.forEach(taken, (replay) => Effect.zipRight(advance(letters, replays, replay), report), {
-          discard: true
-        })
-      )
+      Effect.gen(function* () {
+        for (const replay of yield* letters.takeReplays(replaysAtOnce))
+          yield* Effect.zipRight(advance(letters, replays, replay), report)
+        for (const { id, ...home } of yield* letters.takeScheduled(scheduledAtOnce))
+          yield* Effect.zipRight(replayOne(letters, replays, home, id), report)
+      })
     )
     yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(
       Effect.forever,

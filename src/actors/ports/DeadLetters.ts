@@ -18,10 +18,23 @@ export interface DeadLetterSource extends ReplaySource {
   readonly routeId: string | null
 }
 
+/** What only the service itself asks for: the dead letters whose cause is gone, and whose policy replays them then. */
+export type CauseFilter =
+  | {
+      readonly cause: "connection.reactivated"
+      readonly connectionId: string
+      /** Its customer; `null`: it belongs to all. */
+      readonly ownerId: string | null
+    }
+  | { readonly cause: "deploy"; readonly workflowId: string; readonly environments: ReadonlyArray<string> }
+
 /** A replay of many that is to be started. */
 export interface NewReplay {
   readonly id: ReplayId
-  readonly filter: DeadLetterFilter & { readonly customerIds?: ReadonlyArray<CustomerId> }
+  readonly filter: DeadLetterFilter & {
+    readonly customerIds?: ReadonlyArray<CustomerId>
+    readonly resolved?: CauseFilter
+  }
   readonly limit: number
   readonly ratePerSecond: number
   readonly createdBy: string
@@ -35,6 +48,13 @@ export interface RunningReplay extends NewReplay {
   readonly after: string
   readonly replayed: number
   readonly failed: number
+  /** How many causes it has followed: it does not finish if another came since it was read. */
+  readonly causes: number
+}
+
+/** A dead letter that its policy replays on a schedule. */
+export interface ScheduledReplay extends EventHome {
+  readonly id: DeadLetterId
 }
 
 export class DeadLetters extends Context.Tag("svc/DeadLetters")<
@@ -47,12 +67,21 @@ export class DeadLetters extends Context.Tag("svc/DeadLetters")<
     readonly resend: (home: EventHome, id: string) => Effect.Effect<boolean, Unavailable>
     /** `false` if the workspace has too many already. */
     readonly startReplay: (home: EventHome, replay: NewReplay, audit: AuditEntry) => Effect.Effect<boolean, Unavailable>
-    readonly replay: (home: EventHome, id: string) => Effect.Effect<Option.Option<ReplayView>, Unavailable>
+    /** `customers`: only a replay that takes no dead letters of others. */
+    readonly replay: (
+      home: EventHome,
+      id: string,
+      customers?: ReadonlyArray<CustomerId>
+    ) => Effect.Effect<Option.Option<ReplayView>, Unavailable>
     /** Takes replays that are due for this node, for some seconds. */
     readonly takeReplays: (most: number) => Effect.Effect<ReadonlyArray<RunningReplay>, Unavailable>
-    /** The next dead letters of a replay, in the order of their ids. */
+    /** Takes the next dead letters for a replay, in the order of their ids: they are `replaying`. */
     readonly nextOf: (replay: RunningReplay, most: number) => Effect.Effect<ReadonlyArray<DeadLetterId>, Unavailable>
     /** Records how far a replay came. `pauseMillis`: until its next part; `undefined`: it has finished. */
     readonly advance: (replay: RunningReplay, pauseMillis: number | undefined) => Effect.Effect<void, Unavailable>
+    /** Takes dead letters that their policies replay now on a schedule, for some seconds. */
+    readonly takeScheduled: (most: number) => Effect.Effect<ReadonlyArray<ScheduledReplay>, Unavailable>
+    /** Puts a dead letter back that could not be replayed. The schedule does not take it again. */
+    readonly putBack: (id: DeadLetterId) => Effect.Effect<void, Unavailable>
   }
 >() {}

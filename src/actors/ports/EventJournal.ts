@@ -1,7 +1,7 @@
 /** Writes events: their acceptance, their end, and the runs that they start. Shares its transactions with `Journal`. */
 import { Context, type Effect } from "effect"
 import type { Event } from "../../domain/Event.js"
-import type { DeadLetterId, OrganisationId, SpaceId, TriggerId } from "../../domain/Ids.js"
+import type { CustomerId, DeadLetterId, OrganisationId, SpaceId, TriggerId } from "../../domain/Ids.js"
 import type { AppendFailure, Claim, DeadLetter, RunChange, EventSettlement } from "./Journal.js"
 
 /** The place of an event that waits to be dispatched. */
@@ -14,11 +14,23 @@ export interface QueuedEvent {
   readonly leasedBy: string | null
 }
 
+/** The limits of a day that an event counts against. At least one is set. */
+export interface EventAllowance {
+  /** When the day began, Unix milliseconds. */
+  readonly day: number
+  readonly organisationLimit: number | null
+  readonly customerId: CustomerId | null
+  /** The limit of its customer; `null`: none of its own. */
+  readonly customerLimit: number | null
+}
+
 /** An event that is accepted: it commits with its place in the start queue. */
 export interface ReceivedEvent {
   readonly event: Event
   readonly claim?: Claim
   readonly queue: QueuedEvent
+  /** Counts it. Beyond a limit it is held, whatever `queue` says. Absent: it does not count, or nothing limits it. */
+  readonly allowance?: EventAllowance
 }
 
 /**
@@ -51,10 +63,17 @@ export interface EventChange {
   readonly runs?: ReadonlyArray<RunChange>
 }
 
+export interface Appended {
+  readonly isHeld: boolean
+}
+
 export class EventJournal extends Context.Tag("svc/EventJournal")<
   EventJournal,
   {
-    /** Returns when the change is committed. `Fenced`: the event's lease was lost. `ClaimTaken`: it repeats another. */
-    readonly append: (change: EventChange) => Effect.Effect<void, AppendFailure>
+    /**
+     * Returns when the change is committed, and whether it holds the received event because of its allowance.
+     * `Fenced`: the event's lease was lost. `ClaimTaken`: it repeats another.
+     */
+    readonly append: (change: EventChange) => Effect.Effect<Appended, AppendFailure>
   }
 >() {}

@@ -67,7 +67,12 @@ export class EventReads extends Context.Tag("svc/EventReads")<
       query: DeadLetterQuery
     ) => Effect.Effect<ReadonlyArray<DeadLetterSummary>, Unavailable>
     readonly deadLetter: (home: EventHome, id: string) => Effect.Effect<Option.Option<DeadLetterDetail>, Unavailable>
-    /** What became of the events of a period. */
-    readonly reconcile: (home: EventHome, from: number, to: number) => Effect.Effect<Reconciliation, Unavailable>
+    /** What became of the events of a period. `customers`: only theirs. */
+    readonly reconcile: (
+      home: EventHome,
+      from: number,
+      to: number,
+      customers?: ReadonlyArray<CustomerId>
+    ) => Effect.Effect<Reconciliation, Unavailable>
   }
 >() {}

@@ -1,5 +1,6 @@
 /** Accepted events that wait until the reason of their hold is gone. */
 import { Context, type Effect } from "effect"
+import type { EventAllowance } from "./EventJournal.js"
 import type { Event, HoldReason } from "../../domain/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, EventId, OrganisationId } from "../../domain/Ids.js"
@@ -8,6 +9,17 @@ import type { CustomerId, EventId, OrganisationId } from "../../domain/Ids.js"
 export type QuotaReason = Extract<HoldReason, "quota" | "storage">
 
 export type HeldEvent = Pick<Event, "id" | "customerId">
+
+/** A held event that is to run. `allowance`: absent if nothing limits it. */
+export interface ReleasedEvent {
+  readonly id: EventId
+  readonly allowance?: EventAllowance
+}
+
+export interface Released {
+  readonly count: number
+  readonly beyond: ReadonlySet<EventId>
+}
 
 export class HeldEvents extends Context.Tag("svc/HeldEvents")<
   HeldEvents,
@@ -21,8 +33,14 @@ export class HeldEvents extends Context.Tag("svc/HeldEvents")<
       exceptOf: ReadonlyArray<CustomerId>,
       limit: number
     ) => Effect.Effect<ReadonlyArray<HeldEvent>, Unavailable>
-    /** Puts events back into the start queue, at their old places. Returns the ids of those that were held. */
-    readonly release: (ids: ReadonlyArray<EventId>) => Effect.Effect<ReadonlyArray<EventId>, Unavailable>
+    /**
+     * Puts events of an organisation back into the start queue, at their old places, in this order: as many as their
+     * allowances permit. Returns those that have no place within theirs.
+     */
+    readonly release: (
+      organisation: OrganisationId,
+      events: ReadonlyArray<ReleasedEvent>
+    ) => Effect.Effect<Released, Unavailable>
     /** Releases events whose customer or connection is active again, the oldest first. Returns how many. */
     readonly releaseResolved: (limit: number) => Effect.Effect<number, Unavailable>
     /** Turns events that were held for too long into dead letters. Returns how many. */

@@ -13,7 +13,7 @@ import type { Connection, CredentialRecord } from "../../domain/connection/Conne
 import type { Customer } from "../../domain/Customer.js"
 import type { Environment } from "../../domain/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
+import type { CustomerId, OrganisationId, WebhookEndpointId } from "../../domain/Ids.js"
 import type { Installation } from "../../domain/Installation.js"
 import type { Notification } from "../../domain/Notification.js"
 import type { Organisation, Workspace } from "../../domain/Organisation.js"
@@ -21,7 +21,12 @@ import type { Role, User } from "../../domain/Person.js"
 import type { Secret, SecretVersion } from "../../domain/Secret.js"
 import type { SubscriptionStatus } from "../../domain/Subscription.js"
 import type { Trigger, TriggerState } from "../../domain/Trigger.js"
-import type { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../domain/WebhookEndpoint.js"
+import type {
+  DeliveryAttempt,
+  QueuedDeliveries,
+  StoredDelivery,
+  WebhookEndpoint
+} from "../../domain/WebhookEndpoint.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
 import type { DomainEvent } from "./ConnectionStore.js"
 
@@ -81,6 +86,16 @@ export interface ReadSelection {
   readonly at: string
 }
 
+/** Finished deliveries of an endpoint that are to be sent again. Times are RFC 3339. */
+export interface ResendSelection {
+  readonly endpointId: WebhookEndpointId
+  readonly statuses: ReadonlyArray<StoredDelivery["status"]>
+  readonly from?: string
+  readonly to?: string
+  readonly limit: number
+  readonly perSecond: number
+}
+
 /** The repositories and functions of one transaction. */
 export interface Tx {
   readonly organisations: Repository<Organisation>
@@ -113,6 +128,8 @@ export interface Tx {
   readonly notifications: Repository<Notification>
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
+  /** Makes finished deliveries due again, the oldest first, each a fixed time after the one before. */
+  readonly resendDeliveries: (selection: ResendSelection) => Effect.Effect<QueuedDeliveries, Unavailable>
   /** Adds an entry to the audit trail; it commits with the transaction. */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void, Unavailable>
   /** Adds an event for subscribers; it commits with the transaction. */

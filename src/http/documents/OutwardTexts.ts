@@ -102,5 +102,12 @@ export const outwardTexts: {
     description:
       "Sends the delivery of an attempt again, under the same `webhook-id`, with a new schedule of attempts.",
     answers: { 202: "The delivery is queued." }
+  },
+  "webhookEndpoints.resendMany": {
+    summary: "Send again what an endpoint missed",
+    description:
+      "Sends deliveries that were skipped while the endpoint was disabled, and those that were given up, again at a rate, the oldest first, each with a new schedule of attempts. The rate survives a restart.",
+    answers: { 202: "The deliveries are queued." },
+    example: { from: "2026-11-01T00:00:00Z", outcome: "skipped", ratePerSecond: 20 }
   }
 }

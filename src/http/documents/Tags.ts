@@ -21,6 +21,8 @@ export const tagDescriptions: { readonly [Name in Tag]: string } = {
   run: "Starting runs of workflows, from surface C.",
   proxy: "A provider's own API, called through a customer's connection.",
   credentials: "A tenant's stored credentials; each belongs to one connection.",
+  tenantEvents: "What arrived from outside for a tenant, and what became of it.",
+  tenantDeadLetters: "A tenant's events, runs and deliveries that were given up.",
   organisations: "The owner of everything else: its settings, plan and status.",
   workspaces: "Parts of an organisation. Keys, workflows and state belong to one.",
   customers: "The organisation's own customers, for whom runs act.",

@@ -1,12 +1,1 @@
-/** The scope rules of endpoints that reach resources of every type at once. */
-import type { Scoped } from "../Endpoint.js"
-
-/** Refuses every key that is narrowed to particular resources of any type. */
-export const closedToNarrowedKeys: Scoped["Type"] = {
-  connector: "closed",
-  connection: "closed",
-  workflow: "closed",
-  widget: "closed",
-  secret: "closed",
-  environment: "closed"
-}
+export { closedToNarrowedKeys } from "../ClosedScope.js"

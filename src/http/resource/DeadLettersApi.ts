@@ -2,21 +2,14 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
-import { DeadLetterDetail, DeadLetterStatus, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
+import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
+import { deadLetterFilters, ReplayedLetter } from "../EventShapes.js"
 import { closedToNarrowedKeys } from "./ClosedScope.js"
-import { AcceptedData, Data, listParams, Page, strictPayload } from "./Shapes.js"
+import { AcceptedData, Data, Page, strictPayload } from "./Shapes.js"
 
 const path = Schema.Struct({ dlq: Schema.String })
 const basePath = "/api/v1/dlq"
-const text = Schema.optional(Schema.String)
-
-const ReplayedLetter = Schema.Struct({
-  id: Schema.String,
-  /** The new event; `null` for a delivery, which is sent again as it is. */
-  eventId: Schema.NullOr(Schema.String),
-  status: Schema.Literal("accepted", "held", "ignored", "duplicate", "resent")
-}).annotations({ identifier: "ReplayedLetter" })
 
 /** Dead letters on surface C. */
 export const DeadLettersApi = HttpApiGroup.make("deadLetters")
@@ -24,13 +17,8 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
     HttpApiEndpoint.get("list", basePath)
       .setUrlParams(
         Schema.Struct({
-          ...listParams,
-          status: Schema.optional(DeadLetterStatus),
-          trigger_id: text,
-          connector: text,
-          customer_id: text,
-          type: text,
-          code: text
+          ...deadLetterFilters,
+          customer_id: Schema.optional(Schema.String)
         })
       )
       .addSuccess(Page(DeadLetterSummary))

@@ -1,20 +1,15 @@
 /** The endpoints of events. Contract: events, reconciliation. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import { EventSource, EventStatus } from "../../domain/Event.js"
 import { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
+import { eventFilters, MadeEvent, ReplayedEvent } from "../EventShapes.js"
 import { closedToNarrowedKeys } from "./ClosedScope.js"
-import { AcceptedData, Data, listParams, MadeEvent, Page, strictPayload } from "./Shapes.js"
+import { AcceptedData, Data, listParams, Page, strictPayload } from "./Shapes.js"
 
 const path = Schema.Struct({ evt: Schema.String })
 const basePath = "/api/v1/events"
-const text = Schema.optional(Schema.String)
-
-const ReplayedEvent = Schema.Struct({ ...MadeEvent.fields, replayOf: Schema.String }).annotations({
-  identifier: "ReplayedEvent"
-})
 
 /** Events on surface C. */
 export const EventsApi = HttpApiGroup.make("events")
@@ -22,13 +17,8 @@ export const EventsApi = HttpApiGroup.make("events")
     HttpApiEndpoint.get("list", basePath)
       .setUrlParams(
         Schema.Struct({
-          ...listParams,
-          status: Schema.optional(EventStatus),
-          source: Schema.optional(EventSource),
-          trigger_id: text,
-          connector: text,
-          type: text,
-          customer_id: text
+          ...eventFilters,
+          customer_id: Schema.optional(Schema.String)
         })
       )
       .addSuccess(Page(EventSummary))

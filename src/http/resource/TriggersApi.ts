@@ -1,6 +1,7 @@
 /** The endpoints of triggers. Contract: surface C bodies; trigger record and states. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { ReplayCause } from "../../domain/AutoReplay.js"
 import { Condition } from "../../domain/connector/Condition.js"
 import { WebhookVerification } from "../../domain/connector/Webhook.js"
 import { FireTrigger } from "../../domain/EventBodies.js"
@@ -16,12 +17,12 @@ import {
 } from "../../domain/Trigger.js"
 import { subscriptionStates } from "../../domain/TriggerView.js"
 import { Audited, auditAction, auditRead, NoStore, Permit, Scoped, Shared } from "../Endpoint.js"
+import { MadeEvent } from "../EventShapes.js"
 import {
   AcceptedData,
   CreatedData,
   Data,
   listParams,
-  MadeEvent,
   NullableTime,
   Page,
   putPayload,
@@ -73,6 +74,10 @@ const AppEvent = Schema.Struct({
   subscription: Schema.Literal(...subscriptionStates)
 }).annotations({ identifier: "TriggerAppEvent" })
 
+const AutoReplayView = Schema.Struct({ on: Schema.Array(ReplayCause), maxReplays: Schema.Number }).annotations({
+  identifier: "AutoReplay"
+})
+
 const TriggerView = Schema.Struct({
   id: Schema.String,
   type: TriggerKind,
@@ -82,6 +87,9 @@ const TriggerView = Schema.Struct({
   status: TriggerStatus,
   routes: Schema.Array(Route),
   delivery: Retry,
+  autoReplay: Schema.NullOr(AutoReplayView).annotations({
+    description: "null: the configuration value autoReplay applies"
+  }),
   webhook: Schema.NullOr(Webhook),
   schedule: Schema.NullOr(ScheduleView),
   appEvent: Schema.NullOr(AppEvent),

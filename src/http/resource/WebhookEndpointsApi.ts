@@ -4,6 +4,7 @@ import { Schema } from "effect"
 import {
   attemptOutcomes,
   CreateWebhookEndpoint,
+  ResendDeliveries,
   disabledReasons,
   UpdateWebhookEndpoint
 } from "../../domain/WebhookEndpoint.js"
@@ -63,6 +64,10 @@ const Attempt = Schema.Struct({
 
 const QueuedDelivery = Schema.Struct({ deliveryId: Schema.String, type: Schema.NullOr(Schema.String) }).annotations({
   identifier: "QueuedDelivery"
+})
+
+const QueuedDeliveries = Schema.Struct({ queued: Schema.Number, lastAt: NullableTime }).annotations({
+  identifier: "QueuedDeliveries"
 })
 
 const path = Schema.Struct({ whe: Schema.String })
@@ -151,6 +156,16 @@ export const WebhookEndpointsApi = HttpApiGroup.make("webhookEndpoints")
     HttpApiEndpoint.post("resend", `${onePath}/attempts/:att/resend`)
       .setPath(Schema.Struct({ whe: Schema.String, att: Schema.String }))
       .addSuccess(AcceptedData(QueuedDelivery))
+      .annotate(Permit, "settings:manage")
+      .annotate(Audited, auditAction("webhook_endpoint.resend"))
+      .annotate(Shared, "hidden")
+      .annotate(Scoped, closedToNarrowedKeys)
+  )
+  .add(
+    HttpApiEndpoint.post("resendMany", `${onePath}/resend`)
+      .setPath(path)
+      .setPayload(strictPayload(ResendDeliveries))
+      .addSuccess(AcceptedData(QueuedDeliveries))
       .annotate(Permit, "settings:manage")
       .annotate(Audited, auditAction("webhook_endpoint.resend"))
       .annotate(Shared, "hidden")

@@ -37,5 +37,8 @@ export const WebhookEndpointsLive = groupLayer(ResourceApi, "webhookEndpoints", 
       .handle("resend", ({ path }) =>
         Effect.flatMap(CurrentExchange, (exchange) => inData(endpoints.resend(exchange, path.whe, path.att)))
       )
+      .handle("resendMany", ({ path, payload }) =>
+        Effect.flatMap(CurrentExchange, (exchange) => inData(endpoints.resendMany(exchange, path.whe, payload)))
+      )
   )
 )

@@ -22,7 +22,7 @@ const millisOf = (text: string): number | undefined => {
   return match === null ? undefined : Number(match[1]) * (unitMillis[match[2] ?? ""] ?? 0)
 }
 
-const everywhere = { ofOrganisation: () => "true", ofWorkspace: () => "true", values: [] }
+const everywhere = { events: () => "true", places: () => "true", claims: () => "true", values: [] }
 
 const reconcileAll = (from: number, to: number) =>
   Effect.flatMap(WriterSql, (sql) =>
@@ -44,11 +44,13 @@ export const verifyEventsCommand = Command.make("verify-events", { since }, ({ s
     const config = yield* readConfig()
     const to = yield* Clock.currentTimeMillis
     const found = yield* Effect.provide(reconcileAll(to - millis, to), layerBeside(config))
-    const { accepted, dead, duplicate, executed, held, ignored, unaccounted, waiting } = found
+    const { accepted, complete, dead, duplicate, executed, held, ignored, unaccounted, waiting } = found
     yield* Console.log(
       `${accepted} events accepted since ${found.from}: ${executed} executed, ${ignored} ignored, ${held} held, ` +
         `${waiting} waiting, ${dead} dead, ${duplicate} duplicates, ${unaccounted.length} unaccounted for.`
     )
+    if (!complete)
+      yield* Console.log(`So many are unaccounted for that the rest was not looked at, from ${found.to} on.`)
     for (const id of unaccounted) yield* Console.log(id)
     if (unaccounted.length > 0)
       return yield* new OperatorError({ message: "The events above are unaccounted for: their rows are missing." })

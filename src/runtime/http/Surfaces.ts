@@ -36,6 +36,8 @@ import { WebhookEndpointsLive } from "../../http/resource/WebhookEndpointsHandle
 import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
 import { TenantApi } from "../../http/tenant/Api.js"
 import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
+import { TenantDeadLettersLive } from "../../http/tenant/DeadLettersHandlers.js"
+import { TenantEventsLive } from "../../http/tenant/EventsHandlers.js"
 import { isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
@@ -73,7 +75,8 @@ const groups = Layer.mergeAll(
   AuditLive
 )
 
-const endpoints = Layer.mergeAll(groups, CredentialsLive).pipe(Layer.provideMerge(HandlerTable.layer))
+const tenantGroups = Layer.mergeAll(CredentialsLive, TenantEventsLive, TenantDeadLettersLive)
+const endpoints = Layer.mergeAll(groups, tenantGroups).pipe(Layer.provideMerge(HandlerTable.layer))
 
 /** The route of this name. */
 const routeNamed = (routes: ReadonlyArray<Route>, name: string): Route => {

@@ -2,20 +2,23 @@
 import { Effect, Layer } from "effect"
 import type { DomainEvent } from "../../actors/ports/ConnectionStore.js"
 import { DomainEvents, type PublishedEvent } from "../../actors/ports/DomainEvents.js"
+import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { EventId } from "../../domain/Ids.js"
 import { describe } from "../telemetry/SafeError.js"
+import { platformAutoReplay, startedReplays } from "./events/ReplayCauses.js"
 import { WriterSql } from "./Pools.js"
 
 /**
- * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON.
+ * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON;
+ * `$5`: the platform's policy of replays.
  * Notifications are signed with the secret of the organisation's first workspace.
  */
 const publishSql = `
   WITH locked AS (
     SELECT id FROM domain_events WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE SKIP LOCKED
   ), gone AS (
-    DELETE FROM domain_events e USING locked WHERE e.id = locked.id RETURNING e.id, e.org, e.type, e.customer_id
+    DELETE FROM domain_events e USING locked WHERE e.id = locked.id RETURNING e.id, e.org, e.type, e.subject, e.customer_id, e.payload, e.at
   ), sent AS (
     INSERT INTO deliveries (id, org, kind, url, endpoint_id, event_type, customer_id, payload)
     SELECT d.id, gone.org, 'outbound', d.url, d.endpoint_id, gone.type, gone.customer_id, d.payload
@@ -35,7 +38,7 @@ const publishSql = `
       'notification', d.url, told.customer_id, told.id, d.payload
     FROM json_to_recordset($4::json) AS d (notification text, id text, url text, payload text)
     JOIN told ON told.id = d.notification
-  )
+  ), ${startedReplays("$5::jsonb")}
   SELECT id FROM gone`
 
 const deliveryRows = ({ deliveries, event }: PublishedEvent) =>
@@ -65,6 +68,7 @@ export const layer = Layer.effect(
   DomainEvents,
   Effect.gen(function* () {
     const sql = yield* WriterSql
+    const platformPolicy = platformAutoReplay(yield* PlatformConfiguration)
 
     return DomainEvents.of({
       pending: (limit) =>
@@ -79,7 +83,8 @@ export const layer = Layer.effect(
             events.map(({ event }) => event.id),
             JSON.stringify(events.flatMap(deliveryRows)),
             JSON.stringify(events.flatMap(notificationRows)),
-            JSON.stringify(events.flatMap(notificationDeliveryRows))
+            JSON.stringify(events.flatMap(notificationDeliveryRows)),
+            platformPolicy
           ])
           .pipe(
             Effect.map((rows) => rows.map(({ id }) => id)),

@@ -98,6 +98,7 @@ import * as ConnectorRecords from "../../actors/management/ConnectorRecords.js"
 import * as CustomerConnections from "../../actors/management/CustomerConnections.js"
 import * as CustomerCredentials from "../../actors/management/CustomerCredentials.js"
 import * as TriggerFiring from "../../actors/management/TriggerFiring.js"
+import * as Tenants from "../../actors/management/Tenants.js"
 import * as Triggers from "../../actors/management/Triggers.js"
 import * as Installations from "../../actors/management/Installations.js"
 import * as Notifications from "../../actors/management/Notifications.js"
@@ -330,7 +331,10 @@ const useCases = Layer.mergeAll(
   Workflows.layer,
   WorkflowVersions.layer,
   Workspaces.layer
-).pipe(Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)), Layer.provideMerge(StartQuota.layer))
+).pipe(
+  Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)),
+  Layer.provideMerge(Layer.merge(StartQuota.layer, Tenants.layer))
+)
 
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(

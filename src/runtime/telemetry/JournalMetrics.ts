@@ -34,7 +34,8 @@ export const countJournal = <E, R>(
       append: (change) => counted(Effect.map(append(change), () => committed(change)))
     }).pipe(
       Context.add(EventJournal, {
-        append: (change) => counted(Effect.map(appendEvent(change), () => change.runs?.forEach(committed)))
+        append: (change) =>
+          counted(Effect.tap(appendEvent(change), () => Effect.sync(() => change.runs?.forEach(committed))))
       }),
       Context.add(JournalDepth, () => waiting)
     )

@@ -1,26 +1,32 @@
 /** The port `DeadLetters`: requests use the request role, the replays of many that of the writer. */
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect, Layer, Option } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import {
+  type CauseFilter,
   DeadLetters,
   type DeadLetterSource,
   type NewReplay,
-  type RunningReplay
+  type RunningReplay,
+  type ScheduledReplay
 } from "../../../actors/ports/DeadLetters.js"
 import type { EventHome } from "../../../actors/ports/EventReads.js"
+import { PlatformConfiguration } from "../../../actors/ports/PlatformConfiguration.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import type { ReplayView } from "../../../domain/EventView.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import type { DeadLetterId } from "../../../domain/Ids.js"
 import { isObject } from "../../../domain/Json.js"
-import { eventLimits } from "../../../domain/Limits.js"
+import { autoReplays, eventLimits } from "../../../domain/Limits.js"
 import { auditRow } from "../AuditRow.js"
 import { AppSql, WriterSql } from "../Pools.js"
 import { describe } from "../../telemetry/SafeError.js"
+import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
 
 /** Seconds for which a node has a replay that it advances. */
-const leaseSeconds = 30
+const leaseSeconds = 15
+
+const seconds = (duration: Duration.Duration) => Duration.toSeconds(duration)
 
 const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
 
@@ -38,11 +44,19 @@ const routeOf = (context: unknown): string | null => {
 }
 
 const replayColumns = `id, org AS "organisationId", space AS "spaceId", filter, most AS limit, per_second AS "ratePerSecond",
-  created_by AS "createdBy", after, replayed, failed`
+  created_by AS "createdBy", after, replayed, failed, causes`
 
 type ReplayRow = Omit<ReplayView, "createdAt" | "finishedAt"> & {
   readonly createdAt: Date
   readonly finishedAt: Date | null
+}
+
+/** The condition on the dead letters whose cause is gone; `add` makes a parameter of a value. */
+const resolvedCondition = (resolved: CauseFilter, platform: string | null, add: (value: unknown) => string) => {
+  const allowed = `svc_auto_replays(d, '${resolved.cause}', ${add(platform)}::jsonb)`
+  return resolved.cause === "deploy"
+    ? `${deployedLetters(add(resolved.workflowId), `${add(resolved.environments)}::text[]`)} AND ${allowed}`
+    : `${reconnectedLetters(add(resolved.connectionId), `${add(resolved.ownerId)}::text`)} AND ${allowed}`
 }
 
 /** The conditions of a replay's filter. */
@@ -57,6 +71,41 @@ const filterConditions = ({ filter }: NewReplay, add: (value: unknown) => string
   ...(filter.createdBefore === undefined ? [] : [`created_at < ${add(filter.createdBefore)}::timestamptz`])
 ]
 
+/**
+ * A node that died may have replayed more than it has recorded, so that the letters are counted. Letters that the replay
+ * took and did not replay, since their policy changed, are pending again.
+ */
+const finishSql = `
+  WITH left_over AS (
+    UPDATE dead_letters SET status = 'pending', replay_id = NULL, replay_cause = NULL
+    WHERE replay_id = $1 AND status = 'replaying'
+  )
+  UPDATE replays SET after = $2, failed = $4,
+    replayed = GREATEST($3, (SELECT count(*) FROM dead_letters WHERE replay_id = $1 AND status = 'replayed')),
+    status = CASE WHEN causes = $5 THEN 'finished' ELSE status END, next_at = now(),
+    finished_at = CASE WHEN causes = $5 THEN now() END
+  WHERE id = $1`
+
+/**
+ * `$1`: how many; `$2`: the platform's policy. Each dead letter is looked at once, when its time has come: if its policy
+ * replays nothing on a schedule then, the schedule forgets it.
+ */
+const takeScheduledSql = `
+  WITH due AS (
+    SELECT id FROM dead_letters WHERE replay_at <= now() AND (status = 'pending' OR status = 'replaying' AND replay_cause = 'schedule')
+    ORDER BY replay_at LIMIT $1 FOR UPDATE SKIP LOCKED
+  ), judged AS (
+    SELECT d.id, svc_auto_replays(d, 'schedule', $2::jsonb) AS allowed,
+      d.created_at + LEAST(${seconds(autoReplays.longestPause)}, ${seconds(autoReplays.pause)} * ${autoReplays.pauseFactor} ^ LEAST(d.retry_count, 10)) * interval '1 second' AS at
+    FROM due JOIN dead_letters d ON d.id = due.id
+  ), taken AS (
+    UPDATE dead_letters d SET
+      replay_at = CASE WHEN NOT j.allowed THEN NULL WHEN j.at > now() THEN j.at ELSE now() + interval '${leaseSeconds} seconds' END,
+      status = CASE WHEN j.allowed AND j.at <= now() THEN 'replaying' ELSE 'pending' END,
+      replay_cause = CASE WHEN j.allowed AND j.at <= now() THEN 'schedule' END
+    FROM judged j WHERE d.id = j.id RETURNING d.id, d.org, d.space, d.status, d.created_at
+  ) SELECT id, org AS "organisationId", space AS "spaceId" FROM taken WHERE status = 'replaying' ORDER BY created_at, id`
+
 const insertAudit = (sql: SqlClient, audit: Parameters<typeof auditRow>[0]) => {
   const row = auditRow(audit)
   return sql`INSERT INTO audit_entries ${sql.insert({ ...row, entry: JSON.stringify(row.entry) })}`
@@ -68,6 +117,7 @@ export const layer = Layer.effect(
     const app = yield* AppSql
     const writer = yield* WriterSql
     const vault = yield* Vault
+    const platformPolicy = platformAutoReplay(yield* PlatformConfiguration)
 
     const asOrganisation = <A>({ organisationId }: EventHome, body: Effect.Effect<A, unknown>) =>
       app
@@ -125,7 +175,7 @@ export const layer = Layer.effect(
           { organisationId, spaceId },
           Effect.gen(function* () {
             const [running] = yield* app<{ n: number }>`SELECT count(*)::int AS n FROM replays
-              WHERE org = ${organisationId} AND space = ${spaceId} AND status = 'running'`
+              WHERE org = ${organisationId} AND space = ${spaceId} AND status = 'running' AND cause IS NULL`
             if ((running?.n ?? 0) >= eventLimits.replays) return false
             yield* app`INSERT INTO replays (id, org, space, filter, most, per_second, created_by)
               VALUES (${id}, ${organisationId}, ${spaceId}, ${JSON.stringify(filter)}::json, ${limit}, ${ratePerSecond}, ${createdBy})`
@@ -134,12 +184,14 @@ export const layer = Layer.effect(
           })
         ),
 
-      replay: (home, id) =>
+      replay: (home, id, customers) =>
         asOrganisation(
           home,
-          app<ReplayRow>`SELECT id, status, most AS limit, per_second AS "ratePerSecond", replayed, failed,
+          app<ReplayRow>`SELECT id, status, COALESCE(cause, 'request') AS cause, most AS limit, per_second AS "ratePerSecond", replayed, failed,
             created_at AS "createdAt", finished_at AS "finishedAt" FROM replays
-            WHERE org = ${home.organisationId} AND space = ${home.spaceId} AND id = ${id}`
+            WHERE org = ${home.organisationId} AND space = ${home.spaceId} AND id = ${id}
+              AND (${customers === undefined} OR filter->>'customerId' = ANY(${customers ?? []}::text[])
+                OR filter::jsonb->'customerIds' <@ to_jsonb(${customers ?? []}::text[]))`
         ).pipe(
           Effect.map(([row]) =>
             Option.map(Option.fromNullable(row), (found) => ({
@@ -149,6 +201,13 @@ export const layer = Layer.effect(
             }))
           )
         ),
+
+      takeScheduled: (most) =>
+        writer.unsafe<ScheduledReplay>(takeScheduledSql, [most, platformPolicy]).pipe(Effect.mapError(unavailable)),
+
+      putBack: (id) =>
+        writer`UPDATE dead_letters SET status = 'pending', replay_id = NULL, replay_cause = NULL, replay_at = NULL
+          WHERE id = ${id} AND status = 'replaying'`.pipe(Effect.asVoid, Effect.mapError(unavailable)),
 
       takeReplays: (most) =>
         writer
@@ -161,25 +220,33 @@ export const layer = Layer.effect(
           .pipe(Effect.mapError(unavailable)),
 
       nextOf: (replay, most) => {
-        const values: Array<unknown> = [replay.organisationId, replay.spaceId, replay.after, most]
+        const { resolved } = replay.filter
+        const values: Array<unknown> = [replay.organisationId, replay.spaceId, replay.after, most, replay.id]
         const add = (value: unknown) => `$${values.push(value)}`
-        const where = filterConditions(replay, add)
+        const where = [
+          ...filterConditions(replay, add),
+          ...(resolved === undefined ? [] : [resolvedCondition(resolved, platformPolicy, add)])
+        ].map((one) => ` AND ${one}`)
+        const columns = `replay_id = $5, replay_cause = ${add(resolved?.cause ?? null)}::text`
+        // Those that this replay has taken already were not replayed before its node died.
         return writer
           .unsafe<{ readonly id: DeadLetterId }>(
-            `SELECT id FROM dead_letters WHERE ${[`org = $1`, `space = $2`, `id > $3`, `status = 'pending'`, ...where].join(" AND ")}
-             ORDER BY id LIMIT $4`,
+            `WITH next AS (
+               SELECT d.id FROM dead_letters d WHERE org = $1 AND space = $2 AND id > $3
+                 AND (status = 'pending' OR status = 'replaying' AND replay_id = $5)${where.join("")}
+               ORDER BY id LIMIT $4 FOR UPDATE
+             ) UPDATE dead_letters d SET status = 'replaying', ${columns} FROM next WHERE d.id = next.id RETURNING d.id`,
             values
           )
           .pipe(
-            Effect.map((rows) => rows.map(({ id }) => id)),
+            Effect.map((rows) => rows.map(({ id }) => id).toSorted()),
             Effect.mapError(unavailable)
           )
       },
 
-      advance: ({ after, failed, id, replayed }, pauseMillis) =>
+      advance: ({ after, causes, failed, id, replayed }, pauseMillis) =>
         (pauseMillis === undefined
-          ? writer`UPDATE replays SET after = ${after}, replayed = ${replayed}, failed = ${failed}, status = 'finished',
-              finished_at = now() WHERE id = ${id}`
+          ? writer.unsafe(finishSql, [id, after, replayed, failed, causes])
           : writer`UPDATE replays SET after = ${after}, replayed = ${replayed}, failed = ${failed},
               next_at = now() + ${pauseMillis} * interval '1 millisecond' WHERE id = ${id}`
         ).pipe(Effect.asVoid, Effect.mapError(unavailable))

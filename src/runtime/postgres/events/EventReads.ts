@@ -18,7 +18,7 @@ import { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
 import { AppSql } from "../Pools.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
-import { reconcile } from "./Reconcile.js"
+import { reconcile, type ReconcileScope } from "./Reconcile.js"
 
 interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
   readonly settledAt: number | null
@@ -155,6 +155,7 @@ const list = Effect.fnUntraced(function* (sql: SqlClient, home: EventHome, query
 
 const deadLetterColumns = `id, event_id AS "eventId", execution_id AS "executionId", delivery_id AS "deliveryId",
   trigger_id AS "triggerId", customer_id AS "customerId", connector, type, error, context, retry_count AS "retryCount", status,
+  CASE WHEN status IN ('replaying', 'replayed') THEN COALESCE(replay_cause, 'request') END AS "replayCause", replay_id AS "replayId",
   created_at AS "createdAt", expires_at AS "expiresAt"`
 
 type DeadLetterRow = Omit<DeadLetterDetail, "createdAt" | "expiresAt"> & {
@@ -185,6 +186,24 @@ const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, que
 
 /** How long a request waits for a reconciliation. */
 const reconcileMillis = 20_000
+
+const ofWorkspace = ({ organisationId, spaceId }: EventHome): ReconcileScope => ({
+  places: (table) => `${table}.org = $4`,
+  claims: (table) => `${table}.org = $4`,
+  events: (table) => `${table}.org = $4 AND ${table}.space = $5`,
+  values: [organisationId, spaceId]
+})
+
+/** A claim has no customer, so that an event without any row is not theirs to know. */
+const ofCustomers = (home: EventHome, customers: ReadonlyArray<string>): ReconcileScope => {
+  const { events, values } = ofWorkspace(home)
+  return {
+    places: (table) => `${table}.org = $4 AND ${table}.flow = ANY($6::text[])`,
+    claims: () => "false",
+    events: (table) => `${events(table)} AND ${table}.customer_id = ANY($6::text[])`,
+    values: [...values, customers]
+  }
+}
 
 export const layer = Layer.effect(
   EventReads,
@@ -232,15 +251,11 @@ export const layer = Layer.effect(
             [organisationId, spaceId, id]
           )
         ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), deadLetterOf))),
-      reconcile: ({ organisationId, spaceId }, from, to) =>
+      reconcile: (home, from, to, customers) =>
         reconcile(
           <Row extends object>(text: string, values: ReadonlyArray<unknown>) =>
-            asOrganisation(sql, organisationId, sql.unsafe<Row>(text, values)),
-          {
-            ofOrganisation: (table) => `${table}.org = $4`,
-            ofWorkspace: (table) => `${table}.org = $4 AND ${table}.space = $5`,
-            values: [organisationId, spaceId]
-          },
+            asOrganisation(sql, home.organisationId, sql.unsafe<Row>(text, values)),
+          customers === undefined ? ofWorkspace(home) : ofCustomers(home, customers),
           { from, to, mostMillis: reconcileMillis }
         )
     })

@@ -1,11 +1,13 @@
 /** The port `HeldEvents` on the writer's pool. Each statement uses a partial index of the events that it looks for. */
 import { Duration, Effect, Layer } from "effect"
 import { type HeldEvent, HeldEvents, type QuotaReason } from "../../../actors/ports/HeldEvents.js"
+import type { EventAllowance } from "../../../actors/ports/EventJournal.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import type { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { longestHold } from "../../../domain/Limits.js"
 import { describe } from "../../telemetry/SafeError.js"
 import { keptEventColumns } from "../journal/EventRow.js"
+import { allowanceColumns, allowanceRow, countersOf, decideCtes, openCountersSql } from "../QuotaDecision.js"
 import { WriterSql } from "../Pools.js"
 
 /** The condition as the indexes have it; a parameter would not match them. */
@@ -25,21 +27,33 @@ const distinctSql = (column: string, condition: string) => `
     FROM found WHERE found.value IS NOT NULL
   ) SELECT value FROM found WHERE value IS NOT NULL`
 
-/** Releases the events of a CTE `due`. */
-const releaseDue = `freed AS (
+/** Releases the events of a CTE. */
+const release = (due: string) => `freed AS (
     UPDATE events e SET status = 'received', record = (e.record::jsonb - 'heldBecause')::json
-    FROM due WHERE e.id = due.id AND e.status = 'held' RETURNING e.id
+    FROM ${due} due WHERE e.id = due.id AND e.status = 'held' RETURNING e.id
   ), placed AS (
     UPDATE start_queue q SET held = false FROM freed WHERE q.id = freed.id
-  ) SELECT id FROM freed`
+  )`
 
-const releaseSql = `WITH due AS (SELECT unnest($1::text[]) AS id), ${releaseDue}`
+/**
+ * `$1`: the events with their allowances, as JSON. Locks them first, so that an event is counted by the node that releases
+ * it.
+ */
+const releaseSql = `WITH held AS MATERIALIZED (
+    SELECT e.id FROM events e WHERE e.id = ANY(ARRAY(SELECT t->>'id' FROM json_array_elements($1::json) t)) AND e.status = 'held'
+    ORDER BY e.id FOR UPDATE
+  ), ${decideCtes(
+    `SELECT t.* FROM json_to_recordset($1::json) AS t(${Object.entries(allowanceColumns)
+      .map(([name, type]) => `${name} ${type}`)
+      .join(", ")}) JOIN held ON held.id = t.id`
+  ).join(", ")}, ${release("(SELECT d.id FROM decided d WHERE d.runs)")}
+  SELECT d.id, d.runs FROM decided d`
 
 /** `owners`: selects the ids of the active records among the values of the column. */
 const resolvedSql = (column: string, condition: string, owners: string) => `
   WITH active AS MATERIALIZED (SELECT o.id FROM (${distinctSql(column, condition)}) held JOIN LATERAL (${owners}) o ON true),
   due AS (SELECT e.id FROM active JOIN events e ON e.${column} = active.id WHERE ${condition} ORDER BY e.id LIMIT $1),
-  ${releaseDue}`
+  ${release("due")} SELECT id FROM freed`
 
 const customersSql = resolvedSql(
   "customer_id",
@@ -78,6 +92,8 @@ const expireSql = `
     FROM moved
   ) SELECT id FROM moved`
 
+const unlimited: EventAllowance = { day: 0, organisationLimit: null, customerId: null, customerLimit: null }
+
 const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
 
 export const layer = Layer.effect(
@@ -106,7 +122,20 @@ export const layer = Layer.effect(
             [organisation, exceptOf, limit]
           )
           .pipe(Effect.mapError(unavailable)),
-      release: (events) => ids(releaseSql, [events]),
+      release: (organisation, events) => {
+        const rows = events.map(({ allowance = unlimited, id }, nth) => allowanceRow(id, organisation, nth, allowance))
+        const counters = events.flatMap(({ allowance = unlimited }) => countersOf(organisation, allowance))
+        return sql.unsafe(openCountersSql, [JSON.stringify(counters)]).pipe(
+          Effect.zipRight(
+            sql.unsafe<{ readonly id: EventId; readonly runs: boolean }>(releaseSql, [JSON.stringify(rows)])
+          ),
+          Effect.map((decided) => {
+            const beyond = new Set(decided.filter(({ runs }) => !runs).map(({ id }) => id))
+            return { count: decided.length - beyond.size, beyond }
+          }),
+          Effect.mapError(unavailable)
+        )
+      },
       releaseResolved: (limit) =>
         Effect.map(Effect.all([count(customersSql, [limit]), count(connectionsSql, [limit])]), ([a, b]) => a + b),
       expire: (limit) => count(expireSql, [Duration.toMillis(longestHold), limit])

@@ -1,5 +1,6 @@
 /** Turns changes of runs and events into the rows that one flush writes. */
 import type { RunChange } from "../../../actors/ports/Journal.js"
+import { allowanceRow } from "../QuotaDecision.js"
 import { deadLetterRow, failureRows, tickRow } from "./EventRow.js"
 import { flushTables, type Row, type RowContext, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { patchRow, timestamp } from "./RunColumns.js"
@@ -23,6 +24,8 @@ export interface Batch {
   readonly hasClaims: boolean
   /** Some units replay dead letters. */
   readonly hasReplays: boolean
+  /** Received events that count against the limits of their day, in their order. */
+  readonly allowances: ReadonlyArray<Row>
   readonly patches: ReadonlyArray<Row>
   readonly settlements: ReadonlyArray<Row>
   readonly deadLetters: ReadonlyArray<Row>
@@ -101,6 +104,11 @@ export const makeBatch = (prepared: ReadonlyArray<PreparedUnit>): Batch => {
     fence: fenceOf(changes),
     hasClaims: prepared.some(({ unit }) => claimOfUnit(unit) !== undefined),
     hasReplays: prepared.some(({ unit }) => unit.event?.replays !== undefined),
+    allowances: prepared.flatMap(({ unit: { event, organisationId } }, nth) =>
+      event?.receives?.allowance === undefined
+        ? []
+        : [allowanceRow(event.receives.event.id, organisationId, nth, event.receives.allowance)]
+    ),
     patches: changes.flatMap((change) =>
       change.patch !== undefined && change.end === undefined ? [patchRow(change.id, change.patch)] : []
     ),

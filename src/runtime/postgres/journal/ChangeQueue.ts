@@ -4,7 +4,8 @@ import type { PreparedUnit } from "./Batch.js"
 import { claimOfUnit } from "./Unit.js"
 
 export interface QueuedChange extends PreparedUnit {
-  readonly done: (failure: AppendFailure | undefined) => void
+  /** `isHeld`: the received event is held, since it is beyond its allowance. */
+  readonly done: (failure: AppendFailure | undefined, isHeld?: boolean) => void
 }
 
 const maxBatchChanges = 500

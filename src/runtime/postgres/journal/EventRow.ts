@@ -34,6 +34,17 @@ const columnNames = Object.keys(eventColumns)
 /** The expressions that insert these columns: bytes come as base64. */
 export const eventValues = columnNames.map((name) => (name === "sealed" ? "decode(sealed, 'base64')" : name)).join(", ")
 
+/** The same if events that meet the condition are held, since their quota is used up. */
+export const eventValuesBeyond = (condition: string): string =>
+  columnNames
+    .map((name) => {
+      if (name === "status") return `CASE WHEN ${condition} THEN 'held' ELSE status END`
+      if (name === "record")
+        return `CASE WHEN ${condition} THEN (record::jsonb || '{"heldBecause": "quota"}')::json ELSE record END`
+      return name === "sealed" ? "decode(sealed, 'base64')" : name
+    })
+    .join(", ")
+
 /** The columns that an event keeps when it is settled, all but its status. */
 export const keptEventColumns = columnNames.filter((name) => name !== "status")
 
@@ -93,6 +104,19 @@ export const queueValues = Object.keys(queueColumns)
       : name
   )
   .join(", ")
+
+/** The same if events that meet the condition are held. */
+export const queueValuesBeyond = (condition: string): string => {
+  const values: { readonly [column: string]: string } = {
+    held: `held OR ${condition}`,
+    claimed_by: `CASE WHEN NOT ${condition} THEN claimed_by END`,
+    claimed_until: `CASE WHEN claimed_by IS NOT NULL AND NOT ${condition} THEN now() + interval '${leaseSeconds} seconds' END`,
+    claims: `CASE WHEN ${condition} THEN 0 ELSE claims END`
+  }
+  return Object.keys(queueColumns)
+    .map((name) => values[name] ?? name)
+    .join(", ")
+}
 
 export const queuedRunRow = ({ enqueue, id, open, organisationId: org }: RunChange) =>
   enqueue === undefined || open === undefined

@@ -4,7 +4,7 @@ import { ChangeRefused, JournalUnavailable } from "../../../actors/ports/Journal
 import { describe } from "../../telemetry/SafeError.js"
 import { makeBatch, type PreparedUnit } from "./Batch.js"
 import type { QueuedChange } from "./ChangeQueue.js"
-import { findRefusal, isRejected, isRetryable, rejectionMessage } from "./RefusedChange.js"
+import { findHeld, findRefusal, isRejected, isRetryable, rejectionMessage } from "./RefusedChange.js"
 import { makeStatements } from "./Statement.js"
 
 /** How long a batch is resent after its connection is lost. */
@@ -39,9 +39,10 @@ export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions
     try {
       client ??= await connect(connectionString)
       const { name, text, values } = statementOf(makeBatch(items), isResend)
-      const result = await client.query<{ id: string }>({ name, text, values: [...values] })
-      const refusedIds = new Set(result.rows.map((row) => row.id))
-      await reportResults(client, items, refusedIds, isResend)
+      const { rows } = await client.query<{ id: string; held?: boolean }>({ name, text, values: [...values] })
+      const idsOf = (isHeld: boolean) => new Set(rows.filter(({ held = false }) => held === isHeld).map(({ id }) => id))
+      const heldIds = isResend ? await findHeld(client, items) : idsOf(true)
+      await reportResults(client, items, { refused: idsOf(false), held: heldIds }, isResend)
       return client
     } catch (error) {
       if (isRejected(error)) return splitRejected(client, items, startedAt, error)
@@ -76,12 +77,12 @@ export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions
   const reportResults = async (
     client: Client,
     items: ReadonlyArray<QueuedChange>,
-    refusedIds: ReadonlySet<string>,
+    ids: { readonly refused: ReadonlySet<string>; readonly held: ReadonlySet<string> },
     isResend: boolean
   ): Promise<void> => {
     const committed: Array<QueuedChange> = []
     for (const item of items) {
-      if (!item.ids.some((id) => refusedIds.has(id))) {
+      if (!item.ids.some((id) => ids.refused.has(id))) {
         committed.push(item)
         continue
       }
@@ -89,7 +90,7 @@ export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions
       if (failure === undefined) committed.push(item)
       else item.done(failure)
     }
-    for (const item of committed) item.done(undefined)
+    for (const item of committed) item.done(undefined, item.ids.length === 1 && ids.held.has(item.ids[0] ?? ""))
     onCommit(committed)
   }
 

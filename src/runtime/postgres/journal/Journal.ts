@@ -1,16 +1,20 @@
 /** The ports `Journal` and `EventJournal` on Postgres: append through the group-commit writer, reads on the writer's pool. */
 import { describe } from "../../telemetry/SafeError.js"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { EventJournal, type EventChange } from "../../../actors/ports/EventJournal.js"
+import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/EventJournal.js"
 import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/Wakeups.js"
 import { WriterSql } from "../Pools.js"
+import { countersOf, openCountersSql } from "../QuotaDecision.js"
 import { decodeEntry } from "./JournalRow.js"
 import { prepareUnit, type PreparedUnit } from "./Batch.js"
 import type { Unit } from "./Unit.js"
 import { isSealed } from "./EventRow.js"
 import { makeWriter } from "./Writer.js"
+
+/** Names of counters that are remembered. */
+const maxOpenCounters = 10_000
 
 /** Only a unit with sealed rows needs a vault. */
 const noVault = (): never => {
@@ -63,11 +67,13 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       )
 
       const write = (prepared: PreparedUnit) =>
-        Effect.async<void, AppendFailure>((resume) => {
-          writer.write(prepared, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
+        Effect.async<Appended, AppendFailure>((resume) => {
+          writer.write(prepared, (failure, isHeld = false) =>
+            resume(failure === undefined ? Effect.succeed({ isHeld }) : Effect.fail(failure))
+          )
         })
 
-      const appendUnit = (unit: Unit): Effect.Effect<void, AppendFailure> =>
+      const appendUnit = (unit: Unit): Effect.Effect<Appended, AppendFailure> =>
         needsVault(unit)
           ? vault.of(unit.organisationId).pipe(
               Effect.mapError((refused) => new JournalUnavailable({ reason: refused.reason })),
@@ -75,10 +81,32 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
             )
           : Effect.suspend(() => write(prepareUnit(unit, { vault: noVault })))
 
-      const append = (change: RunChange) => appendUnit({ organisationId: change.organisationId, runs: [change] })
+      const append = (change: RunChange) =>
+        Effect.asVoid(appendUnit({ organisationId: change.organisationId, runs: [change] }))
 
-      const appendEvent = (event: EventChange) =>
-        appendUnit({ organisationId: event.organisationId, runs: event.runs ?? [], event })
+      /** The latest counter of each name that exists. */
+      const openCounters = new Map<string, number>()
+      const openMissing = (event: EventChange) => {
+        const allowance = event.receives?.allowance
+        if (allowance === undefined) return undefined
+        const missing = countersOf(event.organisationId, allowance).filter(
+          ({ bucket, day, org }) => openCounters.get(`${org}|${bucket}`) !== day
+        )
+        if (missing.length === 0) return undefined
+        return sql.unsafe(openCountersSql, [JSON.stringify(missing)]).pipe(
+          Effect.mapError((error) => new JournalUnavailable({ reason: describe(error) })),
+          Effect.map(() => {
+            if (openCounters.size >= maxOpenCounters) openCounters.clear()
+            for (const { bucket, day, org } of missing) openCounters.set(`${org}|${bucket}`, day)
+          })
+        )
+      }
+
+      const appendEvent = (event: EventChange): Effect.Effect<Appended, AppendFailure> => {
+        const appended = appendUnit({ organisationId: event.organisationId, runs: event.runs ?? [], event })
+        const opened = openMissing(event)
+        return opened === undefined ? appended : Effect.zipRight(opened, appended)
+      }
 
       const read = Effect.fn("Journal.read")(
         function* (organisation: string, id: string) {

@@ -40,6 +40,22 @@ export const findRefusal = async (
   return id === undefined ? undefined : new Fenced({ id })
 }
 
+/** The received events that are held beyond their allowance. An earlier try of the same batch may have written them. */
+export const findHeld = async (
+  client: Client,
+  items: ReadonlyArray<{ readonly unit: Unit }>
+): Promise<ReadonlySet<string>> => {
+  const ids = items.flatMap(({ unit: { event } }) =>
+    event?.receives?.allowance === undefined ? [] : [event.receives.event.id]
+  )
+  if (ids.length === 0) return new Set()
+  const found = await client.query<{ id: string }>(
+    "SELECT id FROM events WHERE id = ANY($1::text[]) AND status = 'held'",
+    [ids]
+  )
+  return new Set(found.rows.map(({ id }) => id))
+}
+
 /** Whether the unit, which starts no run, was written. */
 const wasEventCommitted = async (client: Client, { event }: Unit): Promise<boolean> => {
   const received = event?.receives?.event.id ?? event?.records?.event.id

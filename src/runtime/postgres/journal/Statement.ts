@@ -7,7 +7,16 @@
 import { flushTables, type ColumnTypes, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { selectOwned } from "./Fence.js"
 import type { Batch } from "./Batch.js"
-import { deadLetterColumns, failureColumns, keptEventColumns, leaseSeconds, tickColumns } from "./EventRow.js"
+import { allowanceColumns, decideCtes } from "../QuotaDecision.js"
+import {
+  deadLetterColumns,
+  eventValuesBeyond,
+  failureColumns,
+  keptEventColumns,
+  leaseSeconds,
+  queueValuesBeyond,
+  tickColumns
+} from "./EventRow.js"
 import { patchAssignments, patchColumns } from "./RunColumns.js"
 
 const listColumns = (columns: ColumnTypes) => Object.keys(columns).join(", ")
@@ -40,17 +49,24 @@ const settlementColumns = {
 
 const freedLaneColumns = { id: "text", org: "text", lane: "text" }
 
-/** Inserts the rows of a table from the JSON document in a parameter. */
-export const insertRows = (table: FlushTableName, parameter: number): string => {
+/** Inserts the rows of a table from the JSON document in a parameter. `selected`: replaces the expressions of its columns. */
+export const insertRows = (table: FlushTableName, parameter: number, selected?: string): string => {
   const shape: { readonly columns: ColumnTypes; readonly values?: string } = flushTables[table]
   const { run: _run, ...columns } = shape.columns
-  return `INSERT INTO ${table} (${listColumns(columns)}) SELECT ${shape.values ?? listColumns(columns)}
+  return `INSERT INTO ${table} (${listColumns(columns)}) SELECT ${selected ?? shape.values ?? listColumns(columns)}
     FROM ${recordset(parameter, shape.columns)}`
 }
 
-const insertCte = (table: FlushTableName, parameter: number, returning = ""): string => {
+/** Holds the rows of events beyond their allowance. */
+const heldBeyond: { readonly [T in FlushTableName]?: string } = {
+  events: eventValuesBeyond("t.id IN (SELECT beyond.id FROM beyond)"),
+  start_queue: queueValuesBeyond("t.id IN (SELECT beyond.id FROM beyond)")
+}
+
+const insertCte = (table: FlushTableName, parameter: number, { counted, limited }: Parts): string => {
   const { columns, conflict }: { readonly columns: ColumnTypes; readonly conflict: string } = flushTables[table]
-  return `${table}_in AS (${insertRows(table, parameter)}
+  const returning = counted && table === "executions" ? " RETURNING id" : ""
+  return `${table}_in AS (${insertRows(table, parameter, limited ? heldBeyond[table] : undefined)}
     WHERE ${columns["run"] === undefined ? "id" : "run"} IN (SELECT ok.id FROM ok) ${conflict}${returning})`
 }
 
@@ -81,6 +97,13 @@ const acceptedCte = ({ claimed, fenced, received, replayed, resent, settled }: P
          // The first try may have committed, and its event may be settled by now.
          received && resent ? "NOT EXISTS (SELECT FROM event_records er WHERE er.id = ch.id)" : "true"
        })`
+
+/** Decides which received events are within their allowances, unless an earlier try of the batch wrote them. */
+const limitCtes = (parameter: number, resent: boolean): ReadonlyArray<string> => [
+  ...decideCtes(`SELECT t.* FROM ${recordset(parameter, allowanceColumns)} WHERE t.id IN (SELECT ok.id FROM ok)
+    ${resent ? "AND NOT EXISTS (SELECT FROM events e WHERE e.id = t.id)" : ""}`),
+  "beyond AS MATERIALIZED (SELECT d.id FROM decided d WHERE NOT d.runs)"
+]
 
 const kept = keptEventColumns.join(", ")
 
@@ -123,7 +146,7 @@ const tickCte = (parameter: number) =>
  * inserts count: a flush that is resent after its commit inserts none.
  */
 const tickFailuresCte = (parameter: number) =>
-  `counted AS (UPDATE trigger_states s
+  `failing AS (UPDATE trigger_states s
      SET consecutive_failures = c.failures + CASE WHEN c.resets THEN 0 ELSE s.consecutive_failures END
      FROM (SELECT x.trigger_id, bool_or(NOT x.failed) AS resets,
          count(*) FILTER (WHERE x.failed AND x.nth > x.succeeded)::int AS failures
@@ -159,6 +182,7 @@ interface Parts {
   readonly resent: boolean
   readonly settled: boolean
   readonly replayed: boolean
+  readonly limited: boolean
   readonly buried: boolean
   readonly ticked: boolean
   readonly counted: boolean
@@ -176,6 +200,7 @@ const partsOf = (batch: Batch, isResend: boolean): Parts => ({
   resent: isResend && batch.rows.events.length > 0,
   settled: batch.settlements.length > 0,
   replayed: batch.hasReplays,
+  limited: batch.allowances.length > 0,
   buried: batch.deadLetters.length > 0,
   ticked: batch.ticks.length > 0,
   counted: batch.tickFailures.length > 0,
@@ -193,6 +218,7 @@ const keyOf = (parts: Parts): string =>
     parts.resent ? "r" : "",
     parts.settled ? "s" : "",
     parts.replayed ? "a" : "",
+    parts.limited ? "q" : "",
     parts.buried ? "b" : "",
     parts.freed ? "l" : "",
     parts.ticked ? "t" : "",
@@ -210,24 +236,27 @@ const textOf = (parts: Parts): string => {
   if (parts.settled) ctes.push(takenPlacesCte)
   if (parts.replayed) ctes.push(replayedCte)
   ctes.push(acceptedCte(parts))
+  if (parts.limited) ctes.push(...limitCtes(next(), parts.resent))
   if (parts.settled) ctes.push(settleCte(next()))
   if (parts.buried) ctes.push(deadLettersCte(next(), parts.settled))
   if (parts.patched) ctes.push(patchCte(next()))
-  for (const table of parts.tables) {
-    const isCounted = parts.counted && table === "executions"
-    ctes.push(insertCte(table, next(), isCounted ? " RETURNING id" : ""))
-  }
+  for (const table of parts.tables) ctes.push(insertCte(table, next(), parts))
   if (parts.ended) ctes.push(deleteEndedCte(next()))
   if (parts.dequeued) ctes.push(dequeueCte(next()))
   if (parts.freed) ctes.push(freeLanesCte(next()))
   if (parts.ticked) ctes.push(tickCte(next()))
   if (parts.counted) ctes.push(tickFailuresCte(next()))
-  return `WITH ${ctes.join(",\n")}\nSELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)`
+  const refused = "SELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)"
+  const results = parts.limited
+    ? `SELECT r.id, false AS held FROM (${refused}) r UNION ALL SELECT beyond.id, true FROM beyond`
+    : refused
+  return `WITH ${ctes.join(",\n")}\n${results}`
 }
 
 const valuesOf = (batch: Batch, parts: Parts): ReadonlyArray<unknown> => [
   JSON.stringify(batch.changes),
   ...(parts.fenced ? [batch.fence.ids, batch.fence.epochs] : []),
+  ...(parts.limited ? [JSON.stringify(batch.allowances)] : []),
   ...(parts.settled ? [JSON.stringify(batch.settlements)] : []),
   ...(parts.buried ? [JSON.stringify(batch.deadLetters)] : []),
   ...(parts.patched ? [JSON.stringify(batch.patches)] : []),
@@ -241,7 +270,7 @@ const valuesOf = (batch: Batch, parts: Parts): ReadonlyArray<unknown> => [
 
 /**
  * Returns a function that makes the statement of a batch; it caches the text of each combination of parts. The
- * statement returns the ids of the changes that were not applied.
+ * statement returns the ids of the changes that were not applied, and of the events that it holds.
  */
 export const makeStatements = (): ((batch: Batch, isResend: boolean) => Statement) => {
   const statements = new Map<string, { readonly name: string; readonly text: string }>()

@@ -3,9 +3,9 @@
  * change that it may, so batches grow with the load and no timer delays a single change.
  */
 import type { Client } from "pg"
-import { type AppendFailure, JournalUnavailable } from "../../../actors/ports/Journal.js"
+import { JournalUnavailable } from "../../../actors/ports/Journal.js"
 import type { PreparedUnit } from "./Batch.js"
-import { ChangeQueue } from "./ChangeQueue.js"
+import { ChangeQueue, type QueuedChange } from "./ChangeQueue.js"
 import { makeFlush, pause } from "./Flush.js"
 
 export interface WriterOptions {
@@ -17,7 +17,7 @@ export interface WriterOptions {
 }
 
 export interface Writer {
-  readonly write: (prepared: PreparedUnit, done: (failure: AppendFailure | undefined) => void) => void
+  readonly write: (prepared: PreparedUnit, done: QueuedChange["done"]) => void
   /** The number of queued changes and flushes in flight. */
   readonly pending: () => number
   readonly close: () => Promise<void>

@@ -360,6 +360,7 @@ export const triggers: Table<Trigger> = {
     "workflowIds",
     "environments",
     "delivery",
+    "autoReplay",
     "webhook",
     "schedule",
     "appEvent",
@@ -371,7 +372,7 @@ export const triggers: Table<Trigger> = {
     "deletedAt",
     "version"
   ],
-  json: ["routes", "delivery", "webhook", "schedule", "appEvent", "event"],
+  json: ["routes", "delivery", "autoReplay", "webhook", "schedule", "appEvent", "event"],
   key: ["id"],
   createdMember: "createdAt",
   isVersioned: true

@@ -5,7 +5,7 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, FiberRef, Layer } from "effect"
-import { type ReadSelection, Records, type Tx } from "../../../actors/ports/Records.js"
+import { type ReadSelection, Records, type ResendSelection, type Tx } from "../../../actors/ports/Records.js"
 import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
@@ -44,6 +44,25 @@ const markNotificationsRead = (sql: SqlClient, { at, before, customerIds, ids }:
     Effect.catchAll(readError)
   )
 
+/** The time of each delivery is stored with it, so that the rate survives restarts. */
+const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, statuses, to }: ResendSelection) =>
+  sql<{ queued: number; lastAt: Date | null }>`
+    WITH chosen AS (
+      SELECT id, created_at FROM deliveries
+      WHERE endpoint_id = ${endpointId} AND status = ANY(${statuses})
+        AND created_at >= COALESCE(${from ?? null}::timestamptz, '-infinity') AND created_at < COALESCE(${to ?? null}::timestamptz, 'infinity')
+      ORDER BY created_at, id LIMIT ${limit} FOR UPDATE
+    ), numbered AS (
+      SELECT id, row_number() OVER (ORDER BY created_at, id) - 1 AS nth FROM chosen
+    ), sent AS (
+      UPDATE deliveries d SET status = 'pending', attempts_before = d.attempts, finished_at = NULL, claimed_until = NULL,
+        next_at = now() + n.nth / ${perSecond}::float8 * interval '1 second'
+      FROM numbered n WHERE d.id = n.id RETURNING d.next_at
+    ) SELECT count(*)::int AS queued, max(next_at) AS "lastAt" FROM sent`.pipe(
+    Effect.map(([row]) => ({ queued: row?.queued ?? 0, lastAt: row?.lastAt?.toISOString() ?? null })),
+    Effect.catchAll(readError)
+  )
+
 /** All that a transaction can read and write. */
 const makeTx = (sql: SqlClient): Tx => ({
   organisations: makeRepository(sql, tables.organisations),
@@ -73,6 +92,7 @@ const makeTx = (sql: SqlClient): Tx => ({
   credentials: makeRepository(sql, credentials),
   notifications: makeRepository(sql, outbound.notifications),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
+  resendDeliveries: (selection) => resendDeliveries(sql, selection),
   audit: (entry) => audit(sql, entry),
   emit: (event) => emit(sql, event),
   ...makeReplies(sql),

@@ -1,0 +1,43 @@
+/** Queries and answers of events and dead letters, which surfaces B and C share. Contract: events, replay. */
+import { Schema } from "effect"
+import { EventSource, EventStatus } from "../domain/Event.js"
+import { DeadLetterStatus } from "../domain/EventView.js"
+import { listParams } from "./Shapes.js"
+
+const text = Schema.optional(Schema.String)
+
+/** What a list of events is filtered by, besides its customer. */
+export const eventFilters = {
+  ...listParams,
+  status: Schema.optional(EventStatus),
+  source: Schema.optional(EventSource),
+  trigger_id: text,
+  connector: text,
+  type: text
+}
+
+/** What a list of dead letters is filtered by, besides its customer. */
+export const deadLetterFilters = {
+  ...listParams,
+  status: Schema.optional(DeadLetterStatus),
+  trigger_id: text,
+  connector: text,
+  type: text,
+  code: text
+}
+
+const made = {
+  eventId: Schema.String,
+  status: Schema.Literal("accepted", "held", "ignored", "duplicate")
+}
+export const MadeEvent = Schema.Struct(made).annotations({ identifier: "MadeEvent" })
+export const ReplayedEvent = Schema.Struct({ ...made, replayOf: Schema.String }).annotations({
+  identifier: "ReplayedEvent"
+})
+
+export const ReplayedLetter = Schema.Struct({
+  id: Schema.String,
+  /** The new event; `null` for a delivery, which is sent again as it is. */
+  eventId: Schema.NullOr(Schema.String),
+  status: Schema.Literal("accepted", "held", "ignored", "duplicate", "resent")
+}).annotations({ identifier: "ReplayedLetter" })
