@@ -81,10 +81,13 @@ export const everyItem = async ({ call }: Api, target: string): Promise<Readonly
   }
 }
 
-/** How many executions each event has. */
-export const countRuns = async (client: Api): Promise<ReadonlyMap<string, number>> => {
+/** How many executions each event has; with a status, only those that ended so. */
+export const countRuns = async (client: Api, status?: "completed"): Promise<ReadonlyMap<string, number>> => {
   const counts = new Map<string, number>()
-  for (const { trigger } of await everyItem(client, "/api/v1/executions"))
+  for (const { trigger } of await everyItem(
+    client,
+    `/api/v1/executions${status === undefined ? "" : `?status=${status}`}`
+  ))
     if (trigger?.eventId != null) counts.set(trigger.eventId, (counts.get(trigger.eventId) ?? 0) + 1)
   return counts
 }
