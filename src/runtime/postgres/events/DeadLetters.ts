@@ -16,13 +16,12 @@ import { isObject } from "../../../domain/Json.js"
 import { eventLimits } from "../../../domain/Limits.js"
 import { auditRow } from "../AuditRow.js"
 import { AppSql, WriterSql } from "../Pools.js"
-import { describe } from "../../telemetry/SafeError.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
 
 /** Seconds for which a node has a replay that it advances. */
 const leaseSeconds = 30
 
-const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 type SourceRow = Omit<DeadLetterSource, "routeId"> &
   Pick<EventRow, "sealed"> & { readonly context: unknown; readonly organisationId: EventRow["organisationId"] }
