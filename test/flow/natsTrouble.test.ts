@@ -10,6 +10,7 @@ import { StartQueue } from "../../src/actors/ports/StartQueue.js"
 import { layer as database } from "../support/Database.js"
 import { awaitEffects, awaitUntil, dispatch, jetStreamNode, settleEvents } from "../support/eventStream.js"
 import { announce } from "../support/LogExpectations.js"
+import { startNatsProxy } from "../support/natsProxy.js"
 import { startNats } from "../support/natsServer.js"
 import { empty, enqueue, noneUnderWay, org } from "../support/startQueue.js"
 
@@ -131,6 +132,36 @@ describe("events over a NATS server", () => {
           }).pipe(Effect.provide(jetStreamNode(nats.url)))
         }),
       60_000
+    )
+
+    it.scoped(
+      "whose confirmations never come take effect once, although the server delivers them",
+      () =>
+        Effect.gen(function* () {
+          expectTrouble()
+          yield* empty
+          const nats = yield* startNats()
+          const proxy = yield* startNatsProxy(nats.port)
+          const effects: Array<string> = []
+          yield* Effect.gen(function* () {
+            yield* Effect.forkScoped(dispatch(effects))
+            const rows = yield* someEvents(50)
+            yield* awaitEffects(effects, 50)
+            yield* proxy.withhold(true)
+            rows.push(...(yield* someEvents(300)))
+            yield* awaitEffects(effects, 350, "20 seconds")
+            yield* awaitStream(false, "10 seconds")
+            rows.push(...(yield* someEvents(100)))
+            yield* awaitEffects(effects, 450, "20 seconds")
+            yield* proxy.withhold(false)
+            yield* awaitStream(true, "30 seconds")
+            rows.push(...(yield* someEvents(50)))
+            yield* awaitEffects(effects, 500, "20 seconds")
+            sameOnce(effects, rows)
+            assert.isAbove(proxy.withheld(), 0)
+          }).pipe(Effect.provide(jetStreamNode(proxy.url)))
+        }),
+      90_000
     )
 
     it.scoped(

@@ -9,7 +9,7 @@ import type { ExecutionId } from "../../domain/Ids.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
 import { Executions, type StartResult, type StartRequest } from "../ports/Executions.js"
 import { Faults } from "../ports/Faults.js"
-import { Journal, type OpenRun } from "../ports/Journal.js"
+import { Journal, notStored, type OpenRun } from "../ports/Journal.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/Runnables.js"
@@ -17,7 +17,7 @@ import { Sandbox } from "../ports/Sandbox.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { nextOwnedId } from "./OwnedId.js"
 import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
-import { makeCancellation, reasonOf, unavailable } from "./RunCancellation.js"
+import { makeCancellation, unavailable } from "./RunCancellation.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** `slots`: runs that this node drives at a time; Instant runs are refused above four times as many. */
@@ -70,7 +70,7 @@ export const layer = (options: { readonly slots: number }) =>
           case "Fenced":
             return Effect.fail(unavailable("the run goes on on another node"))
           case "Unwritten":
-            return Effect.fail(unavailable(outcome.reason))
+            return Effect.fail(notStored())
         }
       }
 
@@ -102,7 +102,7 @@ export const layer = (options: { readonly slots: number }) =>
           Effect.catchTag("ClaimTaken", ({ hash, target }) =>
             Effect.succeed({ _tag: "Repeated", target: targetOf(target), hash } as const)
           ),
-          Effect.mapError((error) => unavailable(reasonOf(error)))
+          Effect.mapError(notStored)
         )
       }
 

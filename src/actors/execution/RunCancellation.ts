@@ -4,7 +4,7 @@ import { decide, isEnd, type RunEnd } from "../../domain/Execution.js"
 import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
 import { guest } from "../../domain/Limits.js"
 import type { Executions } from "../ports/Executions.js"
-import { type AppendFailure, type FinishedRun, Journal, type OpenRun } from "../ports/Journal.js"
+import { type FinishedRun, Journal, notStored, type OpenRun } from "../ports/Journal.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runs } from "../ports/Runs.js"
 import { make as makeEndMessages } from "./EndMessages.js"
@@ -14,8 +14,6 @@ import { finishedRun } from "./RunResult.js"
 import { runError } from "./RunSpec.js"
 
 export const unavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
-
-export const reasonOf = (error: AppendFailure): string => ("reason" in error ? error.reason : error._tag)
 
 const cancelledRun = (run: OpenRun, { status, statusReason }: RunEnd, now: number): FinishedRun =>
   finishedRun(
@@ -41,14 +39,14 @@ export const makeCancellation = Effect.gen(function* () {
   const execution = yield* Execution.client
 
   const cancel: Executions["Type"]["cancel"] = Effect.fn("Executions.cancel")(function* (organisation, id, audit) {
-    const found = yield* runs.get(organisation, id).pipe(Effect.mapError((error) => unavailable(error.reason)))
+    const found = yield* runs.get(organisation, id).pipe(Effect.mapError(notStored))
     if (Option.isNone(found)) return yield* new NotFound({ what: "execution" })
     const run = found.value
     const event = decide(run, { _tag: "Cancel" })
     if (!isEnd(event))
       return yield* new InvalidState({ state: run.status, message: "the run cannot be cancelled any more" })
     const end = cancelledRun(run, event, yield* Clock.currentTimeMillis)
-    const messages = yield* Effect.mapError(messagesOf(end), ({ reason }) => unavailable(reason))
+    const messages = yield* Effect.mapError(messagesOf(end), notStored)
     yield* journal
       .append({
         id,
@@ -61,9 +59,7 @@ export const makeCancellation = Effect.gen(function* () {
         ...messages
       })
       .pipe(
-        Effect.mapError((error): Unavailable | "fenced" =>
-          error._tag === "Fenced" ? "fenced" : unavailable(reasonOf(error))
-        ),
+        Effect.mapError((error): Unavailable | "fenced" => (error._tag === "Fenced" ? "fenced" : notStored())),
         Effect.catchIf(
           (error): error is "fenced" => error === "fenced",
           () => new InvalidState({ state: "running", message: "the run changed its owner meanwhile: try again" })

@@ -5,14 +5,7 @@
 import { DateTime, Effect, Option } from "effect"
 import { customerRefusal } from "../../domain/Customer.js"
 import { type ExecutionView } from "../../domain/ExecutionView.js"
-import {
-  type Failure,
-  type Forbidden,
-  InvalidState,
-  NotFound,
-  Unavailable,
-  ValidationFailed
-} from "../../domain/Failure.js"
+import { type Failure, type Forbidden, InvalidState, NotFound, ValidationFailed } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { inactiveInstallation } from "../../domain/Installation.js"
 import {
@@ -30,7 +23,7 @@ import { CustomerReads } from "../ports/CustomerReads.js"
 import type { RerunSource } from "../ports/ExecutionReads.js"
 import type { StartRequest } from "../ports/Executions.js"
 import { InstallationReads, type KnownInstallation } from "../ports/InstallationReads.js"
-import { Journal, type RunRecord } from "../ports/Journal.js"
+import { Journal, notStored, type RunRecord } from "../ports/Journal.js"
 import { type Runnable, Runnables } from "../ports/Runnables.js"
 import type { CallContext } from "./CallContext.js"
 import { outOfScope, type Principal, runReach } from "./Caller.js"
@@ -145,7 +138,7 @@ const findCode = (
 }
 
 const readJournal = ({ journal }: RerunServices, { organisationId }: Principal, id: ExecutionId) =>
-  Effect.mapError(journal.read(organisationId, id), ({ reason }) => new Unavailable({ reason, retryAfterSeconds: 1 }))
+  Effect.mapError(journal.read(organisationId, id), notStored)
 
 export const makeRerunStart = Effect.gen(function* () {
   const { read } = yield* Changes

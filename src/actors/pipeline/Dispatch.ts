@@ -3,7 +3,7 @@
  * the settlement of the event, takes the event's place in the start queue away, and needs the lease for it. So an event
  * whose node dies is dispatched again, and one that two nodes dispatch takes effect once.
  */
-import { Clock, Context, Deferred, Duration, Effect, FiberId, FiberSet, Layer, Option } from "effect"
+import { Cause, Clock, Context, Deferred, Duration, Effect, FiberId, FiberSet, Layer, Option } from "effect"
 import { backoff } from "../../domain/Execution.js"
 import { type Event, type EventDelivery, originOf } from "../../domain/Event.js"
 import { type MatchedRoute, matchRoutes } from "../../domain/EventRouting.js"
@@ -54,6 +54,8 @@ export class Dispatch extends Context.Tag("svc/Dispatch")<
 const suspendedMillis = 60_000
 /** The same for one that found no free slot, or whose database was away. */
 const retryMillis = 100
+/** The same for one that could not be read. */
+const unreadableMillis = (claims: number) => Math.min(60_000, retryMillis * 2 ** Math.min(claims - 1, 20))
 
 type StartOf = Extract<RouteStart, { _tag: "Start" }>
 type FailureOf = Extract<RouteStart, { _tag: "Failed" }>
@@ -272,23 +274,41 @@ export const layer = Layer.scopedContext(
 
     const dispatch = (work: Dispatchable): void => void run(dispatchAndRelease(work))
 
-    const dispatchLeased = Effect.fnUntraced(
-      function* (leases: ReadonlyArray<LeasedEvent>) {
-        if (leases.length === 0) return
-        const events = new Map(
-          (yield* context.events.load(leases.map(({ id }) => id))).map((event) => [event.id, event])
-        )
-        for (const { claims, id, lane, organisationId } of leases) {
-          const event = events.get(id)
-          const slot = event === undefined ? undefined : context.runs.reserve(organisationId, null)
-          if (event === undefined || slot === undefined) {
-            yield* context.events.postpone({ id, claims }, retryMillis)
-            finish({ event: { id }, claims })
-          } else dispatch({ event, claims, lane, slot })
-        }
-      },
-      Effect.catchAll((error) => Effect.logWarning("events.not_loaded", error))
-    )
+    /** Gives up a lease, so that nobody renews it, and the event is taken again. */
+    const giveBack = ({ claims, id }: LeasedEvent, afterMillis: number) =>
+      Effect.suspend(() => {
+        finish({ event: { id }, claims })
+        return Effect.ignore(context.events.postpone({ id, claims }, afterMillis))
+      })
+
+    const dispatchLease = (lease: LeasedEvent, event: Event | undefined): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const slot = event === undefined ? undefined : context.runs.reserve(lease.organisationId, null)
+        if (event === undefined || slot === undefined) return giveBack(lease, retryMillis)
+        dispatch({ event, claims: lease.claims, lane: lease.lane, slot })
+        return Effect.void
+      })
+
+    const dispatchLeased = (leases: ReadonlyArray<LeasedEvent>): Effect.Effect<void> =>
+      leases.length === 0
+        ? Effect.void
+        : Effect.matchCauseEffect(context.events.load(leases.map(({ id }) => id)), {
+            onSuccess: (loaded) => {
+              const events = new Map(loaded.map((event) => [event.id, event]))
+              return Effect.forEach(leases, (lease) => dispatchLease(lease, events.get(lease.id)), { discard: true })
+            },
+            onFailure: (cause) =>
+              // One event that cannot be opened must not keep the others.
+              Cause.isDie(cause) && leases.length > 1
+                ? Effect.forEach(leases, (lease) => dispatchLeased([lease]), { discard: true })
+                : Effect.zipRight(
+                    Effect.annotateLogs(Effect.logWarning("events.not_loaded", cause), { eventId: leases[0]?.id }),
+                    Effect.forEach(leases, (lease) => giveBack(lease, unreadableMillis(lease.claims)), {
+                      concurrency: "unbounded",
+                      discard: true
+                    })
+                  )
+          })
 
     const watchEnd = (id: EventId): RunWatch => {
       const ended = Deferred.unsafeMake<FinishedRun | undefined>(FiberId.none)

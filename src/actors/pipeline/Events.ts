@@ -2,10 +2,10 @@
  * The port `Events`. An accepted event is committed, with its place in the start queue and the claim
  * that recognises its repetitions, before its sender gets an answer. Contract: events.
  */
-import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { Cause, Clock, Duration, Effect, Layer, Option } from "effect"
 import { deduplicationWindow, type Event, eventRetention, idempotencyText, priorityOf } from "../../domain/Event.js"
 import { laneOf, matchRoutes } from "../../domain/EventRouting.js"
-import { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
+import { InvalidState, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import type { Trigger } from "../../domain/Trigger.js"
@@ -16,7 +16,7 @@ import { type Arrival, Events, type Reception } from "../ports/Events.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { IntakeLoad } from "../ports/IntakeLoad.js"
-import type { AppendFailure, Claim } from "../ports/Journal.js"
+import { type Claim, notStored } from "../ports/Journal.js"
 import { type KnownOrganisation, OrganisationReads } from "../ports/OrganisationReads.js"
 import { Ownership } from "../ports/Ownership.js"
 import { StartQueue } from "../ports/StartQueue.js"
@@ -31,9 +31,6 @@ export interface EventsOptions {
   /** This node may dispatch an event that it receives while nothing waits, without the way through the start queue. */
   readonly dispatchesAtOnce: boolean
 }
-
-const unavailable = (error: AppendFailure) =>
-  new Unavailable({ reason: "reason" in error ? error.reason : error._tag, retryAfterSeconds: 1 })
 
 /** What the functions of this module need. */
 interface EventsContext {
@@ -141,10 +138,11 @@ const commit = (
         })
         .pipe(Effect.as<Reception>({ _tag: "Duplicate", eventId: event.id, first: target }))
     ),
+    Effect.tapErrorTag("ChangeRefused", (error) => Effect.logError("event.refused", Cause.fail(error))),
     Effect.mapError((error) =>
       error._tag === "Fenced"
         ? new InvalidState({ state: "replayed", message: "the dead letter was replayed or discarded already" })
-        : unavailable(error)
+        : notStored()
     )
   )
 }

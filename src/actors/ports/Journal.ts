@@ -9,6 +9,7 @@ import type { AuditEntry } from "../../domain/Audit.js"
 import type { DeliveryKind } from "../../domain/Delivery.js"
 import type { EventDelivery, EventOrigin } from "../../domain/Event.js"
 import type { ExecutionStatus, TriggerType, Waiting } from "../../domain/Execution.js"
+import { Unavailable } from "../../domain/Failure.js"
 import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
 import type {
   BlobId,
@@ -194,6 +195,10 @@ export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
 export class ChangeRefused extends Data.TaggedError("ChangeRefused")<{ readonly reason: string }> {}
 
 export type AppendFailure = Fenced | ClaimTaken | JournalUnavailable | ChangeRefused
+
+/** What a client is told of these failures, whose reasons are written for the operator. */
+export const notStored = (): Unavailable =>
+  new Unavailable({ reason: "the database cannot be reached, or has too much to write", retryAfterSeconds: 1 })
 
 export class Journal extends Context.Tag("svc/Journal")<
   Journal,

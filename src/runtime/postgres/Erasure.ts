@@ -62,6 +62,12 @@ const eraseRecordsSql = [
   `DELETE FROM environments WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM notifications WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM deliveries WHERE customer_id IN (${erasableCustomers})`,
+  // A claim whose event is gone would be one that nothing accounts for.
+  ...["events", "event_records"].map(
+    (table) =>
+      `DELETE FROM claims c USING ${table} e WHERE e.customer_id IN (${erasableCustomers}) AND c.org = e.org
+         AND c.scope IN ('event', 'tick') AND c.target_id = e.id`
+  ),
   `DELETE FROM start_queue q WHERE starts_with(q.id, 'evt_') AND q.flow IN (${erasableCustomers})`,
   `DELETE FROM events WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM event_records WHERE customer_id IN (${erasableCustomers})`,

@@ -4,6 +4,7 @@ import { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { Pool, type PoolClient, types } from "pg"
+import { failOnConnectionLoss } from "./ConnectionLoss.js"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
 import { explainUnreachable } from "./UnreachableDatabase.js"
 
@@ -43,7 +44,7 @@ export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redac
     }),
     (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("1 second"))
   )
-  return yield* PgClient.fromPool({ acquire, applicationName: options.applicationName })
+  return failOnConnectionLoss(yield* PgClient.fromPool({ acquire, applicationName: options.applicationName }))
 }, Effect.provide(Reactivity.layer))
 
 export interface PoolSizes {

@@ -19,7 +19,6 @@ import { isObject } from "../../../domain/Json.js"
 import { autoReplays, eventLimits } from "../../../domain/Limits.js"
 import { auditRow } from "../AuditRow.js"
 import { AppSql, WriterSql } from "../Pools.js"
-import { describe } from "../../telemetry/SafeError.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
 
@@ -28,7 +27,7 @@ const leaseSeconds = 15
 
 const seconds = (duration: Duration.Duration) => Duration.toSeconds(duration)
 
-const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
+const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 type SourceRow = Omit<DeadLetterSource, "routeId"> &
   Pick<EventRow, "sealed"> & { readonly context: unknown; readonly organisationId: EventRow["organisationId"] }

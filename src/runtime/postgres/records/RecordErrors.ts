@@ -3,6 +3,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import { AlreadyExists } from "../../../actors/ports/Records.js"
 import { Unavailable } from "../../../domain/Failure.js"
+import { isConnectionLoss } from "../ConnectionLoss.js"
 
 const databaseError = (error: unknown): { readonly code?: string; readonly constraint?: string } =>
   error instanceof SqlError && typeof error.cause === "object" && error.cause !== null ? error.cause : {}
@@ -17,9 +18,7 @@ export const databaseUnavailable = () =>
 export const writeError = (error: SqlError): Effect.Effect<never, AlreadyExists | Unavailable> => {
   const { code, constraint } = databaseError(error)
   if (code === "23505") return new AlreadyExists({ index: constraint ?? "" })
-  return code === undefined || code.startsWith("08") || code.startsWith("57")
-    ? databaseUnavailable()
-    : Effect.die(error)
+  return isConnectionLoss(error) ? databaseUnavailable() : Effect.die(error)
 }
 /** As `writeError`, for statements that insert nothing unique. */
 export const readError = (error: SqlError): Effect.Effect<never, Unavailable> =>

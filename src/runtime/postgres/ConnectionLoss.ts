@@ -1,0 +1,25 @@
+/** Tells whether an error means that Postgres does not answer now, and keeps transactions from turning it into a defect. */
+import type { PgClient } from "@effect/sql-pg"
+import { SqlError } from "@effect/sql/SqlError"
+import { Effect, Option } from "effect"
+import { DatabaseError } from "pg"
+
+/** Connection exceptions, insufficient resources, operator intervention. */
+const serverIsAway = /^(08|53|57)/
+
+/** Whether the connection is lost, or the server accepts none. False for errors of the statement itself. */
+export const isConnectionLoss = ({ cause }: SqlError): boolean =>
+  !(cause instanceof DatabaseError) || serverIsAway.test(cause.code ?? "")
+
+/**
+ * The same client, whose transactions fail when their connection is lost at COMMIT or ROLLBACK. The library makes a defect of
+ * these errors.
+ */
+export const failOnConnectionLoss = (client: PgClient.PgClient): PgClient.PgClient => {
+  const { withTransaction } = client
+  const transact: PgClient.PgClient["withTransaction"] = (body) =>
+    Effect.catchSomeDefect(withTransaction(body), (defect) =>
+      defect instanceof SqlError && isConnectionLoss(defect) ? Option.some(Effect.fail(defect)) : Option.none()
+    )
+  return Object.assign(client, { withTransaction: transact })
+}
