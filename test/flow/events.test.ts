@@ -345,6 +345,8 @@ describe("reconciliation", () => {
     const wrong = await verifyEvents("--since", "1h")
     assert.deepStrictEqual([wrong.code, wrong.output.includes(eventId)], [1, true], wrong.output)
     await database.query("DELETE FROM claims WHERE target_id = $1", [eventId])
+    assert.deepStrictEqual((await reconciled()).unaccounted, [eventId], "its run remembers it")
+    await database.query("DELETE FROM executions WHERE record->'trigger'->>'eventId' = $1", [eventId])
     await database.end()
     const right = await verifyEvents()
     assert.deepStrictEqual([right.code, / 0 unaccounted for/.test(right.output)], [0, true], right.output)
