@@ -2,7 +2,14 @@
  * The journal and the table of runs in memory. Like Postgres it fences writes by epochs and checks transitions of runs.
  */
 import { Clock, Effect, Option } from "effect"
-import { Fenced, type FinishedRun, Journal, type OpenRun, type RunChange } from "../../src/actors/ports/Journal.js"
+import {
+  Fenced,
+  type FinishedRun,
+  Journal,
+  JournalUnavailable,
+  type OpenRun,
+  type RunChange
+} from "../../src/actors/ports/Journal.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
 import { EventStream } from "../../src/actors/ports/EventStream.js"
 import { decide, evolve } from "../../src/domain/Execution.js"
@@ -18,6 +25,9 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
   const journals = new Map<ExecutionId, Array<JournalEntry>>()
   const queue: Array<{ readonly id: ExecutionId; readonly notBefore: number }> = []
   const changes: Array<RunChange> = []
+
+  /** Whether the journal cannot be read now. */
+  const trouble = { isAway: (): boolean => false }
 
   const put = (run: OpenRun) => {
     runs.set(run.id, run)
@@ -48,7 +58,12 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
 
   const journal = Journal.of({
     append: (change) => Effect.suspend(() => write(change)),
-    read: (_, id) => Effect.sync(() => [...(journals.get(id) ?? [])])
+    read: (_, id) =>
+      Effect.suspend(() =>
+        trouble.isAway()
+          ? Effect.fail(new JournalUnavailable({ reason: "away" }))
+          : Effect.succeed([...(journals.get(id) ?? [])])
+      )
   })
 
   const isDue = (run: OpenRun, now: number, active: ReadonlyArray<ExecutionId>) =>
@@ -137,6 +152,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
 
   return {
     journal,
+    trouble,
     table,
     stream,
     /** Every committed change, in order. */

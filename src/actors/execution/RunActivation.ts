@@ -1,5 +1,5 @@
 /** Brings a run of this node to life from its journal, and ends one that cannot be driven. */
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect, identity, Option, Schedule } from "effect"
 import { decide, isEnd, type RunError, type RunEvent, type RunRefused } from "../../domain/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
@@ -16,6 +16,9 @@ import { finishedRun } from "./RunResult.js"
 import { runError } from "./RunSpec.js"
 
 const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
+
+/** Reads are repeated for ten seconds: an activation that fails counts like a death of the process that had the run. */
+const whileAway = Schedule.spaced("200 millis").pipe(Schedule.intersect(Schedule.recurs(50)))
 
 /** Makes the functions that activate and end runs. */
 export const make = Effect.gen(function* () {
@@ -79,7 +82,7 @@ export const make = Effect.gen(function* () {
     how: { readonly claimed: boolean; readonly alone: boolean }
   ) {
     yield* faults.at("claimed")
-    const rows = yield* journal.read(taken.organisationId, taken.id)
+    const rows = yield* Effect.retry(journal.read(taken.organisationId, taken.id), whileAway)
     const [start, ...rest] = rows
     if (!isStart(start))
       return yield* failWith(
@@ -106,7 +109,7 @@ export const make = Effect.gen(function* () {
     if (!isCarried && rest.length > 0) return
     // Without a buildHistory any engine may begin it.
     const run = isCarried ? taken : yield* runs.changeEngine(taken, engine)
-    const code = yield* codeOf(run, start)
+    const code = yield* Effect.retry(codeOf(run, start), whileAway)
     if (Option.isNone(code))
       return yield* failWith(
         run,
@@ -144,5 +147,11 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  return { activate, commitEnd, releaseAfter, takeOver }
+  /** Runs `body` for each of the runs. The failure of one stops no other, whose slot would stay reserved. */
+  const forEachRun = <A, E>(taken: ReadonlyArray<A>, body: (run: A) => Effect.Effect<void, E>) =>
+    Effect.forEach(taken, (run) => Effect.exit(body(run)), { concurrency: 8 }).pipe(
+      Effect.flatMap((exits) => Effect.forEach(exits, identity, { discard: true }))
+    )
+
+  return { activate, commitEnd, forEachRun, releaseAfter, takeOver }
 })

@@ -38,7 +38,7 @@ export interface SweepOptions {
 /** Makes the passes over the runs of this node's shards, and `resume`, which takes over one run. */
 export const make = (options: SweepOptions) =>
   Effect.gen(function* () {
-    const { activate, commitEnd, releaseAfter, takeOver } = yield* makeActivation
+    const { activate, commitEnd, forEachRun, releaseAfter, takeOver } = yield* makeActivation
     const runs = yield* Runs
     const stream = yield* EventStream
     const live = yield* LiveRuns
@@ -82,10 +82,9 @@ export const make = (options: SweepOptions) =>
       const isSuspect = ({ activations }: DueRun) => activations > 0
       suspects = [...suspects, ...due.filter(isSuspect)]
       if (suspects.length > 0) yield* suspectsLatch.open
-      yield* Effect.forEach(
+      yield* forEachRun(
         due.filter((run) => !isSuspect(run)),
-        ({ id }) => takeOver(id),
-        { concurrency: 8, discard: true }
+        ({ id }) => takeOver(id)
       )
     })
 
@@ -139,14 +138,7 @@ export const make = (options: SweepOptions) =>
           )
         )
         yield* dispatchLeased(taken.events)
-        yield* Effect.forEach(
-          taken.runs,
-          (run) => releaseAfter(run.id, activate(run, { claimed: true, alone: false })),
-          {
-            concurrency: 8,
-            discard: true
-          }
-        )
+        yield* forEachRun(taken.runs, (run) => releaseAfter(run.id, activate(run, { claimed: true, alone: false })))
         // Runs were passed over because their organisations are full: other organisations may fill the free slots.
         if (taken.runs.length + taken.events.length < slots && !taken.hasPassedOver) return wakeups.clearQueued(signals)
       }
