@@ -147,7 +147,7 @@ const awaitReady = () =>
   )
 
 /** The service tells of the trouble, but no request may end as one that nobody foresaw. */
-const announceTrouble = () => announce(/^(?!.*"(?:request|webhook)\.failed")/)
+const announceTrouble = () => announce(/^(?!.*"(?:request|webhook|events)\.(?:read_)?failed")/)
 
 describe("a webhook", () => {
   it(

@@ -1,7 +1,7 @@
 /** Tells whether an error means that Postgres does not answer now, and keeps transactions from turning it into a defect. */
 import type { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
-import { Effect, Option } from "effect"
+import { Cause, Effect, Option } from "effect"
 import { DatabaseError } from "pg"
 
 /** Connection exceptions, insufficient resources, operator intervention. */
@@ -23,3 +23,12 @@ export const failOnConnectionLoss = (client: PgClient.PgClient): PgClient.PgClie
     )
   return Object.assign(client, { withTransaction: transact })
 }
+
+/** Logs what fails, except for a lost connection: requests are refused meanwhile, and `/readyz` says why. */
+export const logStatementErrors =
+  (message: string) =>
+  <A, E, R>(body: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.tapErrorCause(body, (cause) => {
+      const error = Option.getOrUndefined(Cause.failureOption(cause))
+      return error instanceof SqlError && isConnectionLoss(error) ? Effect.void : Effect.logError(message, cause)
+    })

@@ -12,6 +12,7 @@ import { Unavailable } from "../../domain/Failure.js"
 import { type BlobId, type ExecutionId, type OrganisationId, timeOfId, ulidTime } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { isColumn, isTime, selectMembers, sharedColumn } from "./journal/RunColumns.js"
+import { logStatementErrors } from "./ConnectionLoss.js"
 import { AppSql } from "./Pools.js"
 
 /** A run of either table under the names of its members; times are Unix milliseconds. */
@@ -122,10 +123,9 @@ const asOrganisation = <A>(
   organisation: OrganisationId,
   body: Effect.Effect<A, unknown>
 ): Effect.Effect<A, Unavailable> =>
-  sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(
-    Effect.tapErrorCause((cause) => Effect.logError("executions.read_failed", cause)),
-    Effect.mapError(unavailable)
-  )
+  sql
+    .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
+    .pipe(logStatementErrors("executions.read_failed"), Effect.mapError(unavailable))
 
 const page = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
   const values: Array<unknown> = [organisationId, spaceId]

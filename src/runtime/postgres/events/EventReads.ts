@@ -16,6 +16,7 @@ import type { EventDelivery, EventFacts } from "../../../domain/Event.js"
 import type { DeadLetterDetail, EventDetail, EventSummary } from "../../../domain/EventView.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
+import { logStatementErrors } from "../ConnectionLoss.js"
 import { AppSql } from "../Pools.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
 import { reconcile, type ReconcileScope } from "./Reconcile.js"
@@ -93,10 +94,9 @@ const asOrganisation = <A>(
   organisation: OrganisationId,
   body: Effect.Effect<A, unknown>
 ): Effect.Effect<A, Unavailable> =>
-  sql.withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body)).pipe(
-    Effect.tapErrorCause((cause) => Effect.logError("events.read_failed", cause)),
-    Effect.mapError(unavailable)
-  )
+  sql
+    .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
+    .pipe(logStatementErrors("events.read_failed"), Effect.mapError(unavailable))
 
 type Add = (value: unknown) => string
 
