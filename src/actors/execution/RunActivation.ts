@@ -123,7 +123,7 @@ export const make = Effect.gen(function* () {
         hasRow: true,
         nextSeq: rows.length
       },
-      () => wakeups.signalSlot()
+      () => wakeups.signalSlot(run.organisationId)
     )
   })
 

@@ -147,8 +147,10 @@ export const make = (options: SweepOptions) =>
             discard: true
           }
         )
+        wakeups.awaitSlotsOf(taken.passedOver)
         // Runs were passed over because their organisations are full: other organisations may fill the free slots.
-        if (taken.runs.length + taken.events.length < slots && !taken.hasPassedOver) return wakeups.clearQueued(signals)
+        if (taken.runs.length + taken.events.length < slots && taken.passedOver.length === 0)
+          return wakeups.clearQueued(signals)
       }
     })
 
