@@ -179,6 +179,43 @@ describe("Over kills of the process", () => {
     assert.deepStrictEqual(await ranOf(ids.dying), [])
     await assertReconciled()
   }, 120_000)
+
+  it("all that a disabled endpoint missed is sent to it at a rate", async () => {
+    const missed = 10
+    const customerId = await customer("installer", {})
+    const endpoint = await call("POST", "/webhook-endpoints", {
+      url: `${world.systems().url}/missed`,
+      events: ["installation.created"]
+    })
+    await call("PUT", `/webhook-endpoints/${endpoint.id}`, { status: "disabled" })
+    for (let n = 0; n < missed; n++) await call("POST", "/installations", { customerId, integration: `missed-${n}` })
+    await eventually(
+      () => call("GET", `/webhook-endpoints/${endpoint.id}/attempts?outcome=skipped`),
+      (found) => found.length === missed
+    )
+    await call("PUT", `/webhook-endpoints/${endpoint.id}`, { status: "active" })
+    const resent = await call("POST", `/webhook-endpoints/${endpoint.id}/resend`, {
+      outcome: "skipped",
+      ratePerSecond: 3
+    })
+    assert.strictEqual(resent.queued, missed)
+    const sent = () =>
+      new Set(
+        world
+          .systems()
+          .requests.filter(({ url }) => url === "/missed")
+          .map(({ body }) => body)
+      )
+    await eventually(
+      async () => sent().size,
+      (count) => count >= 2
+    )
+    await world.crash()
+    await eventually(
+      async () => sent().size,
+      (count) => count === missed
+    )
+  }, 60_000)
 })
 
 /** A connection of an account at a provider whose app delivers to one address. */
