@@ -80,8 +80,8 @@ export const deliveryTimeout = Duration.seconds(15)
 /** The longest `retry-after` that is followed. */
 export const maxRetryAfter = Duration.hours(24)
 
-/** The most deliveries in flight. */
-export const deliveriesInFlight = { perEndpoint: 2, perNode: 64 } as const
+/** The most deliveries in flight. Those of an organisation are limited, since it may have any number of slow endpoints. */
+export const deliveriesInFlight = { perEndpoint: 2, perOrganisation: 16, perNode: 64 } as const
 
 /** The endpoint of a URL: without query and fragment. */
 export const endpointOf = (url: string): string => {

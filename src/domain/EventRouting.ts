@@ -1,6 +1,7 @@
 /** Finds the routes of triggers that an event takes. Contract: trigger record; condition AST. */
 import { meetsCondition } from "./connector/Condition.js"
 import { valueAt } from "./connector/Path.js"
+import { eventSteps, StepBudget } from "./connector/StepBudget.js"
 import type { Event } from "./Event.js"
 import type { SpaceId } from "./Ids.js"
 import { canonicalJson, type Json } from "./Json.js"
@@ -12,20 +13,25 @@ export interface MatchedRoute {
   readonly route: TriggerRoute
 }
 
-/** The routes whose filters match the payload; none for a skipped tick. `only`: the ids of the routes of a replay. */
+/**
+ * The routes whose filters match the payload; none for a skipped tick. The filters share the steps of an event, in the order
+ * of the routes: those that would take more match nothing.
+ */
 export const matchRoutes = (
   triggers: ReadonlyArray<Trigger>,
   { payload, record }: Pick<Event, "payload" | "record">
-): ReadonlyArray<MatchedRoute> =>
-  triggers.flatMap((trigger) =>
+): ReadonlyArray<MatchedRoute> => {
+  const budget = new StepBudget(eventSteps)
+  return triggers.flatMap((trigger) =>
     trigger.routes
       .filter(({ filter, id }) => {
         if (record.ignoredBecause !== undefined) return false
         if (record.routes !== undefined) return record.routes.includes(id)
-        return filter === null || meetsCondition(filter, payload)
+        return filter === null || meetsCondition(filter, payload, budget)
       })
       .map((route) => ({ trigger, route }))
   )
+}
 
 /** The connection and the customer of an event of a connector. */
 type EventPlace = Pick<Event, "connectionId" | "customerId">

@@ -1,4 +1,5 @@
 /** How much of its quotas an organisation or a customer uses. Contract: quota. */
+import { Schema } from "effect"
 import type { Dimension } from "./Quota.js"
 
 /** Totals of one UTC day. `events`: accepted events from outside, and starts through the API. */
@@ -11,6 +12,25 @@ export interface UsageDay {
   readonly agentSessions: number
   readonly llmTokens: number
 }
+
+/** The dimensions of which days have totals, and the totals. */
+const dailyTotals = {
+  events_per_day: ({ events }: UsageDay) => events,
+  api_calls_per_minute: ({ apiCalls }: UsageDay) => apiCalls,
+  agent_sessions_per_day: ({ agentSessions }: UsageDay) => agentSessions,
+  llm_tokens_per_day: ({ llmTokens }: UsageDay) => llmTokens
+} as const
+
+export const DailyDimension = Schema.Literal(
+  "events_per_day",
+  "api_calls_per_minute",
+  "agent_sessions_per_day",
+  "llm_tokens_per_day"
+)
+export type DailyDimension = typeof DailyDimension.Type
+
+/** Whether anything of the dimension was used on the day. */
+export const isUsedOn = (day: UsageDay, dimension: DailyDimension): boolean => dailyTotals[dimension](day) > 0
 
 /** The window in which each dimension is counted. */
 export const quotaWindows: { readonly [D in Dimension]: "minute" | "day" | "total" } = {

@@ -1,6 +1,6 @@
 /** The life cycle of runs on one node: start, suspend, resume, end, loss and takeover. */
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Duration, Effect, Exit, Fiber, Option, TestClock } from "effect"
+import { Clock, DateTime, Duration, Effect, Exit, Fiber, Option, TestClock } from "effect"
 import { LiveRuns } from "../../src/actors/execution/LiveRuns.js"
 import { Executions } from "../../src/actors/ports/Executions.js"
 import type { AuditEntry } from "../../src/domain/Audit.js"
@@ -271,6 +271,19 @@ describe("an organisation at its limit of concurrent runs", () => {
       yield* executions.cancel(full, first, { ...audit, organisationId: full })
       yield* passUntil(() => world.runs.get(third)?.status === "running")
       assert.strictEqual(live.countByOrganisation().get(full), 2)
+    }).pipe(Effect.provide(world.layer))
+  })
+})
+
+describe("the queued runs of an organisation at its limit", () => {
+  it.scoped("start as soon as others of it end, without a poll of the queue", () => {
+    const world = makeRunWorld({ guests: { main: twoCalls }, caps: new Map([[organisation, 2]]) })
+    return Effect.gen(function* () {
+      for (let n = 0; n < 20; n++) yield* enqueue()
+      yield* passUntil(() => world.guestHost.started.length > 0, "1 millis")
+      const before = yield* Clock.currentTimeMillis
+      yield* passUntil(() => world.ended.size === 20, "1 millis")
+      assert.isBelow((yield* Clock.currentTimeMillis) - before, 250)
     }).pipe(Effect.provide(world.layer))
   })
 })

@@ -93,8 +93,9 @@ const ranExactly = async (world: World, count: number) => {
   assert.strictEqual(await runsOf(world), count)
 }
 
+// Those that wait for the release of their events wait together.
 describe("The events of a day", () => {
-  it(`of ${arrivals} at once exactly 1,000 run on a plan of 1,000; the rest run on a larger plan, the oldest first`, async () => {
+  it.concurrent(`of ${arrivals} at once exactly 1,000 run on a plan of 1,000; the rest run on a larger plan, the oldest first`, async () => {
     const world = await svc.organisation("Starter", "starter")
     await subscribe(world, "order.placed")
     const receptions = await arriveAll(world, "order.placed", arrivals)
@@ -121,7 +122,7 @@ describe("The events of a day", () => {
     assert.strictEqual(await heldOf(world), 0)
   }, 600_000)
 
-  it("of a customer with a limit of its own wait, those of others run", async () => {
+  it.concurrent("of a customer with a limit of its own wait, those of others run", async () => {
     const world = await svc.organisation("Customers")
     await subscribe(world, "ticket.opened")
     await sql(`UPDATE customers SET limits = '{"events_per_day": 3}' WHERE id = '${world.customerId}'`)
@@ -133,7 +134,7 @@ describe("The events of a day", () => {
     await ranExactly(world, 6)
   }, 60_000)
 
-  it("wait while the organisation stores more than its plan allows", async () => {
+  it.concurrent("wait while the organisation stores more than its plan allows", async () => {
     const world = await svc.organisation("Full", "starter")
     await subscribe(world, "file.added")
     await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 105000000)`)
@@ -142,7 +143,7 @@ describe("The events of a day", () => {
     await ranExactly(world, 1)
   }, 60_000)
 
-  it("are told of at 80 per cent and when they are used up, once a day", async () => {
+  it.concurrent("are told of at 80 per cent and when they are used up, once a day", async () => {
     const world = await svc.organisation("Warned", "starter")
     const set = (bucket: string, granted: number) =>
       sql(`INSERT INTO rate_windows (org, bucket, minute, granted) VALUES ('${world.organisationId}', '${bucket}',
@@ -179,6 +180,39 @@ describe("The events of a day", () => {
     ])
   }, 60_000)
 
+  it.concurrent("wait while their customer is suspended", async () => {
+    const world = await svc.organisation("Suspended")
+    await subscribe(world, "invoice.sent")
+    await sql(`UPDATE customers SET status = 'suspended' WHERE id = '${world.customerId}'`)
+    assert.strictEqual((await svc.run(arrive(world, "invoice.sent", 1, world.customerId)))._tag, "Held")
+    await sql(`UPDATE customers SET status = 'active' WHERE id = '${world.customerId}'`)
+    await ranExactly(world, 1)
+  }, 60_000)
+
+  it.concurrent("that waited for thirty days are dead letters with their payload", async () => {
+    const world = await svc.organisation("Expired")
+    await subscribe(world, "lead.lost")
+    await sql(`UPDATE customers SET status = 'suspended' WHERE id = '${world.customerId}'`)
+    const { eventId } = await svc.run(arrive(world, "lead.lost", 7, world.customerId))
+    const old = `evt_${"0".repeat(26)}`
+    await sql(`UPDATE start_queue SET id = '${old}' WHERE id = '${eventId}'`)
+    await sql(`UPDATE events SET id = '${old}' WHERE id = '${eventId}'`)
+    const [letter] = await eventually(
+      () =>
+        sql<object>(
+          `SELECT event_id AS event, error->>'code' AS code, payload, status FROM dead_letters WHERE event_id = '${old}'`
+        ),
+      (rows) => rows.length > 0,
+      20_000
+    )
+    assert.deepStrictEqual(letter, { event: old, code: "HELD_EXPIRED", payload: { n: 7 }, status: "pending" })
+    assert.strictEqual(
+      await countOf(`SELECT count(*)::int AS n FROM event_records WHERE id = '${old}' AND status = 'dead'`),
+      1
+    )
+    assert.strictEqual(await countOf(`SELECT count(*)::int AS n FROM start_queue WHERE id = '${old}'`), 0)
+  }, 60_000)
+
   it("refuse starts through the API while the organisation stores more than its plan allows", async () => {
     const world = await svc.organisation("Full starts", "starter")
     await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 105000000)`)
@@ -208,37 +242,4 @@ describe("The events of a day", () => {
       200
     )
   })
-
-  it("wait while their customer is suspended", async () => {
-    const world = await svc.organisation("Suspended")
-    await subscribe(world, "invoice.sent")
-    await sql(`UPDATE customers SET status = 'suspended' WHERE id = '${world.customerId}'`)
-    assert.strictEqual((await svc.run(arrive(world, "invoice.sent", 1, world.customerId)))._tag, "Held")
-    await sql(`UPDATE customers SET status = 'active' WHERE id = '${world.customerId}'`)
-    await ranExactly(world, 1)
-  }, 60_000)
-
-  it("that waited for thirty days are dead letters with their payload", async () => {
-    const world = await svc.organisation("Expired")
-    await subscribe(world, "lead.lost")
-    await sql(`UPDATE customers SET status = 'suspended' WHERE id = '${world.customerId}'`)
-    const { eventId } = await svc.run(arrive(world, "lead.lost", 7, world.customerId))
-    const old = `evt_${"0".repeat(26)}`
-    await sql(`UPDATE start_queue SET id = '${old}' WHERE id = '${eventId}'`)
-    await sql(`UPDATE events SET id = '${old}' WHERE id = '${eventId}'`)
-    const [letter] = await eventually(
-      () =>
-        sql<object>(
-          `SELECT event_id AS event, error->>'code' AS code, payload, status FROM dead_letters WHERE event_id = '${old}'`
-        ),
-      (rows) => rows.length > 0,
-      20_000
-    )
-    assert.deepStrictEqual(letter, { event: old, code: "HELD_EXPIRED", payload: { n: 7 }, status: "pending" })
-    assert.strictEqual(
-      await countOf(`SELECT count(*)::int AS n FROM event_records WHERE id = '${old}' AND status = 'dead'`),
-      1
-    )
-    assert.strictEqual(await countOf(`SELECT count(*)::int AS n FROM start_queue WHERE id = '${old}'`), 0)
-  }, 60_000)
 })

@@ -75,6 +75,9 @@ describe("The use of quotas", () => {
     const [today] = days.body.data
     assert.deepInclude(today, { events: 3, executions: 3, agentSessions: 0, llmTokens: 0 })
     assert.strictEqual(today.date, new Date().toISOString().slice(0, 10))
+    const used = async (dimension: string) => (await ask(`daily?dimension=${dimension}`, world.key)).body.data.length
+    assert.deepStrictEqual([await used("events_per_day"), await used("llm_tokens_per_day")], [1, 0])
+    assert.strictEqual((await ask("daily?dimension=storage_mb", world.key)).status, 400)
     const long = await ask("daily?from=2020-01-01T00:00:00Z", world.key)
     assert.strictEqual(long.status, 400)
   }, 40_000)

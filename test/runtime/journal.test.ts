@@ -351,11 +351,11 @@ describe("The journal", () => {
         const count = ({ runs: started }: TakenWork, of: typeof organisation) =>
           started.filter(({ organisationId }) => organisationId === of).length
         const first = yield* queue.take([shard], 20, new Map([[small, 4]]))
-        assert.deepStrictEqual([count(first, small), count(first, other), first.hasPassedOver], [6, 3, true])
+        assert.deepStrictEqual([count(first, small), count(first, other), first.passedOver], [6, 3, [small, other]])
         const full = yield* queue.take([shard], 20, new Map([[small, 10]]))
-        assert.deepStrictEqual(full, { runs: [], events: [], hasPassedOver: false })
+        assert.deepStrictEqual(full, { runs: [], events: [], passedOver: [] })
         const later = yield* queue.take([shard], 20, new Map([[small, 9]]))
-        assert.deepStrictEqual([later.runs.length, later.hasPassedOver], [1, true])
+        assert.deepStrictEqual([later.runs.length, later.passedOver], [1, [small]])
       })
     )
 

@@ -143,7 +143,10 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
         return {
           runs: started,
           events: [],
-          hasPassedOver: started.length > 0 && started.length < slots && queue.length > 0
+          passedOver:
+            started.length > 0 && started.length < slots && queue.length > 0
+              ? started.map(({ organisationId }) => organisationId)
+              : []
         }
       }),
     finish: () => undefined,

@@ -126,7 +126,7 @@ export const make = Effect.gen(function* () {
         hasRow: true,
         nextSeq: rows.length
       },
-      () => wakeups.signalSlot()
+      () => wakeups.signalSlot(run.organisationId)
     )
   })
 

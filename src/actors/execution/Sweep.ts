@@ -139,8 +139,10 @@ export const make = (options: SweepOptions) =>
         )
         yield* dispatchLeased(taken.events)
         yield* forEachRun(taken.runs, (run) => releaseAfter(run.id, activate(run, { claimed: true, alone: false })))
+        wakeups.awaitSlotsOf(taken.passedOver)
         // Runs were passed over because their organisations are full: other organisations may fill the free slots.
-        if (taken.runs.length + taken.events.length < slots && !taken.hasPassedOver) return wakeups.clearQueued(signals)
+        if (taken.runs.length + taken.events.length < slots && taken.passedOver.length === 0)
+          return wakeups.clearQueued(signals)
       }
     })
 

@@ -8,7 +8,9 @@ import type { PlanName } from "../../domain/Plan.js"
 import { customerCeiling, type Dimension, planCeiling } from "../../domain/Quota.js"
 import { timeWithin } from "../../domain/Scalars.js"
 import {
+  type DailyDimension,
   highestUse,
+  isUsedOn,
   type QuotaUse,
   quotaUse,
   quotaWindows,
@@ -41,10 +43,14 @@ export class Quotas extends Context.Tag("svc/Quotas")<
       params: { readonly customer_id?: string | undefined }
     ) => Effect.Effect<ReadonlyArray<QuotaUse>, Failure>
     readonly summary: (context: CallContext) => Effect.Effect<QuotaSummary, Failure>
-    /** The totals of up to 92 days; by default the last 30. */
+    /** The totals of up to 92 days; by default the last 30. `dimension`: only days on which it was used. */
     readonly daily: (
       context: CallContext,
-      params: { readonly from?: string | undefined; readonly to?: string | undefined }
+      params: {
+        readonly from?: string | undefined
+        readonly to?: string | undefined
+        readonly dimension?: DailyDimension | undefined
+      }
     ) => Effect.Effect<ReadonlyArray<UsageDay>, Failure>
   }
 >() {}
@@ -195,7 +201,9 @@ export const layer = Layer.effect(
           const range = rangeOf(params, now)
           return range instanceof InvalidRequest
             ? Effect.fail(range)
-            : reads.days(context.caller.organisationId, range.from, range.to)
+            : Effect.map(reads.days(context.caller.organisationId, range.from, range.to), (days) =>
+                days.filter((day) => params.dimension === undefined || isUsedOn(day, params.dimension))
+              )
         })
     })
   })

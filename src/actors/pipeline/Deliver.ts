@@ -1,9 +1,10 @@
 /**
- * Sends the deliveries that are due, within limits per endpoint and per node. A delivery whose attempt was not
+ * Sends the deliveries that are due, within limits per endpoint, organisation and node. A delivery whose attempt was not
  * settled, because the process died or Postgres was away, is claimed again when its lease expires.
  */
 import { Cause, Clock, Duration, Effect, FiberSet, Layer } from "effect"
 import { decide, type Delivery, endpointOf, deliveriesInFlight, retrySchedule } from "../../domain/Delivery.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import { Deliveries } from "../ports/Deliveries.js"
 import { Faults } from "../ports/Faults.js"
 import { Wakeups } from "../ports/Wakeups.js"
@@ -22,6 +23,7 @@ export interface DeliverOptions {
 interface InFlight {
   total: number
   readonly byEndpoint: Map<string, number>
+  readonly byOrganisation: Map<OrganisationId, number>
 }
 
 /** What sending needs. */
@@ -60,17 +62,22 @@ const attemptAndRelease = (context: DeliverContext, delivery: Delivery) =>
     ),
     Effect.ensuring(
       Effect.suspend(() => {
-        addInFlight(context, endpointOf(delivery.url), -1)
+        addInFlight(context, delivery, -1)
         return context.wakeLatch.open
       })
     )
   )
 
-const addInFlight = ({ inFlight }: DeliverContext, endpoint: string, change: 1 | -1) => {
+const addInFlight = ({ inFlight }: DeliverContext, { organisationId, url }: Delivery, change: 1 | -1) => {
   inFlight.total += change
-  const now = (inFlight.byEndpoint.get(endpoint) ?? 0) + change
-  if (now === 0) inFlight.byEndpoint.delete(endpoint)
-  else inFlight.byEndpoint.set(endpoint, now)
+  addTo(inFlight.byEndpoint, endpointOf(url), change)
+  addTo(inFlight.byOrganisation, organisationId, change)
+}
+
+const addTo = <K>(counts: Map<K, number>, key: K, change: 1 | -1) => {
+  const now = (counts.get(key) ?? 0) + change
+  if (now === 0) counts.delete(key)
+  else counts.set(key, now)
 }
 
 /** Claims and sends deliveries until no slot is free or none is due. */
@@ -79,10 +86,14 @@ const sendDue = (context: DeliverContext) =>
     for (;;) {
       const slots = deliveriesInFlight.perNode - context.inFlight.total
       if (slots <= 0) return
-      const claimed = yield* context.deliveries.claim(slots, context.inFlight.byEndpoint)
+      const claimed = yield* context.deliveries.claim(
+        slots,
+        context.inFlight.byEndpoint,
+        context.inFlight.byOrganisation
+      )
       if (claimed.length === 0) return
       for (const delivery of claimed) {
-        addInFlight(context, endpointOf(delivery.url), 1)
+        addInFlight(context, delivery, 1)
         yield* FiberSet.run(context.fibers, attemptAndRelease(context, delivery))
       }
     }
@@ -98,7 +109,7 @@ export const make = (options: DeliverOptions = {}) =>
     const pauses = options.schedule ?? retrySchedule
 
     const fibers = yield* FiberSet.make<void>()
-    const inFlight: InFlight = { total: 0, byEndpoint: new Map() }
+    const inFlight: InFlight = { total: 0, byEndpoint: new Map(), byOrganisation: new Map() }
     const wakeLatch = yield* Effect.makeLatch(false)
 
     const context: DeliverContext = {

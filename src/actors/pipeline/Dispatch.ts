@@ -183,7 +183,7 @@ const launch = (context: DispatchContext, work: Dispatchable, { matched, request
     const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
     context.runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (end) => {
       context.waiting.get(event.id)?.(end)
-      context.wakeups.signalSlot()
+      context.wakeups.signalSlot(event.organisationId)
       context.finish(work)
     })
     return "launched" as const
@@ -255,10 +255,17 @@ export const layer = Layer.scopedContext(
       waiting: new Map()
     }
 
+    const freeSlot = ({ event, slot }: Dispatchable) => {
+      context.runs.release(slot)
+      context.wakeups.signalSlot(event.organisationId)
+    }
+
     const dispatchAndRelease = (work: Dispatchable): Effect.Effect<void> =>
       dispatchOne(context, work).pipe(
         Effect.map((outcome) => {
-          if (outcome !== "launched") context.finish(work)
+          if (outcome === "launched") return
+          context.finish(work)
+          freeSlot(work)
         }),
         Effect.catchAllCause((cause) =>
           Effect.logWarning("event.not_dispatched", cause).pipe(

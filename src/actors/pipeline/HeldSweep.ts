@@ -2,7 +2,7 @@
  * Releases held events once the reason is gone: on the next day or a larger plan, the oldest first, as many as the quota
  * allows; when the customer or the connection is active again. After thirty days a held event becomes a dead letter.
  */
-import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { HeldEvents, type QuotaReason } from "../ports/HeldEvents.js"
@@ -11,9 +11,9 @@ import { Wakeups } from "../ports/Wakeups.js"
 import { make as makeEventQuota } from "./EventQuota.js"
 
 const pollInterval = Duration.seconds(5)
-/** After an organisation has used up its quota, it is looked at again after this time: its plan may have changed. */
-const pauseMillis = 15_000
 const batchSize = 500
+/** The first batch of a pass. It shows at little cost whether the organisation still has used up its quota. */
+const probeSize = 1
 const reasons: ReadonlyArray<QuotaReason> = ["quota", "storage"]
 
 const make = Effect.gen(function* () {
@@ -21,13 +21,17 @@ const make = Effect.gen(function* () {
   const organisations = yield* OrganisationReads
   const wakeups = yield* Wakeups
   const quota = yield* makeEventQuota
-  const pausedUntil = new Map<OrganisationId, number>()
 
-  /** Releases a batch. Returns whether there may be more to release. */
-  const releaseBatch = Effect.fnUntraced(function* (id: OrganisationId, reason: QuotaReason, blocked: Set<CustomerId>) {
+  /** Releases a batch of at most `size`. Returns whether there may be more to release. */
+  const releaseBatch = Effect.fnUntraced(function* (
+    id: OrganisationId,
+    reason: QuotaReason,
+    blocked: Set<CustomerId>,
+    size: number
+  ) {
     const organisation = Option.getOrUndefined(yield* organisations.find(id))
     if (organisation === undefined) return false
-    const events = yield* held.oldest(id, reason, [...blocked], batchSize)
+    const events = yield* held.oldest(id, reason, [...blocked], size)
     if (yield* quota.isFull(organisation)) return false
     const wanted = yield* Effect.forEach(events, ({ customerId, id: event }) =>
       Effect.map(quota.allowanceOf(organisation, customerId), (allowance) => ({
@@ -44,22 +48,16 @@ const make = Effect.gen(function* () {
       else blocked.add(allowance.customerId)
     }
     if (count > 0) wakeups.signalQueued()
-    return !isUsedUp && events.length === batchSize
+    return !isUsedUp && events.length === size
   })
 
   const releaseWithinQuota = Effect.gen(function* () {
     for (const reason of reasons)
       for (const id of yield* held.organisations(reason)) {
-        const now = yield* Clock.currentTimeMillis
-        if ((pausedUntil.get(id) ?? 0) > now) continue
-        pausedUntil.delete(id)
         const blocked = new Set<CustomerId>()
-        while (yield* releaseBatch(id, reason, blocked));
-        pausedUntil.set(id, now + pauseMillis)
+        let size = probeSize
+        while (yield* releaseBatch(id, reason, blocked, size)) size = batchSize
       }
-    // Organisations without held events are forgotten when their pause ends.
-    const now = yield* Clock.currentTimeMillis
-    for (const [id, until] of pausedUntil) if (until <= now) pausedUntil.delete(id)
   })
 
   const pass = Effect.gen(function* () {

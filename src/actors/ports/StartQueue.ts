@@ -39,8 +39,11 @@ export interface TakenWork {
   /** Runs that were started. The caller owns them. */
   readonly runs: ReadonlyArray<OpenRun>
   readonly events: ReadonlyArray<LeasedEvent>
-  /** Rows were skipped because their organisations have reached their plans' limit of concurrent runs. */
-  readonly hasPassedOver: boolean
+  /**
+   * Organisations of which at least one has now reached its plan's limit of concurrent runs, so that rows of it were
+   * skipped. Empty: none has.
+   */
+  readonly passedOver: ReadonlyArray<OrganisationId>
 }
 
 export class StartQueue extends Context.Tag("svc/StartQueue")<

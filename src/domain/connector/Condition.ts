@@ -1,8 +1,9 @@
 /** Conditions over JSON values, written as data. Contract: condition AST. */
 import { Schema } from "effect"
-import { canonicalJson, Json, isList } from "../Json.js"
+import { isList, isObject, Json } from "../Json.js"
 import { valueAt } from "./Path.js"
-import { matchesPattern } from "./Pattern.js"
+import { matchesPattern, patternSteps } from "./Pattern.js"
+import { StepBudget } from "./StepBudget.js"
 
 export const Comparison = Schema.Literal(
   "eq",
@@ -41,42 +42,76 @@ export const Condition: Schema.Schema<Condition> = Schema.suspend((): Schema.Sch
   )
 ).annotations({ identifier: "Condition" })
 
-/** Whether a value meets a condition. A path without a value meets only `exists: false`, `neq` and `nin`. */
-export const meetsCondition = (condition: Condition, value: Json | undefined): boolean => {
-  if ("all" in condition) return condition.all.every((one) => meetsCondition(one, value))
-  if ("any" in condition) return condition.any.some((one) => meetsCondition(one, value))
-  if ("not" in condition) return !meetsCondition(condition.not, value)
-  return compare(condition.op, valueAt(value, condition.path), condition.value)
+/**
+ * Whether a value meets a condition. A path without a value meets only `exists: false`, `neq` and `nin`. A condition that
+ * takes more steps than `budget` has left is not met. Without a budget only each pattern is bounded.
+ */
+export const meetsCondition = (
+  condition: Condition,
+  value: Json | undefined,
+  budget: StepBudget = new StepBudget(Infinity)
+): boolean => isMet(condition, value, budget) && !budget.isExceeded
+
+const isMet = (condition: Condition, value: Json | undefined, budget: StepBudget): boolean => {
+  if (!budget.take(stepsPerComparison)) return false
+  if ("all" in condition) return condition.all.every((one) => isMet(one, value, budget))
+  if ("any" in condition) return condition.any.some((one) => isMet(one, value, budget))
+  if ("not" in condition) return !isMet(condition.not, value, budget)
+  const { op, path, value: expected } = condition
+  return budget.take(path.length) && compare(op, valueAt(value, path), expected, budget)
 }
 
-const isSame = (a: Json | undefined, b: Json | undefined) =>
-  a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b)
+const stepsPerComparison = 10
+/** Characters that are compared, searched or read as a number in the time of a step. */
+const charactersPerStep = { compared: 200, searched: 200, parsed: 2 }
+
+/** Whether two values have the same JSON, whatever the order of members. Compares no further than the first difference. */
+const isSame = (a: Json | undefined, b: Json | undefined, budget: StepBudget): boolean => {
+  if (a === undefined || b === undefined || !budget.take(1)) return false
+  if (typeof a === "string" && typeof b === "string")
+    return a.length === b.length && budget.take(a.length / charactersPerStep.compared) && a === b
+  if (isList(a) || isList(b))
+    return isList(a) && isList(b) && a.length === b.length && a.every((one, at) => isSame(one, b[at], budget))
+  if (!isObject(a) || !isObject(b)) return a === b
+  const names = Object.keys(a)
+  return (
+    budget.take(names.length * stepsPerComparison) &&
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name], budget))
+  )
+}
+
+/** A number, or a text that is one; `NaN` for others. */
+const numberOf = (value: number | string, budget: StepBudget): number => {
+  if (typeof value === "number") return value
+  return value === "" || !budget.take(value.length / charactersPerStep.parsed) ? Number.NaN : Number(value)
+}
 
 /** Compares numbers, and strings that are numbers, as numbers; other strings by code units. `undefined`: not comparable. */
-const compareValues = (a: Json | undefined, b: Json | undefined): number | undefined => {
+const compareValues = (a: Json | undefined, b: Json | undefined, budget: StepBudget): number | undefined => {
   if ((typeof a !== "number" && typeof a !== "string") || (typeof b !== "number" && typeof b !== "string")) return
-  const numbers = [a, b].map((one) => (one === "" ? Number.NaN : Number(one)))
-  const [left = Number.NaN, right = Number.NaN] = numbers
+  const left = numberOf(a, budget)
+  const right = numberOf(b, budget)
   if (!Number.isNaN(left) && !Number.isNaN(right)) return left - right
   return typeof a === "string" && typeof b === "string" ? (a < b ? -1 : a > b ? 1 : 0) : undefined
 }
 
-const compare = (op: Comparison, found: Json | undefined, value: Json | undefined): boolean => {
+const compare = (op: Comparison, found: Json | undefined, value: Json | undefined, budget: StepBudget): boolean => {
   const text = typeof found === "string" ? found : undefined
   const expected = typeof value === "string" ? value : undefined
   const texts = (test: (a: string, b: string) => boolean) =>
     text !== undefined && expected !== undefined && test(text, expected)
   const ordered = (test: (difference: number) => boolean) => {
-    const difference = compareValues(found, value)
+    const difference = compareValues(found, value, budget)
     return difference !== undefined && test(difference)
   }
   switch (op) {
     case "exists":
       return (found !== undefined) === (value !== false)
     case "eq":
-      return isSame(found, value)
+      return isSame(found, value, budget)
     case "neq":
-      return !isSame(found, value)
+      return !isSame(found, value, budget)
     case "gt":
       return ordered((difference) => difference > 0)
     case "gte":
@@ -86,16 +121,18 @@ const compare = (op: Comparison, found: Json | undefined, value: Json | undefine
     case "lte":
       return ordered((difference) => difference <= 0)
     case "in":
-      return isList(value) && value.some((one) => isSame(found, one))
+      return isList(value) && value.some((one) => isSame(found, one, budget))
     case "nin":
-      return !isList(value) || !value.some((one) => isSame(found, one))
+      return !isList(value) || !value.some((one) => isSame(found, one, budget))
     case "contains":
-      return isList(found) ? found.some((one) => isSame(one, value)) : texts((a, b) => a.includes(b))
+      return isList(found)
+        ? found.some((one) => isSame(one, value, budget))
+        : texts((a, b) => budget.take((a.length * b.length) / charactersPerStep.searched) && a.includes(b))
     case "startsWith":
       return texts((a, b) => a.startsWith(b))
     case "endsWith":
       return texts((a, b) => a.endsWith(b))
     case "matches":
-      return texts((a, b) => matchesPattern(b, a))
+      return texts((a, b) => budget.take(patternSteps(b, a)) && matchesPattern(b, a))
   }
 }

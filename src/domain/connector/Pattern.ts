@@ -14,6 +14,7 @@ const maxSteps = 1_000_000
 const patternCacheSize = 1_000
 
 interface CompiledPattern {
+  readonly instructions: number
   readonly matches: (text: string) => boolean
 }
 
@@ -24,7 +25,7 @@ const compile = (pattern: string): CompiledPattern | string => {
     const instructions = Math.max(1, expression.programSize())
     if (instructions > maxInstructions) return "is too complex: repeat less"
     const longestText = Math.floor(maxSteps / instructions)
-    return { matches: (text) => expression.matcher(text.slice(0, longestText)).find() }
+    return { instructions, matches: (text) => expression.matcher(text.slice(0, longestText)).find() }
   } catch (error) {
     // Without the library's prefix.
     return error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "is not a valid pattern"
@@ -37,6 +38,12 @@ const compileCached = memoize(compile, patternCacheSize)
 export const patternMistake = (pattern: string): string | undefined => {
   const compiled = compileCached(pattern)
   return typeof compiled === "string" ? compiled : undefined
+}
+
+/** The most instructions times characters that matching the text takes; 0 for an invalid pattern. */
+export const patternSteps = (pattern: string, text: string): number => {
+  const compiled = compileCached(pattern)
+  return typeof compiled === "string" ? 0 : Math.min(compiled.instructions * text.length, maxSteps)
 }
 
 /** Whether a condition's pattern matches anywhere in the text; an invalid pattern never matches. */

@@ -23,7 +23,7 @@ export const outwardTexts: {
   "quota.daily": {
     summary: "List the use of days",
     description:
-      "Lists the totals of UTC days, of at most 92 days; without a range of the last 30. Events and executions are counted every hour.",
+      "Lists the totals of UTC days, of at most 92 days; without a range of the last 30. Events and executions are counted every hour. With a dimension, lists the days on which it was used.",
     answers: { 200: "Days with any use, the earliest first." }
   },
   "notifications.list": {

@@ -2,6 +2,7 @@
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { PlanName } from "../../domain/Plan.js"
+import { DailyDimension } from "../../domain/Usage.js"
 import { Audited, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { closedToNarrowedKeys } from "./ClosedScope.js"
 import { Data, listParams, NullableTime, Time } from "./Shapes.js"
@@ -60,7 +61,7 @@ export const QuotaApi = HttpApiGroup.make("quota")
   )
   .add(
     HttpApiEndpoint.get("daily", "/api/v1/quota/daily")
-      .setUrlParams(Schema.Struct({ from, to }))
+      .setUrlParams(Schema.Struct({ from, to, dimension: Schema.optional(DailyDimension) }))
       .addSuccess(Data(Schema.Array(UsageDay)))
       .annotate(Permit, "settings:read")
       .annotate(Audited, auditRead("quota"))

@@ -11,6 +11,7 @@ import {
   type Verdict
 } from "../../domain/Delivery.js"
 import { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import { callbackSecretOverlap } from "../../domain/Limits.js"
 import { disableAfterFailing } from "../../domain/WebhookEndpoint.js"
 import { WriterSql } from "./Pools.js"
@@ -33,18 +34,20 @@ const endpointSql = (url: string) => `split_part(split_part(${url}, '#', 1), '?'
 const attemptColumns = "id, org, endpoint_id, delivery_id, event_type, number, outcome, status, error, duration_ms"
 
 /**
- * Claims the longest-due deliveries, at most `inFlight.perEndpoint` for each endpoint, and sets those of disabled and
+ * Claims the longest-due deliveries, within the limits of each endpoint and organisation, and sets those of disabled and
  * deleted endpoints aside. Deliveries of an endpoint go to its present URL. `$2`: endpoints that are full; `$3` and `$4`:
- * endpoints with deliveries in flight, and how many; `$6`: the overlap of secrets. Always returns a row, so that
+ * endpoints with deliveries in flight, and how many; `$6`: the overlap of secrets; `$7`: organisations that are full; `$8`
+ * and `$9`: organisations with deliveries in flight, and how many. Always returns a row, so that
  * `skipped` is known.
  */
 const claimSql = `
   WITH due AS MATERIALIZED (
-    SELECT d.id, d.next_at, ${endpointSql("COALESCE(e.url, d.url)")} AS endpoint,
+    SELECT d.id, d.org, d.next_at, ${endpointSql("COALESCE(e.url, d.url)")} AS endpoint,
       d.endpoint_id IS NOT NULL AND e.status IS DISTINCT FROM 'active' AS is_closed
     FROM deliveries d LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
     WHERE d.status = 'pending' AND d.next_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until <= now())
       AND NOT ${endpointSql("COALESCE(e.url, d.url)")} = ANY($2::text[])
+      AND NOT d.org = ANY($7::text[])
     ORDER BY d.next_at LIMIT ${maxCandidates}
   ), skipped AS (
     UPDATE deliveries d SET status = 'undelivered', finished_at = now(), claimed_until = NULL, last_error = 'the endpoint is disabled'
@@ -55,11 +58,15 @@ const claimSql = `
     SELECT svc_new_id('att'), org, endpoint_id, id, event_type, attempts, 'skipped', NULL, 'the endpoint is disabled', NULL
     FROM skipped
   ), placed AS (
-    SELECT due.id, due.next_at, COALESCE(t.taken, 0) + row_number() OVER (PARTITION BY due.endpoint ORDER BY due.next_at, due.id) AS place
+    SELECT due.id, due.org, due.next_at, COALESCE(t.taken, 0) + row_number() OVER (PARTITION BY due.endpoint ORDER BY due.next_at, due.id) AS place
     FROM due LEFT JOIN unnest($3::text[], $4::int[]) AS t(endpoint, taken) USING (endpoint) WHERE NOT due.is_closed
+  ), shared AS (
+    SELECT p.id, p.next_at, COALESCE(t.taken, 0) + row_number() OVER (PARTITION BY p.org ORDER BY p.next_at, p.id) AS place
+    FROM placed p LEFT JOIN unnest($8::text[], $9::int[]) AS t(org, taken) USING (org)
+    WHERE p.place <= ${deliveriesInFlight.perEndpoint}
   ), chosen AS (
     SELECT d.id FROM deliveries d
-    WHERE d.id IN (SELECT id FROM placed WHERE place <= ${deliveriesInFlight.perEndpoint} ORDER BY next_at LIMIT $1)
+    WHERE d.id IN (SELECT id FROM shared WHERE place <= ${deliveriesInFlight.perOrganisation} ORDER BY next_at LIMIT $1)
       AND d.status = 'pending' AND (d.claimed_until IS NULL OR d.claimed_until <= now())
     FOR UPDATE SKIP LOCKED
   ), claimed AS (
@@ -169,9 +176,15 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
       if (isOnlyNode)
         yield* sql`UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending' AND claimed_until > now()`
 
-      const claim = Effect.fn("Deliveries.claim")(function* (slots: number, underWay: ReadonlyMap<string, number>) {
+      const claim = Effect.fn("Deliveries.claim")(function* (
+        slots: number,
+        underWay: ReadonlyMap<string, number>,
+        ofOrganisations: ReadonlyMap<OrganisationId, number> = new Map()
+      ) {
         const busy = [...underWay]
         const full = busy.filter(([, taken]) => taken >= deliveriesInFlight.perEndpoint)
+        const organisations = [...ofOrganisations]
+        const fullOrganisations = organisations.filter(([, taken]) => taken >= deliveriesInFlight.perOrganisation)
         for (;;) {
           const rows = yield* sql.unsafe<ClaimRow>(claimSql, [
             slots,
@@ -179,7 +192,10 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
             busy.map(([endpoint]) => endpoint),
             busy.map(([, taken]) => taken),
             Duration.toMillis(lease),
-            Duration.toMillis(callbackSecretOverlap)
+            Duration.toMillis(callbackSecretOverlap),
+            fullOrganisations.map(([id]) => id),
+            organisations.map(([id]) => id),
+            organisations.map(([, taken]) => taken)
           ])
           const claimed = rows.flatMap(deliveryOf)
           // Deliveries that were only set aside may have hidden others.

@@ -95,7 +95,8 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
           else if (run.id !== null) runs.push(run)
           else hasPassedOver = true
         }
-        return { runs, events, hasPassedOver }
+        const taken = new Set([...runs, ...events].map(({ organisationId }) => organisationId))
+        return { runs, events, passedOver: hasPassedOver ? [...taken] : [] }
       }, Effect.mapError(unavailable))
 
       const adopt = Effect.fn("StartQueue.adopt")(function* (

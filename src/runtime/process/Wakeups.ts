@@ -1,6 +1,7 @@
 /** The port `Wakeups` as latches of this process: its commits wake its sweeps at once; other nodes poll. */
 import { Effect, Layer } from "effect"
 import { Wakeups } from "../../actors/ports/Wakeups.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 
 /** A latch for one waiter. A signal without a waiter is kept for the next one. */
 const flag = () => {
@@ -21,14 +22,20 @@ export const layer = Layer.sync(Wakeups, () => {
   const deliveries = flag()
   let signals = 0
   let emptyAt = 0
+  /** Organisations at their limit. Each has a run here, whose end removes it. */
+  const full = new Set<OrganisationId>()
   const hasQueued = () => signals > emptyAt
   return Wakeups.of({
     signalQueued: () => {
       signals++
       queue.raise()
     },
-    signalSlot: () => {
-      if (hasQueued()) queue.raise()
+    signalSlot: (organisation) => {
+      const isAwaited = organisation !== undefined && full.delete(organisation)
+      if (isAwaited || hasQueued()) queue.raise()
+    },
+    awaitSlotsOf: (organisations) => {
+      for (const organisation of organisations) full.add(organisation)
     },
     hasQueued,
     queuedSignals: () => signals,

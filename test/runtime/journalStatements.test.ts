@@ -1,0 +1,114 @@
+/** A flush is one statement of the parts that its batch needs: each combination of parts is a valid statement. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { Client } from "pg"
+import type { Batch } from "../../src/runtime/postgres/journal/Batch.js"
+import { flushTableNames } from "../../src/runtime/postgres/journal/FlushTables.js"
+import { makeStatements } from "../../src/runtime/postgres/journal/Statement.js"
+import { layer, TestDatabase } from "../support/Database.js"
+
+const empty: Batch = {
+  changes: [{}],
+  fence: { ids: [], epochs: [] },
+  hasClaims: false,
+  hasReplays: false,
+  allowances: [],
+  patches: [],
+  settlements: [],
+  deadLetters: [],
+  ticks: [],
+  tickFailures: [],
+  endedRuns: [],
+  dequeuedRuns: [],
+  freedLanes: [],
+  rows: {
+    runs: [],
+    executions: [],
+    journal: [],
+    steps: [],
+    logs: [],
+    blobs: [],
+    start_queue: [],
+    lanes: [],
+    events: [],
+    event_records: [],
+    audit_entries: [],
+    deliveries: []
+  }
+}
+
+type Part = (batch: Batch) => Batch
+
+const rowsOf =
+  (...tables: ReadonlyArray<keyof Batch["rows"]>): Part =>
+  (batch) => ({ ...batch, rows: { ...batch.rows, ...Object.fromEntries(tables.map((table) => [table, ["{}"]])) } })
+
+/** Every part, with those that it never comes without. */
+const parts: ReadonlyArray<Part> = [
+  ...flushTableNames.map((table) => rowsOf(table)),
+  (batch) => ({ ...batch, fence: { ids: ["exec_1"], epochs: [1] } }),
+  (batch) => ({ ...batch, hasClaims: true }),
+  (batch) => ({ ...batch, hasReplays: true }),
+  (batch) => rowsOf("events", "start_queue")({ ...batch, allowances: [{}] }),
+  (batch) => ({ ...batch, patches: [{}] }),
+  (batch) => ({ ...batch, settlements: [{}] }),
+  (batch) => ({ ...batch, deadLetters: [{}] }),
+  (batch) => ({ ...batch, ticks: [{}] }),
+  (batch) => rowsOf("executions")({ ...batch, tickFailures: [{}] }),
+  (batch) => ({ ...batch, endedRuns: ["exec_1"] }),
+  (batch) => ({ ...batch, dequeuedRuns: ["exec_1"] }),
+  (batch) => ({ ...batch, freedLanes: [{}] })
+]
+
+/** The subsets of up to `size` parts. */
+const subsets = (size: number, from = 0): ReadonlyArray<ReadonlyArray<Part>> =>
+  size === 0
+    ? [[]]
+    : [[], ...parts.slice(from).flatMap((part, n) => subsets(size - 1, from + n + 1).map((rest) => [part, ...rest]))]
+
+const batchOf = (chosen: ReadonlyArray<Part>) => chosen.reduce((batch, part) => part(batch), empty)
+
+describe("The statement of a flush", () => {
+  it.effect(
+    "is valid for every combination of up to three parts, and of all but up to two, also when it is sent again",
+    () =>
+      Effect.gen(function* () {
+        const { admin } = yield* TestDatabase
+        const client = yield* Effect.acquireRelease(
+          Effect.promise(async () => {
+            const connection = new Client({ connectionString: Redacted.value(admin) })
+            await connection.connect()
+            return connection
+          }),
+          (connection) => Effect.promise(() => connection.end())
+        )
+        const statementOf = makeStatements()
+        const without = subsets(2).map((left) => parts.filter((part) => !left.includes(part)))
+        const texts = new Map<string, string>()
+        for (const chosen of [...subsets(3), ...without])
+          for (const isResend of [false, true]) {
+            const { name, text, values } = statementOf(batchOf(chosen), isResend)
+            assert.strictEqual(
+              Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n))),
+              values.length,
+              text
+            )
+            assert.isAtMost(name.length, 63)
+            assert.strictEqual(texts.get(name) ?? text, text, "two statements have the same name")
+            texts.set(name, text)
+          }
+        assert.isAbove(texts.size, 2_000)
+        const refusal = yield* Effect.promise(async () => {
+          for (const text of texts.values())
+            try {
+              await client.query(`PREPARE flush AS ${text}; DEALLOCATE flush`)
+            } catch (error) {
+              return `${String(error)}\n${text}`
+            }
+          return undefined
+        })
+        assert.isUndefined(refusal)
+      }).pipe(Effect.scoped, Effect.provide(layer)),
+    60_000
+  )
+})
