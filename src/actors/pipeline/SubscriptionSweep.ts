@@ -10,9 +10,7 @@ import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
-import { makeScrubber } from "../../domain/Redaction.js"
-import { redacted } from "../../domain/SecretNames.js"
-import { expiryOf, isFinalRefusal, renewalTime, subscriptionPause } from "../../domain/Subscription.js"
+import { expiryOf, isFinalRefusal, renewalTime, scrubRefusal, subscriptionPause } from "../../domain/Subscription.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { subscriptionFailedEvent } from "../../domain/TriggerChanges.js"
 import { subscriptionAddress, subscriptionPlace } from "../../domain/SubscriptionAddress.js"
@@ -92,15 +90,6 @@ const scopeOf = (
   subscription: { id: subscription.externalId }
 })
 
-/** The end of a message that is cut may be this long a beginning of the secret. */
-const maxBeginning = 8
-
-/** A provider's message, in which it may repeat the secret; one that is too long has been cut, perhaps in the secret. */
-const withoutSecret = (message: string, secret: string): string => {
-  const { pending, safe } = makeScrubber([secret]).scrubChunk(message)
-  return pending.length <= maxBeginning ? `${safe}${pending}` : `${safe}${redacted}`
-}
-
 /** Calls an action of the subscription. `secret`: that of the subscription, which a provider may repeat in a refusal. */
 const callAction = (
   { call }: SweepServices,
@@ -120,7 +109,7 @@ const callAction = (
   }).pipe(
     Effect.mapError((error) => {
       if (error._tag !== "ProviderRefused" || secret === null) return error
-      return { ...error, failure: { ...error.failure, message: withoutSecret(error.failure.message, secret) } }
+      return { ...error, failure: { ...error.failure, message: scrubRefusal(error.failure.message, secret) } }
     })
   )
 
