@@ -1,4 +1,6 @@
 /** Subscriptions of triggers at providers: their states, and when they are tried again. Pure. Contract: trigger states. */
+import { makeScrubber } from "./Redaction.js"
+import { redacted } from "./SecretNames.js"
 import type { ProviderFailure } from "./connector/ProviderAnswer.js"
 import type { ConnectionId, OrganisationId, TriggerId } from "./Ids.js"
 import type { SubscriptionState } from "./TriggerView.js"
@@ -53,4 +55,16 @@ export const expiryOf = (value: unknown): number | null => {
   if (typeof number === "number") return number > 100_000_000_000 ? number : number * 1_000
   const at = typeof number === "string" ? Date.parse(number) : Number.NaN
   return Number.isNaN(at) ? null : at
+}
+
+/** Characters at the end of a message that may be the beginning of a secret and are not replaced. */
+const maxBeginning = 8
+
+/**
+ * The message of a provider's refusal without the secret of the subscription, which it may repeat. A long message has been
+ * cut, perhaps within the secret.
+ */
+export const scrubRefusal = (message: string, secret: string): string => {
+  const { pending, safe } = makeScrubber([secret]).scrubChunk(message)
+  return pending.length <= maxBeginning ? `${safe}${pending}` : `${safe}${redacted}`
 }

@@ -32,15 +32,18 @@ export interface ServiceOptions {
   readonly release?: string
   /** `point:n`: the process kills itself by SIGKILL when it reaches this kill point the nth time. */
   readonly kill?: string
+  /** Starts a further node beside the service on this data directory, without a server; `ready` means that it works. */
+  readonly isFurtherNode?: boolean
 }
 
 /** Starts `svc start`, or another command. The end of the test process kills it. */
 export const startService = (options: ServiceOptions): Service => {
   build()
-  if (options.kill !== undefined) buildFaulty()
+  const main = options.isFurtherNode === true ? "NodeMain" : options.kill === undefined ? undefined : "FaultyMain"
+  const program =
+    main === undefined ? [options.release ?? bundle, ...(options.command ?? ["start"])] : [buildMain(main)]
   const started = performance.now()
   let output = ""
-  const program = options.kill === undefined ? [options.release ?? bundle, ...(options.command ?? ["start"])] : [faulty]
   const child = spawn(process.execPath, program, {
     cwd: os.tmpdir(),
     env: {
@@ -118,18 +121,18 @@ export const bundleOptions = {
   }
 } satisfies BuildOptions
 
-const faulty = path.join(root, "dist", "test", "faulty.js")
-
-let builtFaulty = false
-/** The bundle is in the directory of the real one, so that it finds the runner's bundle and the packages. */
-const buildFaulty = () => {
-  if (builtFaulty) return
-  buildSync({
-    entryPoints: [path.join(root, "test", "support", "FaultyMain.ts")],
-    outfile: faulty,
-    ...bundleOptions
-  })
-  builtFaulty = true
+const builtMains = new Map<string, string>()
+/**
+ * Bundles a program of `test/support`, and returns its path: in the directory of the real one, so that it finds the
+ * runner's bundle and the packages.
+ */
+const buildMain = (name: "FaultyMain" | "NodeMain"): string => {
+  const found = builtMains.get(name)
+  if (found !== undefined) return found
+  const outfile = path.join(root, "dist", "test", `${name}.js`)
+  buildSync({ entryPoints: [path.join(root, "test", "support", `${name}.ts`)], outfile, ...bundleOptions })
+  builtMains.set(name, outfile)
+  return outfile
 }
 
 let built = false

@@ -7,6 +7,8 @@ import * as os from "node:os"
 import * as path from "node:path"
 
 export interface NatsServer {
+  /** The directory of what it stores. */
+  readonly store: string
   readonly url: string
   readonly port: number
   /** Kills the server at once. */
@@ -113,6 +115,7 @@ export const startNats = (options: { readonly jetStream?: boolean } = {}) =>
     return {
       url: `nats://127.0.0.1:${port}`,
       port,
+      store,
       kill,
       start,
       freeze: signal("SIGSTOP"),

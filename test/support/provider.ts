@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net"
 
 export interface Request {
+  readonly method: string
   readonly url: string
   readonly key: string | undefined
   /** Unix milliseconds. */
@@ -36,6 +37,7 @@ export const startProvider = async (answer: Answer = ok): Promise<Provider> => {
     incoming.on("end", () => {
       const key = incoming.headers["idempotency-key"]
       const request = {
+        method: incoming.method ?? "",
         url: incoming.url ?? "",
         key: typeof key === "string" ? key : undefined,
         at: Date.now(),

@@ -7,12 +7,12 @@ import { Context, Effect, Layer, Metric, Option } from "effect"
 import { readAppWebhookId } from "../../domain/AppWebhookAddress.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { WebhookDefinition } from "../../domain/connector/Webhook.js"
+import { eventHeaders } from "../../domain/EventHeaders.js"
 import { spacesFor } from "../../domain/EventRouting.js"
 import { type Failure, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { VerifiedDelivery } from "../../domain/InboundWebhook.js"
 import { canonicalJson } from "../../domain/Json.js"
-import { workflowHeaders } from "../../domain/Tenancy.js"
 import { accountOfConnection, type DeliveredEvent, eventDeliveryId, eventsOfKey } from "../../domain/WebhookPayload.js"
 import { type AccountConnection, ConnectionReads } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
@@ -161,7 +161,7 @@ export const layer = Layer.effect(
       delivery: WebhookDelivery
     ): Effect.fn.Return<WebhookOutcome, Failure> {
       const { definition, organisationId, webhook } = known
-      const headers = workflowHeaders(delivery.headers)
+      const headers = eventHeaders(delivery.headers, webhook.verify)
       const secrets = yield* webhookSecrets.ofConnector(organisationId, definition, webhook.verify)
       const reading = yield* readDelivery(webhook, secrets, delivery)
       if (reading._tag === "Challenged") return reading

@@ -5,10 +5,10 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
+import { eventHeaders } from "../../domain/EventHeaders.js"
 import { type Failure, NotFound, Unavailable } from "../../domain/Failure.js"
 import { bodyBytes } from "../../domain/Limits.js"
 import { subscriptionPlace } from "../../domain/SubscriptionAddress.js"
-import { workflowHeaders } from "../../domain/Tenancy.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { eventDeliveryId, eventsOfKey } from "../../domain/WebhookPayload.js"
 import { Events } from "../ports/Events.js"
@@ -102,11 +102,11 @@ export const layer = Layer.effect(
       delivery: WebhookDelivery
     ): Effect.fn.Return<WebhookOutcome, Failure> {
       const { connection, definition, event, trigger, webhook } = known
-      const shown = workflowHeaders(delivery.headers)
+      const headers = eventHeaders(delivery.headers, webhook.verify)
       const reading = yield* readDelivery(webhook, yield* secretsOf(known), delivery)
       if (reading._tag === "Challenged") return reading
       if (reading._tag === "Refused") {
-        if (reading.problem !== undefined) yield* events.reject(trigger, reading.problem, shown)
+        if (reading.problem !== undefined) yield* events.reject(trigger, reading.problem, headers)
         return yield* reading.failure
       }
       const { events: all, verified } = reading
@@ -115,7 +115,7 @@ export const layer = Layer.effect(
       )
       const receptions = yield* Effect.forEach(own, (one) =>
         events.receive({
-          ...connectorArrival(definition, event, one, verified, shown),
+          ...connectorArrival(definition, event, one, verified, headers),
           organisationId: trigger.organisationId,
           spaceId: trigger.spaceId,
           trigger,

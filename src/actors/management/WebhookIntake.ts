@@ -3,6 +3,7 @@
  * headers choose a customer only behind the trigger's own access key. Contract: webhook receiver.
  */
 import { Clock, Context, Duration, Effect, Either, Layer, Option, Redacted } from "effect"
+import { eventHeaders } from "../../domain/EventHeaders.js"
 import { deduplicationValue } from "../../domain/EventRouting.js"
 import { customerRefusal } from "../../domain/Customer.js"
 import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound, Unauthorized } from "../../domain/Failure.js"
@@ -11,7 +12,7 @@ import { type DeliveryProblem, verifyDelivery } from "../../domain/InboundWebhoo
 import type { Json } from "../../domain/Json.js"
 import { bodyBytes, largeWebhookBytes, webhookResultTimeout } from "../../domain/Limits.js"
 import { plans } from "../../domain/Plan.js"
-import { parseCustomer, workflowHeaders } from "../../domain/Tenancy.js"
+import { parseCustomer } from "../../domain/Tenancy.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { triggerOfWebhook } from "../../domain/TriggerView.js"
 import { bodyChallenge, slackChallenge } from "../../domain/WebhookPayload.js"
@@ -88,12 +89,9 @@ export const webhookBytes = ({ plan }: Pick<KnownOrganisation, "plan">): number 
 
 const accessKeyHeader = "x-svc-access-key"
 
-/** The headers that a workflow sees: without the header whose value is the secret itself. */
-const shownHeaders = ({ webhook }: Trigger, headers: WebhookDelivery["headers"]) => {
-  const token = webhook?.verify?.scheme === "token" ? webhook.verify.header?.toLowerCase() : undefined
-  const shown = workflowHeaders(headers)
-  return token === undefined ? shown : Object.fromEntries(Object.entries(shown).filter(([name]) => name !== token))
-}
+/** The headers that the event keeps. */
+const keptHeaders = ({ webhook }: Trigger, headers: WebhookDelivery["headers"]) =>
+  eventHeaders(headers, webhook?.verify)
 
 export const layer = Layer.effect(
   WebhookIntake,
@@ -149,7 +147,7 @@ export const layer = Layer.effect(
       const nowMillis = yield* Clock.currentTimeMillis
       const verified = verifyDelivery(verification, valid, { headers, body, nowMillis }, signing)
       if (Either.isRight(verified)) return verified.right
-      yield* events.reject(trigger, verified.left, shownHeaders(trigger, headers))
+      yield* events.reject(trigger, verified.left, keptHeaders(trigger, headers))
       return yield* refusalOf(verified.left)
     })
 
@@ -176,7 +174,7 @@ export const layer = Layer.effect(
     ): Effect.fn.Return<WebhookOutcome, Failure> {
       const refused = checkAccessKey(trigger, delivery.headers)
       if (refused !== undefined) {
-        yield* events.reject(trigger, "access_key", shownHeaders(trigger, delivery.headers))
+        yield* events.reject(trigger, "access_key", keptHeaders(trigger, delivery.headers))
         return yield* refused
       }
       const verified = yield* verify(trigger, delivery)
@@ -199,7 +197,7 @@ export const layer = Layer.effect(
           action: "other",
           occurredAt: verified.occurredAt,
           payload,
-          headers: shownHeaders(trigger, delivery.headers),
+          headers: keptHeaders(trigger, delivery.headers),
           deduplication: { value: deduplicationValue(trigger, payload), deliveryId: verified.deliveryId },
           traceparent: delivery.headers["traceparent"] ?? null
         },

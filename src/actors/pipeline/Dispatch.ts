@@ -15,7 +15,7 @@ import { EventDispatch } from "../ports/EventDispatch.js"
 import { EventJournal } from "../ports/EventJournal.js"
 import { EventRuns } from "../ports/EventRuns.js"
 import { EventStream } from "../ports/EventStream.js"
-import { Faults } from "../ports/Faults.js"
+import { Faults, withFaultPoints } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { DeadLetter, FinishedRun, RunChange, EventSettlement } from "../ports/Journal.js"
 import { OpenEvents } from "../ports/OpenEvents.js"
@@ -131,13 +131,14 @@ const settle = (
     const { organisationId, spaceId } = work.event
     const settles = settlementOf(work, change.status, change.deliveries ?? [], at)
     const { deadLetters, runs } = change
-    return context.journal.append({
+    const appended = context.journal.append({
       organisationId,
       spaceId,
       settles,
       ...(runs === undefined ? {} : { runs }),
       ...(deadLetters === undefined || deadLetters.length === 0 ? {} : { deadLetters })
     })
+    return withFaultPoints(context.faults, "beforeAppend", appended, "appended")
   }).pipe(
     // Another node has the event.
     Effect.catchTag("Fenced", () => Effect.void)

@@ -10,6 +10,7 @@ import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
 import type { CallableConnection } from "../ports/ConnectionReads.js"
+import { Faults, withFaultPoints } from "../ports/Faults.js"
 
 /** The definition and the arguments make no request. */
 export class UnusableAction extends Data.TaggedError("UnusableAction")<{ readonly message: string }> {}
@@ -33,8 +34,8 @@ export interface ServiceCallResult {
 
 /** Makes the function that calls an action. */
 export const makeServiceCalls = Effect.map(
-  ConnectedCalls,
-  (calls) =>
+  Effect.all([ConnectedCalls, Faults]),
+  ([calls, faults]) =>
     ({
       action: name,
       args,
@@ -47,7 +48,7 @@ export const makeServiceCalls = Effect.map(
       if (action === undefined) return new UnusableAction({ message: `there is no action ${name}` })
       const request = buildRequest(definition, action, { args, config: connection.config, idempotencyKey })
       if (Either.isLeft(request)) return new UnusableAction({ message: `${request.left.path} ${request.left.message}` })
-      return calls.send(
+      const sent = calls.send(
         {
           organisationId,
           connectionId: connection.id,
@@ -65,5 +66,6 @@ export const makeServiceCalls = Effect.map(
             next: nextPageArgs(action, args, answer)
           }))
       )
+      return withFaultPoints(faults, "beforeCall", sent, "called")
     }
 )

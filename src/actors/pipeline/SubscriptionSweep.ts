@@ -10,7 +10,7 @@ import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
-import { expiryOf, isFinalRefusal, renewalTime, subscriptionPause } from "../../domain/Subscription.js"
+import { expiryOf, isFinalRefusal, renewalTime, scrubRefusal, subscriptionPause } from "../../domain/Subscription.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { subscriptionFailedEvent } from "../../domain/TriggerChanges.js"
 import { subscriptionAddress, subscriptionPlace } from "../../domain/SubscriptionAddress.js"
@@ -90,11 +90,13 @@ const scopeOf = (
   subscription: { id: subscription.externalId }
 })
 
+/** Calls an action of the subscription. `secret`: that of the subscription, which a provider may repeat in a refusal. */
 const callAction = (
   { call }: SweepServices,
   { connection, definition, due }: Subject,
   { action, args }: { readonly action: string; readonly args?: JsonObject },
   scope: JsonObject,
+  secret: string | null,
   idempotencyKey: string
 ) =>
   call({
@@ -104,7 +106,12 @@ const callAction = (
     action,
     args: renderAll(args ?? {}, scope),
     idempotencyKey
-  })
+  }).pipe(
+    Effect.mapError((error) => {
+      if (error._tag !== "ProviderRefused" || secret === null) return error
+      return { ...error, failure: { ...error.failure, message: scrubRefusal(error.failure.message, secret) } }
+    })
+  )
 
 /** The state after a subscription or renewal that the provider confirmed. */
 const subscribedUntil = (expiresAt: number | null, { renew }: WebhookDefinition, now: number): SubscriptionChange => ({
@@ -137,7 +144,7 @@ const subscribe = Effect.fnUntraced(function* (services: SweepServices, subject:
   // The provider's app delivers without a subscription.
   if (rule === undefined) return yield* subscriptions.save(due, subscribedUntil(null, webhook, now))
   const scope = scopeOf(services, subject, { number, secret, externalId: null })
-  const { result } = yield* callAction(services, subject, rule, scope, `subscribe|${number}`)
+  const { result } = yield* callAction(services, subject, rule, scope, secret, `subscribe|${number}`)
   const at = (path: string | undefined): Json | undefined => (path === undefined ? undefined : valueAt(result, path))
   const own = at(rule.secretFrom)
   yield* subscriptions.save(due, {
@@ -161,9 +168,10 @@ const renew = Effect.fnUntraced(function* (services: SweepServices, subject: Sub
   if (rule === undefined || due.number === null) return yield* subscribe(services, subject)
   const now = yield* Clock.currentTimeMillis
   yield* services.subscriptions.save(due, { state: "renewing", nextAt: now, keepsLease: true })
-  const scope = scopeOf(services, subject, { ...due, number: due.number, secret: yield* openSecret(services, due) })
+  const secret = yield* openSecret(services, due)
+  const scope = scopeOf(services, subject, { ...due, number: due.number, secret })
   const key = `renew|${due.number}|${due.expiresAt}`
-  yield* callAction(services, subject, rule, scope, key).pipe(
+  yield* callAction(services, subject, rule, scope, secret, key).pipe(
     Effect.flatMap(({ result }) => {
       const path = webhook.subscribe?.expiresFrom
       const expiresAt = path === undefined ? null : expiryOf(valueAt(result, path))
@@ -182,8 +190,9 @@ const unsubscribe = Effect.fnUntraced(function* (services: SweepServices, subjec
   const { due, webhook } = subject
   const rule = webhook.unsubscribe
   if (rule !== undefined && due.number !== null && due.externalId !== null && due.isOpen) {
-    const scope = scopeOf(services, subject, { ...due, number: due.number, secret: yield* openSecret(services, due) })
-    yield* callAction(services, subject, rule, scope, `unsubscribe|${due.number}`).pipe(
+    const secret = yield* openSecret(services, due)
+    const scope = scopeOf(services, subject, { ...due, number: due.number, secret })
+    yield* callAction(services, subject, rule, scope, secret, `unsubscribe|${due.number}`).pipe(
       Effect.catchIf(
         (error) =>
           error._tag === "ProviderRefused" && (error.failure.status ?? 0) >= 400 && (error.failure.status ?? 0) < 500,

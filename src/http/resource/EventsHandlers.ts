@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { EventRecords } from "../../actors/management/EventRecords.js"
 import { EventReplays } from "../../actors/management/EventReplays.js"
-import { workflowHeaders } from "../../domain/Tenancy.js"
+import { eventHeaders } from "../../domain/EventHeaders.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
 import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
@@ -18,7 +18,7 @@ export const EventsLive = groupLayer(ResourceApi, "events", (handlers) =>
       .handle("inject", ({ payload }) =>
         Effect.flatMap(CurrentExchange, (exchange) => {
           const { headers } = exchange.request
-          const more = { headers: workflowHeaders(headers), traceparent: headers["traceparent"] ?? null }
+          const more = { headers: eventHeaders(headers), traceparent: headers["traceparent"] ?? null }
           return inData(replays.inject(exchange, payload, more))
         })
       )

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { TriggerFiring } from "../../actors/management/TriggerFiring.js"
 import { Triggers } from "../../actors/management/Triggers.js"
-import { workflowHeaders } from "../../domain/Tenancy.js"
+import { eventHeaders } from "../../domain/EventHeaders.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
 import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
@@ -38,7 +38,7 @@ export const TriggersLive = groupLayer(ResourceApi, "triggers", (handlers) =>
           const { headers } = exchange.request
           return inData(
             fire(exchange, path.trg, payload, {
-              headers: workflowHeaders(headers),
+              headers: eventHeaders(headers),
               traceparent: headers["traceparent"] ?? null,
               idempotencyKey: headers["idempotency-key"] ?? null
             })

@@ -4,6 +4,11 @@ import { type DuePoll, Polls } from "../../actors/ports/Polls.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
 
+export interface PollsOptions {
+  /** No other node uses this database, so leases found at the start belong to a process that has ended. */
+  readonly isOnlyNode: boolean
+}
+
 const leaseSeconds = 60
 const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
@@ -30,36 +35,38 @@ const leaseSql = `UPDATE polls p SET leased_until = now() + interval '${leaseSec
   WHERE p.connection_id = due.connection_id AND p.event = due.event
   RETURNING p.org AS "organisationId", p.connection_id AS "connectionId", p.connector, p.event, p.seq, p.failures`
 
-export const layer = Layer.effect(
-  Polls,
-  Effect.gen(function* () {
-    const sql = yield* WriterSql
+export const layer = ({ isOnlyNode }: PollsOptions) =>
+  Layer.effect(
+    Polls,
+    Effect.gen(function* () {
+      const sql = yield* WriterSql
+      if (isOnlyNode) yield* sql`UPDATE polls SET leased_until = NULL WHERE leased_until IS NOT NULL`
 
-    const reschedule = ({ connectionId, event, seq }: DuePoll, assignments: string, values: ReadonlyArray<unknown>) =>
-      sql
-        .unsafe(
-          `UPDATE polls SET ${assignments}, leased_until = NULL WHERE connection_id = $1 AND event = $2 AND seq = $3`,
-          [connectionId, event, seq, ...values]
-        )
-        .pipe(Effect.asVoid, Effect.mapError(unavailable))
+      const reschedule = ({ connectionId, event, seq }: DuePoll, assignments: string, values: ReadonlyArray<unknown>) =>
+        sql
+          .unsafe(
+            `UPDATE polls SET ${assignments}, leased_until = NULL WHERE connection_id = $1 AND event = $2 AND seq = $3`,
+            [connectionId, event, seq, ...values]
+          )
+          .pipe(Effect.asVoid, Effect.mapError(unavailable))
 
-    return Polls.of({
-      reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(
-        Effect.asVoid,
-        Effect.mapError(unavailable)
-      ),
-      lease: (limit) => sql.unsafe<DuePoll>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
-      renew: ({ connectionId, event }) =>
-        sql`UPDATE polls SET leased_until = now() + make_interval(secs => ${leaseSeconds})
-          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(Effect.asVoid, Effect.mapError(unavailable)),
-      seen: ({ connectionId, event }) =>
-        sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
-          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
-          Effect.map((rows) => new Map(rows.map(({ hash, key }) => [key, hash]))),
+      return Polls.of({
+        reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(
+          Effect.asVoid,
           Effect.mapError(unavailable)
         ),
-      commit: ({ connectionId, event, organisationId, seq }, { pauseSeconds, removed, stored }) =>
-        sql`WITH mine AS (UPDATE polls SET seq = seq + 1, failures = 0, last_error = NULL, polled_at = now(),
+        lease: (limit) => sql.unsafe<DuePoll>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
+        renew: ({ connectionId, event }) =>
+          sql`UPDATE polls SET leased_until = now() + make_interval(secs => ${leaseSeconds})
+          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(Effect.asVoid, Effect.mapError(unavailable)),
+        seen: ({ connectionId, event }) =>
+          sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
+          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
+            Effect.map((rows) => new Map(rows.map(({ hash, key }) => [key, hash]))),
+            Effect.mapError(unavailable)
+          ),
+        commit: ({ connectionId, event, organisationId, seq }, { pauseSeconds, removed, stored }) =>
+          sql`WITH mine AS (UPDATE polls SET seq = seq + 1, failures = 0, last_error = NULL, polled_at = now(),
               leased_until = NULL, next_at = now() + make_interval(secs => ${pauseSeconds})
             WHERE connection_id = ${connectionId} AND event = ${event} AND seq = ${seq} RETURNING seq),
           gone AS (DELETE FROM poll_items i USING mine WHERE i.connection_id = ${connectionId} AND i.event = ${event}
@@ -68,17 +75,17 @@ export const layer = Layer.effect(
             SELECT ${connectionId}, ${event}, ${organisationId}, t.key, t.hash
             FROM json_to_recordset(${JSON.stringify(stored)}::json) AS t(key text, hash text), mine
             ON CONFLICT (connection_id, event, key) DO UPDATE SET hash = excluded.hash`.pipe(
-          Effect.asVoid,
-          Effect.mapError(unavailable)
-        ),
-      fail: (poll, error, pauseSeconds) =>
-        reschedule(
-          poll,
-          "failures = failures + 1, last_error = $4, next_at = now() + make_interval(secs => $5::float8)",
-          [error.slice(0, 500), pauseSeconds]
-        ),
-      postpone: (poll, pauseSeconds) =>
-        reschedule(poll, "next_at = now() + make_interval(secs => $4::float8)", [pauseSeconds])
+            Effect.asVoid,
+            Effect.mapError(unavailable)
+          ),
+        fail: (poll, error, pauseSeconds) =>
+          reschedule(
+            poll,
+            "failures = failures + 1, last_error = $4, next_at = now() + make_interval(secs => $5::float8)",
+            [error.slice(0, 500), pauseSeconds]
+          ),
+        postpone: (poll, pauseSeconds) =>
+          reschedule(poll, "next_at = now() + make_interval(secs => $4::float8)", [pauseSeconds])
+      })
     })
-  })
-)
+  )

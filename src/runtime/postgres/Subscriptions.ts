@@ -7,6 +7,11 @@ import { transact, writeEvents } from "./connections/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
 import { disableTrigger } from "./TriggerDisabling.js"
 
+export interface SubscriptionsOptions {
+  /** No other node uses this database, so leases found at the start belong to a process that has ended. */
+  readonly isOnlyNode: boolean
+}
+
 /** Longer than a call to a provider may take, with its retries. */
 const leaseSeconds = 120
 const maxAgeMillis = 800
@@ -40,87 +45,89 @@ const leaseSql = `UPDATE subscriptions s SET leased_until = now() + interval '${
   WHERE s.trigger_id = due.trigger_id AND s.connection_id = due.connection_id
   RETURNING ${columns}, due.wanted AS "isWanted", due.open AS "isOpen"`
 
-export const layer = Layer.effect(
-  Subscriptions,
-  Effect.gen(function* () {
-    const sql = yield* WriterSql
-    const cache = yield* makeReadCache<Subscription, Unavailable>({
-      maxAgeMillis,
-      maxEntries: maxCached,
-      organisationOf: noOrganisation
-    })
+export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
+  Layer.effect(
+    Subscriptions,
+    Effect.gen(function* () {
+      const sql = yield* WriterSql
+      if (isOnlyNode) yield* sql`UPDATE subscriptions SET leased_until = NULL WHERE leased_until IS NOT NULL`
+      const cache = yield* makeReadCache<Subscription, Unavailable>({
+        maxAgeMillis,
+        maxEntries: maxCached,
+        organisationOf: noOrganisation
+      })
 
-    return Subscriptions.of({
-      reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(unavailable)),
-      lease: (limit) => sql.unsafe<DueSubscription>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
-      save: ({ connectionId, triggerId }, change) => {
-        const {
-          attempts,
-          events = [],
-          expiresAt,
-          externalId,
-          keepsLease,
-          lastError,
-          nextAt,
-          number,
-          secret,
-          state
-        } = change
-        const row = {
-          state,
-          next_at: timeOf(nextAt),
-          ...(keepsLease === true ? {} : { leased_until: null }),
-          ...(attempts === undefined ? {} : { attempts }),
-          ...(expiresAt === undefined ? {} : { expires_at: timeOf(expiresAt) }),
-          ...(externalId === undefined ? {} : { external_id: externalId }),
-          ...(lastError === undefined ? {} : { last_error: lastError }),
-          ...(number === undefined ? {} : { number }),
-          ...(secret === undefined ? {} : { secret })
-        }
-        const updated = sql`UPDATE subscriptions SET ${sql.update(row)}
+      return Subscriptions.of({
+        reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(unavailable)),
+        lease: (limit) => sql.unsafe<DueSubscription>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
+        save: ({ connectionId, triggerId }, change) => {
+          const {
+            attempts,
+            events = [],
+            expiresAt,
+            externalId,
+            keepsLease,
+            lastError,
+            nextAt,
+            number,
+            secret,
+            state
+          } = change
+          const row = {
+            state,
+            next_at: timeOf(nextAt),
+            ...(keepsLease === true ? {} : { leased_until: null }),
+            ...(attempts === undefined ? {} : { attempts }),
+            ...(expiresAt === undefined ? {} : { expires_at: timeOf(expiresAt) }),
+            ...(externalId === undefined ? {} : { external_id: externalId }),
+            ...(lastError === undefined ? {} : { last_error: lastError }),
+            ...(number === undefined ? {} : { number }),
+            ...(secret === undefined ? {} : { secret })
+          }
+          const updated = sql`UPDATE subscriptions SET ${sql.update(row)}
           WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
-        return events.length === 0
-          ? updated.pipe(Effect.asVoid, Effect.mapError(unavailable))
-          : transact(sql, Effect.zipRight(updated, writeEvents(sql, events, [])))
-      },
-      refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
-        transact(
-          sql,
-          Effect.gen(function* () {
-            // Serialises refusals of several connections, so that the last one disables the trigger.
-            yield* sql`SELECT FROM triggers WHERE id = ${triggerId} FOR UPDATE`
-            yield* sql`UPDATE subscriptions SET state = 'failed', attempts = ${attempts + 1}, last_error = ${lastError},
+          return events.length === 0
+            ? updated.pipe(Effect.asVoid, Effect.mapError(unavailable))
+            : transact(sql, Effect.zipRight(updated, writeEvents(sql, events, [])))
+        },
+        refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
+          transact(
+            sql,
+            Effect.gen(function* () {
+              // Serialises refusals of several connections, so that the last one disables the trigger.
+              yield* sql`SELECT FROM triggers WHERE id = ${triggerId} FOR UPDATE`
+              yield* sql`UPDATE subscriptions SET state = 'failed', attempts = ${attempts + 1}, last_error = ${lastError},
                 next_at = NULL, leased_until = NULL
               WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
-            yield* writeEvents(sql, [event], [])
-            const others = yield* sql`SELECT FROM subscriptions WHERE trigger_id = ${triggerId}
+              yield* writeEvents(sql, [event], [])
+              const others = yield* sql`SELECT FROM subscriptions WHERE trigger_id = ${triggerId}
               AND (state IN ('pending', 'subscribed', 'renewing', 'suspended') OR state = 'failed' AND next_at IS NOT NULL) LIMIT 1`
-            if (others.length > 0) return
-            const isDisabled = yield* disableTrigger(sql, disabling.after, disabling.event, disabling.audit)
-            // What the provider does not have begins anew when the trigger is enabled.
-            yield* isDisabled
-              ? sql`UPDATE subscriptions SET state = 'unsubscribed', number = NULL, secret = NULL, expires_at = NULL, attempts = 0
+              if (others.length > 0) return
+              const isDisabled = yield* disableTrigger(sql, disabling.after, disabling.event, disabling.audit)
+              // What the provider does not have begins anew when the trigger is enabled.
+              yield* isDisabled
+                ? sql`UPDATE subscriptions SET state = 'unsubscribed', number = NULL, secret = NULL, expires_at = NULL, attempts = 0
                   WHERE trigger_id = ${triggerId} AND external_id IS NULL`
-              : sql`UPDATE subscriptions SET next_at = now() + interval '1 minute'
+                : sql`UPDATE subscriptions SET next_at = now() + interval '1 minute'
                   WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
-          })
-        ),
-      byNumber: (number) =>
-        Effect.map(
-          cache.get(
-            number,
-            sql
-              .unsafe<Subscription>(
-                `SELECT ${columns} FROM subscriptions s WHERE s.number = $1 AND s.state <> 'unsubscribed'`,
-                [number]
-              )
-              .pipe(
-                Effect.map(([row]) => row),
-                Effect.mapError(unavailable)
-              )
+            })
           ),
-          Option.fromNullable
-        )
+        byNumber: (number) =>
+          Effect.map(
+            cache.get(
+              number,
+              sql
+                .unsafe<Subscription>(
+                  `SELECT ${columns} FROM subscriptions s WHERE s.number = $1 AND s.state <> 'unsubscribed'`,
+                  [number]
+                )
+                .pipe(
+                  Effect.map(([row]) => row),
+                  Effect.mapError(unavailable)
+                )
+            ),
+            Option.fromNullable
+          )
+      })
     })
-  })
-)
+  )
