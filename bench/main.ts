@@ -2,6 +2,7 @@
  * The benches. `npm run bench` runs all that are not on demand; `npm run bench -- W1 long-list` runs the named ones;
  * `npm run bench -- W1 W2 --compare <git ref>` measures this build and that commit in turns.
  */
+import { backlog } from "./Backlog.js"
 import { compareW1, compareW2 } from "./Compare.js"
 import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
@@ -22,6 +23,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   W3: w3,
   W4: w4,
   W5: w5,
+  backlog,
   connections,
   connector,
   prelude,
@@ -41,6 +43,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
 }
 /** Benches that run only when they are named: they take minutes and gigabytes of disk, or disturb what they measure. */
 const onDemand = new Set([
+  "backlog",
   "long-list",
   "rewrap",
   "profile-W1",
