@@ -1,5 +1,5 @@
 import { assert, describe, layer as withLayer } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Fiber, Option } from "effect"
 import { type LeasedEvent, StartQueue } from "../../src/actors/ports/StartQueue.js"
 import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
 import { ownerSql } from "../support/Database.js"
@@ -240,6 +240,30 @@ describe("the start queue", () => {
           again.events.map(({ claims }) => claims),
           [2, 2]
         )
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("a renewal waits for no row that is being settled, and keeps its lease", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const sql = yield* ownerSql
+        yield* enqueue([{ org: org(1), times: 2 }])
+        const queue = yield* StartQueue
+        const [settling, other] = (yield* queue.take(shards, 2, noneUnderWay)).events.map(({ id }) => id)
+        assert(settling !== undefined && other !== undefined)
+        const [deleted, over] = yield* Effect.all([Effect.makeLatch(false), Effect.makeLatch(false)])
+        const settlement = yield* sql`DELETE FROM start_queue WHERE id = ${settling}`.pipe(
+          Effect.zipRight(deleted.open),
+          Effect.zipRight(over.await),
+          sql.withTransaction,
+          Effect.fork
+        )
+        yield* deleted.await
+        const renewed = yield* Effect.timeoutOption(queue.renew([settling, other]), "5 seconds")
+        yield* over.open
+        yield* Fiber.join(settlement)
+        assert.sameMembers([...Option.getOrElse(renewed, () => [])], [settling, other])
+        assert.deepStrictEqual(yield* queue.renew([settling, other]), [other])
       }).pipe(Effect.scoped)
     )
 
