@@ -39,7 +39,8 @@ const measure = async (service: Service, stub: Stub, workflow: string) => {
   const event: Latency = { p50: percentile(delays, 0.5), p99: percentile(delays, 0.99) }
   const path = `/api/v1/workflows/${workflow}/execute`
   const { result: start } = await load({ ...common, path, body: `{"input":{"name":"you"}}` }, () => 0)
-  if (result.errors + start.errors > 0) throw new Error(`${result.errors} events and ${start.errors} starts were refused`)
+  if (result.errors + start.errors > 0)
+    throw new Error(`${result.errors} events and ${start.errors} starts were refused`)
   return { event, start }
 }
 
@@ -60,7 +61,12 @@ export const backlog = async (): Promise<void> => {
   await measure(service, stub, workflow)
   const idle: Array<Latency> = []
   const loaded: Array<Latency> = []
-  const add = (round: number, before: number, drained: string, { event, start }: { event: Latency; start: Latency }) => {
+  const add = (
+    round: number,
+    before: number,
+    drained: string,
+    { event, start }: { event: Latency; start: Latency }
+  ) => {
     const cells = [event.p50, event.p99, start.p50, start.p99].map((millis) => millis.toFixed(1))
     table.add(round, before, ...cells, drained)
   }
@@ -79,13 +85,16 @@ export const backlog = async (): Promise<void> => {
     while ((await countWaiting(service)) > 0) await new Promise((resolve) => setTimeout(resolve, 200))
   }
   const middle = (all: ReadonlyArray<Latency>, nth: number) =>
-    percentile(all.filter((_, i) => i % 2 === nth).map(({ p99 }) => p99), 0.5)
+    percentile(
+      all.filter((_, i) => i % 2 === nth).map(({ p99 }) => p99),
+      0.5
+    )
   for (const [nth, what] of ["events", "Instant starts"].entries())
     table.note(
       `${what}: the p99 beside the backlog is ${(middle(loaded, nth) / middle(idle, nth)).toFixed(2)} of that without; must 3`
     )
+  table.print(`The highest class beside ${waiting} waiting events of the lowest, at ${perSecond}/s`)
   await service.stop()
   await stub.stop()
   await other.stop()
-  table.print(`The highest class beside ${waiting} waiting events of the lowest, at ${perSecond}/s`)
 }
