@@ -11,6 +11,7 @@ import { prelude } from "./Prelude.js"
 import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
 import { queued } from "./Queued.js"
 import { rewrap } from "./Rewrap.js"
+import { waiting } from "./Waiting.js"
 import { w1 } from "./W1.js"
 import { w2 } from "./W2.js"
 import { w3 } from "./W3.js"
@@ -32,6 +33,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   replay,
   queued,
   rewrap,
+  waiting,
   "long-list": longList,
   "profile-W1": profileW1,
   "profile-W2": profileW2,
@@ -46,6 +48,7 @@ const onDemand = new Set([
   "backlog",
   "long-list",
   "rewrap",
+  "waiting",
   "profile-W1",
   "profile-W2",
   "profile-W3",

@@ -1,7 +1,9 @@
 import { assert, describe, layer as withLayer } from "@effect/vitest"
 import { Clock, Effect, Fiber, Option } from "effect"
 import { type LeasedEvent, StartQueue } from "../../src/actors/ports/StartQueue.js"
+import { Runs } from "../../src/actors/ports/Runs.js"
 import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { layer as runsLayer } from "../../src/runtime/postgres/Runs.js"
 import { ownerSql } from "../support/Database.js"
 import { countBy, empty, enqueue, jain, layer, newQueue, noneUnderWay, org, settle } from "../support/startQueue.js"
 
@@ -265,6 +267,31 @@ describe("the start queue", () => {
         assert.sameMembers([...Option.getOrElse(renewed, () => [])], [settling, other])
         assert.deepStrictEqual(yield* queue.renew([settling, other]), [other])
       }).pipe(Effect.scoped)
+    )
+
+    it.effect(
+      "has work if a row may start or a lease is over, and none in rows of later, of other shards, held or leased",
+      () =>
+        Effect.gen(function* () {
+          yield* empty
+          const sql = yield* ownerSql
+          const runs = yield* Runs
+          const hasWork = Effect.map(runs.findWork(shards, [], []), ({ queued }) => queued)
+          assert.isFalse(yield* hasWork)
+          yield* enqueue([
+            { org: org(1), delay: 3_600 },
+            { org: org(1), held: true },
+            { org: org(1), shard: 2 }
+          ])
+          assert.isFalse(yield* hasWork)
+          yield* enqueue([{ org: org(1) }])
+          assert.isTrue(yield* hasWork)
+          const queue = yield* StartQueue
+          assert.lengthOf((yield* queue.take(shards, 1, noneUnderWay)).events, 1)
+          assert.isFalse(yield* hasWork)
+          yield* sql`UPDATE start_queue SET claimed_until = now() WHERE claimed_by IS NOT NULL`
+          assert.isTrue(yield* hasWork)
+        }).pipe(Effect.scoped, Effect.provide(runsLayer))
     )
 
     it.effect("the only node gives up the leases of the process before it at its start", () =>
