@@ -52,10 +52,18 @@ describe("the start queue", () => {
       })
     )
 
-    it.effect("an organisation that floods through 300 customers takes no share of ten others", () =>
+    it.effect("an organisation that floods through 300 customers and 50 triggers takes no share of ten others", () =>
       Effect.gen(function* () {
         yield* empty
         yield* enqueue(Array.from({ length: 300 }, (_, i) => ({ org: org(0), flow: `cus_${i}`, times: 20 })))
+        yield* enqueue(
+          Array.from({ length: 300 }, (_, i) => ({
+            org: org(0),
+            flow: `cus_${i}`,
+            lane: `trg_${i % 50}:${i}`,
+            times: 5
+          }))
+        )
         yield* enqueue(Array.from({ length: 10 }, (_, i) => ({ org: org(i + 1), times: 100 })))
         const shares = countBy(yield* takeMany(64, 8), ({ organisationId }) => organisationId)
         assert.isAtLeast(jain(Array.from({ length: 11 }, (_, i) => shares.get(org(i)) ?? 0)), 0.99)
