@@ -2,6 +2,7 @@
  * The benches. `npm run bench` runs all that are not on demand; `npm run bench -- W1 long-list` runs the named ones;
  * `npm run bench -- W1 W2 --compare <git ref>` measures this build and that commit in turns.
  */
+import { backlog } from "./Backlog.js"
 import { compareW1, compareW2 } from "./Compare.js"
 import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
@@ -10,6 +11,7 @@ import { prelude } from "./Prelude.js"
 import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
 import { queued } from "./Queued.js"
 import { rewrap } from "./Rewrap.js"
+import { waiting } from "./Waiting.js"
 import { w1 } from "./W1.js"
 import { w2 } from "./W2.js"
 import { w3 } from "./W3.js"
@@ -22,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   W3: w3,
   W4: w4,
   W5: w5,
+  backlog,
   connections,
   connector,
   prelude,
@@ -30,6 +33,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   replay,
   queued,
   rewrap,
+  waiting,
   "long-list": longList,
   "profile-W1": profileW1,
   "profile-W2": profileW2,
@@ -41,8 +45,10 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
 }
 /** Benches that run only when they are named: they take minutes and gigabytes of disk, or disturb what they measure. */
 const onDemand = new Set([
+  "backlog",
   "long-list",
   "rewrap",
+  "waiting",
   "profile-W1",
   "profile-W2",
   "profile-W3",

@@ -1,7 +1,9 @@
 import { assert, describe, layer as withLayer } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Fiber, Option } from "effect"
 import { type LeasedEvent, StartQueue } from "../../src/actors/ports/StartQueue.js"
+import { Runs } from "../../src/actors/ports/Runs.js"
 import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { layer as runsLayer } from "../../src/runtime/postgres/Runs.js"
 import { ownerSql } from "../support/Database.js"
 import { countBy, empty, enqueue, jain, layer, newQueue, noneUnderWay, org, settle } from "../support/startQueue.js"
 
@@ -50,10 +52,18 @@ describe("the start queue", () => {
       })
     )
 
-    it.effect("an organisation that floods through 300 customers takes no share of ten others", () =>
+    it.effect("an organisation that floods through 300 customers and 50 triggers takes no share of ten others", () =>
       Effect.gen(function* () {
         yield* empty
         yield* enqueue(Array.from({ length: 300 }, (_, i) => ({ org: org(0), flow: `cus_${i}`, times: 20 })))
+        yield* enqueue(
+          Array.from({ length: 300 }, (_, i) => ({
+            org: org(0),
+            flow: `cus_${i}`,
+            lane: `trg_${i % 50}:${i}`,
+            times: 5
+          }))
+        )
         yield* enqueue(Array.from({ length: 10 }, (_, i) => ({ org: org(i + 1), times: 100 })))
         const shares = countBy(yield* takeMany(64, 8), ({ organisationId }) => organisationId)
         assert.isAtLeast(jain(Array.from({ length: 11 }, (_, i) => shares.get(org(i)) ?? 0)), 0.99)
@@ -241,6 +251,55 @@ describe("the start queue", () => {
           [2, 2]
         )
       }).pipe(Effect.scoped)
+    )
+
+    it.effect("a renewal waits for no row that is being settled, and keeps its lease", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const sql = yield* ownerSql
+        yield* enqueue([{ org: org(1), times: 2 }])
+        const queue = yield* StartQueue
+        const [settling, other] = (yield* queue.take(shards, 2, noneUnderWay)).events.map(({ id }) => id)
+        assert(settling !== undefined && other !== undefined)
+        const [deleted, over] = yield* Effect.all([Effect.makeLatch(false), Effect.makeLatch(false)])
+        const settlement = yield* sql`DELETE FROM start_queue WHERE id = ${settling}`.pipe(
+          Effect.zipRight(deleted.open),
+          Effect.zipRight(over.await),
+          sql.withTransaction,
+          Effect.fork
+        )
+        yield* deleted.await
+        const renewed = yield* Effect.timeoutOption(queue.renew([settling, other]), "5 seconds")
+        yield* over.open
+        yield* Fiber.join(settlement)
+        assert.sameMembers([...Option.getOrElse(renewed, () => [])], [settling, other])
+        assert.deepStrictEqual(yield* queue.renew([settling, other]), [other])
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect(
+      "has work if a row may start or a lease is over, and none in rows of later, of other shards, held or leased",
+      () =>
+        Effect.gen(function* () {
+          yield* empty
+          const sql = yield* ownerSql
+          const runs = yield* Runs
+          const hasWork = Effect.map(runs.findWork(shards, [], []), ({ queued }) => queued)
+          assert.isFalse(yield* hasWork)
+          yield* enqueue([
+            { org: org(1), delay: 3_600 },
+            { org: org(1), held: true },
+            { org: org(1), shard: 2 }
+          ])
+          assert.isFalse(yield* hasWork)
+          yield* enqueue([{ org: org(1) }])
+          assert.isTrue(yield* hasWork)
+          const queue = yield* StartQueue
+          assert.lengthOf((yield* queue.take(shards, 1, noneUnderWay)).events, 1)
+          assert.isFalse(yield* hasWork)
+          yield* sql`UPDATE start_queue SET claimed_until = now() WHERE claimed_by IS NOT NULL`
+          assert.isTrue(yield* hasWork)
+        }).pipe(Effect.scoped, Effect.provide(runsLayer))
     )
 
     it.effect("the only node gives up the leases of the process before it at its start", () =>

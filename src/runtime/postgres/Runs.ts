@@ -26,9 +26,12 @@ const resetActivationsSql = updateOwned("activations = 1, progress = $3")
 const clearActivationsSql = updateOwned("activations = 0")
 const setEngineSql = updateOwned("engine = $3")
 
-/** Rows wait that may start, or a lease has expired. */
-const hasQueued = `(EXISTS (SELECT FROM start_queue WHERE NOT held AND claimed_by IS NULL AND not_before <= now()
-    AND shard = ANY($1::int[]))
+/**
+ * Rows wait that may start, or a lease has expired. The earliest waiting row is one look-up by its index, whatever the
+ * statistics say and however many rows wait for a later time.
+ */
+const hasQueued = `(COALESCE((SELECT q.not_before FROM start_queue q WHERE NOT q.held AND q.claimed_by IS NULL
+    AND q.shard = ANY($1::int[]) ORDER BY q.not_before LIMIT 1) <= now(), false)
   OR EXISTS (SELECT FROM start_queue WHERE claimed_by IS NOT NULL AND claimed_until <= now() AND shard = ANY($1::int[])))`
 
 const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,

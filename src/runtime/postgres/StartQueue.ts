@@ -38,6 +38,19 @@ const adoptSql = `UPDATE start_queue q SET claimed_by = $3, claimed_until = now(
   WHERE q.id = m.id AND q.claims = m.claims AND q.claimed_by IS NOT NULL
   RETURNING q.id, q.org AS "organisationId", q.priority, q.shard, q.claims, q.lane`
 
+/**
+ * Waits for no lock: a row that a flush deletes meanwhile keeps its lease, which the next renewal extends if the row is
+ * still there. Waiting for several such rows would be a deadlock with that flush.
+ */
+const renewSql = `WITH held AS MATERIALIZED (
+    SELECT q.seq, q.id FROM start_queue q WHERE q.id = ANY($1::text[]) AND q.claimed_by = $2 AND q.claimed_until > now()
+  ), free AS MATERIALIZED (
+    SELECT q.seq FROM start_queue q WHERE q.seq = ANY (ARRAY(SELECT seq FROM held)) AND q.claimed_by = $2
+    FOR UPDATE SKIP LOCKED
+  ), renewed AS (
+    UPDATE start_queue q SET claimed_until = now() + $3 * interval '1 millisecond' FROM free WHERE q.seq = free.seq
+  ) SELECT id FROM held`
+
 const counted = (condition: string, table = "start_queue") =>
   `(SELECT count(*)::int FROM (SELECT FROM ${table} WHERE ${condition} LIMIT 100000) x)`
 
@@ -111,9 +124,7 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
       }, Effect.mapError(unavailable))
 
       const renew = Effect.fn("StartQueue.renew")(function* (ids: ReadonlyArray<EventId>) {
-        const rows = yield* sql<{ readonly id: EventId }>`UPDATE start_queue
-          SET claimed_until = now() + ${leaseMillis} * interval '1 millisecond'
-          WHERE id = ANY(${ids}::text[]) AND claimed_by = ${node} AND claimed_until > now() RETURNING id`
+        const rows = yield* sql.unsafe<{ readonly id: EventId }>(renewSql, [ids, node, leaseMillis])
         return rows.map(({ id }) => id)
       }, Effect.mapError(unavailable))
 
