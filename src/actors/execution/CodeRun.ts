@@ -12,7 +12,6 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, Journal, type OpenRun } from "../ports/Journal.js"
 import { Sandbox, type GuestSession, type SessionLost, type Turn } from "../ports/Sandbox.js"
 import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
-import { Wakeups } from "../ports/Wakeups.js"
 import { makeCallScheduler } from "./CallScheduler.js"
 import { CompletionQueue } from "./CompletionQueue.js"
 import { makeGuestDriver } from "./GuestDriver.js"
@@ -30,7 +29,6 @@ import { SliceOrder } from "./TimeSlices.js"
 /** Makes the functions that drive runs of this node. */
 export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox
-  const wakeups = yield* Wakeups
   const journal = yield* Journal
   const { outputError } = yield* makeOutputCheck
   const digests = yield* Digests
@@ -76,11 +74,7 @@ export const make = Effect.gen(function* () {
       if (until !== undefined) return yield* suspendUntil(p, now, until)
       // Commits the results so far while the run waits for the rest; a short run is committed once, at its end.
       if (p.hasUnwritten && (p.hasRow || p.hasMuchUnwritten)) yield* flush(p)
-      p.isWaiting = true
-      wakeups.signalSlot()
-      const completions = yield* awaitCompletions(p, queue)
-      p.isWaiting = false
-      turn = yield* feedCompletions(p, turn, completions)
+      turn = yield* feedCompletions(p, turn, yield* awaitCompletions(p, queue))
     }
   })
 

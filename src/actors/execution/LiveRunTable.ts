@@ -7,8 +7,6 @@ import type { DriveOutcome } from "./RunSpec.js"
 /** A run has survived once it made progress after the first time, or lived for the second without progress. */
 const shortLifeMillis = 1_000
 const survivedAfterMillis = 5_000
-/** A class of priority shares the node with another one for this long after the last launch of each. */
-const sharedMillis = 2_000
 
 export interface LiveRun {
   /** `undefined` for a slot that is reserved. */
@@ -26,29 +24,9 @@ export interface LiveRun {
 export class LiveRunTable {
   private readonly runs = new Map<ExecutionId, LiveRun>()
   private readonly counts = new Map<OrganisationId, number>()
-  /** When a run of the first class was launched last, and one of any other. */
-  private firstAt = -Infinity
-  private otherAt = -Infinity
 
   get size(): number {
     return this.runs.size
-  }
-
-  /** Runs that do not wait for calls and timers. */
-  countComputing(): number {
-    let count = 0
-    for (const { progress } of this.runs.values()) if (progress?.isWaiting !== true) count++
-    return count
-  }
-
-  noteLaunch(priority: number, now: number): void {
-    if (priority === 1) this.firstAt = now
-    else this.otherAt = now
-  }
-
-  /** Whether runs of the first class and of others were launched lately. */
-  isShared(now: number): boolean {
-    return now - Math.min(this.firstAt, this.otherAt) < sharedMillis
   }
 
   get(id: ExecutionId): LiveRun | undefined {

@@ -52,10 +52,6 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly takeSurvivors: (now: number) => ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     readonly ids: () => ReadonlyArray<ExecutionId>
     readonly size: () => number
-    /** Runs that do not wait for calls and timers. */
-    readonly countComputing: () => number
-    /** Whether runs of the first class and of others were launched here lately. */
-    readonly isShared: () => boolean
     /** Slots in use by organisation. */
     readonly countByOrganisation: () => ReadonlyMap<OrganisationId, number>
     /** Interrupts a run that was ended elsewhere and settles it with `end`; `None` settles it as fenced. */
@@ -147,10 +143,8 @@ export const layer = Layer.scoped(
 
     const launch = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
       const { id } = spec.run
-      const now = clock.unsafeCurrentTimeMillis()
-      table.noteLaunch(spec.run.priority, now)
       const live: LiveRun = {
-        launchedAt: now,
+        launchedAt: clock.unsafeCurrentTimeMillis(),
         isCleared: false,
         deadlineAt: spec.run.deadlineAt,
         progress: undefined,
@@ -195,8 +189,6 @@ export const layer = Layer.scoped(
       takeSurvivors: (now) => table.takeSurvivors(now),
       ids: () => table.ids(),
       size: () => table.size,
-      countComputing: () => table.countComputing(),
-      isShared: () => table.isShared(clock.unsafeCurrentTimeMillis()),
       countByOrganisation: () => table.countByOrganisation(),
       stop: (id, end) =>
         Effect.suspend(() => {

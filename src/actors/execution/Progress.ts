@@ -102,8 +102,6 @@ export class Progress {
   unwrittenResults: Array<DoneEntry> = []
   /** The guest's clock: the time of the last event that was fed, in Unix milliseconds. */
   lastEventAt: number
-  /** The run waits for its calls and timers, and needs no processor meanwhile. */
-  isWaiting = false
   private seq: number
   private readonly secrets = new Set<string>()
   private readonly callsPerStep = new Map<string, number>()

@@ -28,10 +28,6 @@ const suspectsAtOnce = 32
 const fewSuspects = 4
 /** Runs on this node up to which queued ones are started while accepting events comes first. */
 const slotsInBurst = 4
-/** Runs on this node that compute, up to which queued ones are started; those that wait for their calls do not count. */
-const mostComputing = 64
-/** The same while the first class shares the node with others: a run of it computes after those that it finds computing. */
-const mostComputingWhenShared = 4
 const survivalInterval = Duration.seconds(1)
 
 export interface SweepOptions {
@@ -56,11 +52,7 @@ export const make = (options: SweepOptions) =>
     const claiming = yield* Effect.makeSemaphore(1)
 
     const freeSlots = () => Math.max(0, options.slots - live.size())
-    const slotsForQueued = () => {
-      if (load.comesFirst()) return Math.max(0, slotsInBurst - live.size())
-      const most = live.isShared() ? mostComputingWhenShared : mostComputing
-      return Math.max(0, Math.min(freeSlots(), most - live.countComputing()))
-    }
+    const slotsForQueued = () => Math.max(0, (load.comesFirst() ? slotsInBurst : options.slots) - live.size())
 
     const resume = Effect.fn("Execution.resume")(function* (id: ExecutionId) {
       if (live.reserve(id, undefined)) yield* takeOver(id)
