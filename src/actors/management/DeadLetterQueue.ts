@@ -11,7 +11,7 @@ import { EventReads } from "../ports/EventReads.js"
 import { notPending, type ReplayedLetter, Replays } from "../ports/Replays.js"
 import type { CallContext } from "./CallContext.js"
 import { actorOf } from "./Caller.js"
-import { customersOf, filtersOf, isReached } from "./EventRecords.js"
+import { customersOf, filtersOf, isReached, positionAt } from "./EventRecords.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
 export interface DeadLetterListParams extends PageRequest {
@@ -84,7 +84,7 @@ export const layer = Layer.effect(
           if (range instanceof InvalidRequest) return yield* range
           const position = yield* pages.position(params.cursor)
           const { code, connector, status, trigger_id: triggerId, type } = params
-          const rows = yield* reads.deadLetters(caller, {
+          const { lookedTo, rows } = yield* reads.deadLetters(caller, {
             ...filtersOf({ status, triggerId, connector, type, code }),
             ...customersOf(caller, params.customer_id),
             ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
@@ -92,7 +92,7 @@ export const layer = Layer.effect(
             ...(position === undefined ? {} : { before: position.id }),
             limit: size + 1
           })
-          return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
+          return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }), positionAt(lookedTo))
         }),
 
       get: find,

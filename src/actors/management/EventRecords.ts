@@ -3,7 +3,7 @@ import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import type { EventSource, EventStatus } from "../../domain/Event.js"
 import type { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
 import { type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
-import type { CustomerId } from "../../domain/Ids.js"
+import { type CustomerId, timeOfId } from "../../domain/Ids.js"
 import { reconciliationPeriod } from "../../domain/Limits.js"
 import { EventReads } from "../ports/EventReads.js"
 import type { CallContext } from "./CallContext.js"
@@ -48,6 +48,10 @@ export const customersOf = (
 export const isReached = (caller: Principal, customerId: string | null): boolean =>
   caller.customers === "all" || (customerId !== null && reaches(caller, customerId as CustomerId)) // as it is stored
 
+/** The place of an id that says its time. */
+export const positionAt = (id: string | undefined) =>
+  id === undefined ? undefined : { createdAt: new Date(timeOfId(id)).toISOString(), id }
+
 export const eventNotFound = () => new NotFound({ what: "event" })
 
 /** The parameters of a list that are not empty, as members of a query. */
@@ -73,7 +77,7 @@ export const layer = Layer.effect(
           if (range instanceof InvalidRequest) return yield* range
           const position = yield* pages.position(params.cursor)
           const { connector, source, status, trigger_id: triggerId, type } = params
-          const rows = yield* reads.list(caller, {
+          const { lookedTo, rows } = yield* reads.list(caller, {
             ...filtersOf({ status, source, triggerId, connector, type }),
             ...customersOf(caller, params.customer_id),
             ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
@@ -81,7 +85,12 @@ export const layer = Layer.effect(
             ...(position === undefined ? {} : { before: position.id }),
             limit: size + 1
           })
-          return yield* pages.pageOf(rows, size, ({ id, receivedAt }) => ({ createdAt: receivedAt, id }))
+          return yield* pages.pageOf(
+            rows,
+            size,
+            ({ id, receivedAt }) => ({ createdAt: receivedAt, id }),
+            positionAt(lookedTo)
+          )
         }),
 
       get: ({ caller }, id) =>

@@ -85,23 +85,24 @@ const readCursor = (
   })
 }
 
-/** Makes a page from up to one row more than its size; the extra row shows that there are more. */
+/**
+ * Makes a page from up to one row more than its size; the extra row shows that there are more. `lookedTo`: where a short page
+ * ended, since so many rows were looked at; more may follow.
+ */
 const pageOf = <A>(
   digests: Digests["Type"],
   rows: ReadonlyArray<A>,
   size: number,
-  positionOf: (row: A) => Position
+  positionOf: (row: A) => Position,
+  lookedTo?: Position
 ): Effect.Effect<PageOf<A>> => {
   const data = rows.slice(0, size)
   const last = data.at(-1)
-  const hasMore = rows.length > size
-  return Effect.map(
-    last !== undefined && hasMore ? makeCursor(digests, positionOf(last)) : Effect.succeed(null),
-    (nextCursor) => ({
-      data,
-      page: { size, nextCursor, hasMore }
-    })
-  )
+  const end = rows.length > size && last !== undefined ? positionOf(last) : lookedTo
+  return Effect.map(end === undefined ? Effect.succeed(null) : makeCursor(digests, end), (nextCursor) => ({
+    data,
+    page: { size, nextCursor, hasMore: nextCursor !== null }
+  }))
 }
 
 /** Reads a page of a repository. */
@@ -133,8 +134,8 @@ const make = Effect.map(Digests, (digests) => {
       params: PageRequest,
       query: Omit<ListQuery<R>, "limit" | "after">
     ) => list(digests, repository, params, query),
-    pageOf: <A>(rows: ReadonlyArray<A>, size: number, positionOf: (row: A) => Position) =>
-      pageOf(digests, rows, size, positionOf),
+    pageOf: <A>(rows: ReadonlyArray<A>, size: number, positionOf: (row: A) => Position, lookedTo?: Position) =>
+      pageOf(digests, rows, size, positionOf, lookedTo),
     position: (text: string | undefined) => readCursor(digests, text)
   }
 })

@@ -46,6 +46,12 @@ export interface DeadLetterQuery extends Period {
   readonly customerIds?: ReadonlyArray<CustomerId>
 }
 
+/** `lookedTo`: no row older than this id was looked at, so that more may follow a short page. */
+export interface ListedRows<Row> {
+  readonly rows: ReadonlyArray<Row>
+  readonly lookedTo?: string
+}
+
 /** What a replay repeats: the exact payload, unless it is not stored any more. */
 export interface ReplaySource extends Pick<
   Event,
@@ -58,14 +64,14 @@ export interface ReplaySource extends Pick<
 export class EventReads extends Context.Tag("svc/EventReads")<
   EventReads,
   {
-    readonly list: (home: EventHome, query: EventQuery) => Effect.Effect<ReadonlyArray<EventSummary>, Unavailable>
+    readonly list: (home: EventHome, query: EventQuery) => Effect.Effect<ListedRows<EventSummary>, Unavailable>
     readonly get: (home: EventHome, id: string) => Effect.Effect<Option.Option<EventDetail>, Unavailable>
     /** The event with its exact payload. */
     readonly replaySource: (home: EventHome, id: string) => Effect.Effect<Option.Option<ReplaySource>, Unavailable>
     readonly deadLetters: (
       home: EventHome,
       query: DeadLetterQuery
-    ) => Effect.Effect<ReadonlyArray<DeadLetterSummary>, Unavailable>
+    ) => Effect.Effect<ListedRows<DeadLetterSummary>, Unavailable>
     readonly deadLetter: (home: EventHome, id: string) => Effect.Effect<Option.Option<DeadLetterDetail>, Unavailable>
     /** What became of the events of a period. `customers`: only theirs. */
     readonly reconcile: (

@@ -10,7 +10,9 @@ export const eventTexts: Pick<TextsOf<typeof ResourceApi>, EventOperation> = {
     summary: "List events",
     description:
       "Lists the events of the workspace without their payloads, newest first. An event is `received` until its runs are started, or `held` until its cause is gone; then it is `delivered`, `ignored`, `dead`, `duplicate` or `rejected`.",
-    answers: { 200: "A page of events." }
+    answers: {
+      200: "A page of events. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
+    }
   },
   "events.inject": {
     summary: "Inject an event",
@@ -46,7 +48,9 @@ export const eventTexts: Pick<TextsOf<typeof ResourceApi>, EventOperation> = {
     summary: "List dead letters",
     description:
       "Lists events that could not be routed, runs of events that failed, and deliveries that were given up, newest first.",
-    answers: { 200: "A page of dead letters." }
+    answers: {
+      200: "A page of dead letters. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
+    }
   },
   "deadLetters.replayMany": {
     summary: "Replay many dead letters",

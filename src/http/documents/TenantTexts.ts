@@ -27,7 +27,9 @@ export const tenantTexts: TextsOf<typeof TenantApi> = {
   "tenantEvents.list": {
     summary: "List a tenant's events",
     description: "Lists the tenant's events without their payloads, newest first.",
-    answers: { 200: "A page of events." }
+    answers: {
+      200: "A page of events. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
+    }
   },
   "tenantEvents.reconciliation": {
     summary: "Reconcile a tenant's events",
@@ -52,7 +54,9 @@ export const tenantTexts: TextsOf<typeof TenantApi> = {
     summary: "List a tenant's dead letters",
     description:
       "Lists the tenant's events that could not be routed, runs of events that failed, and deliveries that were given up, newest first.",
-    answers: { 200: "A page of dead letters." }
+    answers: {
+      200: "A page of dead letters. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
+    }
   },
   "tenantDeadLetters.replayMany": {
     summary: "Replay many dead letters of a tenant",

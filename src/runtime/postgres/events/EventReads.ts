@@ -18,6 +18,7 @@ import { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
 import { logStatementErrors } from "../ConnectionLoss.js"
 import { AppSql } from "../Pools.js"
+import { boundedPage } from "./BoundedPage.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
 import { reconcile, type ReconcileScope } from "./Reconcile.js"
 
@@ -35,14 +36,16 @@ const withoutPayload = (columns: string) =>
     .join(", ")
 
 const open = `NULL::float8 AS "settledAt",
-  COALESCE((SELECT q.claims FROM start_queue q WHERE q.id = e.id), 0) AS attempts, NULL::json AS deliveries FROM events e`
-const settled = `floor(extract(epoch FROM r.finished_at) * 1000)::float8 AS "settledAt", r.attempts, r.deliveries
-  FROM event_records r`
+  COALESCE((SELECT q.claims FROM start_queue q WHERE q.id = e.id), 0) AS attempts, NULL::json AS deliveries`
+const settled = `floor(extract(epoch FROM r.finished_at) * 1000)::float8 AS "settledAt", r.attempts, r.deliveries`
 const listSql = {
-  events: `SELECT ${withoutPayload(selectEvent("e"))}, ${open}`,
-  event_records: `SELECT ${withoutPayload(selectEvent("r"))}, ${settled}`
+  events: (source: string) => `SELECT ${withoutPayload(selectEvent("e"))}, ${open} FROM ${source} e`,
+  event_records: (source: string) => `SELECT ${withoutPayload(selectEvent("r"))}, ${settled} FROM ${source} r`
 }
-const findSql = [`SELECT ${selectEvent("e")}, ${open}`, `SELECT ${selectEvent("r")}, ${settled}`]
+const findSql = [
+  `SELECT ${selectEvent("e")}, ${open} FROM events e`,
+  `SELECT ${selectEvent("r")}, ${settled} FROM event_records r`
+]
   .map((select) => `${select} WHERE org = $1 AND space = $2 AND id = $3`)
   .join(" UNION ALL ")
 
@@ -100,11 +103,24 @@ const asOrganisation = <A>(
 
 type Add = (value: unknown) => string
 
-/** The conditions that events and dead letters share. */
-const commonConditions = (query: EventQuery | DeadLetterQuery, prefix: string, add: Add): ReadonlyArray<string> => [
+/** Numbers the parameters of a list: first those of its indexed conditions, `$1` the organisation, then those of its filters. */
+const parameters = (organisationId: OrganisationId) => {
+  const indexedValues: Array<unknown> = [organisationId]
+  const filterValues: Array<unknown> = []
+  const addIndexed: Add = (value) => `$${indexedValues.push(value)}`
+  const addFilter: Add = (value) => `$${indexedValues.length + filterValues.push(value)}`
+  return { indexedValues, filterValues, addIndexed, addFilter }
+}
+
+/** The bounds on the ids of a page. */
+const boundsOf = (query: EventQuery | DeadLetterQuery, prefix: string, add: Add): ReadonlyArray<string> => [
   ...(query.before === undefined ? [] : [`id < ${add(query.before)}`]),
   ...(query.from === undefined ? [] : [`id >= ${add(`${prefix}_${ulidTime(query.from)}`)}`]),
-  ...(query.to === undefined ? [] : [`id < ${add(`${prefix}_${ulidTime(query.to)}`)}`]),
+  ...(query.to === undefined ? [] : [`id < ${add(`${prefix}_${ulidTime(query.to)}`)}`])
+]
+
+/** The filters that events and dead letters share. */
+const filtersOf = (query: EventQuery | DeadLetterQuery, add: Add): ReadonlyArray<string> => [
   ...(query.triggerId === undefined ? [] : [`trigger_id = ${add(query.triggerId)}`]),
   ...(query.connector === undefined ? [] : [`connector = ${add(query.connector)}`]),
   ...(query.type === undefined ? [] : [`type = ${add(query.type)}`]),
@@ -114,29 +130,41 @@ const commonConditions = (query: EventQuery | DeadLetterQuery, prefix: string, a
 
 const isOpen = (status: EventQuery["status"]) => status === "received" || status === "held"
 
+type EventTable = keyof typeof listSql
+
+/** The filter whose index finds the rows; without one, the index of all rows of the organisation. */
+const indexedBy = (
+  { customerIds, status, triggerId }: EventQuery,
+  table: EventTable,
+  add: Add
+): ReadonlyArray<string> => {
+  if (triggerId !== undefined) return [`trigger_id = ${add(triggerId)}`]
+  if (customerIds?.length === 1) return [`customer_id = ${add(customerIds[0])}`]
+  if (status === "held") return ["status = 'held'"]
+  if (table === "event_records" && status !== undefined && status !== "delivered")
+    return [`status = ${add(status)}`, "status <> 'delivered'"]
+  return []
+}
+
+const tablesOf = (status: EventQuery["status"]): ReadonlyArray<EventTable> => {
+  if (status === undefined) return ["events", "event_records"]
+  return isOpen(status) ? ["events"] : ["event_records"]
+}
+
 const page = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: EventQuery) => {
-  const values: Array<unknown> = [organisationId, spaceId]
-  const add = (value: unknown) => `$${values.push(value)}`
-  const where = [
-    "org = $1",
-    "space = $2",
-    ...commonConditions(query, "evt", add),
-    ...(query.source === undefined ? [] : [`source = ${add(query.source)}`]),
-    // The index of all but delivered events.
-    ...(query.status === undefined || query.status === "delivered" ? [] : ["status <> 'delivered'"])
-  ].join(" AND ")
-  const limit = add(query.limit)
-  const tables =
-    query.status === undefined
-      ? (["events", "event_records"] as const)
-      : isOpen(query.status)
-        ? (["events"] as const)
-        : (["event_records"] as const)
-  const parts = tables.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
-  return sql.unsafe<ListedRow>(
-    `SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`,
-    values
-  )
+  const { addFilter, addIndexed, ...values } = parameters(organisationId)
+  const bounds = boundsOf(query, "evt", addIndexed)
+  const tables = tablesOf(query.status).map((table) => ({
+    table,
+    select: listSql[table],
+    indexed: ["org = $1", ...bounds, ...indexedBy(query, table, addIndexed)]
+  }))
+  const filters = [
+    `space = ${addFilter(spaceId)}`,
+    ...filtersOf(query, addFilter),
+    ...(query.source === undefined ? [] : [`source = ${addFilter(query.source)}`])
+  ]
+  return boundedPage<ListedRow>(sql, { tables, filters, ...values, limit: query.limit })
 }
 
 /** Reads recent periods first: opening all partitions costs several times the read of the page. */
@@ -146,7 +174,7 @@ const list = Effect.fnUntraced(function* (sql: SqlClient, home: EventHome, query
     const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
     if (since <= (query.from ?? 0)) break
     const recent = yield* page(sql, home, { ...query, from: since })
-    if (recent.length === query.limit) return recent
+    if (recent.rows.length === query.limit || recent.lookedTo !== undefined) return recent
   }
   return yield* page(sql, home, query)
 })
@@ -170,18 +198,17 @@ const deadLetterOf = <R extends Pick<DeadLetterRow, "createdAt" | "expiresAt">>(
 })
 
 const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: DeadLetterQuery) => {
-  const values: Array<unknown> = [organisationId, spaceId]
-  const add = (value: unknown) => `$${values.push(value)}`
-  const where = [
-    "org = $1",
-    "space = $2",
-    ...commonConditions(query, "dlq", add),
-    ...(query.code === undefined ? [] : [`error->>'code' = ${add(query.code)}`])
-  ].join(" AND ")
-  return sql.unsafe<Omit<DeadLetterRow, "payload">>(
-    `SELECT ${deadLetterColumns} FROM dead_letters WHERE ${where} ORDER BY id DESC LIMIT ${add(query.limit)}`,
-    values
-  )
+  const { addFilter, addIndexed, ...values } = parameters(organisationId)
+  const bounds = boundsOf(query, "dlq", addIndexed)
+  const indexed = ["org = $1", ...bounds, ...(query.status === "pending" ? ["status = 'pending'"] : [])]
+  const filters = [
+    `space = ${addFilter(spaceId)}`,
+    ...filtersOf(query, addFilter),
+    ...(query.code === undefined ? [] : [`error->>'code' = ${addFilter(query.code)}`])
+  ]
+  const select = (source: string) => `SELECT ${deadLetterColumns} FROM ${source} d`
+  const tables = [{ table: "dead_letters", select, indexed }]
+  return boundedPage<Omit<DeadLetterRow, "payload">>(sql, { tables, filters, ...values, limit: query.limit })
 }
 
 /** How long a request waits for a reconciliation. */
@@ -222,7 +249,7 @@ export const layer = Layer.effect(
     return EventReads.of({
       list: (home, query) =>
         asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(
-          Effect.map((rows) => rows.map(summaryOf))
+          Effect.map((listed) => ({ ...listed, rows: listed.rows.map(summaryOf) }))
         ),
       get: (home, id) =>
         asOrganisation(sql, home.organisationId, find(home, id)).pipe(Effect.map(Option.map(detailOf))),
@@ -240,7 +267,7 @@ export const layer = Layer.effect(
         ),
       deadLetters: (home, query) =>
         asOrganisation(sql, home.organisationId, deadLetters(sql, home, query)).pipe(
-          Effect.map((rows) => rows.map(deadLetterOf))
+          Effect.map((listed) => ({ ...listed, rows: listed.rows.map(deadLetterOf) }))
         ),
       deadLetter: ({ organisationId, spaceId }, id) =>
         asOrganisation(
