@@ -25,6 +25,7 @@ import appEvents from "./0022_app_events.js"
 import quota from "./0023_quota.js"
 import appWebhooks from "./0024_app_webhooks.js"
 import autoReplay from "./0025_auto_replay.js"
+import workspaceStorage from "./0027_workspace_storage.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -51,5 +52,6 @@ export const migrations = {
   "0022_app_events": Effect.asVoid(appEvents),
   "0023_quota": Effect.asVoid(quota),
   "0024_app_webhooks": Effect.asVoid(appWebhooks),
-  "0025_auto_replay": Effect.asVoid(autoReplay)
+  "0025_auto_replay": Effect.asVoid(autoReplay),
+  "0027_workspace_storage": Effect.asVoid(workspaceStorage)
 }
