@@ -26,6 +26,7 @@ import quota from "./0023_quota.js"
 import appWebhooks from "./0024_app_webhooks.js"
 import autoReplay from "./0025_auto_replay.js"
 import queueTimes from "./0026_queue_times.js"
+import workspaceStorage from "./0027_workspace_storage.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -53,5 +54,6 @@ export const migrations = {
   "0023_quota": Effect.asVoid(quota),
   "0024_app_webhooks": Effect.asVoid(appWebhooks),
   "0025_auto_replay": Effect.asVoid(autoReplay),
-  "0026_queue_times": Effect.asVoid(queueTimes)
+  "0026_queue_times": Effect.asVoid(queueTimes),
+  "0027_workspace_storage": Effect.asVoid(workspaceStorage)
 }

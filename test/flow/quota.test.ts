@@ -1,10 +1,14 @@
 /** A plan's events of a day run exactly; those beyond wait, and run once there is room. None is lost. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { BackgroundTasks } from "../../src/actors/ports/BackgroundTasks.js"
 import { type Arrival, Events } from "../../src/actors/ports/Events.js"
+import { StorageUsage } from "../../src/actors/ports/StorageUsage.js"
 import type { CustomerId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
+import { DbRefused, WorkspaceDb } from "../../src/actors/ports/WorkspaceDb.js"
 import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
 import { announceQuotas } from "../../src/runtime/postgres/QuotaWarnings.js"
+import { countWorkspaces } from "../../src/runtime/workspace/WorkspaceStorage.js"
 import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -24,15 +28,17 @@ const countOf = async (statement: string): Promise<number> => (await sql<{ n: nu
 
 type World = Awaited<ReturnType<Running["organisation"]>>
 
-/** A trigger of events of the type, whose workflow returns at once. */
-const subscribe = async ({ key }: World, type: string) => {
+const returnInput = "export default async (ctx) => ctx.input"
+
+/** A trigger of events of the type, whose workflow has this code. */
+const subscribe = async ({ key }: World, type: string, code = returnInput) => {
   const ask = async (target: string, body: object) => {
     const answer = await svc.ask("POST", `/api/v1${target}`, { key, body })
     assert.isBelow(answer.status, 300, answer.text)
     return answer.body.data
   }
-  const code = "export default async (ctx) => ctx.input"
-  const { id } = await ask("/workflows", { name: `w_${type.replace(".", "_")}`, form: "code", tier: "instant", code })
+  const tier = code === returnInput ? "instant" : "standard"
+  const { id } = await ask("/workflows", { name: `w_${type.replace(".", "_")}`, form: "code", tier, code })
   await ask(`/workflows/${id}/publish`, {})
   await ask("/triggers", { type: "event", name: type, event: { type }, routes: [{ workflowId: id }] })
 }
@@ -92,6 +98,22 @@ const ranExactly = async (world: World, count: number) => {
   )
   assert.strictEqual(await runsOf(world), count)
 }
+
+/** Fills a table of its workspace with about 110 MiB, or empties it. */
+const toggleNotes = `export default async () => {
+  await svc.db.query("CREATE TABLE IF NOT EXISTS notes (text text)")
+  const [{ n }] = await svc.db.query("SELECT count(*)::int AS n FROM notes")
+  await svc.db.query(n > 0 ? "TRUNCATE notes" : "INSERT INTO notes SELECT repeat('x', 1900) FROM generate_series(1, 56000)")
+}`
+
+/** svc.db while its server is away. */
+const dbAway = Effect.map(WorkspaceDb, (db) =>
+  WorkspaceDb.of({
+    ...db,
+    sizes: () =>
+      new DbRefused({ message: "away", code: "08006", detail: null, hint: null, position: null, transient: true })
+  })
+)
 
 // Those that wait for the release of their events wait together.
 describe("The events of a day", () => {
@@ -225,6 +247,57 @@ describe("The events of a day", () => {
       [403, "PLAN_LIMIT_REACHED", "storage_mb"]
     )
   })
+
+  it("wait while the workspaces' databases are larger than the plan allows, and starts are refused; a replay can make room", async () => {
+    const world = await svc.organisation("Full databases", "starter")
+    const { key } = world
+    const post = (target: string, body: object) => svc.ask("POST", `/api/v1${target}`, { key, body })
+    const statusOfStart = async () => (await post(`/workflows/${world.workflowId}/execute`, { input: {} })).status
+    const storedBytes = `SELECT (bytes + workspace_bytes)::float8 AS n FROM storage_usage WHERE org = '${world.organisationId}'`
+    const statusOf = async (id: string) => (await svc.ask("GET", `/api/v1/events/${id}`, { key })).body.data.status
+    /** Megabytes as the service knows them, which keeps what it has read for a moment. */
+    const megabytes = () =>
+      svc.run(Effect.flatMap(StorageUsage, (storage) => storage.megabytes(world.organisationId as OrganisationId)))
+    const usage = async () => {
+      const { body } = await svc.ask("GET", "/api/v1/quota/usage", { key })
+      return body.data.find(({ dimension }: { readonly dimension: string }) => dimension === "storage_mb")
+    }
+    // They are counted before it, in pages, and have no workspaces.
+    await sql(`INSERT INTO organisations (id, name, slug, plan)
+      SELECT 'org_' || lpad(n::text, 26, '0'), n, n, 'starter' FROM generate_series(1, 150) n`)
+    await subscribe(world, "file.added")
+    await subscribe(world, "notes.toggled", toggleNotes)
+
+    const toggled = await post("/events", { type: "notes.toggled", payload: {} })
+    await ranExactly(world, 1)
+    assert.strictEqual(await statusOfStart(), 200)
+    await svc.run(countWorkspaces)
+    await eventually(megabytes, (used) => used >= 100)
+    assert.deepInclude(await usage(), { limit: 100, remaining: 0 })
+    assert.strictEqual(await statusOfStart(), 403)
+    const { body } = await post("/events", { type: "file.added", payload: {} })
+    assert.strictEqual(await statusOf(body.data.eventId), "held")
+
+    // Neither another count nor a server that is away frees the quota.
+    await svc.run(Effect.scoped(runMaintenance))
+    await svc.run(Effect.flip(Effect.provideService(countWorkspaces, WorkspaceDb, await svc.run(dbAway))))
+    assert.isAtLeast(await countOf(storedBytes), 100 * 1024 * 1024)
+    assert.strictEqual(await statusOfStart(), 403)
+
+    await post(`/events/${toggled.body.data.eventId}/replay`, {})
+    await ranExactly(world, 3)
+    await svc.run(countWorkspaces)
+    await eventually(megabytes, (used) => used < 100)
+    assert.strictEqual(await statusOfStart(), 200)
+    await ranExactly(world, 5)
+    assert.strictEqual(await statusOf(body.data.eventId), "delivered")
+    // The service counts by itself, too.
+    await eventually(
+      () => svc.run(Effect.map(BackgroundTasks, (registry) => registry.statuses())),
+      (tasks) => tasks.some(({ name, succeededAt }) => name === "workspaces.count_storage" && succeededAt !== null),
+      20_000
+    )
+  }, 60_000)
 
   it("and what is stored is counted by the hourly maintenance", async () => {
     const world = await svc.organisation("Counted", "starter")

@@ -1,4 +1,7 @@
-/** How much organisations store: executions, events, blobs and state. Counted every hour where a plan limits it. */
+/**
+ * How much organisations store: executions, events, blobs, state, and what workflows store with `svc.db`. Counted every
+ * hour where a plan limits it.
+ */
 import { Context, type Effect } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"

@@ -53,6 +53,8 @@ export class WorkspaceDb extends Context.Tag("svc/WorkspaceDb")<
     /** Also succeeds when an earlier commit of the transaction succeeded but its answer was lost. */
     readonly commit: (caller: DbCaller, transaction: DbTransaction) => Effect.Effect<void, DbRefused>
     readonly rollback: (caller: DbCaller, transaction: DbTransaction) => Effect.Effect<void>
+    /** Bytes that these workspaces store; those without a database are left out. */
+    readonly sizes: (spaceIds: ReadonlyArray<SpaceId>) => Effect.Effect<ReadonlyMap<SpaceId, number>, DbRefused>
     /** Whether the database can be used; `detail` says why not. */
     readonly status: Effect.Effect<{ readonly ok: boolean; readonly detail: string }>
   }

@@ -26,7 +26,7 @@ const announceSql = `
     FROM rate_windows w JOIN customers c ON c.id = substr(w.bucket, 8) AND c.org = w.org LEFT JOIN plan p ON p.plan = c.plan, today
     WHERE w.bucket LIKE 'starts%' AND w.bucket <> 'starts' AND w.minute = today.day
     UNION ALL
-    SELECT s.org, NULL, 'storage_mb', floor(s.bytes / ${bytesPerMegabyte}.0), p."storageMb"
+    SELECT s.org, NULL, 'storage_mb', floor((s.bytes + s.workspace_bytes) / ${bytesPerMegabyte}.0), p."storageMb"
     FROM storage_usage s JOIN organisations o ON o.id = s.org JOIN plan p ON p.plan = o.plan
   ), reached AS (
     SELECT u.*, t.type FROM used u JOIN (VALUES ('quota.warning', ${warnAt}), ('quota.exceeded', 1.0)) AS t (type, part)

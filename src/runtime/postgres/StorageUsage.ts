@@ -31,7 +31,7 @@ export const layer = Layer.effect(
         Effect.map(
           cache.get(
             org,
-            sql<Usage>`SELECT org, bytes::float8 AS bytes FROM storage_usage WHERE org = ${org}`.pipe(
+            sql<Usage>`SELECT org, (bytes + workspace_bytes)::float8 AS bytes FROM storage_usage WHERE org = ${org}`.pipe(
               Effect.map(([found]) => found ?? { org, bytes: 0 }),
               Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
             )
@@ -42,12 +42,16 @@ export const layer = Layer.effect(
   })
 )
 
-const limitedPlans = Object.entries(plans).flatMap(([name, { storageMb }]) => (storageMb === null ? [] : [name]))
+/** Plans that limit storage. */
+export const limitedPlans = Object.entries(plans).flatMap(([name, { storageMb }]) => (storageMb === null ? [] : [name]))
 
 /** Tables with the rows of organisations that count, by the size in which they are stored. */
 const countedTables = ["executions", "steps", "logs", "blobs", "events", "event_records", "dead_letters", "key_values"]
 
-/** Part of the hourly maintenance. Counts one organisation at a time, so that each statement is short. */
+/**
+ * Part of the hourly maintenance. Counts what this database stores, one organisation at a time, so that each statement is
+ * short; the databases of workspaces are counted apart.
+ */
 export const countStorage = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   const sql = yield* WriterSql
   const organisations = yield* sql<{

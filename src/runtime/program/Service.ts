@@ -134,6 +134,7 @@ import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
 import * as Wakeups from "../process/Wakeups.js"
 import * as WorkspaceDb from "../workspace/WorkspaceDb.js"
+import * as WorkspaceStorage from "../workspace/WorkspaceStorage.js"
 
 const journalCapacity = 20_000
 
@@ -199,7 +200,7 @@ const workspaces = Layer.unwrapEffect(
   Effect.gen(function* () {
     const admin = yield* WorkspaceServer
     const { keyPepper } = yield* ProvidedSecrets
-    return WorkspaceDb.layer({ admin, pepper: keyPepper })
+    return WorkspaceStorage.layer.pipe(Layer.provideMerge(WorkspaceDb.layer({ admin, pepper: keyPepper })))
   })
 )
 

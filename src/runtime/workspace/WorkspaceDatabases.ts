@@ -29,7 +29,7 @@ export interface WorkspaceDatabases {
   /** Makes the next `reach` check again whether database and login exist. */
   readonly forget: (spaceId: string) => void
   /** Bytes of each workspace's database beyond an empty one; workspaces without a database are left out. */
-  readonly sizes: (spaceIds: ReadonlyArray<string>) => Promise<ReadonlyMap<string, number>>
+  readonly sizes: <Id extends string>(spaceIds: ReadonlyArray<Id>) => Promise<ReadonlyMap<Id, number>>
   /** Ends these sessions of workspaces; with `writers`, only those that have written in their open transaction. */
   readonly terminate: (pids: ReadonlyArray<number>, which: "all" | "writers") => Promise<void>
   /** The status of a transaction: `committed`, `aborted`, `in progress`, or `null` if it is too old. */
@@ -79,17 +79,22 @@ const makeLanes = (make: (spaceId: string) => Promise<void>) => {
 }
 
 /** Bytes of the workspaces' databases beyond an empty one. */
-const readSizes = async (
+const readSizes = async <Id extends string>(
   { keeper, names }: ServerContext,
   emptyBytes: number,
-  spaceIds: ReadonlyArray<string>
-): Promise<ReadonlyMap<string, number>> => {
-  const byName = new Map(spaceIds.map((spaceId) => [names.of(spaceId), spaceId]))
+  spaceIds: ReadonlyArray<Id>
+): Promise<ReadonlyMap<Id, number>> => {
+  const byName = new Map(spaceIds.map((spaceId): readonly [string, Id] => [names.of(spaceId), spaceId]))
   const { rows } = await keeper.query<{ readonly name: string; readonly bytes: number }>(
     "SELECT datname AS name, pg_database_size(oid)::float8 AS bytes FROM pg_database WHERE datname = ANY($1)",
     [[...byName.keys()]]
   )
-  return new Map(rows.map(({ bytes, name }) => [byName.get(name) ?? "", Math.max(0, bytes - emptyBytes)]))
+  const sizes = new Map<Id, number>()
+  for (const { bytes, name } of rows) {
+    const spaceId = byName.get(name)
+    if (spaceId !== undefined) sizes.set(spaceId, Math.max(0, bytes - emptyBytes))
+  }
+  return sizes
 }
 
 /** Ends sessions of workspaces. */

@@ -69,6 +69,7 @@ const off = (reason: string) =>
     begin: () => dbOff(reason),
     commit: () => dbOff(reason),
     rollback: () => Effect.void,
+    sizes: () => Effect.succeed(new Map()),
     status: Effect.succeed({ ok: false, detail: reason })
   })
 
@@ -152,6 +153,7 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
       begin: transactions.begin,
       commit: transactions.commit,
       rollback: transactions.rollback,
+      sizes: (spaceIds) => askServer(context, (workspaces) => workspaces.sizes(spaceIds)),
       status: Effect.sync(() => {
         if (server.isReady()) return { ok: true, detail: "" }
         // Nobody else may ask: after a failure it is tried again.
