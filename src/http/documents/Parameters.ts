@@ -27,6 +27,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   ntf: "The id of the notification.",
   path: "The path below the connection's base URL. Its slashes are sent as they are.",
   // Queries
+  dimension: "Only the days on which this was used.",
   page_size: "How many records a page has, from 1 to 200. Without it: 50.",
   cursor: "`page.nextCursor` of the page before.",
   created_after: "Only records created at this time or later, as in 2026-11-21T07:10:41Z.",
