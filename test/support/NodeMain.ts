@@ -21,7 +21,7 @@ const at = (passed: FaultPoint) =>
 
 const node = Effect.gen(function* () {
   const config = yield* readConfig()
-  yield* Effect.scoped(
+  return yield* Effect.scoped(
     Effect.gen(function* () {
       yield* Layer.build(Layer.provideMerge(serviceLayer, layerBeside(config)))
       yield* Effect.logInfo("service.ready")
