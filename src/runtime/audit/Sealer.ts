@@ -3,7 +3,9 @@
  * when no older transaction can still commit one, so the order of the chain is that of the transactions and never
  * changes. An organisation whose chain cannot be extended is retried; the others are sealed nevertheless.
  */
+import { SqlError } from "@effect/sql/SqlError"
 import { Cause, Effect, Layer } from "effect"
+import { DatabaseError } from "pg"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
@@ -106,7 +108,7 @@ const seal = Effect.fnUntraced(function* (context: SealerContext, org: Organisat
   )
   const end = links.at(-1) ?? head
   const next: Head = { seq: end.seq, hash: end.hash, xid: last.xid, entryId: last.entry.id }
-  // Of two concurrent sealers the second violates the chain's unique position, and reads the head again.
+  // Of two concurrent sealers the second violates the chain's unique position.
   context.heads.delete(org)
   yield* context.sql`
     WITH links AS (
@@ -121,9 +123,16 @@ const seal = Effect.fnUntraced(function* (context: SealerContext, org: Organisat
   return rows.length === batch
 })
 
+const isPositionTaken = (error: unknown) =>
+  error instanceof SqlError && error.cause instanceof DatabaseError && error.cause.code === "23505"
+
+/** After another node took the position the head is read again. A damaged chain fails each time. */
+const sealBatch = (context: SealerContext, org: OrganisationId) =>
+  Effect.retry(seal(context, org), { times: 3, while: isPositionTaken })
+
 const sealAll = (context: SealerContext, org: OrganisationId) =>
   Effect.gen(function* () {
-    while (yield* seal(context, org));
+    while (yield* sealBatch(context, org));
     context.failing.delete(org)
   }).pipe(
     Effect.catchAll((error) => {
