@@ -1,7 +1,7 @@
 /**
- * Finds the connections of an account at a provider: the webhook of a provider's app tells of all of its accounts. The
- * index has the texts and numbers of a connection's config and its account's label, so that it holds whatever member the
- * connector's current version compares.
+ * An index that finds the connections of an account, for webhooks that a provider's app sends for all accounts. It holds
+ * every text and number of a connection's config and the label of its account, because each version of a connector may
+ * compare another member.
  */
 import { script } from "./policies.js"
 

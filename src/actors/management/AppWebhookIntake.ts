@@ -39,7 +39,7 @@ export class AppWebhookIntake extends Context.Tag("svc/AppWebhookIntake")<
     /** Fails with `NotFound` for an unknown address. */
     readonly find: (organisation: string, id: string) => Effect.Effect<KnownAppWebhook, Failure>
     /**
-     * Accepts the events one after the other. After a failure the provider repeats the delivery; those that were accepted
+     * Accepts a few events at a time. After a failure the provider repeats the delivery; those that were accepted
      * before are recognised by its id, or by its signed time and content.
      */
     readonly receive: (webhook: KnownAppWebhook, delivery: WebhookDelivery) => Effect.Effect<WebhookOutcome, Failure>
@@ -170,14 +170,15 @@ export const layer = Layer.effect(
         return yield* reading.failure
       }
       const ofAccount = yield* connectionsOf(known, reading.events)
-      const arrivals = yield* Effect.forEach(reading.events, (one) =>
-        arrivalsOf(known, one, one.account === null ? [] : (ofAccount.get(one.account) ?? []), reading, headers)
-      )
-      yield* Metric.incrementBy(ignoredEvents, arrivals.filter(({ length }) => length === 0).length)
-      const receptions = yield* Effect.forEach(arrivals.flat(), (one) => events.receive(one), {
-        concurrency: eventsAtOnce
+      const accept = Effect.fnUntraced(function* (one: DeliveredEvent) {
+        const found = one.account === null ? [] : (ofAccount.get(one.account) ?? [])
+        const arrivals = yield* arrivalsOf(known, one, found, reading, headers)
+        if (arrivals.length === 0) yield* Metric.increment(ignoredEvents)
+        return yield* Effect.forEach(arrivals, (arrival) => events.receive(arrival))
       })
-      return receptionOf(receptions) ?? { _tag: "Unmatched" }
+      // The arrivals of few events are held at a time: each may have as many as the account has connections.
+      const receptions = yield* Effect.forEach(reading.events, accept, { concurrency: eventsAtOnce })
+      return receptionOf(receptions.flat()) ?? { _tag: "Unmatched" }
     })
 
     return AppWebhookIntake.of({ find, receive })

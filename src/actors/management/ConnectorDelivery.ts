@@ -102,6 +102,6 @@ export const connectorArrival = (
     traceparent: headers["traceparent"] ?? null
   }) satisfies Partial<Arrival>
 
-/** What the sender is told of several events: that of the first which starts something. */
+/** The answer to a delivery with several events: the result of the first one that starts a run. */
 export const receptionOf = (receptions: ReadonlyArray<Reception>): Reception | undefined =>
   receptions.find(({ _tag }) => _tag === "Accepted") ?? receptions.find(({ _tag }) => _tag === "Held") ?? receptions[0]

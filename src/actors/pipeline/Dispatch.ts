@@ -282,7 +282,7 @@ export const layer = Layer.scopedContext(
 
     const dispatch = (work: Dispatchable): void => void run(dispatchAndRelease(work))
 
-    /** Gives up a lease, so that nobody renews it, and the event is taken again. */
+    /** Ends a lease: this node stops renewing it, and any node may lease the event again after the pause. */
     const giveBack = ({ claims, id }: LeasedEvent, afterMillis: number) =>
       Effect.suspend(() => {
         finish({ event: { id }, claims })

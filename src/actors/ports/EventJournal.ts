@@ -29,7 +29,7 @@ export interface ReceivedEvent {
   readonly event: Event
   readonly claim?: Claim
   readonly queue: QueuedEvent
-  /** Counts it. Beyond a limit it is held, whatever `queue` says. Absent: it does not count, or nothing limits it. */
+  /** The limits that the event counts against; beyond one it is held. Absent: no limit applies. */
   readonly allowance?: EventAllowance
 }
 

@@ -196,7 +196,7 @@ export class ChangeRefused extends Data.TaggedError("ChangeRefused")<{ readonly 
 
 export type AppendFailure = Fenced | ClaimTaken | JournalUnavailable | ChangeRefused
 
-/** What a client is told of these failures, whose reasons are written for the operator. */
+/** Answers a client whose change was not committed. The reason of the failure is for the operator only. */
 export const notStored = (): Unavailable =>
   new Unavailable({ reason: "the database cannot be reached, or has too much to write", retryAfterSeconds: 1 })
 

@@ -65,7 +65,7 @@ const stepsPerComparison = 10
 /** Characters that are compared, searched or read as a number in the time of a step. */
 const charactersPerStep = { compared: 200, searched: 200, parsed: 2 }
 
-/** Whether two values have the same JSON, whatever the order of members. Compares no further than the first difference. */
+/** Whether two values are equal as JSON; the order of members does not count. Stops at the first difference. */
 const isSame = (a: Json | undefined, b: Json | undefined, budget: StepBudget): boolean => {
   if (a === undefined || b === undefined || !budget.take(1)) return false
   if (typeof a === "string" && typeof b === "string")

@@ -1,5 +1,5 @@
 /** The endpoints of the dead letter queue. Contract: dead letters. */
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
@@ -58,7 +58,7 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
     HttpApiEndpoint.post("replay", `${basePath}/:dlq/replay`)
       .setPath(path)
       .setPayload(strictPayload(ReplayEvent))
-      .addSuccess(Data(ReplayedLetter).annotations(HttpApiSchema.annotations({ status: 202 })))
+      .addSuccess(AcceptedData(ReplayedLetter))
       .annotate(Permit, "events:replay")
       .annotate(Audited, auditAction("dead_letter.replay"))
       .annotate(Shared, "customers")
