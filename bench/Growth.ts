@@ -35,7 +35,7 @@ const generate = async (url: string, service: Service, workflow: string, count: 
   )
 }
 
-const measureMillis = async (run: () => Promise<unknown>): Promise<number> => {
+export const measureMillis = async (run: () => Promise<unknown>): Promise<number> => {
   const times: Array<number> = []
   for (let i = 0; i < 21; i++) {
     const started = performance.now()
@@ -45,7 +45,7 @@ const measureMillis = async (run: () => Promise<unknown>): Promise<number> => {
   return times.sort((a, b) => a - b)[10] ?? Number.NaN
 }
 
-const cursorOf = (answer: { readonly [member: string]: unknown }): string => {
+export const cursorOf = (answer: { readonly [member: string]: unknown }): string => {
   const page = answer["page"]
   if (typeof page !== "object" || page === null || !("nextCursor" in page)) throw new Error("no page")
   return String(page.nextCursor)

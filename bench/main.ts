@@ -6,6 +6,8 @@ import { backlog } from "./Backlog.js"
 import { compareW1, compareW2 } from "./Compare.js"
 import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
+import { eventPages } from "./EventPages.js"
+import { fairness } from "./Fairness.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { prelude } from "./Prelude.js"
 import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
@@ -27,6 +29,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   backlog,
   connections,
   connector,
+  fairness,
   prelude,
   list,
   sleep,
@@ -35,6 +38,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   rewrap,
   waiting,
   "long-list": longList,
+  "long-events": eventPages,
   "profile-W1": profileW1,
   "profile-W2": profileW2,
   "profile-W3": profileW3,
@@ -46,7 +50,9 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
 /** Benches that run only when they are named: they take minutes and gigabytes of disk, or disturb what they measure. */
 const onDemand = new Set([
   "backlog",
+  "fairness",
   "long-list",
+  "long-events",
   "rewrap",
   "waiting",
   "profile-W1",

@@ -27,6 +27,7 @@ import appWebhooks from "./0024_app_webhooks.js"
 import autoReplay from "./0025_auto_replay.js"
 import queueTimes from "./0026_queue_times.js"
 import workspaceStorage from "./0027_workspace_storage.js"
+import queuePlans from "./0028_queue_plans.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -55,5 +56,6 @@ export const migrations = {
   "0024_app_webhooks": Effect.asVoid(appWebhooks),
   "0025_auto_replay": Effect.asVoid(autoReplay),
   "0026_queue_times": Effect.asVoid(queueTimes),
-  "0027_workspace_storage": Effect.asVoid(workspaceStorage)
+  "0027_workspace_storage": Effect.asVoid(workspaceStorage),
+  "0028_queue_plans": Effect.asVoid(queuePlans)
 }

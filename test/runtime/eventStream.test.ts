@@ -5,7 +5,8 @@ import { StartQueue } from "../../src/actors/ports/StartQueue.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { awaitEffects, directNode, dispatch, jetStreamNode, settleEvents } from "../support/eventStream.js"
 import { startNats } from "../support/natsServer.js"
-import { countBy, empty, enqueue, jain, noneUnderWay, org } from "../support/startQueue.js"
+import { jain } from "../support/jain.js"
+import { countBy, empty, enqueue, noneUnderWay, org } from "../support/startQueue.js"
 
 const drivers = [
   { name: "Postgres alone", node: Effect.succeed(directNode) },

@@ -352,8 +352,9 @@ describe("The journal", () => {
           started.filter(({ organisationId }) => organisationId === of).length
         const first = yield* queue.take([shard], 20, new Map([[small, 4]]))
         assert.deepStrictEqual([count(first, small), count(first, other), first.passedOver], [6, 3, [small, other]])
+        assert.strictEqual(first.firstWaiting, 1)
         const full = yield* queue.take([shard], 20, new Map([[small, 10]]))
-        assert.deepStrictEqual(full, { runs: [], events: [], passedOver: [] })
+        assert.deepStrictEqual(full, { runs: [], events: [], passedOver: [], firstWaiting: null })
         const later = yield* queue.take([shard], 20, new Map([[small, 9]]))
         assert.deepStrictEqual([later.runs.length, later.passedOver], [1, [small]])
       })

@@ -79,6 +79,13 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
       return (underWay.get(run.organisationId) ?? 0) < (caps.get(run.organisationId) ?? Infinity)
     })
 
+  /** The first class of which runs wait. */
+  const firstWaiting = () =>
+    queue.reduce<OpenRun["priority"] | null>((first, { id }) => {
+      const priority = runs.get(id)?.priority ?? 4
+      return first === null || priority < first ? priority : first
+    }, null)
+
   const table = Runs.of({
     get: (_, id) => Effect.sync(() => Option.fromNullable(runs.get(id))),
     takeOver: (id) =>
@@ -105,7 +112,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
     findWork: (_, active) =>
       Effect.map(Clock.currentTimeMillis, (now) => ({
         due: [...runs.values()].some((run) => isDue(run, now, active)),
-        queued: queue.length > 0,
+        queued: firstWaiting(),
         overdue: [...runs.values()].some((run) => isOverdue(run, now)),
         deliveries: false
       })),
@@ -129,6 +136,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
       Effect.map(Clock.currentTimeMillis, (at) => {
         const underWay = new Map(live)
         const started: Array<OpenRun> = []
+        const first = firstWaiting()
         for (let next = nextQueued(at, underWay); next !== undefined && started.length < slots;) {
           const { id } = next
           queue.splice(queue.indexOf(next), 1)
@@ -146,7 +154,8 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           passedOver:
             started.length > 0 && started.length < slots && queue.length > 0
               ? started.map(({ organisationId }) => organisationId)
-              : []
+              : [],
+          firstWaiting: first
         }
       }),
     finish: () => undefined,

@@ -21,6 +21,11 @@ export type Guest = (ctx: Json) => Generator<HostRequested, Json, Json>
 
 export const call = (name: string, ...args: ReadonlyArray<Json>): HostRequested => ({ name, args })
 
+/** A guest that computes for ever. */
+export const endless: Guest = function* () {
+  return yield { name: "none", args: [] }
+}
+
 /** `guests`: guests by the script of their workflow. */
 export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }) => {
   const started: Array<Program> = []
@@ -60,6 +65,7 @@ export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }
     start: (program, _, first, replay = []) =>
       Effect.suspend(() => {
         started.push(program)
+        if (guests[program.script] === endless) return Effect.never
         const take = begin(program.script)
         const turn = (events: ReadonlyArray<GuestEvent>): Effect.Effect<Turn, SessionLost> => {
           const reason = losses.shift()

@@ -64,9 +64,3 @@ export const countBy = <K extends string | number>(
   for (const event of events) counts.set(key(event), (counts.get(key(event)) ?? 0) + 1)
   return counts
 }
-
-/** Jain's index of fairness: 1 for equal shares, 1/n if one of n has everything. */
-export const jain = (shares: ReadonlyArray<number>) => {
-  const sum = shares.reduce((a, b) => a + b, 0)
-  return sum ** 2 / (shares.length * shares.reduce((a, b) => a + b * b, 0))
-}

@@ -11,6 +11,7 @@ import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, Journal, type OpenRun } from "../ports/Journal.js"
 import { Sandbox, type GuestSession, type SessionLost, type Turn } from "../ports/Sandbox.js"
+import { Wakeups } from "../ports/Wakeups.js"
 import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
 import { makeCallScheduler } from "./CallScheduler.js"
 import { CompletionQueue } from "./CompletionQueue.js"
@@ -29,6 +30,7 @@ import { SliceOrder } from "./TimeSlices.js"
 /** Makes the functions that drive runs of this node. */
 export const make = Effect.gen(function* () {
   const sandbox = yield* Sandbox
+  const wakeups = yield* Wakeups
   const journal = yield* Journal
   const { outputError } = yield* makeOutputCheck
   const digests = yield* Digests
@@ -74,7 +76,11 @@ export const make = Effect.gen(function* () {
       if (until !== undefined) return yield* suspendUntil(p, now, until)
       // Commits the results so far while the run waits for the rest; a short run is committed once, at its end.
       if (p.hasUnwritten && (p.hasRow || p.hasMuchUnwritten)) yield* flush(p)
-      turn = yield* feedCompletions(p, turn, yield* awaitCompletions(p, queue))
+      p.activeSince = undefined
+      wakeups.signalSlot()
+      const completions = yield* awaitCompletions(p, queue)
+      p.activeSince = clock.unsafeCurrentTimeMillis()
+      turn = yield* feedCompletions(p, turn, completions)
     }
   })
 
@@ -171,6 +177,7 @@ export const make = Effect.gen(function* () {
   const drive = (spec: RunSpec, watch?: (progress: Progress) => void): Effect.Effect<DriveOutcome> =>
     Effect.suspend(() => {
       const p = new Progress(spec, ports)
+      p.activeSince = clock.unsafeCurrentTimeMillis()
       watch?.(p)
       return driveGuest(p, noLosses, new CompletionQueue()).pipe(
         Effect.catchIf(

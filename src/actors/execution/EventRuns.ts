@@ -29,12 +29,12 @@ export const layer = (options: { readonly slots: number }) =>
       }
 
       return EventRuns.of({
-        reserve: (organisation, concurrentRuns) => {
+        reserve: (organisation, concurrentRuns, wasQueued) => {
           if (live.size() >= options.slots) return undefined
           if (concurrentRuns !== null && (live.countByOrganisation().get(organisation) ?? 0) >= concurrentRuns)
             return undefined
           const id = nextOwnedId(identifiers, ownership)
-          return live.reserve(id, organisation) ? id : undefined
+          return live.reserve(id, organisation, wasQueued) ? id : undefined
         },
         release: live.release,
         launch: ({ id, request, settles }, { alone }, settled) => {

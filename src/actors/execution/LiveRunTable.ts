@@ -7,6 +7,10 @@ import type { DriveOutcome } from "./RunSpec.js"
 /** A run has survived once it made progress after the first time, or lived for the second without progress. */
 const shortLifeMillis = 1_000
 const survivedAfterMillis = 5_000
+/** A run that computes for so long is not counted as active any more, so that no tenant can stop the start queue. */
+const longMillis = 100
+/** For how long after its last launch the first class shares the node. */
+const firstClassMillis = 2_000
 
 export interface LiveRun {
   /** `undefined` for a slot that is reserved. */
@@ -19,14 +23,42 @@ export interface LiveRun {
   readonly settle: (outcome: DriveOutcome) => void
   /** `undefined` for a slot that was reserved by id only. */
   readonly organisationId: OrganisationId | undefined
+  /** When the slot was reserved, or the run launched, in Unix milliseconds. */
+  readonly since: number
+  /** The run waited in the start queue. */
+  readonly wasQueued: boolean
 }
 
 export class LiveRunTable {
   private readonly runs = new Map<ExecutionId, LiveRun>()
   private readonly counts = new Map<OrganisationId, number>()
 
+  private firstClassAt = -Infinity
+
   get size(): number {
     return this.runs.size
+  }
+
+  /**
+   * Runs from the start queue that compute or are being written, and have done so for less than `longMillis` without a
+   * call.
+   */
+  countActive(now: number): number {
+    let count = 0
+    for (const { progress, since, wasQueued } of this.runs.values()) {
+      const activeSince = progress === undefined ? since : progress.activeSince
+      if (wasQueued && activeSince !== undefined && now - activeSince < longMillis) count++
+    }
+    return count
+  }
+
+  noteLaunch(priority: number, now: number): void {
+    if (priority === 1) this.firstClassAt = now
+  }
+
+  /** Whether a run of the first class was launched lately. */
+  hasFirstClass(now: number): boolean {
+    return now - this.firstClassAt < firstClassMillis
   }
 
   get(id: ExecutionId): LiveRun | undefined {

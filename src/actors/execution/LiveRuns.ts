@@ -21,6 +21,7 @@ import {
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { FinishedRun } from "../ports/Journal.js"
 import { Runs } from "../ports/Runs.js"
+import { Wakeups } from "../ports/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
 import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
@@ -40,7 +41,7 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
   LiveRuns,
   {
     /** Reserves the run's slot; `false` when it is reserved or driven already. The caller must launch or release it. */
-    readonly reserve: (id: ExecutionId, organisation: OrganisationId | undefined) => boolean
+    readonly reserve: (id: ExecutionId, organisation: OrganisationId | undefined, wasQueued?: boolean) => boolean
     /** Gives back a reserved slot; without effect on a launched run. */
     readonly release: (id: ExecutionId) => void
     /** Drives a run, in its reserved slot if there is one. `settled` is called once, with the outcome. */
@@ -52,6 +53,13 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly takeSurvivors: (now: number) => ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     readonly ids: () => ReadonlyArray<ExecutionId>
     readonly size: () => number
+    /**
+     * Runs from the start queue that compute or are being written. One that has done so for long without a call does not
+     * count any more.
+     */
+    readonly countActive: () => number
+    /** Whether a run of the first class was launched here lately. */
+    readonly hasFirstClass: () => boolean
     /** Slots in use by organisation. */
     readonly countByOrganisation: () => ReadonlyMap<OrganisationId, number>
     /** Interrupts a run that was ended elsewhere and settles it with `end`; `None` settles it as fenced. */
@@ -84,6 +92,7 @@ export const layer = Layer.scoped(
   Effect.gen(function* () {
     const run = yield* makeCodeRun
     const runStore = yield* Runs
+    const wakeups = yield* Wakeups
     const clock = yield* Effect.clock
     const runtime = yield* Effect.runtime<never>()
     const runFork = Runtime.runFork(runtime)
@@ -108,6 +117,8 @@ export const layer = Layer.scoped(
           if (shown !== undefined) yield* Effect.forkDaemon(shown)
         }
       }
+      // Runs that have become long do not count as active any more.
+      wakeups.signalSlot()
     })
     const task = yield* backgroundTask("runs.deadlines", checkRuns)
     const startChecks = yield* pollWhileBusy(
@@ -122,7 +133,7 @@ export const layer = Layer.scoped(
       startChecks()
     }
 
-    const reserve = (id: ExecutionId, organisation: OrganisationId | undefined): boolean => {
+    const reserve = (id: ExecutionId, organisation: OrganisationId | undefined, wasQueued = false): boolean => {
       if (table.get(id) !== undefined) return false
       add(id, {
         launchedAt: undefined,
@@ -131,7 +142,9 @@ export const layer = Layer.scoped(
         progress: undefined,
         fiber: undefined,
         settle: () => undefined,
-        organisationId: organisation
+        organisationId: organisation,
+        since: clock.unsafeCurrentTimeMillis(),
+        wasQueued
       })
       return true
     }
@@ -143,14 +156,18 @@ export const layer = Layer.scoped(
 
     const launch = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
       const { id } = spec.run
+      const now = clock.unsafeCurrentTimeMillis()
+      table.noteLaunch(spec.run.priority, now)
       const live: LiveRun = {
-        launchedAt: clock.unsafeCurrentTimeMillis(),
+        launchedAt: now,
         isCleared: false,
         deadlineAt: spec.run.deadlineAt,
         progress: undefined,
         fiber: undefined,
         settle,
-        organisationId: spec.run.organisationId
+        organisationId: spec.run.organisationId,
+        since: now,
+        wasQueued: table.get(id)?.wasQueued === true
       }
       add(id, live)
       live.fiber = runFork(
@@ -189,6 +206,8 @@ export const layer = Layer.scoped(
       takeSurvivors: (now) => table.takeSurvivors(now),
       ids: () => table.ids(),
       size: () => table.size,
+      hasFirstClass: () => table.hasFirstClass(clock.unsafeCurrentTimeMillis()),
+      countActive: () => table.countActive(clock.unsafeCurrentTimeMillis()),
       countByOrganisation: () => table.countByOrganisation(),
       stop: (id, end) =>
         Effect.suspend(() => {

@@ -28,6 +28,13 @@ const suspectsAtOnce = 32
 const fewSuspects = 4
 /** Runs on this node up to which queued ones are started while accepting events comes first. */
 const slotsInBurst = 4
+/**
+ * Runs from the start queue that compute or are being written: queued ones are started up to `most`, at least `least` at a
+ * time, because a pick costs as much for one as for many.
+ */
+const ordinarily = { most: 64, least: 32 }
+/** The same while the first class has runs here, but none in the queue: those find few others before them. */
+const besideFirstClass = { most: 12, least: 6 }
 const survivalInterval = Duration.seconds(1)
 
 export interface SweepOptions {
@@ -52,7 +59,12 @@ export const make = (options: SweepOptions) =>
     const claiming = yield* Effect.makeSemaphore(1)
 
     const freeSlots = () => Math.max(0, options.slots - live.size())
-    const slotsForQueued = () => Math.max(0, (load.comesFirst() ? slotsInBurst : options.slots) - live.size())
+    const slotsForQueued = () => {
+      if (load.comesFirst()) return Math.max(0, slotsInBurst - live.size())
+      const { least, most } = live.hasFirstClass() && !wakeups.hasQueued(1) ? besideFirstClass : ordinarily
+      const places = most - live.countActive()
+      return places < least ? 0 : Math.min(freeSlots(), places)
+    }
 
     const resume = Effect.fn("Execution.resume")(function* (id: ExecutionId) {
       if (live.reserve(id, undefined)) yield* takeOver(id)
@@ -133,7 +145,7 @@ export const make = (options: SweepOptions) =>
         const taken = yield* claiming.withPermits(1)(
           Effect.tap(stream.take(ownership.ownedShards(), slots, live.countByOrganisation()), ({ runs: started }) =>
             Effect.sync(() => {
-              for (const { id, organisationId } of started) live.reserve(id, organisationId)
+              for (const { id, organisationId } of started) live.reserve(id, organisationId, true)
             })
           )
         )
@@ -141,8 +153,9 @@ export const make = (options: SweepOptions) =>
         yield* forEachRun(taken.runs, (run) => releaseAfter(run.id, activate(run, { claimed: true, alone: false })))
         wakeups.awaitSlotsOf(taken.passedOver)
         // Runs were passed over because their organisations are full: other organisations may fill the free slots.
-        if (taken.runs.length + taken.events.length < slots && taken.passedOver.length === 0)
-          return wakeups.clearQueued(signals)
+        const isEmpty = taken.runs.length + taken.events.length < slots && taken.passedOver.length === 0
+        wakeups.clearQueued(signals, isEmpty ? null : taken.firstWaiting)
+        if (isEmpty) return
       }
     })
 
@@ -184,14 +197,14 @@ export const make = (options: SweepOptions) =>
       "runs.find_work",
       Effect.gen(function* () {
         const work = yield* runs.findWork(ownership.ownedShards(), live.ids(), engines)
-        const canStart = work.queued && slotsForQueued() > 0
+        const canStart = work.queued !== null && slotsForQueued() > 0
         yield* resuming.reportWaiting(work.due && freeSlots() > 0)
         yield* resumingSuspects.reportWaiting(suspects.length > 0)
         yield* ending.reportWaiting(work.overdue)
         yield* starting.reportWaiting(canStart)
         if (work.due) yield* dueLatch.open
         if (work.overdue) yield* overdueLatch.open
-        if (canStart) wakeups.signalQueued()
+        if (work.queued !== null && canStart) wakeups.signalQueued(work.queued)
         if (work.deliveries) wakeups.signalDelivery()
       })
     )

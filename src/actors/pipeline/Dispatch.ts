@@ -291,7 +291,7 @@ export const layer = Layer.scopedContext(
 
     const dispatchLease = (lease: LeasedEvent, event: Event | undefined): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const slot = event === undefined ? undefined : context.runs.reserve(lease.organisationId, null)
+        const slot = event === undefined ? undefined : context.runs.reserve(lease.organisationId, null, true)
         if (event === undefined || slot === undefined) return giveBack(lease, retryMillis)
         dispatch({ event, claims: lease.claims, lane: lease.lane, slot })
         return Effect.void

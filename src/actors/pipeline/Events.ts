@@ -185,11 +185,11 @@ const receive = Effect.fnUntraced(function* (
     context.options.dispatchesAtOnce &&
     reason === undefined &&
     lane === null &&
-    !wakeups.hasQueued() &&
+    !wakeups.hasQueued(event.priority) &&
     !load.comesFirst() &&
     organisation.status === "active"
   const slot: ExecutionId | undefined = isDirect
-    ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns)
+    ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns, false)
     : undefined
   const watch = watches ? dispatch.watchEnd(event.id) : undefined
   const received: Event =

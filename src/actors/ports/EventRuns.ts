@@ -9,9 +9,13 @@ export class EventRuns extends Context.Tag("svc/EventRuns")<
   {
     /**
      * Reserves a slot for a run of the organisation; `undefined` when the node has none left, or the organisation runs as
-     * many as `concurrentRuns` allows. The caller launches the run or releases the slot.
+     * many as `concurrentRuns` allows. `wasQueued`: its event waited in the start queue. The caller launches the run or releases the slot.
      */
-    readonly reserve: (organisation: OrganisationId, concurrentRuns: number | null) => ExecutionId | undefined
+    readonly reserve: (
+      organisation: OrganisationId,
+      concurrentRuns: number | null,
+      wasQueued: boolean
+    ) => ExecutionId | undefined
     readonly release: (id: ExecutionId) => void
     /**
      * Drives a run in its reserved slot. Its first commit settles the event; if another node has the event by then, the

@@ -1,6 +1,7 @@
 /** The table of unfinished runs: transfers ownership, and finds runs that need work. */
 import type { Effect, Option } from "effect"
 import { Context } from "effect"
+import type { EventPriority } from "../../domain/Event.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { JournalUnavailable, OpenRun } from "./Journal.js"
 
@@ -15,8 +16,8 @@ export interface DueRun {
 export interface PendingWork {
   /** Runs that `findDue` would find. */
   readonly due: boolean
-  /** Rows of the start queue that may be taken. */
-  readonly queued: boolean
+  /** The first class of which rows wait in the start queue, if some may be taken; `null` otherwise. */
+  readonly queued: EventPriority | null
   /** Runs whose deadline has passed. */
   readonly overdue: boolean
   /** Deliveries that are due. */

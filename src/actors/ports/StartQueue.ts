@@ -3,6 +3,7 @@
  * share the starts 8:4:2:1, the organisations of a class share them equally, and so do the customers of an organisation.
  */
 import { Context, Duration, type Effect } from "effect"
+import type { EventPriority } from "../../domain/Event.js"
 import type { EventId, OrganisationId } from "../../domain/Ids.js"
 import type { JournalUnavailable, OpenRun } from "./Journal.js"
 
@@ -13,7 +14,7 @@ export const eventLease = Duration.seconds(10)
 export interface LeasedEvent {
   readonly id: EventId
   readonly organisationId: OrganisationId
-  readonly priority: 1 | 2 | 3 | 4
+  readonly priority: EventPriority
   readonly shard: number
   /** How often the event was leased. The statement that settles it must find the queue row with this number. */
   readonly claims: number
@@ -44,6 +45,8 @@ export interface TakenWork {
    * skipped. Empty: none has.
    */
   readonly passedOver: ReadonlyArray<OrganisationId>
+  /** The first class of which rows waited before; `null`: none. Rows of organisations at their limits do not count. */
+  readonly firstWaiting: EventPriority | null
 }
 
 export class StartQueue extends Context.Tag("svc/StartQueue")<

@@ -36,7 +36,7 @@ const retryPause = { first: 500, longest: 10_000 } as const
 /** After this time of good service the first pause is short again. */
 const goodService = Duration.seconds(30)
 
-const nothing: TakenWork = { runs: [], events: [], passedOver: [] }
+const nothing: TakenWork = { runs: [], events: [], passedOver: [], firstWaiting: 1 }
 
 /** Tells installations on one NATS server apart. */
 const installationSql = `SELECT substr(md5(current_database() || s.system_identifier::text), 1, 16) AS name

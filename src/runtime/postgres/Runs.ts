@@ -27,18 +27,22 @@ const clearActivationsSql = updateOwned("activations = 0")
 const setEngineSql = updateOwned("engine = $3")
 
 /**
- * Rows wait that may start, or a lease has expired. The earliest waiting row is one look-up by its index, whatever the
- * statistics say and however many rows wait for a later time.
+ * The first class of which rows wait, if some row may start or a lease has expired. The earliest waiting row is one
+ * look-up by its index, whatever the statistics say and however many rows wait for a later time.
  */
-const hasQueued = `(COALESCE((SELECT q.not_before FROM start_queue q WHERE NOT q.held AND q.claimed_by IS NULL
+const firstQueued = `CASE WHEN COALESCE((SELECT q.not_before FROM start_queue q WHERE NOT q.held AND q.claimed_by IS NULL
     AND q.shard = ANY($1::int[]) ORDER BY q.not_before LIMIT 1) <= now(), false)
-  OR EXISTS (SELECT FROM start_queue WHERE claimed_by IS NOT NULL AND claimed_until <= now() AND shard = ANY($1::int[])))`
+  OR EXISTS (SELECT FROM start_queue WHERE claimed_by IS NOT NULL AND claimed_until <= now() AND shard = ANY($1::int[]))
+  THEN COALESCE((SELECT min(c.priority) FROM queue_classes c WHERE EXISTS (SELECT FROM start_queue q
+    WHERE NOT q.held AND q.claimed_by IS NULL AND q.priority = c.priority)), 1) END`
 
 const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
-  ${hasQueued} AS queued,
+  ${firstQueued} AS queued,
   EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
   EXISTS (SELECT FROM deliveries WHERE status = 'pending' AND next_at <= now()
     AND (claimed_until IS NULL OR claimed_until <= now())) AS deliveries`
+
+const everyWork: PendingWork = { due: true, queued: 1, overdue: true, deliveries: true }
 
 const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
 
@@ -78,7 +82,7 @@ export const layer = Layer.effect(
       engines: ReadonlyArray<string>
     ) {
       const [found] = yield* sql.unsafe<PendingWork>(hasWorkSql, [shards, active, engines])
-      return found ?? { due: true, queued: true, overdue: true, deliveries: true }
+      return found ?? everyWork
     }, Effect.mapError(unavailable))
 
     const findDue = Effect.fn("Runs.findDue")(function* (

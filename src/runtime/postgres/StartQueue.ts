@@ -6,6 +6,7 @@ import { Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
 import { type QueueBacklog, eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
+import type { EventPriority } from "../../domain/Event.js"
 import type { EventId, OrganisationId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import { describe } from "../telemetry/SafeError.js"
@@ -17,8 +18,10 @@ export interface StartQueueOptions {
   readonly isOnlyNode: boolean
 }
 
-/** A run that was started, an event that was leased, or neither: rows were passed over. */
+/** A run that was started, an event that was leased, or neither: rows were passed over, or none was taken (`isNone`). */
 type TakenRow = OpenRun & {
+  readonly isNone: boolean
+  readonly firstWaiting: EventPriority | null
   readonly eventId: EventId | null
   readonly eventOrganisation: OrganisationId
   readonly eventPriority: LeasedEvent["priority"]
@@ -30,8 +33,13 @@ type TakenRow = OpenRun & {
 const leaseMillis = Duration.toMillis(eventLease)
 
 const takeSql = `SELECT ${selectOpen("(t.run)")}, t.event AS "eventId", t.org AS "eventOrganisation",
-    t.priority AS "eventPriority", t.shard AS "eventShard", t.claims, t.lane
-  FROM svc_take_queued($1::int[], $2, $3, $4 * interval '1 millisecond', $5::text[], $6::int[], $7::text[], $8::int[]) t`
+    t.priority AS "eventPriority", t.shard AS "eventShard", t.claims, t.lane, t.found IS NULL AS "isNone", w.first AS "firstWaiting"
+  FROM (SELECT min(c.priority) AS first FROM queue_classes c CROSS JOIN (SELECT ARRAY(
+      SELECT b.org FROM unnest($5::text[], $6::int[]) AS b (org, n) JOIN organisations o ON o.id = b.org
+      JOIN unnest($7::text[], $8::int[]) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most) AS orgs) AS filled
+    WHERE EXISTS (SELECT FROM svc_waiting_organisations(c.priority, filled.orgs, '', 1))) w
+  LEFT JOIN LATERAL (SELECT *, true AS found FROM svc_take_queued(
+    $1::int[], $2, $3, $4 * interval '1 millisecond', $5::text[], $6::int[], $7::text[], $8::int[])) t ON true`
 
 const adoptSql = `UPDATE start_queue q SET claimed_by = $3, claimed_until = now() + $4 * interval '1 millisecond'
   FROM unnest($1::text[], $2::int[]) AS m (id, claims)
@@ -95,7 +103,18 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
         const runs: Array<OpenRun> = []
         const events: Array<LeasedEvent> = []
         let hasPassedOver = false
-        for (const { claims, eventId, eventOrganisation, eventPriority, eventShard, lane, ...run } of rows) {
+        for (const {
+          claims,
+          eventId,
+          eventOrganisation,
+          eventPriority,
+          eventShard,
+          firstWaiting: _,
+          isNone,
+          lane,
+          ...run
+        } of rows) {
+          if (isNone) continue
           if (eventId !== null)
             events.push({
               id: eventId,
@@ -109,7 +128,12 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
           else hasPassedOver = true
         }
         const taken = new Set([...runs, ...events].map(({ organisationId }) => organisationId))
-        return { runs, events, passedOver: hasPassedOver ? [...taken] : [] }
+        return {
+          runs,
+          events,
+          passedOver: hasPassedOver ? [...taken] : [],
+          firstWaiting: rows[0]?.firstWaiting ?? null
+        }
       }, Effect.mapError(unavailable))
 
       const adopt = Effect.fn("StartQueue.adopt")(function* (

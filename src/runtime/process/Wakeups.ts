@@ -1,6 +1,7 @@
 /** The port `Wakeups` as latches of this process: its commits wake its sweeps at once; other nodes poll. */
 import { Effect, Layer } from "effect"
 import { Wakeups } from "../../actors/ports/Wakeups.js"
+import type { EventPriority } from "../../domain/Event.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 
 /** A latch for one waiter. A signal without a waiter is kept for the next one. */
@@ -20,14 +21,16 @@ const flag = () => {
 export const layer = Layer.sync(Wakeups, () => {
   const queue = flag()
   const deliveries = flag()
-  let signals = 0
-  let emptyAt = 0
+  /** For each class, the signals so far, and those after which nothing of it waited. */
+  const signals: [number, number, number, number] = [0, 0, 0, 0]
+  const emptyAt = [0, 0, 0, 0]
   /** Organisations at their limit. Each has a run here, whose end removes it. */
   const full = new Set<OrganisationId>()
-  const hasQueued = () => signals > emptyAt
+  const hasQueued = (priority: EventPriority = 4) =>
+    signals.some((count, i) => i < priority && count > (emptyAt[i] ?? 0))
   return Wakeups.of({
-    signalQueued: () => {
-      signals++
+    signalQueued: (priority = 1) => {
+      signals[priority - 1] = (signals[priority - 1] ?? 0) + 1
       queue.raise()
     },
     signalSlot: (organisation) => {
@@ -38,9 +41,9 @@ export const layer = Layer.sync(Wakeups, () => {
       for (const organisation of organisations) full.add(organisation)
     },
     hasQueued,
-    queuedSignals: () => signals,
-    clearQueued: (at) => {
-      emptyAt = Math.max(emptyAt, at)
+    queuedSignals: () => [...signals],
+    clearQueued: (at, firstWaiting) => {
+      at.slice(0, (firstWaiting ?? 5) - 1).forEach((count, i) => (emptyAt[i] = Math.max(emptyAt[i] ?? 0, count)))
     },
     awaitQueued: queue.untilRaised,
     signalDelivery: deliveries.raise,

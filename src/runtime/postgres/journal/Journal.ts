@@ -3,6 +3,7 @@ import { describe } from "../../telemetry/SafeError.js"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/EventJournal.js"
 import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
+import type { EventPriority } from "../../../domain/Event.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/Wakeups.js"
 import { WriterSql } from "../Pools.js"
@@ -26,16 +27,18 @@ const needsVault = ({ event, runs }: Unit): boolean => {
   return runs.some((run) => (run.journal?.length ?? 0) > 0) || (written !== undefined && isSealed(written))
 }
 
-/** What a commit wakes on this node. */
+/** What a commit wakes on this node; `queued`: the classes of which something may start. */
 const wakeUps = (units: ReadonlyArray<PreparedUnit>) => {
-  let queued = false
+  const queued = new Set<EventPriority>()
   let deliveries = false
   for (const { unit } of units) {
-    const received = unit.event?.receives?.queue
-    if (received !== undefined && received.leasedBy === null && !received.held) queued = true
+    const received = unit.event?.receives
+    if (received !== undefined && received.queue.leasedBy === null && !received.queue.held)
+      queued.add(received.event.priority)
     for (const run of unit.runs) {
+      if (run.enqueue !== undefined) queued.add(run.open?.priority ?? 1)
       // The next event of a lane may start once its run has ended.
-      if (run.enqueue !== undefined || run.end?.run.record.lane !== undefined) queued = true
+      if (run.end?.run.record.lane !== undefined) queued.add(run.end.run.priority)
       if (run.deliveries !== undefined && run.deliveries.length > 0) deliveries = true
     }
   }
@@ -52,7 +55,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
 
       const committed = (units: ReadonlyArray<PreparedUnit>) => {
         const { deliveries, queued } = wakeUps(units)
-        if (queued) wakeups.signalQueued()
+        for (const priority of queued) wakeups.signalQueued(priority)
         if (deliveries) wakeups.signalDelivery()
       }
       const writer = yield* Effect.acquireRelease(
