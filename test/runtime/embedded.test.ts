@@ -126,8 +126,9 @@ describe("the embedded Postgres", () => {
     await killed.ready
     const postgres = postgresPid(dataDir)
     await query(dataDir, "INSERT INTO kept VALUES (2)")
-    process.kill(postgres, "SIGKILL")
+    // The service first: it would tell of its lost connections.
     killed.kill("SIGKILL")
+    process.kill(postgres, "SIGKILL")
     await killed.ended
     const next = service({ dataDir })
     assert.isBelow(await next.ready, 10_000)
