@@ -11,7 +11,7 @@ import { countWaiting, insertWaiting, settleOne } from "./support/StoredEvents.j
 import { Table } from "./support/Table.js"
 
 const organisations = 10
-const seconds = 15
+const seconds = 10
 const flood = { count: 12_000, flow: "'cus_' || n % 300" }
 const others = { count: 4_000, flow: "''" }
 const classes = [
@@ -59,7 +59,7 @@ const measureShares = async (service: Service, by: string): Promise<ReadonlyMap<
   const after = await countSettled(service, by)
   const left = await sql(service.admin("svc"), "SELECT org, priority FROM start_queue GROUP BY 1, 2")
   if (left.length < (by === "org" ? organisations : classes.length))
-    throw new Error("a backlog ended before the measurement")
+    throw new Error(`a backlog ended before the measurement: ${JSON.stringify([...left, ...after])}`)
   return new Map([...after].map(([name, n]) => [name, n - (before.get(name) ?? 0)]))
 }
 
