@@ -97,6 +97,9 @@ export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions
   return flush
 }
 
+/** The plans of prepared statements are kept. Those of a short table must also suit a long one. */
+export const planSettings = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off"
+
 const connect = async (connectionString: string): Promise<Client> => {
   const client = new Client({
     connectionString,
@@ -107,5 +110,6 @@ const connect = async (connectionString: string): Promise<Client> => {
   // The next flush finds out that a connection was lost.
   client.on("error", () => undefined)
   await client.connect()
+  await client.query(planSettings)
   return client
 }

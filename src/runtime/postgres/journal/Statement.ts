@@ -3,6 +3,9 @@
  * of its events. It contains only
  * the parts that the batch needs, and each combination of parts is one prepared statement. Each table's rows are one
  * JSON parameter, which costs half the CPU of array parameters.
+ *
+ * Existing rows are found by arrays of their ids, also where they are joined: a plan that was made while a table was short
+ * would otherwise read all of it when it is long.
  */
 import { flushTables, type ColumnTypes, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { selectOwned } from "./Fence.js"
@@ -79,11 +82,12 @@ const claimsCte = `taken AS (INSERT INTO claims (org, scope, key, target_id, has
 
 /** The places in the start queue whose lease the batch still has. Whoever deletes one decides what its event starts. */
 const takenPlacesCte = `gone AS (DELETE FROM start_queue q USING (SELECT DISTINCT takes, claims FROM ch WHERE takes IS NOT NULL) c
-    WHERE q.id = c.takes AND q.claims = c.claims RETURNING q.id)`
+    WHERE q.id = ANY (ARRAY(SELECT takes FROM ch WHERE takes IS NOT NULL)) AND q.id = c.takes AND q.claims = c.claims
+    RETURNING q.id)`
 
 /** Dead letters that the batch replays: whoever changes their state replays them. */
 const replayedCte = `again AS (UPDATE dead_letters d SET status = 'replayed' FROM (SELECT letter FROM ch WHERE letter IS NOT NULL) c
-    WHERE d.id = c.letter AND d.status IN ('pending', 'replaying') RETURNING d.id)`
+    WHERE d.id = ANY (ARRAY(SELECT letter FROM ch WHERE letter IS NOT NULL)) AND d.id = c.letter AND d.status IN ('pending', 'replaying') RETURNING d.id)`
 
 const acceptedCte = ({ claimed, fenced, received, replayed, resent, settled }: Parts) =>
   `ok AS MATERIALIZED (SELECT ch.id FROM ch
@@ -95,13 +99,15 @@ const acceptedCte = ({ claimed, fenced, received, replayed, resent, settled }: P
        AND ${replayed ? "(ch.letter IS NULL OR ch.letter IN (SELECT again.id FROM again))" : "true"}
        AND ${
          // The first try may have committed, and its event may be settled by now.
-         received && resent ? "NOT EXISTS (SELECT FROM event_records er WHERE er.id = ch.id)" : "true"
+         received && resent
+           ? "ch.id <> ALL (ARRAY(SELECT er.id FROM event_records er WHERE er.id = ANY (ARRAY(SELECT id FROM ch))))"
+           : "true"
        })`
 
 /** Decides which received events are within their allowances, unless an earlier try of the batch wrote them. */
 const limitCtes = (parameter: number, resent: boolean): ReadonlyArray<string> => [
   ...decideCtes(`SELECT t.* FROM ${recordset(parameter, allowanceColumns)} WHERE t.id IN (SELECT ok.id FROM ok)
-    ${resent ? "AND NOT EXISTS (SELECT FROM events e WHERE e.id = t.id)" : ""}`),
+    ${resent ? "AND t.id <> ALL (ARRAY(SELECT e.id FROM events e WHERE e.id = ANY (ARRAY(SELECT id FROM ch))))" : ""}`),
   "beyond AS MATERIALIZED (SELECT d.id FROM decided d WHERE NOT d.runs)"
 ]
 
@@ -109,8 +115,9 @@ const kept = keptEventColumns.join(", ")
 
 /** Moves settled events to their records. */
 const settleCte = (parameter: number) =>
-  `moved AS (DELETE FROM events e USING ${recordset(parameter, settlementColumns)}
-     WHERE e.id = t.id AND t.run IN (SELECT ok.id FROM ok)
+  `settling AS MATERIALIZED (SELECT * FROM ${recordset(parameter, settlementColumns)} WHERE run IN (SELECT ok.id FROM ok)),
+   moved AS (DELETE FROM events e USING settling t
+     WHERE e.id = ANY (ARRAY(SELECT id FROM settling)) AND e.id = t.id
      RETURNING ${keptEventColumns.map((name) => `e.${name}`).join(", ")}, t.status AS final, t.finished_at, t.attempts, t.deliveries),
    recorded AS (INSERT INTO event_records (${kept}, status, finished_at, attempts, deliveries)
      SELECT ${kept}, final, finished_at, attempts, deliveries FROM moved ON CONFLICT (id, class) DO NOTHING)`
@@ -157,7 +164,7 @@ const tickFailuresCte = (parameter: number) =>
 
 const patchCte = (parameter: number) =>
   `patched AS (UPDATE runs r SET ${patchAssignments("r", "t")}
-     FROM ${recordset(parameter, patchColumns)} WHERE r.id = t.id AND r.id IN (SELECT ok.id FROM ok))`
+     FROM ${recordset(parameter, patchColumns)} WHERE r.id = ANY (ARRAY(SELECT ok.id FROM ok)) AND r.id = t.id)`
 
 const deleteEndedCte = (parameter: number) =>
   `ended AS (DELETE FROM runs r WHERE r.id = ANY($${parameter}::text[]) AND r.id IN (SELECT ok.id FROM ok))`
