@@ -2,7 +2,7 @@
  * The plans of the start queue's functions do not depend on the statistics of the table: a connection keeps its plans, and
  * one that was made while the queue was short read all rows of `start_queue_times` for each customer, 2 seconds a pick of
  * 100,000 rows. Where an index has the order that a query names, no other one is used; and rows are found by arrays of
- * their keys, which no plan turns into a join over the whole table.
+ * their keys, which no plan turns into a join over the whole table. Rows of suspended organisations stay where they are.
  */
 import { Effect } from "effect"
 import { script } from "./policies.js"
@@ -52,6 +52,7 @@ const settings = ["enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_
   .join(" ")
 
 const taking = script(
+  `CREATE INDEX organisations_suspended ON organisations (id) WHERE status <> 'active'`,
   `ALTER FUNCTION svc_waiting_organisations(smallint, text[], text, int) ${settings}`,
   `CREATE OR REPLACE FUNCTION svc_take_queued(shards int[], slots int, node text, lease interval, busy text[], busy_counts int[],
      plans text[], plan_limits int[])
@@ -67,7 +68,8 @@ const taking = script(
      UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL WHERE seq = ANY (ARRAY(
        SELECT seq FROM start_queue WHERE claimed_by IS NOT NULL AND claimed_until <= now() FOR UPDATE SKIP LOCKED));
      skipped := ARRAY(SELECT b.org FROM unnest(busy, busy_counts) AS b (org, n) JOIN organisations o ON o.id = b.org
-       JOIN unnest(plans, plan_limits) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most);
+       JOIN unnest(plans, plan_limits) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most)
+       || ARRAY(SELECT o.id FROM organisations o WHERE o.status <> 'active' ORDER BY o.id);
      -- A round divides the slots as if everyone had enough waiting rows; the next round divides what is left over.
      FOR round IN 1..8 LOOP
        picked := '{}';

@@ -313,6 +313,27 @@ describe("the start queue", () => {
       })
     )
 
+    it.effect("a suspended organisation starts nothing, and does not count as waiting, until it is active again", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const sql = yield* ownerSql
+        yield* sql`INSERT INTO organisations (id, name, slug, plan, status)
+          VALUES (${org(7)}, 'Suspended', 'suspended-queue', 'unlimited', 'suspended')`
+        yield* enqueue([
+          { org: org(7), priority: 1, times: 10 },
+          { org: org(2), priority: 3, times: 10 }
+        ])
+        const queue = yield* StartQueue
+        const taken = yield* queue.take(shards, 64, noneUnderWay)
+        assert.deepStrictEqual(countBy(taken, ({ organisationId }) => organisationId), new Map([[org(2), 10]]))
+        assert.deepStrictEqual([taken.firstWaiting, taken.passedOver], [3, []])
+        yield* sql`UPDATE organisations SET status = 'active' WHERE id = ${org(7)}`
+        const later = yield* queue.take(shards, 64, noneUnderWay)
+        assert.deepStrictEqual([later.events.length, later.firstWaiting], [10, 1])
+        yield* sql`DELETE FROM organisations WHERE id = ${org(7)}`
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("an organisation at its limit leaves its slots to others, and its classes take turns", () =>
       Effect.gen(function* () {
         yield* empty

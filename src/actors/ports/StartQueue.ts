@@ -45,7 +45,10 @@ export interface TakenWork {
    * skipped. Empty: none has.
    */
   readonly passedOver: ReadonlyArray<OrganisationId>
-  /** The first class of which rows waited before; `null`: none. Rows of organisations at their limits do not count. */
+  /**
+   * The first class of which rows waited before; `null`: none. Rows of organisations that are suspended or at their limits
+   * do not count.
+   */
   readonly firstWaiting: EventPriority | null
 }
 

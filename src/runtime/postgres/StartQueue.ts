@@ -36,7 +36,8 @@ const takeSql = `SELECT ${selectOpen("(t.run)")}, t.event AS "eventId", t.org AS
     t.priority AS "eventPriority", t.shard AS "eventShard", t.claims, t.lane, t.found IS NULL AS "isNone", w.first AS "firstWaiting"
   FROM (SELECT min(c.priority) AS first FROM queue_classes c CROSS JOIN (SELECT ARRAY(
       SELECT b.org FROM unnest($5::text[], $6::int[]) AS b (org, n) JOIN organisations o ON o.id = b.org
-      JOIN unnest($7::text[], $8::int[]) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most) AS orgs) AS filled
+      JOIN unnest($7::text[], $8::int[]) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most
+      UNION ALL SELECT o.id FROM organisations o WHERE o.status <> 'active') AS orgs) AS filled
     WHERE EXISTS (SELECT FROM svc_waiting_organisations(c.priority, filled.orgs, '', 1))) w
   LEFT JOIN LATERAL (SELECT *, true AS found FROM svc_take_queued(
     $1::int[], $2, $3, $4 * interval '1 millisecond', $5::text[], $6::int[], $7::text[], $8::int[])) t ON true`
