@@ -1,5 +1,5 @@
 /** A background task: reports its passes to the registry, and logs failures without flooding the log. */
-import { Clock, Effect } from "effect"
+import { Clock, type Duration, Effect } from "effect"
 import { BackgroundTasks } from "./ports/BackgroundTasks.js"
 
 /** Failures in a row at which a failing task is logged; also every thousandth. */
@@ -7,8 +7,11 @@ const loggedFailures: ReadonlySet<number> = new Set([1, 3, 10, 30, 100, 300])
 const isLogged = (failures: number) => loggedFailures.has(failures) || failures % 1_000 === 0
 
 export interface BackgroundTask {
-  /** Runs one pass. Never fails: a failure is counted and logged, so that the caller can repeat passes. */
-  readonly run: Effect.Effect<void>
+  /**
+   * Runs one pass; returns whether it succeeded. Never fails: a failure is counted and logged, so that the caller can
+   * repeat passes.
+   */
+  readonly run: Effect.Effect<boolean>
   /** Reports whether work waits for the next pass. Call it before and after a pass, so that a hanging task is noticed. */
   readonly reportWaiting: (isWaiting: boolean) => Effect.Effect<void>
 }
@@ -31,18 +34,24 @@ export const backgroundTask = <E, R>(
       Effect.provide(context),
       Effect.sandbox,
       Effect.matchEffect({
-        onSuccess: () => Effect.map(now, report.recordSuccess),
+        onSuccess: () => Effect.as(Effect.map(now, report.recordSuccess), true),
         onFailure: (cause) =>
           Effect.flatMap(now, (at) => {
             const failuresInARow = report.recordFailure(at)
-            return isLogged(failuresInARow)
-              ? Effect.logWarning("background_task.failed", cause).pipe(
-                  Effect.annotateLogs({ task: name, failuresInARow })
-                )
-              : Effect.void
+            const warning = Effect.logWarning("background_task.failed", cause).pipe(
+              Effect.annotateLogs({ task: name, failuresInARow })
+            )
+            return Effect.as(isLogged(failuresInARow) ? warning : Effect.void, false)
           })
       })
     )
     const waiting = (isWaiting: boolean) => Effect.map(now, (at) => report.recordWaiting(isWaiting, at))
     return { run, reportWaiting: waiting } satisfies BackgroundTask
   })
+
+/** Repeats a task's passes for ever: the next one `interval` after a success, `pause` after a failure. */
+export const repeatPasses = (
+  { run }: Pick<BackgroundTask, "run">,
+  { interval, pause }: { readonly interval: Duration.Duration; readonly pause: Duration.Duration }
+): Effect.Effect<never> =>
+  Effect.forever(Effect.flatMap(run, (succeeded) => Effect.sleep(succeeded ? interval : pause)))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, TestClock } from "effect"
-import { backgroundTask } from "../../src/actors/BackgroundTask.js"
+import { Clock, Deferred, Duration, Effect, TestClock } from "effect"
+import { backgroundTask, repeatPasses } from "../../src/actors/BackgroundTask.js"
 import { BackgroundTasks, isFailing, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
 import { announce } from "../support/LogExpectations.js"
 
@@ -76,6 +76,25 @@ describe("a background task is failing", () => {
         assert.isEmpty(yield* failing)
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(yield* failing, ["stuck"])
+      })
+    )
+  )
+})
+
+describe("passes that are repeated", () => {
+  it.effect("come again soon after a failure, and after their interval otherwise", () =>
+    inRegistry(
+      Effect.gen(function* () {
+        announce(/background_task\.failed.*"task":"hourly"/, { required: true })
+        let passes = 0
+        const task = yield* backgroundTask(
+          "hourly",
+          Effect.suspend(() => (++passes === 1 ? Effect.fail("away") : Effect.void))
+        )
+        yield* Effect.fork(repeatPasses(task, { interval: Duration.hours(1), pause: Duration.minutes(1) }))
+        const passesAfter = (minutes: number) => Effect.map(TestClock.adjust(Duration.minutes(minutes)), () => passes)
+        assert.deepStrictEqual([yield* passesAfter(0), yield* passesAfter(1)], [1, 2])
+        assert.deepStrictEqual([yield* passesAfter(59), yield* passesAfter(1)], [2, 3])
       })
     )
   )

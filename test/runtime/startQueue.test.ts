@@ -325,7 +325,10 @@ describe("the start queue", () => {
         ])
         const queue = yield* StartQueue
         const taken = yield* queue.take(shards, 64, noneUnderWay)
-        assert.deepStrictEqual(countBy(taken, ({ organisationId }) => organisationId), new Map([[org(2), 10]]))
+        assert.deepStrictEqual(
+          countBy(taken, ({ organisationId }) => organisationId),
+          new Map([[org(2), 10]])
+        )
         assert.deepStrictEqual([taken.firstWaiting, taken.passedOver], [3, []])
         yield* sql`UPDATE organisations SET status = 'active' WHERE id = ${org(7)}`
         const later = yield* queue.take(shards, 64, noneUnderWay)

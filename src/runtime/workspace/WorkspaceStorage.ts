@@ -4,7 +4,7 @@
  */
 import { Chunk, Duration, Effect, Layer, Schedule } from "effect"
 import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
-import { backgroundTask } from "../../actors/BackgroundTask.js"
+import { backgroundTask, repeatPasses } from "../../actors/BackgroundTask.js"
 import type { OrganisationId, SpaceId } from "../../domain/Ids.js"
 import { WriterSql } from "../postgres/Pools.js"
 import { limitedPlans } from "../postgres/StorageUsage.js"
@@ -12,6 +12,7 @@ import { limitedPlans } from "../postgres/StorageUsage.js"
 /** After the first requests of the service. */
 const firstCount = Duration.seconds(10)
 const interval = Duration.hours(1)
+const pauseAfterFailure = Duration.minutes(1)
 const organisationsPerPage = 100
 /** Databases measured by one statement: about 30 ms. */
 const databasesPerStatement = 100
@@ -69,8 +70,8 @@ const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
 export const countWorkspaces = runPass(Effect.void)
 
 export const layer = Layer.scopedDiscard(
-  Effect.flatMap(backgroundTask("workspaces.count_storage", runPass), ({ run }) =>
-    Effect.repeat(run, Schedule.spaced(interval)).pipe(
+  Effect.flatMap(backgroundTask("workspaces.count_storage", runPass), (task) =>
+    repeatPasses(task, { interval, pause: pauseAfterFailure }).pipe(
       Effect.delay(firstCount),
       Effect.interruptible,
       Effect.forkScoped
