@@ -1,5 +1,6 @@
 /** Pages of 10,000,000 settled events, through the API. */
 import { cursorOf, measureMillis } from "./Growth.js"
+import { start } from "./support/Children.js"
 import { sql } from "./support/Database.js"
 import { publish, type Service, startService } from "./support/Service.js"
 import { settleOne } from "./support/StoredEvents.js"
@@ -7,6 +8,8 @@ import { Table } from "./support/Table.js"
 
 const count = Number(process.env["SVC_BENCH_EVENTS"] ?? 10_000_000)
 const days = 85
+/** Events that the reconciliation walks. */
+const verified = Math.min(count, 1_000_000)
 const perStatement = 500_000
 
 /** Copies a settled event over the days of its retention, into the partitions that maintenance would have created. */
@@ -61,6 +64,13 @@ export const eventPages = async (): Promise<void> => {
     const hundredth = await measureMillis(() => service.call("GET", `${path}&cursor=${cursor}`))
     table.add(name, first.toFixed(1), hundredth.toFixed(1))
   }
+  const hours = Math.ceil((verified / count) * days * 24)
+  const verifyBegan = performance.now()
+  const verify = start(["dist/svc.js", "verify-events", "--since", `${hours}h`], { SVC_DATA_DIR: service.dataDir })
+  const code = await verify.ended
+  table.note(
+    `verify-events over the newest ${verified.toLocaleString("en")}: ${((performance.now() - verifyBegan) / 1_000).toFixed(1)} s, exit ${code}`
+  )
   await service.stop()
   table.print(`Events, ${count.toLocaleString("en")} rows`)
 }

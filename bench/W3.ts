@@ -54,7 +54,7 @@ export const awaitCalls = async (stub: Stub, count: number): Promise<void> => {
   while ((await stub.counts()).distinct < count) await pause(10)
 }
 
-const measureBurst = async (service: Service, webhook: Webhook, stub: Stub, count: number) => {
+export const measureBurst = async (service: Service, webhook: Webhook, stub: Stub, count: number) => {
   await stub.reset()
   const before = service.usage().cpu
   const began = performance.now()

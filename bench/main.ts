@@ -13,6 +13,7 @@ import { prelude } from "./Prelude.js"
 import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
 import { queued } from "./Queued.js"
 import { rewrap } from "./Rewrap.js"
+import { triggers } from "./Triggers.js"
 import { waiting } from "./Waiting.js"
 import { w1 } from "./W1.js"
 import { w2 } from "./W2.js"
@@ -36,6 +37,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   replay,
   queued,
   rewrap,
+  triggers,
   waiting,
   "long-list": longList,
   "long-events": eventPages,
@@ -54,6 +56,7 @@ const onDemand = new Set([
   "long-list",
   "long-events",
   "rewrap",
+  "triggers",
   "waiting",
   "profile-W1",
   "profile-W2",
