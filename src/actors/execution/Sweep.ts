@@ -33,7 +33,7 @@ const slotsInBurst = 4
  * time, because a pick costs as much for one as for many.
  */
 const ordinarily = { most: 64, least: 32 }
-/** The same while the first class has runs here, but none in the queue: those find few others before them. */
+/** The same while the first class has runs here: those find few others before them. */
 const besideFirstClass = { most: 12, least: 6 }
 const survivalInterval = Duration.seconds(1)
 
@@ -61,7 +61,7 @@ export const make = (options: SweepOptions) =>
     const freeSlots = () => Math.max(0, options.slots - live.size())
     const slotsForQueued = () => {
       if (load.comesFirst()) return Math.max(0, slotsInBurst - live.size())
-      const { least, most } = live.hasFirstClass() && !wakeups.hasQueued(1) ? besideFirstClass : ordinarily
+      const { least, most } = live.hasFirstClass() ? besideFirstClass : ordinarily
       const places = most - live.countActive()
       return places < least ? 0 : Math.min(freeSlots(), places)
     }
