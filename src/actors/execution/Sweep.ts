@@ -34,7 +34,7 @@ const slotsInBurst = 4
  */
 const ordinarily = { most: 64, least: 32 }
 /** The same while the first class has runs here: those find few others before them. */
-const besideFirstClass = { most: 12, least: 6 }
+const besideFirstClass = { most: 4, least: 2 }
 const survivalInterval = Duration.seconds(1)
 
 export interface SweepOptions {
