@@ -21,24 +21,24 @@ const makeWorld = () => {
   return { ...world, startedAfter }
 }
 
-const enqueue = (organisationId: OrganisationId, priority: 1 | 4, times: number) =>
+const enqueue = (organisationId: OrganisationId, priority: 1 | 2 | 4, times: number) =>
   Effect.flatMap(Executions, (executions) =>
     Effect.replicateEffect(executions.start({ ...request(runnable({ organisationId })), priority }), times)
   )
 
 describe("a node starts runs from the queue", () => {
-  it.scoped("until 64 of them compute, and further ones when these have computed for long", () => {
+  it.scoped("until 64 are starting, and further ones a tenth of a second later", () => {
     const world = makeWorld()
     return Effect.gen(function* () {
       const live = yield* LiveRuns
       yield* enqueue(busy, 4, 100)
-      assert.deepStrictEqual([yield* world.startedAfter(510), live.countActive()], [64, 64])
+      assert.deepStrictEqual([yield* world.startedAfter(510), live.countStarting()], [64, 64])
       assert.strictEqual(yield* world.startedAfter(50), 64)
       assert.deepStrictEqual([yield* world.startedAfter(200), live.size()], [100, 100])
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("until 4 of them compute if the first class had a run within two seconds", () => {
+  it.scoped("until 4 are starting if the first class had a run within two seconds and the last classes wait", () => {
     const world = makeWorld()
     return Effect.gen(function* () {
       yield* enqueue(organisation, 1, 1)
@@ -50,12 +50,22 @@ describe("a node starts runs from the queue", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
+  it.scoped("until 64 are starting if one of the first two classes waits", () => {
+    const world = makeWorld()
+    return Effect.gen(function* () {
+      yield* enqueue(organisation, 1, 1)
+      yield* world.startedAfter(510)
+      yield* enqueue(busy, 2, 100)
+      assert.strictEqual(yield* world.startedAfter(520), 1 + 64)
+    }).pipe(Effect.provide(world.layer))
+  })
+
   it.scoped("as many as there are slots, if they wait for their calls", () => {
     const world = makeWorld()
     return Effect.gen(function* () {
       yield* enqueue(organisation, 4, 220)
       assert.strictEqual(yield* world.startedAfter(510), 200)
-      assert.strictEqual((yield* LiveRuns).countActive(), 0)
+      assert.strictEqual((yield* LiveRuns).countStarting(), 0)
     }).pipe(Effect.provide(world.layer))
   })
 })

@@ -76,10 +76,10 @@ export const make = Effect.gen(function* () {
       if (until !== undefined) return yield* suspendUntil(p, now, until)
       // Commits the results so far while the run waits for the rest; a short run is committed once, at its end.
       if (p.hasUnwritten && (p.hasRow || p.hasMuchUnwritten)) yield* flush(p)
-      p.activeSince = undefined
+      p.isWaiting = true
       wakeups.signalSlot()
       const completions = yield* awaitCompletions(p, queue)
-      p.activeSince = clock.unsafeCurrentTimeMillis()
+      p.isWaiting = false
       turn = yield* feedCompletions(p, turn, completions)
     }
   })
@@ -177,7 +177,6 @@ export const make = Effect.gen(function* () {
   const drive = (spec: RunSpec, watch?: (progress: Progress) => void): Effect.Effect<DriveOutcome> =>
     Effect.suspend(() => {
       const p = new Progress(spec, ports)
-      p.activeSince = clock.unsafeCurrentTimeMillis()
       watch?.(p)
       return driveGuest(p, noLosses, new CompletionQueue()).pipe(
         Effect.catchIf(

@@ -7,9 +7,9 @@ import type { DriveOutcome } from "./RunSpec.js"
 /** A run has survived once it made progress after the first time, or lived for the second without progress. */
 const shortLifeMillis = 1_000
 const survivedAfterMillis = 5_000
-/** A run that computes for so long is not counted as active any more, so that no tenant can stop the start queue. */
-const longMillis = 100
-/** For how long after its last launch the first class shares the node. */
+/** A run counts as starting for so long at most, whatever it does, so that no tenant can stop the start queue. */
+const startingMillis = 100
+/** How long the first class counts as running here after its last launch. */
 const firstClassMillis = 2_000
 
 export interface LiveRun {
@@ -32,23 +32,18 @@ export interface LiveRun {
 export class LiveRunTable {
   private readonly runs = new Map<ExecutionId, LiveRun>()
   private readonly counts = new Map<OrganisationId, number>()
-
+  /** When a run of the first class was launched last. */
   private firstClassAt = -Infinity
 
   get size(): number {
     return this.runs.size
   }
 
-  /**
-   * Runs from the start queue that compute or are being written, and have done so for less than `longMillis` without a
-   * call.
-   */
-  countActive(now: number): number {
+  /** Runs from the start queue that were launched within `startingMillis`, without those that wait for their calls. */
+  countStarting(now: number): number {
     let count = 0
-    for (const { progress, since, wasQueued } of this.runs.values()) {
-      const activeSince = progress === undefined ? since : progress.activeSince
-      if (wasQueued && activeSince !== undefined && now - activeSince < longMillis) count++
-    }
+    for (const { progress, since, wasQueued } of this.runs.values())
+      if (wasQueued && progress?.isWaiting !== true && now - since < startingMillis) count++
     return count
   }
 

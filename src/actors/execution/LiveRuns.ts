@@ -54,10 +54,9 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly ids: () => ReadonlyArray<ExecutionId>
     readonly size: () => number
     /**
-     * Runs from the start queue that compute or are being written. One that has done so for long without a call does not
-     * count any more.
+     * Runs from the start queue that were launched within a tenth of a second, without those that wait for their calls.
      */
-    readonly countActive: () => number
+    readonly countStarting: () => number
     /** Whether a run of the first class was launched here lately. */
     readonly hasFirstClass: () => boolean
     /** Slots in use by organisation. */
@@ -117,7 +116,7 @@ export const layer = Layer.scoped(
           if (shown !== undefined) yield* Effect.forkDaemon(shown)
         }
       }
-      // Runs that have become long do not count as active any more.
+      // Runs that were starting at the last check do not count as such any more.
       wakeups.signalSlot()
     })
     const task = yield* backgroundTask("runs.deadlines", checkRuns)
@@ -207,7 +206,7 @@ export const layer = Layer.scoped(
       ids: () => table.ids(),
       size: () => table.size,
       hasFirstClass: () => table.hasFirstClass(clock.unsafeCurrentTimeMillis()),
-      countActive: () => table.countActive(clock.unsafeCurrentTimeMillis()),
+      countStarting: () => table.countStarting(clock.unsafeCurrentTimeMillis()),
       countByOrganisation: () => table.countByOrganisation(),
       stop: (id, end) =>
         Effect.suspend(() => {

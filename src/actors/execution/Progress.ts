@@ -102,8 +102,8 @@ export class Progress {
   unwrittenResults: Array<DoneEntry> = []
   /** The guest's clock: the time of the last event that was fed, in Unix milliseconds. */
   lastEventAt: number
-  /** Since when the run has computed or been written, in Unix milliseconds; `undefined` while it waits for its calls. */
-  activeSince: number | undefined
+  /** Whether the run waits for its calls and timers, and needs no processor meanwhile. */
+  isWaiting = false
   private seq: number
   private readonly secrets = new Set<string>()
   private readonly callsPerStep = new Map<string, number>()

@@ -4,6 +4,7 @@
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { decide, tiers } from "../../domain/Execution.js"
+import type { EventPriority } from "../../domain/Event.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { suspectAfter } from "../../domain/Limits.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
@@ -29,11 +30,11 @@ const fewSuspects = 4
 /** Runs on this node up to which queued ones are started while accepting events comes first. */
 const slotsInBurst = 4
 /**
- * Runs from the start queue that compute or are being written: queued ones are started up to `most`, at least `least` at a
- * time, because a pick costs as much for one as for many.
+ * Queued runs are started until `most` of them are starting, at least `least` at a time, because a pick costs Postgres as
+ * much for one row as for many.
  */
 const ordinarily = { most: 64, least: 32 }
-/** The same while the first class has runs here: those find few others before them. */
+/** The same while the first class has runs here and only the last two classes wait: then it finds few runs before its own. */
 const besideFirstClass = { most: 4, least: 2 }
 const survivalInterval = Duration.seconds(1)
 
@@ -58,11 +59,13 @@ export const make = (options: SweepOptions) =>
     /** Finding due runs and taking queued ones exclude each other: both count free slots and then reserve them. */
     const claiming = yield* Effect.makeSemaphore(1)
 
+    /** The first class that waited when the queue was read last. */
+    let firstWaiting: EventPriority = 4
     const freeSlots = () => Math.max(0, options.slots - live.size())
     const slotsForQueued = () => {
       if (load.comesFirst()) return Math.max(0, slotsInBurst - live.size())
-      const { least, most } = live.hasFirstClass() ? besideFirstClass : ordinarily
-      const places = most - live.countActive()
+      const { least, most } = live.hasFirstClass() && firstWaiting > 2 ? besideFirstClass : ordinarily
+      const places = most - live.countStarting()
       return places < least ? 0 : Math.min(freeSlots(), places)
     }
 
@@ -149,6 +152,7 @@ export const make = (options: SweepOptions) =>
             })
           )
         )
+        firstWaiting = taken.firstWaiting ?? 4
         yield* dispatchLeased(taken.events)
         yield* forEachRun(taken.runs, (run) => releaseAfter(run.id, activate(run, { claimed: true, alone: false })))
         wakeups.awaitSlotsOf(taken.passedOver)

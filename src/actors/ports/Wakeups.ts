@@ -12,7 +12,7 @@ export class Wakeups extends Context.Tag("svc/Wakeups")<
     /** Called after a commit that put something of this class in the start queue. Without a class, of any. */
     readonly signalQueued: (priority?: EventPriority) => void
     /**
-     * Called when a slot for a run became free: wakes as well, if something may wait. `organisation`: whose run left it;
+     * Called when a slot for a run became free, or a run waits for its calls: wakes as well, if something may wait. `organisation`: whose run left it;
      * what the organisation's limit kept in the start queue is then looked for.
      */
     readonly signalSlot: (organisation?: OrganisationId) => void

@@ -27,8 +27,8 @@ const clearActivationsSql = updateOwned("activations = 0")
 const setEngineSql = updateOwned("engine = $3")
 
 /**
- * The first class of which rows wait, if some row may start or a lease has expired. The earliest waiting row is one
- * look-up by its index, whatever the statistics say and however many rows wait for a later time.
+ * The first class of which rows wait, if some row may start or a lease has expired. One look-up by an index finds the
+ * earliest waiting row.
  */
 const firstQueued = `CASE WHEN COALESCE((SELECT q.not_before FROM start_queue q WHERE NOT q.held AND q.claimed_by IS NULL
     AND q.shard = ANY($1::int[]) ORDER BY q.not_before LIMIT 1) <= now(), false)

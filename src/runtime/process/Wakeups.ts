@@ -21,7 +21,7 @@ const flag = () => {
 export const layer = Layer.sync(Wakeups, () => {
   const queue = flag()
   const deliveries = flag()
-  /** For each class, the signals so far, and those after which nothing of it waited. */
+  /** The number of signals of each class, and its value before the last read that found nothing of the class. */
   const signals: [number, number, number, number] = [0, 0, 0, 0]
   const emptyAt = [0, 0, 0, 0]
   /** Organisations at their limit. Each has a run here, whose end removes it. */
