@@ -1,8 +1,7 @@
 /**
  * The statement of a flush: writes everything of a batch of changes, fenced by the epochs of its runs and by the leases
- * of its events. It contains only
- * the parts that the batch needs, and each combination of parts is one prepared statement. Each table's rows are one
- * JSON parameter, which costs half the CPU of array parameters.
+ * of its events. It contains only the parts that the batch needs, and each combination of parts is one prepared
+ * statement. Each table's rows are one JSON parameter, which costs half the CPU of array parameters.
  *
  * Existing rows are found by arrays of their ids, also where they are joined: a plan that was made while a table was short
  * would otherwise read all of it when it is long.
@@ -87,7 +86,8 @@ const takenPlacesCte = `gone AS (DELETE FROM start_queue q USING (SELECT DISTINC
 
 /** Dead letters that the batch replays: whoever changes their state replays them. */
 const replayedCte = `again AS (UPDATE dead_letters d SET status = 'replayed' FROM (SELECT letter FROM ch WHERE letter IS NOT NULL) c
-    WHERE d.id = ANY (ARRAY(SELECT letter FROM ch WHERE letter IS NOT NULL)) AND d.id = c.letter AND d.status IN ('pending', 'replaying') RETURNING d.id)`
+    WHERE d.id = ANY (ARRAY(SELECT letter FROM ch WHERE letter IS NOT NULL)) AND d.id = c.letter
+      AND d.status IN ('pending', 'replaying') RETURNING d.id)`
 
 const acceptedCte = ({ claimed, fenced, received, replayed, resent, settled }: Parts) =>
   `ok AS MATERIALIZED (SELECT ch.id FROM ch
