@@ -40,7 +40,10 @@ const slowAfterMillis = 500
 export class LiveRuns extends Context.Tag("svc/LiveRuns")<
   LiveRuns,
   {
-    /** Reserves the run's slot; `false` when it is reserved or driven already. The caller must launch or release it. */
+    /**
+     * Reserves the run's slot; `false` when it is reserved or driven already. `wasQueued`: it waited in the start queue.
+     * The caller must launch or release it.
+     */
     readonly reserve: (id: ExecutionId, organisation: OrganisationId | undefined, wasQueued?: boolean) => boolean
     /** Gives back a reserved slot; without effect on a launched run. */
     readonly release: (id: ExecutionId) => void

@@ -9,7 +9,8 @@ export class EventRuns extends Context.Tag("svc/EventRuns")<
   {
     /**
      * Reserves a slot for a run of the organisation; `undefined` when the node has none left, or the organisation runs as
-     * many as `concurrentRuns` allows. `wasQueued`: its event waited in the start queue. The caller launches the run or releases the slot.
+     * many as `concurrentRuns` allows. `wasQueued`: its event waited in the start queue. The caller launches the run or
+     * releases the slot.
      */
     readonly reserve: (
       organisation: OrganisationId,

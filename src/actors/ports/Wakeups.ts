@@ -12,8 +12,8 @@ export class Wakeups extends Context.Tag("svc/Wakeups")<
     /** Called after a commit that put something of this class in the start queue. Without a class, of any. */
     readonly signalQueued: (priority?: EventPriority) => void
     /**
-     * Called when a slot for a run became free, or a run waits for its calls: wakes as well, if something may wait. `organisation`: whose run left it;
-     * what the organisation's limit kept in the start queue is then looked for.
+     * Called when a slot for a run became free, or a run waits for its calls: wakes as well, if something may wait.
+     * `organisation`: whose run left the slot; what the organisation's limit kept in the start queue is then looked for.
      */
     readonly signalSlot: (organisation?: OrganisationId) => void
     /** Rows of these organisations may wait until one of their slots becomes free. */
