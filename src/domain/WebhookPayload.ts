@@ -3,6 +3,7 @@ import { meetsCondition } from "./connector/Condition.js"
 import type { ConnectorDefinition } from "./connector/Definition.js"
 import { valueAt } from "./connector/Path.js"
 import { eventSteps, StepBudget } from "./connector/StepBudget.js"
+import { type FormProblem, readFormFields } from "./FormFields.js"
 import type { EventDefinition, WebhookDefinition } from "./connector/Webhook.js"
 import { isList, type Json, type JsonObject } from "./Json.js"
 
@@ -13,15 +14,33 @@ export const bodyForm = (contentType: string | undefined): "json" | "form" | und
   return type !== undefined && /^application\/(?:[\w.-]+\+)?json$/.test(type) ? "json" : undefined
 }
 
-/** The fields of a form, or of a query; one that is sent several times is a list. */
-export const fieldsOf = (text: string): JsonObject => {
-  const fields = new Map<string, Json>()
-  for (const [name, value] of new URLSearchParams(text)) {
+/** Fields by their name; one that is sent several times is a list. */
+export type Fields = { readonly [name: string]: string | ReadonlyArray<string> }
+
+/** Collects fields by their name. */
+const makeFields = () => {
+  const fields = new Map<string, string | Array<string>>()
+  const add = (name: string, value: string): void => {
     const before = fields.get(name)
-    fields.set(name, before === undefined ? value : isList(before) ? [...before, value] : [before, value])
+    if (before === undefined) fields.set(name, value)
+    else if (typeof before === "string") fields.set(name, [before, value])
+    else before.push(value)
   }
   // `Object.fromEntries` creates own members, also of the name `__proto__`.
-  return Object.fromEntries(fields)
+  return { add, all: (): Fields => Object.fromEntries(fields) }
+}
+
+/** The fields of a query. */
+export const queryFields = (query: string): Fields => {
+  const fields = makeFields()
+  for (const [name, value] of new URLSearchParams(query)) fields.add(name, value)
+  return fields.all()
+}
+
+/** The fields of a form, or why it is refused. `most`: fields. */
+export const formFields = (body: Uint8Array, most: number): Fields | FormProblem => {
+  const fields = makeFields()
+  return readFormFields(body, most, fields.add) ?? fields.all()
 }
 
 // --- Challenges ---
@@ -33,7 +52,7 @@ const maxChallengeLength = 2_000
 const challengeNames = ["hub.challenge", "validationToken", "challenge"]
 
 /** The text that answers a challenge in the query; `undefined` if there is none. */
-export const queryChallenge = (query: JsonObject): string | undefined => {
+export const queryChallenge = (query: Fields): string | undefined => {
   const found = challengeNames.map((name) => query[name]).find((value) => value !== undefined)
   return typeof found === "string" && found.length <= maxChallengeLength ? found : undefined
 }

@@ -1,8 +1,15 @@
 /** What a delivery to a webhook of a connector says: its events, or a challenge. */
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { FastCheck, Schema } from "effect"
 import { EventDefinition, WebhookDefinition } from "../../src/domain/connector/Webhook.js"
-import { bodyChallenge, deliveredEvents, eventDeliveryId, eventsOfKey } from "../../src/domain/WebhookPayload.js"
+import {
+  bodyChallenge,
+  deliveredEvents,
+  eventDeliveryId,
+  eventsOfKey,
+  formFields,
+  queryFields
+} from "../../src/domain/WebhookPayload.js"
 
 const webhook = Schema.decodeUnknownSync(WebhookDefinition)
 const event = Schema.decodeUnknownSync(EventDefinition)
@@ -80,5 +87,29 @@ describe("the events of a delivery", () => {
     assert.deepStrictEqual(found("contact.created"), [])
     assert.deepStrictEqual(found(null), [])
     assert.deepStrictEqual(found(null, webhook({ id: "app", type: "app" })), ["contact.created"])
+  })
+})
+
+describe("a form", () => {
+  const letters = ["a", "b", "&", "=", "+", "%", "%4", "%41", "%C3", "%A9", "é", "%zz", "%EF%BB%BF", "\u{1F600}", " "]
+  const bytes = (text: string) => new TextEncoder().encode(text)
+
+  it("is read as the URL standard reads it", () => {
+    FastCheck.assert(
+      FastCheck.property(FastCheck.array(FastCheck.constantFrom(...letters)), (parts) => {
+        const text = parts.join("")
+        // Node's `URLSearchParams` misreads characters beyond ASCII beside an invalid escape.
+        const escaped = text.replace(/[^\0-\x7f]+/gu, encodeURIComponent)
+        assert.deepStrictEqual(formFields(bytes(text), 1_000), queryFields(escaped))
+      }),
+      { numRuns: 5_000 }
+    )
+  })
+
+  it("with U+0000 or too many fields is refused", () => {
+    assert.strictEqual(formFields(bytes("a=b%00"), 10), "null")
+    assert.strictEqual(formFields(bytes("a=b\u0000"), 10), "null")
+    assert.strictEqual(formFields(bytes("&".repeat(10)), 10), "fields")
+    assert.deepStrictEqual(formFields(bytes("a=%2500"), 10), { a: "%00" })
   })
 })

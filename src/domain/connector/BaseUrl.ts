@@ -68,7 +68,7 @@ const urlBase = (text: string, transport: "http" | "smtp", scope: JsonObject): E
     if (username !== "" || password !== "") return callMistake("baseUrl", "names a user")
     if (host === "") return callMistake("baseUrl", "names no host")
     if (search !== "" || hash !== "") return callMistake("baseUrl", "has a query or a fragment")
-    return Either.right({ origin: `${protocol}//${host}`, path: pathname.replace(/\/+$/, "") })
+    return Either.right({ origin: `${protocol}//${host}`, path: pathname.replace(/(?<!\/)\/+$/, "") })
   })
 
 /** Renders text and values in order; the text before a value tells whether it is a full URL, a part of the host or of the path. */

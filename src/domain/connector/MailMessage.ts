@@ -79,10 +79,14 @@ const address = (value: Json, path: string): Either.Either<Address, CallMistake>
 }
 
 const parseAddress = (text: string): Address => {
-  const found = /^\s*(?:"([^"]*)"|([^<>"]*?))\s*<([^<>]*)>\s*$/.exec(text)
-  return found === null
-    ? { name: "", address: text.trim() }
-    : { name: found[1] ?? found[2] ?? "", address: (found[3] ?? "").trim() }
+  const trimmed = text.trim()
+  const open = trimmed.lastIndexOf("<")
+  const bare = { name: "", address: trimmed }
+  if (open < 0 || trimmed.indexOf(">", open) !== trimmed.length - 1) return bare
+  const name = trimmed.slice(0, open).trim()
+  const quoted = /^"([^"]*)"$/.exec(name)
+  if (quoted === null && /[<>"]/.test(name)) return bare
+  return { name: quoted?.[1] ?? name, address: trimmed.slice(open + 1, -1).trim() }
 }
 
 /** One address or a list of them. */

@@ -81,7 +81,7 @@ const linkOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | und
 
 /** `<url>; rel="next", <url>; rel="last"` (RFC 8288). */
 const linkWithRelation = (text: string, relation: string): string | undefined => {
-  for (const [, target, parameters = ""] of text.matchAll(/<([^>]*)>([^<]*)/g)) {
+  for (const [, target, parameters = ""] of text.matchAll(/<([^<>]*)>([^<]*)/g)) {
     const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters)
     if ((rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/).includes(relation)) return target
   }

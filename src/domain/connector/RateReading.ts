@@ -33,7 +33,7 @@ export const readRateHeaders = (
 /** The time of a `Retry-After`: seconds, also with a fraction or unit, or an HTTP date. */
 export const retryAfterAt = (text: string | undefined, now: number): number | null => {
   if (text === undefined) return null
-  const seconds = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?)?\s*$/i.exec(text)
+  const seconds = /^(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?)?$/i.exec(text.trim())
   if (seconds !== null) {
     return (
       now + Math.min(Math.ceil(Number(seconds[1]) * (seconds[2]?.toLowerCase() === "ms" ? 1 : 1000)), maxAheadMillis)

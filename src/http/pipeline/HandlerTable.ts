@@ -13,6 +13,7 @@ import {
 import type { HttpApiBuilder } from "@effect/platform"
 import { Context, Effect, Either, Layer, ParseResult, Schema, type Scope } from "effect"
 import { type Failure, NotFound } from "../../domain/Failure.js"
+import { type Fields, queryFields } from "../../domain/WebhookPayload.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
 import { answerDefect, decodeFailure } from "../DecodeFailure.js"
 import type { RawReply } from "../Wire.js"
@@ -37,16 +38,10 @@ type Handler = (request: Request) => Effect.Effect<unknown, unknown, CurrentExch
 
 // --- Requests ---
 
-/** A parameter that is sent several times becomes a list. */
-const queryOf = (target: string): { readonly [name: string]: string | ReadonlyArray<string> } => {
+/** The parameters of the query; one that is sent several times is a list. */
+const queryOf = (target: string): Fields => {
   const at = target.indexOf("?")
-  const query: { [name: string]: string | Array<string> } = Object.create(null)
-  if (at < 0) return query
-  for (const [name, value] of new URLSearchParams(target.slice(at + 1))) {
-    const earlier = query[name]
-    query[name] = earlier === undefined ? value : [...(typeof earlier === "string" ? [earlier] : earlier), value]
-  }
-  return query
+  return at < 0 ? {} : queryFields(target.slice(at + 1))
 }
 
 /** The decoded parameters; a path with invalid percent-encoding exists nowhere. */

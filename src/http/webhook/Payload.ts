@@ -2,7 +2,7 @@
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import { webhookForm } from "../../domain/Limits.js"
-import { bodyForm, fieldsOf } from "../../domain/WebhookPayload.js"
+import { bodyForm, formFields } from "../../domain/WebhookPayload.js"
 import { type BodyFailure, readJson } from "../JsonBody.js"
 import type { RawRequest } from "../Wire.js"
 
@@ -13,14 +13,11 @@ const invalidForm = (code: string, message: string) =>
     details: [{ path: "", code, message }]
   })
 
-const readForm = (text: string): Json | ValidationFailed => {
-  if (text.includes("%00") || text.includes("\u0000"))
+const readForm = (body: Uint8Array): Json | ValidationFailed => {
+  const fields = formFields(body, webhookForm.fields)
+  if (fields === "null")
     return invalidForm("NOT_STORABLE", "contains the character U+0000, which cannot be stored: leave it out")
-  // Counted before anything is decoded.
-  let count = 1
-  for (let at = text.indexOf("&"); at >= 0; at = text.indexOf("&", at + 1)) count++
-  if (count > webhookForm.fields) return invalidForm("OUT_OF_RANGE", `has more than ${webhookForm.fields} fields`)
-  return fieldsOf(text)
+  return fields === "fields" ? invalidForm("OUT_OF_RANGE", `has more than ${webhookForm.fields} fields`) : fields
 }
 
 /** The payload of a request; `{}` for an empty body. `limit`: bytes. */
@@ -32,7 +29,7 @@ export const readPayload = (request: RawRequest, limit: number): Json | BodyFail
     case "json":
       return readJson(request, limit) ?? {}
     case "form":
-      return readForm(new TextDecoder().decode(body))
+      return readForm(body)
     case undefined:
       return new UnsupportedMediaType({
         got: (headers["content-type"] ?? "").slice(0, 100),

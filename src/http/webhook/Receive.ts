@@ -11,7 +11,7 @@ import { type Failure, TimedOut } from "../../domain/Failure.js"
 import type { OrganisationId, RequestId } from "../../domain/Ids.js"
 import { isAppWebhook } from "../../domain/AppWebhookAddress.js"
 import { isSubscriptionNumber } from "../../domain/SubscriptionAddress.js"
-import { fieldsOf, queryChallenge } from "../../domain/WebhookPayload.js"
+import { queryFields, queryChallenge } from "../../domain/WebhookPayload.js"
 import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
 import { endedReply } from "../execution/RunReply.js"
 import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"
@@ -52,7 +52,7 @@ export type WebhookAdmission =
 /** The challenge in the query of a request; `undefined` if there is none. */
 const challengeIn = (target: string): string | undefined => {
   const start = target.indexOf("?")
-  return start < 0 ? undefined : queryChallenge(fieldsOf(target.slice(start + 1)))
+  return start < 0 ? undefined : queryChallenge(queryFields(target.slice(start + 1)))
 }
 
 /** Echoes a challenge as text, which no browser takes for a page. */

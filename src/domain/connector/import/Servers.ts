@@ -111,7 +111,7 @@ export const makeOwnServers = (document: OpenApiDocument, server: ImportedServer
 
 const baseUrlSchema: JsonObject = { type: "string", format: "uri", title: "Base URL" }
 
-const trimSlashes = (url: string) => url.replace(/\/+$/, "")
+const trimSlashes = (url: string) => url.replace(/(?<!\/)\/+$/, "")
 
 const bestServer = (given: ReadonlyArray<Json>): readonly [url: string, variables: JsonObject] => {
   const servers = given.filter(isObject)

@@ -1,0 +1,74 @@
+/**
+ * Reads `application/x-www-form-urlencoded` bytes as the URL standard does, at a cost by their length. `URLSearchParams` takes
+ * six times as long for bytes that are all escaped, which holds the main loop too long for the largest body. Pure.
+ */
+
+/** Why a form is refused. */
+export type FormProblem = "fields" | "null"
+
+/** Calls `field` for each field in order. `fields`: the most of them. */
+export const readFormFields = (
+  bytes: Uint8Array,
+  fields: number,
+  field: (name: string, value: string) => void
+): FormProblem | undefined => {
+  // Unescaped text is never longer than escaped text.
+  const plain = new Uint8Array(bytes.length)
+  let count = 0
+  for (let start = 0; start <= bytes.length;) {
+    const found = bytes.indexOf(ampersand, start)
+    const end = found < 0 ? bytes.length : found
+    if (++count > fields) return "fields"
+    const pair = unescapePair(bytes, start, end, plain)
+    if (pair === undefined) return "null"
+    if (end > start) field(textOf(plain, 0, pair.name), textOf(plain, pair.name, pair.end))
+    start = end + 1
+  }
+  return undefined
+}
+
+const [ampersand, equals, plus, percent, space] = [0x26, 0x3d, 0x2b, 0x25, 0x20]
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true })
+
+const textOf = (bytes: Uint8Array, start: number, end: number): string =>
+  start === end ? "" : utf8.decode(bytes.subarray(start, end))
+
+/** The value of a hexadecimal digit; -1 for other bytes. */
+const digitOf = (byte: number | undefined): number => {
+  if (byte === undefined) return -1
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
+
+/** Writes the name and then the value of `name=value` to `plain`; `undefined` if they contain U+0000. */
+const unescapePair = (
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  plain: Uint8Array
+): { readonly name: number; readonly end: number } | undefined => {
+  let at = start
+  let to = 0
+  let name = -1
+  while (at < end) {
+    let byte = bytes[at] ?? 0
+    at++
+    if (byte === equals && name < 0) {
+      name = to
+      continue
+    }
+    if (byte === plus) byte = space
+    else if (byte === percent && at + 1 < end) {
+      const [high, low] = [digitOf(bytes[at]), digitOf(bytes[at + 1])]
+      if (high >= 0 && low >= 0) {
+        byte = high * 16 + low
+        at += 2
+      }
+    }
+    if (byte === 0) return undefined
+    plain[to++] = byte
+  }
+  return { name: name < 0 ? to : name, end: to }
+}

@@ -1,0 +1,82 @@
+/** Parsers of what clients send: targets, headers, forms and bodies. */
+import { Redacted } from "effect"
+import { createHmac } from "node:crypto"
+import { headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
+import { verifyDelivery } from "../../../src/domain/InboundWebhook.js"
+import { queryFields, queryChallenge } from "../../../src/domain/WebhookPayload.js"
+import { makeMatcher } from "../../../src/http/pipeline/Routes.js"
+import { readPayload } from "../../../src/http/webhook/Payload.js"
+import { makeDigests } from "../../../src/runtime/process/Crypto.js"
+import { type Parser, parser, repeated } from "./Parser.js"
+
+const digests = {
+  ...makeDigests({ pepper: Redacted.make("pepper of the tests") }),
+  hmac: (algorithm: string, key: Uint8Array, data: Uint8Array) =>
+    new Uint8Array(createHmac(algorithm, key).update(data).digest())
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+const form = (text: string) => ({
+  method: "POST",
+  target: "/",
+  remoteAddress: "",
+  headers: { "content-type": "application/x-www-form-urlencoded" },
+  body: bytes(text)
+})
+
+const mostFields = (part: string) => (size: number) => {
+  const length = Math.floor(size / webhookForm.fields)
+  return Array.from({ length: webhookForm.fields }, () => part.repeat(length / part.length)).join("&")
+}
+
+const findRoute = makeMatcher([])
+
+const verify = (header: string) => (value: string) =>
+  verifyDelivery(
+    { scheme: "hmac", preset: header === "stripe-signature" ? "stripe" : "shopify", maxAgeSeconds: 300 },
+    ["whsec_c2VjcmV0"],
+    { headers: { [header]: value }, body: bytes("{}"), nowMillis: 0 },
+    digests
+  )
+
+export const requestParsers: ReadonlyArray<Parser> = [
+  parser(
+    "src/domain/WebhookPayload.ts#queryFields",
+    headerBytes,
+    (query: string) => queryChallenge(queryFields(query)),
+    {
+      "one name many times": repeated("a&"),
+      "many names": (size) => Array.from({ length: size / 4 }, (_, n) => n.toString(36)).join("&"),
+      "escaped bytes": repeated("%61=%C3&"),
+      "a challenge many times": repeated("challenge&")
+    }
+  ),
+  parser(
+    ["src/domain/FormFields.ts#readFormFields", "src/http/webhook/Payload.ts#readForm"],
+    largeWebhookBytes,
+    (text: string) => readPayload(form(text), Number.POSITIVE_INFINITY),
+    {
+      "one name many times": mostFields("a"),
+      "escaped bytes": mostFields("%C3%A9"),
+      "separators only": repeated("&"),
+      "one long escaped value": repeated("%61")
+    }
+  ),
+  parser("src/http/pipeline/Routes.ts#makeMatcher", headerBytes, (path: string) => findRoute("GET", path), {
+    slashes: repeated("/"),
+    "slashes before a letter": (size) => `${"/".repeat(size - 1)}a`,
+    "short parts": repeated("/a")
+  }),
+  parser(
+    ["src/domain/InboundWebhook.ts#schemes", "src/domain/InboundWebhook.ts#normalise"],
+    headerBytes,
+    verify("x-shopify-hmac-sha256"),
+    { padding: repeated("="), "padding before a letter": (size) => `${"=".repeat(size - 1)}a` }
+  ),
+  parser("src/domain/InboundWebhook.ts#schemes", headerBytes, verify("stripe-signature"), {
+    "many signatures": (size) => `t=0,${repeated("v1=0,")(size)}`,
+    "many pairs": (size) => `t=0,${repeated("a=,")(size)}`,
+    "equal signs": (size) => `t=0,v1=${"=".repeat(size)}`
+  })
+]
