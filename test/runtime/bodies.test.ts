@@ -7,7 +7,7 @@ import { incomingBody } from "../../src/domain/Limits.js"
 import { failureReply } from "../../src/http/ErrorRows.js"
 import { jsonReply, type RequestHead } from "../../src/http/Wire.js"
 import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
-import { BodyBudget } from "../../src/runtime/http/BodyBudget.js"
+import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { eventually } from "../support/eventually.js"
 
 const KiB = 1024
@@ -32,7 +32,13 @@ const handlers: Handlers = {
 /** A server whose bodies may use `budget` bytes of memory together, and connections to it. */
 const serving = (budget: number) =>
   Effect.gen(function* () {
-    const server = yield* serve(handlers, { host: "127.0.0.1", port: 0, bodyBudget: budget })
+    const ledger = new ByteLedger({ bytes: 4 * budget, bodyBytes: budget })
+    const bodiesHeld = () => {
+      const { arriving, bodies } = ledger.readings().held
+      return arriving + bodies
+    }
+    const listening = yield* serve(handlers, { host: "127.0.0.1", port: 0, ledger })
+    const server = { ...listening, bodiesHeld }
     const open = () =>
       Effect.acquireRelease(
         Effect.sync(() => new Client(connect(server.port, "127.0.0.1"))),
@@ -230,17 +236,4 @@ describe("a request", () => {
       yield* client.end()
     })
   )
-})
-
-describe("the budget", () => {
-  it("is returned, and one sender takes at most a quarter", () => {
-    const budget = new BodyBudget(400)
-    assert.isUndefined(budget.take("a", 100))
-    assert.isDefined(budget.take("a", 1))
-    for (const holder of ["b", "c", "d"]) assert.isUndefined(budget.take(holder, 100))
-    assert.isDefined(budget.take("e", 1))
-    budget.give("a", 100)
-    assert.isUndefined(budget.take("e", 100))
-    assert.strictEqual(budget.held, 400)
-  })
 })

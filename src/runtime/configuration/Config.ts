@@ -109,6 +109,7 @@ const variables = Config.all({
   trustedProxies: settingTable.trustedProxies.config,
   runners: settingTable.runners.config,
   guestMemory: settingTable.guestMemory.config,
+  heldMemory: settingTable.heldMemory.config,
   runSlots: settingTable.runSlots.config,
   logLevel: settingTable.logLevel.config,
   logFormat: settingTable.logFormat.config,

@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os"
 import type { OperatorMailServer } from "../../actors/ports/MailServer.js"
 import { parseUrl } from "../../domain/Url.js"
 import { parseAllowList } from "../egress/Address.js"
+import { defaultLedgerBytes } from "../memory/ByteLedger.js"
 import { defaultGuestMemory } from "../sandbox/GuestMemory.js"
 import { readMasterKeys, readPepper } from "../vault/InstallationSecrets.js"
 import {
@@ -237,6 +238,16 @@ export const settingTable = {
     integerText(256, 16_777_216),
     defaultGuestMemory() / 1_048_576,
     "a quarter of the machine's or the container's memory, at least 256"
+  ),
+  heldMemory: setting(
+    {
+      name: "SVC_HELD_MEMORY_MB",
+      meaning:
+        "Memory in MiB for bytes from outside that svc holds on this node: request bodies, answers of providers and databases, journals that are replayed. Whoever needs more waits, for five seconds at most, and is then refused. One organisation gets half while others wait."
+    },
+    integerText(64, 16_777_216),
+    Math.floor(defaultLedgerBytes() / 1_048_576),
+    "a quarter of the machine's or the container's memory, at least 64"
   ),
   runSlots: setting(
     { name: "SVC_RUN_SLOTS", meaning: "Runs in progress at once on this node; more wait." },

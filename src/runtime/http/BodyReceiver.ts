@@ -1,13 +1,13 @@
 /**
- * Reads request bodies into memory. Only a small part is read before the request's key is checked. The bytes count
- * against the node's budget until the request is answered, and a body that is too slow is refused.
+ * Reads request bodies into memory. Only a small part is read before the request's key is checked. The bytes count in
+ * the node's ledger until the request is answered, and a body that is too slow is refused.
  */
 import { Duration } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
+import type { HeldBytes, Holding } from "../../actors/ports/HeldBytes.js"
+import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
 import { incomingBody } from "../../domain/Limits.js"
 import type { RawReply } from "../../http/Wire.js"
-import { BodyBudget, BodyShare } from "./BodyBudget.js"
 
 /** The holder of a body, by the request's head; or the reply to a request that is refused. */
 export type Identified = { readonly _tag: "Known"; readonly holder: string } | RefusedBody
@@ -37,27 +37,22 @@ export const declaredLength = ({ headers }: IncomingMessage): number | undefined
 
 export const hasBody = (request: IncomingMessage): boolean => declaredLength(request) !== 0
 
+/** Takes bytes of a request's holding, or returns why there is no room for them. */
+export const takeForBody = (holding: Holding, bytes: number): Unavailable | undefined =>
+  holding.tryTake(bytes)
+    ? undefined
+    : new Unavailable({ reason: "too many request bodies are held at once", retryAfterSeconds: 1 })
+
 export class BodyReceiver {
-  /** For requests whose key is not yet checked. */
-  private readonly arriving: BodyBudget
-  private readonly held: BodyBudget
   private readonly open = new Set<Reader>()
 
-  constructor(budgetBytes: number) {
-    this.arriving = new BodyBudget(Math.floor(budgetBytes / 4))
-    this.held = new BodyBudget(budgetBytes)
-  }
+  constructor(private readonly ledger: HeldBytes["Type"]) {}
 
-  /** Bytes of bodies in memory. */
-  get bytes(): number {
-    return this.arriving.held + this.held.held
-  }
-
-  /** A request's share of the budget, released when it is answered. */
-  share(holder: string, response: ServerResponse): BodyShare {
-    const share = new BodyShare(this.held, holder)
-    response.once("close", () => share.give())
-    return share
+  /** The holding of a request's body, released when the request is answered. */
+  hold(owner: string, response: ServerResponse): Holding {
+    const holding = this.ledger.open(owner, "bodies")
+    response.once("close", holding.release)
+    return holding
   }
 
   /** Calls `done` once, or never if the client disconnects first. */
@@ -75,8 +70,8 @@ export class BodyReceiver {
     if (length !== undefined && length > options.limit)
       return done(failed(new PayloadTooLarge({ limitBytes: options.limit })))
     const reader = new Reader(request, length, options, {
-      arriving: new BodyShare(this.arriving, options.from),
-      held: (holder) => this.share(holder, response),
+      arriving: this.ledger.open(options.from, "arriving"),
+      held: (owner) => this.hold(owner, response),
       finish: (outcome) => {
         this.open.delete(reader)
         done(outcome)
@@ -99,8 +94,9 @@ export class BodyReceiver {
 }
 
 interface Ways {
-  readonly arriving: BodyShare
-  readonly held: (holder: string) => BodyShare
+  /** For the bytes that come before the key is checked. */
+  readonly arriving: Holding
+  readonly held: (owner: string) => Holding
   readonly finish: (outcome: Uint8Array | RefusedBody) => void
   readonly leave: () => void
 }
@@ -111,7 +107,7 @@ class Reader {
   private size = 0
   private ended = false
   /** Set once the key is checked. */
-  private share: BodyShare | undefined
+  private share: Holding | undefined
   /** The key is being checked, and the body is paused. */
   private asking = false
   private proceeded = false
@@ -153,8 +149,8 @@ class Reader {
 
   /** Does not count a small body in one chunk: its request starts at once. */
   private count(bytes: number): Failure | undefined {
-    if (this.share !== undefined) return this.length === undefined ? this.share.take(bytes) : undefined
-    return this.size === this.length && this.size === bytes ? undefined : this.ways.arriving.take(bytes)
+    if (this.share !== undefined) return this.length === undefined ? takeForBody(this.share, bytes) : undefined
+    return this.size === this.length && this.size === bytes ? undefined : takeForBody(this.ways.arriving, bytes)
   }
 
   private identify(): void {
@@ -166,9 +162,9 @@ class Reader {
       if (found._tag !== "Known") return this.end(found)
       this.asking = false
       this.share = this.ways.held(found.holder)
-      const refused = this.share.take(this.length ?? this.size)
+      const refused = takeForBody(this.share, this.length ?? this.size)
       if (refused !== undefined) return this.fail(refused)
-      this.ways.arriving.give()
+      this.ways.arriving.release()
       this.proceed()
       this.request.resume()
     })
@@ -182,7 +178,7 @@ class Reader {
   private complete(): void {
     if (this.ended) return
     if (this.share === undefined && this.size > incomingBody.countedBytes) {
-      const refused = this.ways.held(this.options.from).take(this.size)
+      const refused = takeForBody(this.ways.held(this.options.from), this.size)
       if (refused !== undefined) return this.fail(refused)
     }
     this.end(this.bytes.whole())
@@ -208,7 +204,7 @@ class Reader {
   private close(): void {
     this.ended = true
     this.bytes.drop()
-    this.ways.arriving.give()
+    this.ways.arriving.release()
   }
 }
 

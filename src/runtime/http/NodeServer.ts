@@ -6,6 +6,7 @@
 import { Duration, Effect, type Fiber, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import type { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes, headerDeadline } from "../../domain/Limits.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
@@ -15,9 +16,8 @@ import type { OperatorError } from "../process/OperatorError.js"
 import { refuse, type Rest, write } from "./Answer.js"
 import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
 import { IncomingBody, callerGone } from "./IncomingBody.js"
-import { defaultBudget } from "./BodyBudget.js"
 import { inflateBody } from "./Inflate.js"
-import { declaredLength, hasBody, type Identified, BodyReceiver } from "./BodyReceiver.js"
+import { declaredLength, hasBody, type Identified, BodyReceiver, takeForBody } from "./BodyReceiver.js"
 
 export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
@@ -39,14 +39,12 @@ export interface Handlers {
 export interface ServerOptions {
   readonly host: string
   readonly port: number
-  /** Bytes of request bodies in memory, at most. */
-  readonly bodyBudget?: number
+  /** Bounds the bytes of request bodies in memory. */
+  readonly ledger: HeldBytes["Type"]
 }
 
 export interface RunningServer {
   readonly port: number
-  /** Bytes of request bodies in memory now. */
-  readonly bodiesHeld: () => number
   /** Stops listening; open requests continue. */
   readonly stopListening: () => void
   /** The number of requests that are not yet answered. */
@@ -150,8 +148,8 @@ const pass = (context: ListenerContext, request: IncomingMessage, response: Serv
   if ((declaredLength(request) ?? 0) > limit)
     return turnAway(request, response, context.handlers.refused(new PayloadTooLarge({ limitBytes: limit }), false))
   const head = headOf(request)
-  const take = (bytes: number) => share.take(bytes)
-  const share = context.receiving.share(context.handlers.addressOf(head), response)
+  const holding = context.receiving.hold(context.handlers.addressOf(head), response)
+  const take = (bytes: number) => takeForBody(holding, bytes)
   const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
   if (arrival === undefined) request.resume()
   else context.arrivals.set(request.socket, arrival)
@@ -282,7 +280,7 @@ export const serve = (
   Effect.gen(function* () {
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
     const requests = { open: 0 }
-    const receiving = new BodyReceiver(options.bodyBudget ?? defaultBudget())
+    const receiving = new BodyReceiver(options.ledger)
     const context: ListenerContext = { handlers, runFork, requests, arrivals: new WeakMap(), receiving }
     const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(expiry)))
@@ -312,7 +310,6 @@ export const serve = (
     return {
       port,
       open: () => requests.open,
-      bodiesHeld: () => receiving.bytes,
       stopListening: () => {
         server.close()
       }

@@ -25,6 +25,7 @@ import * as Replay from "../../actors/pipeline/Replay.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
+import { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { MailServer } from "../../actors/ports/MailServer.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
@@ -39,6 +40,7 @@ import * as Sealer from "../audit/Sealer.js"
 import * as Trail from "../audit/AuditTrail.js"
 import * as SingleNode from "../cluster/SingleNode.js"
 import * as Computations from "../computing/Computations.js"
+import * as ByteLedger from "../memory/ByteLedger.js"
 import * as Crypto from "../process/Crypto.js"
 import * as ConnectedEgress from "../egress/ConnectedEgress.js"
 import * as Egress from "../egress/Egress.js"
@@ -142,11 +144,12 @@ const journalCapacity = 20_000
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, platformValues, publicUrl, smtpUrl, trustedProxies } = yield* Settings
+    const { egressAllow, heldMemory, platformValues, publicUrl, smtpUrl, trustedProxies } = yield* Settings
     const { keyPepper } = yield* ProvidedSecrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
       Crypto.layerIdentifiers,
+      ByteLedger.layer({ bytes: heldMemory * 1_048_576 }),
       Addresses.layer(trustedProxies),
       Computations.layer({ workerPath: bundleOf("computing.js") }),
       Egress.layer({ allow: egressAllow }),
@@ -365,7 +368,7 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   const front = yield* makeFront
   yield* markPhase("front")
   const markReady = front.markStarting()
-  const running = yield* serve(front, { host, port })
+  const running = yield* serve(front, { host, port, ledger: yield* HeldBytes })
   yield* markPhase("listening")
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {

@@ -3,8 +3,8 @@
  * runner can still run one guest to that guest's limit. Over the bound, suspended guests are evicted, to be replayed
  * later: of the tenant that holds most, the longest suspended first.
  */
-import { totalmem } from "node:os"
 import { guest } from "../../domain/Limits.js"
+import { memoryLimit } from "../process/MemoryLimit.js"
 
 const mebibyte = 1024 * 1024
 /** Memory of a guest beside its own allocations: its copy of the prelude and of its program. */
@@ -14,11 +14,8 @@ const minRunnerBytes = guest.memoryBytes + 64 * mebibyte
 const minDefaultBytes = 256 * mebibyte
 
 /** A quarter of the memory of the machine or, if that is smaller, of the container; in bytes. */
-export const defaultGuestMemory = (): number => {
-  const constrained = process.constrainedMemory()
-  const memory = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
-  return Math.max(minDefaultBytes, Math.floor(memory / 4 / mebibyte) * mebibyte)
-}
+export const defaultGuestMemory = (): number =>
+  Math.max(minDefaultBytes, Math.floor(memoryLimit() / 4 / mebibyte) * mebibyte)
 
 /** A live guest whose memory is counted. */
 export interface GuestHolder {

@@ -4,6 +4,7 @@ import { memoryUsage, uptime } from "node:process"
 import { LiveRuns } from "../../actors/execution/LiveRuns.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { EventStream } from "../../actors/ports/EventStream.js"
+import { HeldBytes, type LedgerReadings } from "../../actors/ports/HeldBytes.js"
 import { StartQueue } from "../../actors/ports/StartQueue.js"
 import { BackgroundTasks, isFailing, type TaskStatus } from "../../actors/ports/BackgroundTasks.js"
 import type { RawReply } from "../../http/Wire.js"
@@ -32,6 +33,16 @@ const processReadings = (): ReadonlyArray<Gauge> => {
   ]
 }
 
+const ledgerReadings = ({ capacity, held, refused, waiting }: LedgerReadings): ReadonlyArray<Gauge> => [
+  gauge("svc_held_capacity_bytes", "Memory for bytes from outside, in bytes.", capacity),
+  ...Object.entries(held).map(([kind, bytes]) => ({
+    ...gauge("svc_held_bytes", "Bytes from outside in memory, by kind.", bytes),
+    labels: { kind }
+  })),
+  gauge("svc_held_waiting", "Pieces of work that wait for room.", waiting),
+  counter("svc_held_refused_total", "Pieces of work that found no room in time.", refused)
+]
+
 const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Gauge> => {
   const labels = { task: status.name }
   return [
@@ -58,6 +69,7 @@ export const make = Effect.gen(function* () {
   const tasks = yield* BackgroundTasks
   const stream = yield* EventStream
   const queue = yield* StartQueue
+  const ledger = yield* HeldBytes
 
   /** Empty while the database does not answer. */
   const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Gauge> =>
@@ -101,6 +113,7 @@ export const make = Effect.gen(function* () {
         ...processReadings(),
         gauge("svc_runs_live", "Runs that this node drives now.", live.size()),
         gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth()),
+        ...ledgerReadings(ledger.readings()),
         ...audit,
         ...(yield* eventReadings),
         ...tasks.statuses().flatMap((status) => taskReadings(status, now))

@@ -1,0 +1,114 @@
+/** The ledger of bytes from outside: bounded together, fair between owners, and no wait without an end. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber } from "effect"
+import { takeBytes } from "../../src/actors/ports/HeldBytes.js"
+import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
+
+const make = (bytes: number) => new ByteLedger({ bytes, bodyBytes: bytes / 4, patienceMillis: 200 })
+
+describe("the ledger of held bytes", () => {
+  it("counts all kinds together, gives everything back, and forgets owners", () => {
+    const ledger = make(1_000)
+    const answer = ledger.open("a", "answers")
+    const result = ledger.open("b", "results")
+    assert.isTrue(answer.tryTake(500))
+    assert.isTrue(result.tryTake(500))
+    assert.isFalse(ledger.open("c", "answers").tryTake(1))
+    answer.give(100)
+    assert.isTrue(ledger.open("c", "answers").tryTake(100))
+    answer.release()
+    answer.release()
+    result.release()
+    assert.deepStrictEqual(ledger.readings().held, { arriving: 0, bodies: 0, answers: 100, results: 0, journals: 0 })
+    assert.isTrue(answer.tryTake(5_000), "what is taken after the release is not counted")
+    assert.strictEqual(answer.bytes, 400 - 400)
+  })
+
+  it("leaves a quarter to others, and gives one owner half while they wait", () => {
+    const ledger = make(1_000)
+    const greedy = ledger.open("greedy", "answers")
+    assert.isTrue(greedy.tryTake(750))
+    assert.isFalse(greedy.tryTake(1))
+    const other = ledger.open("other", "answers")
+    assert.isTrue(other.tryTake(250))
+    let granted = 0
+    const stop = ledger.open("third", "answers").take(200, () => granted++)
+    greedy.give(240)
+    assert.strictEqual(granted, 1)
+    stop()
+    const waits = ledger.open("fourth", "answers")
+    let refusals = 0
+    const leave = waits.take(400, (refused) => void (refused === undefined ? granted++ : refusals++))
+    greedy.give(60)
+    assert.isFalse(greedy.tryTake(50), "another waits for what is free")
+    leave()
+    assert.isTrue(greedy.tryTake(50))
+    assert.deepStrictEqual([granted, refusals], [1, 0])
+  })
+
+  it("serves owners that wait in turn, in the order of each", () => {
+    const ledger = make(1_000)
+    const filler = ledger.open("filler", "answers")
+    const second = ledger.open("second", "answers")
+    assert.isTrue(filler.tryTake(500) && second.tryTake(500))
+    const order: Array<string> = []
+    const wait = (owner: string, mark: string) =>
+      ledger.open(owner, "answers").take(100, (refused) => void order.push(refused === undefined ? mark : "refused"))
+    const stops = [wait("a", "a1"), wait("a", "a2"), wait("a", "a3"), wait("b", "b1"), wait("c", "c1")]
+    filler.give(500)
+    assert.deepStrictEqual(order, ["a1", "b1", "c1", "a2", "a3"])
+    for (const stop of stops) stop()
+  })
+
+  it("gives what becomes free to those who wait for it, not to those who come later", () => {
+    const ledger = make(1_000)
+    const [a, b] = [ledger.open("a", "answers"), ledger.open("b", "answers")]
+    assert.isTrue(a.tryTake(500) && b.tryTake(500))
+    let granted = false
+    const stop = ledger.open("waiter", "answers").take(300, () => (granted = true))
+    a.give(200)
+    assert.isFalse(ledger.open("late", "answers").tryTake(200))
+    b.give(100)
+    assert.isTrue(granted)
+    stop()
+  })
+
+  it("bounds request bodies apart, one sender by a quarter of them", () => {
+    const ledger = make(1_600)
+    for (const owner of ["a", "b", "c", "d"]) {
+      const body = ledger.open(owner, "bodies")
+      assert.isTrue(body.tryTake(100))
+      assert.isFalse(body.tryTake(1))
+    }
+    assert.isFalse(ledger.open("e", "bodies").tryTake(1))
+    assert.isTrue(ledger.open("e", "answers").tryTake(600))
+  })
+
+  it("refuses at once what no owner can ever hold", () => {
+    const ledger = make(1_000)
+    let reason: string | undefined
+    ledger.open("a", "answers").take(751, (refused) => (reason = refused?.reason))
+    assert.strictEqual(reason, "tooLarge")
+    assert.strictEqual(ledger.readings().refused, 1)
+  })
+
+  it.live("two that hold and wait for each other: one is refused in time, the other goes on", () =>
+    Effect.gen(function* () {
+      const ledger = make(1_000)
+      const [a, b] = [ledger.open("a", "answers"), ledger.open("b", "answers")]
+      yield* takeBytes(a, 500)
+      yield* takeBytes(b, 500)
+      const release = <E>(exit: Exit.Exit<void, E>, holding: { readonly release: () => void }) =>
+        Effect.sync(() => {
+          if (Exit.isFailure(exit)) holding.release()
+          return Exit.isSuccess(exit)
+        })
+      const first = yield* Effect.fork(Effect.flatMap(Effect.exit(takeBytes(a, 100)), (exit) => release(exit, a)))
+      yield* Effect.sleep("20 millis")
+      const second = yield* Effect.fork(Effect.flatMap(Effect.exit(takeBytes(b, 100)), (exit) => release(exit, b)))
+      const outcomes = [yield* Fiber.join(first), yield* Fiber.join(second)]
+      assert.deepStrictEqual(outcomes, [false, true])
+      assert.strictEqual(ledger.readings().waiting, 0)
+    })
+  )
+})
