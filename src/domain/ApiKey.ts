@@ -5,7 +5,8 @@ import type { ApiKeyId, CustomerId, OrganisationId, SpaceId } from "./Ids.js"
 import { allowedIps } from "./Limits.js"
 import { PermissionMatrix, type PermissionSet, Preset, presetPermissions, toMatrix, toSet } from "./Permission.js"
 import { ResourceScope } from "./ResourceScope.js"
-import { Counter, timeWithin } from "./Scalars.js"
+import { Counter } from "./Scalars.js"
+import { parseTimeOrDate, TimeOrDate } from "./Time.js"
 
 export const KeyMode = Schema.Literal("test", "live")
 export type KeyMode = typeof KeyMode.Type
@@ -42,10 +43,9 @@ export interface ApiKey {
 }
 
 /** When a new key expires. */
-export const KeyExpiry = Schema.Union(
-  Schema.Literal("30d", "90d", "1y", "never"),
-  Schema.String.pipe(Schema.pattern(/^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/))
-).annotations({ description: "30d, 90d (default), 1y, never, or a date" })
+export const KeyExpiry = Schema.Union(Schema.Literal("30d", "90d", "1y", "never"), TimeOrDate).annotations({
+  description: "30d, 90d (default), 1y, never, or a time or date"
+})
 
 /** The body that creates a key. */
 export const CreateApiKey = Schema.Struct({
@@ -100,8 +100,9 @@ export const expiryOf = (choice: string, now: number): number | null | Validatio
     case "never":
       return null
     default: {
-      const at = timeWithin(choice)
-      if (at === undefined) return invalid("expires", "INVALID_DATE", "is not a date of the form YYYY-MM-DD")
+      const at = parseTimeOrDate(choice)
+      if (at === undefined)
+        return invalid("expires", "INVALID_DATE", "must be a date or a time, as in 2026-11-21 or 2026-11-21T07:10:41Z")
       return at > now ? at : invalid("expires", "OUT_OF_RANGE", "is in the past: send a later date")
     }
   }

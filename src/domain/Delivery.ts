@@ -4,6 +4,7 @@
  */
 import { Duration } from "effect"
 import type { DeliveryId, ExecutionId, OrganisationId, SpaceId, WebhookEndpointId } from "./Ids.js"
+import { parseHttpDate } from "./Time.js"
 
 /**
  * `callback`: the end of a run, for its caller. `outbound`: an event, for an endpoint of the organisation. `notification`:
@@ -141,9 +142,6 @@ const requestedPause = (
 export const parseRetryAfter = (value: string, now: number): Duration.Duration => {
   const text = value.trim()
   if (/^\d{1,9}$/.test(text)) return Duration.seconds(Number(text))
-  const at = httpDate.test(text) ? Date.parse(text) : NaN
-  return Number.isNaN(at) ? Duration.zero : Duration.millis(Math.max(0, at - now))
+  const at = parseHttpDate(text)
+  return at === undefined ? Duration.zero : Duration.millis(Math.max(0, at - now))
 }
-
-/** `Date.parse` alone accepts almost any text, such as a bare year. */
-const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d{2}:\d{2}:\d{2}/

@@ -2,13 +2,8 @@
 import { Schema } from "effect"
 import { Json } from "./Json.js"
 import { eventLimits } from "./Limits.js"
-import { timeWithin } from "./Scalars.js"
+import { Rfc3339 } from "./Time.js"
 
-const Time = Schema.String.pipe(
-  Schema.filter((value) => timeWithin(value) !== undefined, {
-    message: () => "must be a time of the form 2026-11-21T07:10:41Z"
-  })
-)
 const EventType = Schema.String.pipe(
   Schema.maxLength(eventLimits.typeLength),
   Schema.pattern(/^[a-z0-9][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*$/i, {
@@ -21,7 +16,9 @@ export const InjectEvent = Schema.Struct({
   type: EventType,
   payload: Schema.optional(Json),
   customerId: Schema.optional(Schema.String),
-  occurredAt: Schema.optional(Time).annotations({ description: "when it happened; repetitions are recognised by it" }),
+  occurredAt: Schema.optional(Rfc3339).annotations({
+    description: "when it happened; repetitions are recognised by it"
+  }),
   deduplicationKey: Schema.optional(
     Schema.String.pipe(Schema.minLength(1), Schema.maxLength(eventLimits.deduplicationLength))
   ).annotations({ description: "a second event with the same key within seven days is a duplicate" })
@@ -57,8 +54,8 @@ export const DeadLetterFilter = Schema.Struct({
   customerId: Schema.optional(Schema.String),
   type: Schema.optional(Schema.String),
   code: Schema.optional(Schema.String).annotations({ description: "the code of the error" }),
-  createdAfter: Schema.optional(Time),
-  createdBefore: Schema.optional(Time)
+  createdAfter: Schema.optional(Rfc3339),
+  createdBefore: Schema.optional(Rfc3339)
 }).annotations({ identifier: "DeadLetterFilter" })
 export type DeadLetterFilter = typeof DeadLetterFilter.Type
 

@@ -3,11 +3,12 @@ import { Schema } from "effect"
 import { ReplayCause } from "./AutoReplay.js"
 import { EventAction, EventSource, EventStatus } from "./Event.js"
 import { Json } from "./Json.js"
+import { AnsweredTime } from "./Time.js"
 
 const NullableText = Schema.NullOr(Schema.String)
-const Time = Schema.String
+const NullableTime = Schema.NullOr(AnsweredTime)
 
-/** An event in a list. Times are RFC 3339. */
+/** An event in a list. AnsweredTimes are RFC 3339. */
 export const EventSummary = Schema.Struct({
   id: Schema.String,
   source: EventSource,
@@ -18,8 +19,8 @@ export const EventSummary = Schema.Struct({
   type: Schema.String,
   entity: NullableText,
   action: EventAction,
-  occurredAt: NullableText,
-  receivedAt: Time,
+  occurredAt: NullableTime,
+  receivedAt: AnsweredTime,
   priority: Schema.Number,
   idempotencyKey: Schema.String,
   status: EventStatus,
@@ -38,7 +39,7 @@ export const EventSummary = Schema.Struct({
   traceparent: NullableText,
   replayOf: NullableText,
   duplicateOf: NullableText,
-  settledAt: NullableText
+  settledAt: NullableTime
 }).annotations({ identifier: "EventSummary" })
 export type EventSummary = typeof EventSummary.Type
 
@@ -72,8 +73,8 @@ export const DeadLetterSummary = Schema.Struct({
     description: "why it was replayed: on request, or by the service itself; null: it was not"
   }),
   replayId: NullableText.annotations({ description: "the replay of many that took it" }),
-  createdAt: Time,
-  expiresAt: Time
+  createdAt: AnsweredTime,
+  expiresAt: AnsweredTime
 }).annotations({ identifier: "DeadLetterSummary" })
 export type DeadLetterSummary = typeof DeadLetterSummary.Type
 
@@ -92,8 +93,8 @@ export const ReplayView = Schema.Struct({
   ratePerSecond: Schema.Number,
   replayed: Schema.Number,
   failed: Schema.Number,
-  createdAt: Time,
-  finishedAt: NullableText
+  createdAt: AnsweredTime,
+  finishedAt: NullableTime
 }).annotations({ identifier: "Replay" })
 export type ReplayView = typeof ReplayView.Type
 
@@ -102,8 +103,8 @@ export type ReplayView = typeof ReplayView.Type
  * something was lost. If `complete` is false, the answer ends at `to`, which is earlier than asked.
  */
 export const Reconciliation = Schema.Struct({
-  from: Time,
-  to: Time,
+  from: AnsweredTime,
+  to: AnsweredTime,
   complete: Schema.Boolean,
   accepted: Schema.Number,
   executed: Schema.Number,

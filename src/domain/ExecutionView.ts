@@ -6,9 +6,9 @@ import { Schema } from "effect"
 import { MockMode } from "./connector/Mocking.js"
 import { ExecutionStatus, Tier, TriggerType } from "./Execution.js"
 import { Json } from "./Json.js"
+import { AnsweredTime } from "./Time.js"
 
-const Time = Schema.String.annotations({ description: "RFC 3339, UTC" })
-const NullableTime = Schema.NullOr(Schema.String)
+const NullableTime = Schema.NullOr(AnsweredTime)
 const NullableText = Schema.NullOr(Schema.String)
 
 /** An id that the service created; its form is not checked again. */
@@ -61,10 +61,10 @@ export const ExecutionView = Schema.Struct({
   error: Json,
   waiting: Schema.NullOr(Schema.Struct({ kind: Schema.String, step: NullableText, until: NullableTime })),
   metrics: Json,
-  createdAt: Time,
+  createdAt: AnsweredTime,
   startedAt: NullableTime,
   finishedAt: NullableTime,
-  deadlineAt: Time,
+  deadlineAt: AnsweredTime,
   durationMs: Schema.NullOr(Schema.Number)
 })
 export type ExecutionView = typeof ExecutionView.Type

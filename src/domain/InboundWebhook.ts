@@ -6,6 +6,7 @@ import type { SigningDigests } from "./connector/Signing.js"
 import type { WebhookVerification } from "./connector/Webhook.js"
 import type { Json } from "./Json.js"
 import { type SignatureDigests, verifyWebhook } from "./Signature.js"
+import { parseProviderTime } from "./Time.js"
 
 /** A request with its raw body. Header names are in lower case. */
 export interface WebhookRequest {
@@ -233,7 +234,10 @@ const freshTime = (
   { nowMillis }: WebhookRequest
 ): Either.Either<number, DeliveryProblem> => {
   if (format !== "iso" && !/^\d{1,15}(?:\.\d{1,9})?$/.test(text)) return Either.left("malformed")
-  const at = format === "iso" ? Date.parse(text) : Math.floor(Number(text) * (format === "unix" ? 1_000 : 1))
+  const at =
+    format === "iso"
+      ? (parseProviderTime(text) ?? Number.NaN)
+      : Math.floor(Number(text) * (format === "unix" ? 1_000 : 1))
   if (Number.isNaN(at)) return Either.left("malformed")
   return Math.abs(nowMillis - at) <= maxAgeSeconds * 1_000 ? Either.right(at) : Either.left("stale")
 }

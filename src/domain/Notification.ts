@@ -6,6 +6,7 @@ import { Either, ParseResult, Schema } from "effect"
 import type { Detail } from "./Failure.js"
 import type { CustomerId, NotificationId, OrganisationId } from "./Ids.js"
 import type { Json, JsonObject } from "./Json.js"
+import { Rfc3339 } from "./Time.js"
 import { parseUrl } from "./Url.js"
 
 export const notificationChannels = ["in_app", "email", "team_chat", "webhook"] as const
@@ -81,7 +82,7 @@ export type CreateNotification = typeof CreateNotification.Type
 export const MarkRead = Schema.Struct({
   ids: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(200))),
   all: Schema.optional(Schema.Literal(true)),
-  before: Schema.optional(Schema.String)
+  before: Schema.optional(Rfc3339)
 }).annotations({ identifier: "MarkNotificationsRead" })
 export type MarkRead = typeof MarkRead.Type
 

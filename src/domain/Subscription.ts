@@ -3,6 +3,7 @@ import { makeScrubber } from "./Redaction.js"
 import { redacted } from "./SecretNames.js"
 import type { ProviderFailure } from "./connector/ProviderAnswer.js"
 import type { ConnectionId, OrganisationId, TriggerId } from "./Ids.js"
+import { isStorableTime, parseProviderTime } from "./Time.js"
 import type { SubscriptionState } from "./TriggerView.js"
 
 /** The members of a subscription that the API shows or changes. */
@@ -52,9 +53,9 @@ export const renewalTime = (expiresAt: number, beforeSeconds: number, now: numbe
 /** The time of an expiry that a provider gives: RFC 3339, Unix seconds or milliseconds; `null` for anything else. */
 export const expiryOf = (value: unknown): number | null => {
   const number = typeof value === "string" && /^\d{9,14}$/.test(value) ? Number(value) : value
-  if (typeof number === "number") return number > 100_000_000_000 ? number : number * 1_000
-  const at = typeof number === "string" ? Date.parse(number) : Number.NaN
-  return Number.isNaN(at) ? null : at
+  if (typeof number !== "number") return typeof number === "string" ? (parseProviderTime(number) ?? null) : null
+  const at = Math.floor(number > 100_000_000_000 ? number : number * 1_000)
+  return isStorableTime(at) ? at : null
 }
 
 /** Characters at the end of a message that may be the beginning of a secret and are not replaced. */

@@ -10,7 +10,8 @@ import { Retry } from "./Execution.js"
 import type { ConnectionId, CustomerId, OrganisationId, RouteId, SpaceId, TriggerId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
 import { scheduleLimits, triggerLimits } from "./Limits.js"
-import { Counter, timeWithin } from "./Scalars.js"
+import { Counter } from "./Scalars.js"
+import { Rfc3339 } from "./Time.js"
 
 export const TriggerKind = Schema.Literal("webhook", "schedule", "app_event", "event", "manual")
 export type TriggerKind = typeof TriggerKind.Type
@@ -142,11 +143,6 @@ const sizedObject = (bytes: number) =>
   JsonObject.pipe(
     Schema.filter((value) => JSON.stringify(value).length <= bytes || `must have at most ${bytes} bytes of JSON`)
   )
-const Time = Schema.String.pipe(
-  Schema.filter((value) => timeWithin(value) !== undefined, {
-    message: () => "must be a time of the form 2026-11-21T07:10:41Z"
-  })
-)
 const nullable = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 const { headerValueLength, headers, pathLength } = triggerLimits
 
@@ -201,7 +197,7 @@ const ScheduleInput = Schema.Struct({
     })
   ),
   timezone: Schema.optional(text(triggerLimits.timeZoneLength)),
-  startsAt: nullable(Time),
+  startsAt: nullable(Rfc3339),
   runOnCreate: Schema.optional(Schema.Boolean),
   delayMinutes: Schema.optional(Schema.Int.pipe(Schema.between(0, scheduleLimits.delayMinutes))),
   overlap: Schema.optional(Schema.Literal("skip", "queue", "allow")),

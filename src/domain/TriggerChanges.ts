@@ -302,5 +302,13 @@ const changedSchedule = (
 ): ScheduleSettings => {
   if (input === null || input === undefined) return before
   const kept = scheduleSettings(input, before.anchorAt)
-  return canonicalJson(kept) === canonicalJson(before) ? before : { ...kept, anchorAt: now }
+  return canonicalJson(scheduleTimes(kept)) === canonicalJson(scheduleTimes(before))
+    ? before
+    : { ...kept, anchorAt: now }
 }
+
+/** With `startsAt` as a number, since an earlier release stored it as it was sent. */
+const scheduleTimes = (schedule: ScheduleSettings) => ({
+  ...schedule,
+  startsAt: schedule.startsAt === null ? null : Date.parse(schedule.startsAt)
+})

@@ -75,4 +75,8 @@ const appEventView = (
   subscription: SubscriptionState
 ) => ({ ...appEvent, subscription })
 
-const scheduleView = ({ anchorAt: _anchor, ...schedule }: NonNullable<Trigger["schedule"]>) => schedule
+/** A `startsAt` that an earlier release stored in another form is shown as it is read, so that it can be sent back. */
+const scheduleView = ({ anchorAt: _anchor, startsAt, ...schedule }: NonNullable<Trigger["schedule"]>) => ({
+  ...schedule,
+  startsAt: startsAt === null ? null : new Date(startsAt).toISOString()
+})

@@ -14,7 +14,8 @@ import type {
 } from "./Ids.js"
 import { resendLimits, webhookEndpointLimits } from "./Limits.js"
 import { namesEventType } from "./OutboundEvent.js"
-import { Counter, timeWithin } from "./Scalars.js"
+import { Counter } from "./Scalars.js"
+import { Rfc3339 } from "./Time.js"
 
 /** Why an endpoint is disabled: by a user, by its answer 410, or after days of failures. */
 export const disabledReasons = ["user", "gone", "failing"] as const
@@ -96,16 +97,10 @@ export const UpdateWebhookEndpoint = Schema.Struct({
 }).annotations({ identifier: "UpdateWebhookEndpoint" })
 export type UpdateWebhookEndpoint = typeof UpdateWebhookEndpoint.Type
 
-const Time = Schema.String.pipe(
-  Schema.filter((value) => timeWithin(value) !== undefined, {
-    message: () => "must be a time of the form 2026-11-21T07:10:41Z"
-  })
-)
-
 /** The body that sends many deliveries again. */
 export const ResendDeliveries = Schema.Struct({
-  from: Schema.optional(Time).annotations({ description: "only deliveries since then" }),
-  to: Schema.optional(Time).annotations({ description: "only deliveries before" }),
+  from: Schema.optional(Rfc3339).annotations({ description: "only deliveries since then" }),
+  to: Schema.optional(Rfc3339).annotations({ description: "only deliveries before" }),
   outcome: Schema.optional(Schema.Literal("skipped", "failed")).annotations({
     description: "only those that were skipped while the endpoint was disabled, or given up; default: both"
   }),

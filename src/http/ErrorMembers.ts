@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import type { Failure } from "../domain/Failure.js"
 import { Json } from "../domain/Json.js"
+import { AnsweredTime } from "../domain/Time.js"
 
 /** The provider's answer; `status` and `body` are null if it sent none. */
 const provider = Schema.Struct({
@@ -19,7 +20,7 @@ const quota = Schema.Struct({
   dimension: Schema.String,
   limit: Schema.Number,
   used: Schema.Number,
-  resetAt: Schema.NullOr(Schema.String).annotations({ description: "when the window starts again; null: never" })
+  resetAt: Schema.NullOr(AnsweredTime).annotations({ description: "when the window starts again; null: never" })
 }).annotations({ identifier: "Quota" })
 
 /** By the tag of the failure, which has exactly this code. */

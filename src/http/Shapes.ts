@@ -1,7 +1,7 @@
 /** Schemas that the endpoints of surfaces B and C share: envelopes, pages and list parameters. Contract: conventions. */
 import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import { TimeBound } from "../domain/Scalars.js"
+import { AnsweredTime, TimeBound } from "../domain/Time.js"
 
 /** One record in its envelope. */
 export const Data = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.Struct({ data: schema })
@@ -42,5 +42,5 @@ export const ListParams = Schema.Struct(listParams)
 export type ListParams = typeof ListParams.Type
 
 /** A time in RFC 3339. */
-export const Time = Schema.String.annotations({ description: "RFC 3339, UTC" })
-export const NullableTime = Schema.NullOr(Schema.String)
+export const Time = AnsweredTime
+export const NullableTime = Schema.NullOr(AnsweredTime)

@@ -9,6 +9,7 @@ import type { AuthMethod, CredentialField, OAuth2Method } from "../../domain/con
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
+import { timeAfter } from "../../domain/Time.js"
 import type { CredentialSecrets } from "../ports/Connections.js"
 import { Computations } from "../ports/Computations.js"
 import { Digests } from "../ports/Digests.js"
@@ -138,7 +139,7 @@ const buildFromOwnTokens = (
       accessToken,
       refreshToken: refreshToken ?? null,
       issuedAt: now,
-      expiresAt: seconds === null ? null : now + seconds * 1000,
+      expiresAt: seconds === null ? null : timeAfter(now, seconds),
       fields: others,
       provider: yield* context.clientOf(target, method, others).pipe(
         Effect.map((client) => client.provider),

@@ -4,6 +4,7 @@ import type { Credential } from "../../domain/connection/Credential.js"
 import { configuredUrl } from "../../domain/connector/BaseUrl.js"
 import type { OAuth2Method } from "../../domain/connector/AuthMethod.js"
 import type { Connection } from "../../domain/connection/Connection.js"
+import { timeAfter } from "../../domain/Time.js"
 import type { Connectors } from "../ports/Connectors.js"
 import type { OAuthGrant, TokenClient, TokenEndpoint, TokenRequestFailed, Tokens } from "../ports/TokenEndpoint.js"
 import { busy, failWith } from "./ConnectionOwner.js"
@@ -30,7 +31,7 @@ export const tokensCredential = (
     accessToken: tokens.accessToken,
     refreshToken: tokens.refreshToken ?? before.refreshToken,
     issuedAt: now,
-    expiresAt: seconds === null ? null : now + seconds * 1000,
+    expiresAt: seconds === null ? null : timeAfter(now, seconds),
     fields: before.fields,
     provider: before.provider
   }

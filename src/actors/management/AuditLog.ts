@@ -58,7 +58,6 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const size = sizeOf(params)
           const range = bounds(params)
-          if (range instanceof Error) return yield* range
           const position = yield* pages.position(params.cursor)
           const entries = yield* trail.list(caller.organisationId, {
             ...filtersOf(params),
@@ -74,7 +73,6 @@ export const layer = Layer.effect(
       verify: ({ caller }, params) =>
         Effect.gen(function* () {
           const range = bounds(params)
-          if (range instanceof Error) return yield* range
           return yield* trail.verify(caller.organisationId, range.after, range.before)
         })
     })

@@ -1,7 +1,7 @@
 /** Lists the organisation's own connectors, newest first, followed by the built-in ones. */
 import { Effect } from "effect"
 import type { ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
-import { type Failure, InvalidRequest } from "../../domain/Failure.js"
+import type { Failure } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "./Caller.js"
@@ -44,7 +44,6 @@ const listBuiltIns = Effect.fnUntraced(function* (
   after: { readonly createdAt: string; readonly id: string } | undefined
 ): Effect.fn.Return<ReadonlyArray<BuiltInConnector>, Failure> {
   const range = bounds(params)
-  if (range instanceof InvalidRequest) return yield* range
   if (range.after !== undefined && range.after >= builtInSince) return []
   if (range.before !== undefined && range.before <= builtInSince) return []
   const text = params.q?.toLowerCase() ?? ""

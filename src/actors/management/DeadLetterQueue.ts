@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import type { DeadLetterDetail, DeadLetterStatus, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
-import { Conflict, type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
+import { Conflict, type Failure, NotFound } from "../../domain/Failure.js"
 import { eventLimits } from "../../domain/Limits.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { DeadLetters } from "../ports/DeadLetters.js"
@@ -81,7 +81,6 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const size = sizeOf(params)
           const range = bounds(params)
-          if (range instanceof InvalidRequest) return yield* range
           const position = yield* pages.position(params.cursor)
           const { code, connector, status, trigger_id: triggerId, type } = params
           const { lookedTo, rows } = yield* reads.deadLetters(caller, {

@@ -74,7 +74,6 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const size = sizeOf(params)
           const range = bounds(params)
-          if (range instanceof InvalidRequest) return yield* range
           const position = yield* pages.position(params.cursor)
           const { connector, source, status, trigger_id: triggerId, type } = params
           const { lookedTo, rows } = yield* reads.list(caller, {
@@ -103,7 +102,6 @@ export const layer = Layer.effect(
       reconcile: ({ caller }, params) =>
         Effect.gen(function* () {
           const range = bounds(params)
-          if (range instanceof InvalidRequest) return yield* range
           const now = yield* Clock.currentTimeMillis
           const to = range.before === undefined ? now : Date.parse(range.before)
           const from = range.after === undefined ? to - Duration.toMillis(Duration.days(1)) : Date.parse(range.after)

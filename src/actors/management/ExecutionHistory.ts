@@ -84,7 +84,6 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const size = sizeOf(params)
           const range = bounds(params)
-          if (range instanceof InvalidRequest) return yield* range
           const workflows = workflowsOf(caller, params.workflow_id)
           if (workflows instanceof Error) return yield* workflows
           const position = yield* pages.position(params.cursor)

@@ -11,7 +11,6 @@ import {
   notificationView,
   targetUrls
 } from "../../domain/Notification.js"
-import { timeWithin } from "../../domain/Scalars.js"
 import { makeNotification, readTargets } from "../NotificationDeliveries.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
@@ -162,8 +161,7 @@ const markRead = (
 ): Effect.Effect<{ readonly updated: number }, Failure> => {
   if ((ids === undefined) === (all === undefined))
     return invalid("ids", "INVALID", "is sent, or all: true, but not both")
-  if (before !== undefined && (timeWithin(before) === undefined || all === undefined))
-    return invalid("before", "INVALID", "is a time of the form 2026-11-21T07:10:41Z, with all: true")
+  if (before !== undefined && all === undefined) return invalid("before", "INVALID", "is sent with all: true only")
   return services.change(context, (tx) =>
     Effect.gen(function* () {
       const { customerId } = yield* customerListFilter(tx, context.caller, undefined)

@@ -2,7 +2,6 @@
 import { Clock, Context, Duration, Effect, Either, Encoding, Layer } from "effect"
 import { InvalidRequest, type Unavailable } from "../../domain/Failure.js"
 import { cursorLifetime, pageSize } from "../../domain/Limits.js"
-import { timeWithin } from "../../domain/Scalars.js"
 import { Digests } from "../ports/Digests.js"
 import type { ListQuery, Repository } from "../ports/Records.js"
 
@@ -30,25 +29,11 @@ interface Position {
 export const sizeOf = (params: { readonly page_size?: number | undefined }): number =>
   Math.min(params.page_size ?? pageSize.default, pageSize.max)
 
-type TimeParam = "created_after" | "created_before" | "from" | "to"
-
-/** The first of these parameters that the request has, as a time; the failure names the parameter. */
-const timeOf = (params: PageRequest, ...names: ReadonlyArray<TimeParam>): string | undefined | InvalidRequest => {
-  const name = names.find((one) => (params[one] ?? "") !== "")
-  if (name === undefined) return undefined
-  const at = timeWithin(params[name] ?? "")
-  return at === undefined
-    ? new InvalidRequest({ code: "INVALID_REQUEST", message: `${name} is not a time of the form 2026-11-21T07:10:41Z` })
-    : new Date(at).toISOString()
-}
-
-/** The bounds on the time of creation, in either spelling. */
-export const bounds = (params: PageRequest): { readonly after?: string; readonly before?: string } | InvalidRequest => {
-  const after = timeOf(params, "created_after", "from")
-  const before = timeOf(params, "created_before", "to")
-  if (after instanceof InvalidRequest) return after
-  if (before instanceof InvalidRequest) return before
-  return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
+/** The bounds on the time of creation, in either spelling: UTC with milliseconds, as `TimeBound` decodes them. */
+export const bounds = (params: PageRequest): { readonly after?: string; readonly before?: string } => {
+  const after = params.created_after || params.from
+  const before = params.created_before || params.to
+  return { ...(after ? { after } : {}), ...(before ? { before } : {}) }
 }
 
 const invalidCursor = () =>
@@ -116,7 +101,6 @@ const list = <R extends { readonly id: string; readonly createdAt: string }>(
     const size = sizeOf(params)
     const after = yield* readCursor(digests, params.cursor)
     const range = bounds(params)
-    if (range instanceof InvalidRequest) return yield* range
     const rows = yield* repository.list({
       ...query,
       limit: size + 1,

@@ -6,7 +6,6 @@ import type { CustomerId } from "../../domain/Ids.js"
 import { liveStatuses } from "../../domain/connection/Connection.js"
 import type { PlanName } from "../../domain/Plan.js"
 import { customerCeiling, type Dimension, planCeiling } from "../../domain/Quota.js"
-import { timeWithin } from "../../domain/Scalars.js"
 import {
   type DailyDimension,
   highestUse,
@@ -152,14 +151,14 @@ const subjectOf = Effect.fnUntraced(function* (
   return { caller, customer: yield* findCustomer(tx, caller, id), now }
 })
 
-/** The range of days, or why it is refused. */
+/** The range of days, or why it is refused. `from` and `to`: as `TimeBound` decodes them. */
 const rangeOf = (
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   now: number
 ): { readonly from: string; readonly to: string } | InvalidRequest => {
-  const until = to === undefined || to === "" ? now : timeWithin(to)
-  const since = from === undefined || from === "" ? (until ?? now) - (defaultDays - 1) * dayMillis : timeWithin(from)
-  if (until === undefined || since === undefined || since > until || until - since > mostDays * dayMillis)
+  const until = to ? Date.parse(to) : now
+  const since = from ? Date.parse(from) : until - (defaultDays - 1) * dayMillis
+  if (since > until || until - since > mostDays * dayMillis)
     return new InvalidRequest({
       code: "INVALID_REQUEST",
       message: `from and to are times with at most ${mostDays} days between them`

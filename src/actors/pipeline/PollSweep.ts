@@ -13,6 +13,7 @@ import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import type { Json } from "../../domain/Json.js"
 import { pollLimits } from "../../domain/Limits.js"
 import { isAbout, type ItemChange, pollDifference, pollPause } from "../../domain/Poll.js"
+import { parseProviderTime } from "../../domain/Time.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
@@ -117,8 +118,7 @@ const emit = Effect.fnUntraced(function* (
 
 const timeAt = (payload: Json, path: string): number | null => {
   const value = valueAt(payload, path)
-  const at = typeof value === "string" ? Date.parse(value) : Number.NaN
-  return Number.isNaN(at) ? null : at
+  return typeof value === "string" ? (parseProviderTime(value) ?? null) : null
 }
 
 const pollOnce = Effect.fnUntraced(function* (services: PollServices, due: DuePoll, polled: Polled) {

@@ -1,4 +1,5 @@
 /** Reads a provider's quota from its headers, in all forms in use. Pure. */
+import { parseProviderTime } from "../Time.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { headerOf, type ProviderHeaders } from "./ProviderAnswer.js"
 
@@ -77,7 +78,6 @@ const instantAfter = (text: string, now: number): number | null => {
 }
 
 const parseInstant = (text: string, now: number): number | null => {
-  // `Date.parse` reads a number alone as a year.
-  const at = /^\s*-?[\d.]+\s*$/.test(text) ? Number.NaN : Date.parse(text)
-  return Number.isNaN(at) ? null : Math.min(at, now + maxAheadMillis)
+  const at = parseProviderTime(text)
+  return at === undefined ? null : Math.min(at, now + maxAheadMillis)
 }

@@ -4,6 +4,7 @@ import { Schema } from "effect"
 import { connectionStatuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { NullableTime, Time } from "../Shapes.js"
 import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
@@ -17,9 +18,9 @@ const CredentialView = Schema.Struct({
   status: Schema.Literal(...connectionStatuses),
   fields: Schema.Array(Schema.String),
   fingerprint: Schema.String,
-  expiresAt: nullable,
-  createdAt: Schema.String,
-  rotatedAt: nullable,
+  expiresAt: NullableTime,
+  createdAt: Time,
+  rotatedAt: NullableTime,
   /** Present only with `reveal=true` and the permission to decrypt. */
   credential: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String }))
 }).annotations({ identifier: "Credential" })
