@@ -28,6 +28,7 @@ import autoReplay from "./0025_auto_replay.js"
 import queueTimes from "./0026_queue_times.js"
 import workspaceStorage from "./0027_workspace_storage.js"
 import queuePlans from "./0028_queue_plans.js"
+import failedJobs from "./0029_failed_jobs.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -57,5 +58,6 @@ export const migrations = {
   "0025_auto_replay": Effect.asVoid(autoReplay),
   "0026_queue_times": Effect.asVoid(queueTimes),
   "0027_workspace_storage": Effect.asVoid(workspaceStorage),
-  "0028_queue_plans": Effect.asVoid(queuePlans)
+  "0028_queue_plans": Effect.asVoid(queuePlans),
+  "0029_failed_jobs": Effect.asVoid(failedJobs)
 }

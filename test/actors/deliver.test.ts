@@ -29,6 +29,7 @@ import type { DeliveryId, ExecutionId, OrganisationId, SpaceId, WebhookEndpointI
 import { verifyWebhook } from "../../src/domain/Signature.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
 import * as LocalWakeups from "../../src/runtime/process/Wakeups.js"
+import { makeFailedJobs } from "../support/failedJobs.js"
 import { announce } from "../support/LogExpectations.js"
 import { placeVault, sealedAt } from "../support/placeVault.js"
 
@@ -146,7 +147,7 @@ describe("a delivery", () => {
 
   it.scoped("whose secret cannot be read is retried", () =>
     Effect.gen(function* () {
-      announce(/"delivery\.not_settled".*Unavailable: the vault is locked/, { required: true })
+      announce(/"background_task\.job_failed".*Unavailable: the vault is locked/, { required: true })
       const world = yield* makeWorld()
       world.locked = true
       world.add("a", hook)
@@ -318,6 +319,7 @@ const makeWorld = Effect.fnUntraced(function* (
     Layer.succeed(Deliveries, deliveries),
     Layer.succeed(Digests, digests),
     Layer.succeed(Vault, placeVault),
+    makeFailedJobs().layer,
     Layer.mock(MailEgress, {}),
     Layer.succeed(
       CallbackSecrets,

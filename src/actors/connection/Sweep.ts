@@ -7,6 +7,7 @@ import type { Unavailable } from "../../domain/Failure.js"
 import { ConnectionSweeps, type DueConnection } from "../ports/ConnectionSweeps.js"
 import { Ownership } from "../ports/Ownership.js"
 import { backgroundTask, type BackgroundTask } from "../BackgroundTask.js"
+import { makeStoredJobs } from "../StoredJobs.js"
 import { makeActorClient } from "./ActorClient.js"
 import { system } from "./ConnectionOwner.js"
 import { Connection } from "./Protocol.js"
@@ -25,18 +26,21 @@ export const make = Effect.gen(function* () {
   const actor = yield* Connection.client
   const client = (id: string) => makeActorClient(actor(id))
 
+  const jobs = yield* makeStoredJobs("connections.renew", ({ id, organisationId }: DueConnection) => ({
+    id,
+    organisationId
+  }))
+
   const askEach = (
     advance: Effect.Effect<void>,
     found: (limit: number) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>,
     ask: (due: DueConnection) => Effect.Effect<unknown, unknown>
   ) =>
     Effect.flatMap(found(batch), (all) =>
-      Effect.forEach(
+      jobs.each(
         all.filter(({ id }) => ownership.owns(ownership.shardOf(id))),
-        // A command that fails is sent again by the next sweep.
-        (due) =>
-          ask(due).pipe(Effect.timeout(commandTimeout), Effect.sandbox, Effect.ignoreLogged, Effect.zipRight(advance)),
-        { concurrency: concurrentCommands, discard: true }
+        (due) => Effect.timeout(ask(due), commandTimeout),
+        { concurrency: concurrentCommands, advance }
       )
     )
 

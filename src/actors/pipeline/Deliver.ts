@@ -9,6 +9,7 @@ import { Deliveries } from "../ports/Deliveries.js"
 import { Faults } from "../ports/Faults.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makeStoredJobs, type StoredJobs } from "../StoredJobs.js"
 import { makeSender, type Sender } from "./DeliverySender.js"
 
 /** Fallback: usually the sweep of the runs wakes this task when a delivery is due. */
@@ -35,6 +36,7 @@ interface DeliverContext {
   readonly pauses: ReadonlyArray<Duration.Duration>
   readonly fibers: FiberSet.FiberSet<void, unknown>
   readonly inFlight: InFlight
+  readonly jobs: StoredJobs<Delivery>
   /** Opened when a slot becomes free or a retry becomes due. */
   readonly wakeLatch: Effect.Latch
 }
@@ -49,9 +51,10 @@ const attempt = Effect.fn("Deliver.attempt")(function* (context: DeliverContext,
     yield* FiberSet.run(context.fibers, Effect.delay(context.wakeLatch.open, verdict.after))
 })
 
-/** Logs a failure; the delivery is claimed again when its lease expires. */
+/** Records a failure; the delivery is claimed again when its lease expires. */
 const attemptAndRelease = (context: DeliverContext, delivery: Delivery) =>
-  attempt(context, delivery).pipe(
+  context.jobs.attempt(delivery, attempt(context, delivery)).pipe(
+    Effect.asVoid,
     Effect.catchAllCause((cause) =>
       Cause.isInterruptedOnly(cause)
         ? Effect.void
@@ -119,6 +122,7 @@ export const make = (options: DeliverOptions = {}) =>
       pauses,
       fibers,
       inFlight,
+      jobs: yield* makeStoredJobs("deliveries.send", ({ id, organisationId }: Delivery) => ({ id, organisationId })),
       wakeLatch
     }
 

@@ -3,9 +3,11 @@
  * allows; when the customer or the connection is active again. After thirty days a held event becomes a dead letter.
  */
 import { Duration, Effect, Layer, Option } from "effect"
-import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
+import type { CustomerId, EventId, OrganisationId } from "../../domain/Ids.js"
 import { backgroundTask } from "../BackgroundTask.js"
-import { HeldEvents, type QuotaReason } from "../ports/HeldEvents.js"
+import type { StoredJob } from "../ports/FailedJobs.js"
+import { HeldEvents, type OverReason, overReasons, type QuotaReason } from "../ports/HeldEvents.js"
+import { makeStoredJobs } from "../StoredJobs.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { make as makeEventQuota } from "./EventQuota.js"
@@ -21,6 +23,7 @@ const make = Effect.gen(function* () {
   const organisations = yield* OrganisationReads
   const wakeups = yield* Wakeups
   const quota = yield* makeEventQuota
+  const jobs = yield* makeStoredJobs("events.release_held", (job: StoredJob) => job)
 
   /** Releases a batch of at most `size`. Returns whether there may be more to release. */
   const releaseBatch = Effect.fnUntraced(function* (
@@ -39,7 +42,16 @@ const make = Effect.gen(function* () {
         ...(allowance === undefined ? {} : { allowance })
       }))
     )
-    const { beyond, count } = yield* held.release(id, wanted)
+    const beyond = new Set<EventId>()
+    let count = 0
+    yield* jobs.together(
+      wanted.map((event) => ({ ...event, organisationId: id })),
+      (some) =>
+        Effect.map(held.release(id, some), (released) => {
+          count += released.count
+          for (const one of released.beyond) beyond.add(one)
+        })
+    )
     // The customer's own limit stops only its events.
     let isUsedUp = false
     for (const { allowance, id: event } of wanted) {
@@ -48,22 +60,49 @@ const make = Effect.gen(function* () {
       else blocked.add(allowance.customerId)
     }
     if (count > 0) wakeups.signalQueued()
-    return !isUsedUp && events.length === size
+    // One that failed would be found again at once.
+    return !isUsedUp && events.length === size && count + beyond.size === size
+  })
+
+  const releaseAll = Effect.fnUntraced(function* (id: OrganisationId, reason: QuotaReason) {
+    const blocked = new Set<CustomerId>()
+    let size = probeSize
+    while (yield* releaseBatch(id, reason, blocked, size)) size = batchSize
   })
 
   const releaseWithinQuota = Effect.gen(function* () {
-    for (const reason of reasons)
-      for (const id of yield* held.organisations(reason)) {
-        const blocked = new Set<CustomerId>()
-        let size = probeSize
-        while (yield* releaseBatch(id, reason, blocked, size)) size = batchSize
-      }
+    for (const reason of reasons) {
+      const organisations = yield* held.organisations(reason)
+      yield* jobs.each(
+        organisations.map((id) => ({ id, organisationId: id })),
+        ({ id }) => releaseAll(id, reason)
+      )
+    }
+  })
+
+  /** Settles all events of a reason, in batches. One that fails ends it: it would be found again at once. */
+  const settleAll = Effect.fnUntraced(function* (over: OverReason) {
+    let isOver = false
+    while (!isOver) {
+      const due = yield* held.due(over, batchSize)
+      let settled = 0
+      yield* jobs.together(due, (some) =>
+        Effect.map(
+          held.settle(
+            over,
+            some.map(({ id }) => id)
+          ),
+          () => void (settled += some.length)
+        )
+      )
+      isOver = due.length < batchSize || settled < due.length
+      if (settled > 0 && over !== "expired") wakeups.signalQueued()
+    }
   })
 
   const pass = Effect.gen(function* () {
     yield* releaseWithinQuota
-    while ((yield* held.releaseResolved(batchSize)) > 0) wakeups.signalQueued()
-    while ((yield* held.expire(batchSize)) === batchSize);
+    for (const over of overReasons) yield* settleAll(over)
   })
 
   const task = yield* backgroundTask("events.release_held", pass)

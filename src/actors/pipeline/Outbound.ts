@@ -8,6 +8,7 @@ import type { CustomerId } from "../../domain/Ids.js"
 import { externalChannels, notificationText } from "../../domain/Notification.js"
 import { outboundBody } from "../../domain/OutboundEvent.js"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makeStoredJobs } from "../StoredJobs.js"
 import { makeNotification, readTargets } from "../NotificationDeliveries.js"
 import type { DomainEvent } from "../ports/ConnectionStore.js"
 import { DomainEvents, type PublishedEvent } from "../ports/DomainEvents.js"
@@ -34,6 +35,11 @@ const make = Effect.gen(function* () {
   const triggers = yield* TriggerReads
   const incoming = yield* Events
   const platform = yield* PlatformConfiguration
+
+  const jobs = yield* makeStoredJobs("events.publish", ({ id, organisationId }: DomainEvent) => ({
+    id,
+    organisationId
+  }))
 
   const notificationsOf = Effect.fnUntraced(function* (event: DomainEvent) {
     const { at, customerId, organisationId, payload, subject, type } = event
@@ -102,15 +108,20 @@ const make = Effect.gen(function* () {
     } satisfies PublishedEvent
   })
 
+  /** Repeated for each event alone if it fails: starting the triggers again makes duplicates only. */
+  const publish = Effect.fnUntraced(function* (pending: ReadonlyArray<DomainEvent>) {
+    yield* Effect.forEach(pending, startTriggers, { discard: true })
+    const batch = yield* Effect.forEach(pending, published)
+    yield* events.publish(batch)
+    if (batch.some(({ deliveries, notifications }) => deliveries.length + notifications.length > 0))
+      wakeups.signalDelivery()
+  })
+
   const publishPending = Effect.gen(function* () {
     for (;;) {
       const pending = yield* events.pending(batchSize)
       if (pending.length === 0) return
-      yield* Effect.forEach(pending, startTriggers, { discard: true })
-      const batch = yield* Effect.forEach(pending, published)
-      yield* events.publish(batch)
-      if (batch.some(({ deliveries, notifications }) => deliveries.length + notifications.length > 0))
-        wakeups.signalDelivery()
+      yield* jobs.together(pending, publish)
       if (pending.length < batchSize) return
     }
   })

@@ -15,6 +15,7 @@ import { pollLimits } from "../../domain/Limits.js"
 import { isAbout, type ItemChange, pollDifference, pollPause } from "../../domain/Poll.js"
 import { parseProviderTime } from "../../domain/Time.js"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makeStoredJobs } from "../StoredJobs.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
@@ -167,13 +168,14 @@ export const makePollPass = Effect.gen(function* () {
     digests: yield* Digests,
     call: yield* makeServiceCalls
   }
+  const jobs = yield* makeStoredJobs("events.poll", ({ connectionId, event, organisationId }: DuePoll) => ({
+    id: `${connectionId}|${event}`,
+    organisationId
+  }))
   return Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
     yield* services.polls.reconcile
     const dues = yield* services.polls.lease(batchSize)
-    yield* Effect.forEach(dues, (due) => Effect.zipLeft(handle(services, due), advance), {
-      concurrency: pollsAtOnce,
-      discard: true
-    })
+    yield* jobs.each(dues, (due) => handle(services, due), { concurrency: pollsAtOnce, advance })
   })
 })
 

@@ -4,10 +4,12 @@
  */
 import { Duration, Effect, Layer, Option } from "effect"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makeStoredJobs, type StoredJobs } from "../StoredJobs.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { DeadLetterId } from "../../domain/Ids.js"
 import { DeadLetters, type RunningReplay } from "../ports/DeadLetters.js"
 import type { EventHome } from "../ports/EventReads.js"
+import type { StoredJob } from "../ports/FailedJobs.js"
 import { Replays } from "../ports/Replays.js"
 
 const sweepInterval = Duration.seconds(1)
@@ -35,14 +37,28 @@ const replayOne = (
   )
 
 /** Advances a replay by the dead letters of one second, or one of them at a lower rate. */
-const advance = (letters: DeadLetters["Type"], replays: Replays["Type"], replay: RunningReplay) =>
+const advance = (
+  {
+    jobs,
+    letters,
+    replays
+  }: {
+    readonly jobs: StoredJobs<StoredJob>
+    readonly letters: DeadLetters["Type"]
+    readonly replays: Replays["Type"]
+  },
+  replay: RunningReplay
+) =>
   Effect.gen(function* () {
     const left = replay.limit - replay.replayed - replay.failed
     const most = Math.min(left, Math.max(1, Math.floor(replay.ratePerSecond)))
     const ids = yield* letters.nextOf(replay, most)
     let { after, failed, replayed } = replay
     for (const id of ids) {
-      const isReplayed = yield* replayOne(letters, replays, replay, id)
+      let isReplayed = false
+      const replaying = Effect.map(replayOne(letters, replays, replay, id), (done) => void (isReplayed = done))
+      // One that fails is left as it is, and counted.
+      if (!(yield* jobs.attempt({ id, organisationId: replay.organisationId }, replaying))) yield* letters.putBack(id)
       if (isReplayed) replayed++
       else failed++
       after = id
@@ -56,12 +72,13 @@ export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const letters = yield* DeadLetters
     const replays = yield* Replays
+    const jobs = yield* makeStoredJobs("events.replay", (job: StoredJob) => job)
     const task = yield* backgroundTask("events.replay", (report: Effect.Effect<void>) =>
       Effect.gen(function* () {
-        for (const replay of yield* letters.takeReplays(replaysAtOnce))
-          yield* Effect.zipRight(advance(letters, replays, replay), report)
-        for (const { id, ...home } of yield* letters.takeScheduled(scheduledAtOnce))
-          yield* Effect.zipRight(replayOne(letters, replays, home, id), report)
+        const running = yield* letters.takeReplays(replaysAtOnce)
+        yield* jobs.each(running, (replay) => advance({ jobs, letters, replays }, replay), { advance: report })
+        const scheduled = yield* letters.takeScheduled(scheduledAtOnce)
+        yield* jobs.each(scheduled, ({ id, ...home }) => replayOne(letters, replays, home, id), { advance: report })
       })
     )
     yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(

@@ -10,6 +10,7 @@ import type { Json } from "../../domain/Json.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { ScheduleSettings, Trigger } from "../../domain/Trigger.js"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makeStoredJobs, type StoredJobs } from "../StoredJobs.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type DueSchedule, Schedules } from "../ports/Schedules.js"
 import { type Arrival, Events } from "../ports/Events.js"
@@ -23,11 +24,14 @@ const schedulesAtOnce = 16
 /** Longer than any schedule catches up, so that a tick that was handled is never handled again. */
 const claimLifetime = Duration.days(8)
 
+type ScheduleKey = Pick<DueSchedule, "organisationId" | "triggerId">
+
 /** What the functions of this module need. */
 interface SweepServices {
   readonly schedules: Schedules["Type"]
   readonly events: Events["Type"]
   readonly identifiers: Identifiers["Type"]
+  readonly jobs: StoredJobs<ScheduleKey>
 }
 
 /** A tick, or several that are skipped together: `from` is the first of them. */
@@ -147,37 +151,38 @@ const chunksOf = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
 const handleChunk = Effect.fnUntraced(function* (services: SweepServices, dues: ReadonlyArray<DueSchedule>) {
   const found = yield* services.schedules.triggers(dues.map(({ triggerId }) => triggerId))
   const triggers = new Map(found.map((one) => [one.id, one]))
-  return yield* Effect.forEach(
+  yield* services.jobs.each(
     dues,
     (due) => {
       const trigger = triggers.get(due.triggerId)
-      return Effect.either(trigger === undefined ? services.schedules.move(due, null) : handle(services, trigger, due))
+      return trigger === undefined ? services.schedules.move(due, null) : handle(services, trigger, due)
     },
     { concurrency: schedulesAtOnce }
   )
 })
 
-/** Fires what is due, in batches, until nothing is. Fails at the end if a schedule could not be handled. */
+/** Fires what is due, in batches, until nothing is. */
 const fireDue = Effect.fnUntraced(function* (services: SweepServices, advance: Effect.Effect<void>) {
   for (;;) {
     const dues = yield* services.schedules.lease(batchSize)
-    const results = yield* Effect.forEach(chunksOf(dues), (chunk) =>
-      Effect.zipLeft(handleChunk(services, chunk), advance)
-    )
-    const failure = results.flat().find((result) => result._tag === "Left")
-    if (failure?._tag === "Left") return yield* failure.left
+    yield* Effect.forEach(chunksOf(dues), (chunk) => Effect.zipLeft(handleChunk(services, chunk), advance))
     if (dues.length < batchSize) return
   }
 })
 
 /** Disables schedules whose runs failed too often in a row. */
-const disableFailing = Effect.fnUntraced(function* ({ identifiers, schedules }: SweepServices) {
-  for (const trigger of yield* schedules.failing(batchSize)) {
-    const at = DateTime.formatIso(yield* DateTime.now)
-    const message = `${triggerLimits.failures} runs failed in a row`
-    const { after, audit, event } = disablingOf(identifiers, trigger, "failures", message, at)
-    yield* schedules.disable(after, event, audit)
-  }
+const disableFailing = Effect.fnUntraced(function* ({ identifiers, jobs, schedules }: SweepServices) {
+  const failing = yield* schedules.failing(batchSize)
+  const message = `${triggerLimits.failures} runs failed in a row`
+  yield* Effect.forEach(failing, (trigger) =>
+    jobs.attempt(
+      { triggerId: trigger.id, organisationId: trigger.organisationId },
+      Effect.flatMap(DateTime.now, (now) => {
+        const { after, audit, event } = disablingOf(identifiers, trigger, "failures", message, DateTime.formatIso(now))
+        return schedules.disable(after, event, audit)
+      })
+    )
+  )
 })
 
 /** @internal One pass, for tests. */
@@ -185,7 +190,11 @@ export const makeSchedulePass = Effect.gen(function* () {
   const services: SweepServices = {
     schedules: yield* Schedules,
     events: yield* Events,
-    identifiers: yield* Identifiers
+    identifiers: yield* Identifiers,
+    jobs: yield* makeStoredJobs("schedules.fire", ({ organisationId, triggerId }: ScheduleKey) => ({
+      id: triggerId,
+      organisationId
+    }))
   }
   return (advance: Effect.Effect<void>) => Effect.zipRight(disableFailing(services), fireDue(services, advance))
 })

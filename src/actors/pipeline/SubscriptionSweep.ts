@@ -16,6 +16,7 @@ import { subscriptionFailedEvent } from "../../domain/TriggerChanges.js"
 import { subscriptionAddress, subscriptionPlace } from "../../domain/SubscriptionAddress.js"
 import { accountText } from "../../domain/WebhookPayload.js"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makeStoredJobs } from "../StoredJobs.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
 import { disablingOf } from "./TriggerDisabling.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
@@ -325,13 +326,17 @@ const makeSubscriptionPass = Effect.gen(function* () {
     origin: yield* Origin,
     call: yield* makeServiceCalls
   }
+  const jobs = yield* makeStoredJobs(
+    "events.subscribe",
+    ({ connectionId, organisationId, triggerId }: DueSubscription) => ({
+      id: `${triggerId}|${connectionId}`,
+      organisationId
+    })
+  )
   return Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
     yield* services.subscriptions.reconcile
     const dues = yield* services.subscriptions.lease(batchSize)
-    yield* Effect.forEach(dues, (due) => Effect.zipLeft(handle(services, due), advance), {
-      concurrency: callsAtOnce,
-      discard: true
-    })
+    yield* jobs.each(dues, (due) => handle(services, due), { concurrency: callsAtOnce, advance })
   })
 })
 

@@ -10,6 +10,13 @@ export type QuotaReason = Extract<HoldReason, "quota" | "storage">
 
 export type HeldEvent = Pick<Event, "id" | "customerId">
 
+/** Why a hold is over without a decision of a quota: the customer or the connection is active again, or it lasted too long. */
+export const overReasons = ["customer_active", "connection_active", "expired"] as const
+export type OverReason = (typeof overReasons)[number]
+
+/** A held event that is settled. */
+export type DueEvent = Pick<Event, "id" | "organisationId">
+
 /** A held event that is to run. `allowance`: absent if nothing limits it. */
 export interface ReleasedEvent {
   readonly id: EventId
@@ -41,9 +48,9 @@ export class HeldEvents extends Context.Tag("svc/HeldEvents")<
       organisation: OrganisationId,
       events: ReadonlyArray<ReleasedEvent>
     ) => Effect.Effect<Released, Unavailable>
-    /** Releases events whose customer or connection is active again, the oldest first. Returns how many. */
-    readonly releaseResolved: (limit: number) => Effect.Effect<number, Unavailable>
-    /** Turns events that were held for too long into dead letters. Returns how many. */
-    readonly expire: (limit: number) => Effect.Effect<number, Unavailable>
+    /** Events whose hold is over, the oldest first, at most `limit`. */
+    readonly due: (over: OverReason, limit: number) => Effect.Effect<ReadonlyArray<DueEvent>, Unavailable>
+    /** Releases such events, or turns those that were held for too long into dead letters. */
+    readonly settle: (over: OverReason, events: ReadonlyArray<EventId>) => Effect.Effect<void, Unavailable>
   }
 >() {}

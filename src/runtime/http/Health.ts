@@ -6,6 +6,7 @@ import { Sandbox } from "../../actors/ports/Sandbox.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { BackgroundTasks, isFailing } from "../../actors/ports/BackgroundTasks.js"
 import { EventStream } from "../../actors/ports/EventStream.js"
+import { FailedJobs } from "../../actors/ports/FailedJobs.js"
 import { StartQueue } from "../../actors/ports/StartQueue.js"
 import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../../http/Wire.js"
@@ -32,6 +33,7 @@ interface HealthContext {
   readonly workspaceDb: WorkspaceDb["Type"]
   readonly stream: EventStream["Type"]
   readonly queue: StartQueue["Type"]
+  readonly failedJobs: FailedJobs["Type"]
 }
 
 const checkDatabase = ({ sql }: HealthContext) =>
@@ -66,6 +68,9 @@ const findFailingTasks = ({ tasks }: HealthContext) =>
         lastSuccessAt: succeededAt === null ? null : new Date(succeededAt).toISOString()
       }))
   )
+
+/** Stored jobs that failed three times in a row, by task. They stop nothing else: the node is degraded, but ready. */
+const findSetAside = ({ failedJobs }: HealthContext) => Effect.catchAll(failedJobs.setAside, () => Effect.succeed([]))
 
 /** Whether entries wait for their seal longer than they do with a working sealer. */
 const checkAudit = ({ trail }: HealthContext) =>
@@ -106,11 +111,12 @@ const checkReadiness = Effect.fnUntraced(function* (
   const gone = db.ok ? yield* lost : []
   const lacking = db.ok ? yield* findMissingMigrations(context) : []
   const failing = yield* findFailingTasks(context)
+  const setAside = db.ok ? yield* findSetAside(context) : []
   const sealed = db.ok ? yield* checkAudit(context) : { ok: false, detail: "the database does not answer" }
   const events = yield* checkEvents(context)
   const phase = phaseOf()
   const ready = db.ok && lacking.length === 0 && phase === null
-  const degraded = failing.length > 0 || !sealed.ok || !events.ok
+  const degraded = failing.length > 0 || setAside.length > 0 || !sealed.ok || !events.ok
   return jsonReply(ready ? 200 : 503, {
     status: phase ?? (!ready ? "not_ready" : degraded ? "degraded" : "ready"),
     checks: {
@@ -118,7 +124,7 @@ const checkReadiness = Effect.fnUntraced(function* (
       migrations: { ok: lacking.length === 0, missing: lacking },
       jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
       engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
-      tasks: { ok: failing.length === 0, failing },
+      tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside },
       audit: sealed,
       events,
       actions: { ok: gone.length === 0, lost: gone },
@@ -136,8 +142,9 @@ export const make = Effect.gen(function* () {
 
   const stream = yield* EventStream
   const queue = yield* StartQueue
+  const failedJobs = yield* FailedJobs
 
-  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb, stream, queue }
+  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb, stream, queue, failedJobs }
   let isDraining = false
   let isStarting = false
 

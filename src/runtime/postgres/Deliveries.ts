@@ -14,6 +14,7 @@ import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { callbackSecretOverlap } from "../../domain/Limits.js"
 import { disableAfterFailing } from "../../domain/WebhookEndpoint.js"
+import { notSetAside } from "./FailedJobs.js"
 import { WriterSql } from "./Pools.js"
 
 export interface DeliveriesOptions {
@@ -47,7 +48,7 @@ const claimSql = `
     FROM deliveries d LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
     WHERE d.status = 'pending' AND d.next_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until <= now())
       AND NOT ${endpointSql("COALESCE(e.url, d.url)")} = ANY($2::text[])
-      AND NOT d.org = ANY($7::text[])
+      AND NOT d.org = ANY($7::text[]) AND ${notSetAside("deliveries.send", "d.id")}
     ORDER BY d.next_at LIMIT ${maxCandidates}
   ), skipped AS (
     UPDATE deliveries d SET status = 'undelivered', finished_at = now(), claimed_until = NULL, last_error = 'the endpoint is disabled'

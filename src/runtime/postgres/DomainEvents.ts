@@ -7,6 +7,7 @@ import { Unavailable } from "../../domain/Failure.js"
 import type { EventId } from "../../domain/Ids.js"
 import { describe } from "../telemetry/SafeError.js"
 import { platformAutoReplay, startedReplays } from "./events/ReplayCauses.js"
+import { notSetAside } from "./FailedJobs.js"
 import { WriterSql } from "./Pools.js"
 
 /**
@@ -73,7 +74,7 @@ export const layer = Layer.effect(
     return DomainEvents.of({
       pending: (limit) =>
         sql<EventRow>`SELECT id, org AS "organisationId", type, subject, customer_id AS "customerId", payload, at
-          FROM domain_events ORDER BY id LIMIT ${limit}`.pipe(
+          FROM domain_events e WHERE ${sql.literal(notSetAside("events.publish", "e.id"))} ORDER BY id LIMIT ${limit}`.pipe(
           Effect.map((rows) => rows.map((row) => ({ ...row, at: row.at.toISOString() }))),
           Effect.mapError(unavailable)
         ),

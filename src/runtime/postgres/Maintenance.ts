@@ -62,6 +62,8 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
     "deliveries",
     `t.id < 'dlv_' || substr(svc_ulid_bound(now() - ${days(30)}), 6) AND t.status <> 'pending' AND t.finished_at < now() - ${days(30)}`
   ],
+  // Their jobs succeeded on another node, or are gone: those that are due again are tried at once.
+  ["failed_jobs", `GREATEST(t.failed_at, t.set_aside_until) < now() - ${days(1)}`],
   // Longer than any range that is answered.
   ["usage_days", `t.day < now() - ${days(400)}`],
   ["notifications", `t.id < 'ntf_' || substr(svc_ulid_bound(now() - ${days(90)}), 6)`],

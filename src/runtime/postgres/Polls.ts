@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { type DuePoll, Polls } from "../../actors/ports/Polls.js"
 import { Unavailable } from "../../domain/Failure.js"
+import { notSetAside } from "./FailedJobs.js"
 import { WriterSql } from "./Pools.js"
 
 export interface PollsOptions {
@@ -30,6 +31,7 @@ const deleteSql = `DELETE FROM polls p WHERE NOT EXISTS (
 const leaseSql = `UPDATE polls p SET leased_until = now() + interval '${leaseSeconds} seconds'
   FROM (SELECT d.connection_id, d.event FROM polls d
     WHERE d.next_at <= now() AND (d.leased_until IS NULL OR d.leased_until < now())
+      AND ${notSetAside("events.poll", "d.connection_id || '|' || d.event")}
       AND EXISTS (SELECT FROM ${polledBy("t.status = 'active' AND c.status = 'active' AND c.id = d.connection_id AND t.app_event->>'event' = d.event")})
     ORDER BY d.next_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED) due
   WHERE p.connection_id = due.connection_id AND p.event = due.event

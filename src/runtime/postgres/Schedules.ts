@@ -4,6 +4,7 @@ import { type DueSchedule, Schedules } from "../../actors/ports/Schedules.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { Trigger } from "../../domain/Trigger.js"
+import { notSetAside } from "./FailedJobs.js"
 import { leaseSeconds } from "./journal/EventRow.js"
 import { WriterSql } from "./Pools.js"
 import { triggers } from "./records/RecordTables.js"
@@ -35,6 +36,7 @@ export const layer = Layer.effect(
             `UPDATE trigger_states s SET leased_until = now() + interval '${leaseSeconds} seconds'
              FROM (SELECT d.trigger_id FROM trigger_states d
                WHERE d.next_fire_at <= now() AND (d.leased_until IS NULL OR d.leased_until < now())
+                 AND ${notSetAside("schedules.fire", "d.trigger_id")}
                ORDER BY d.next_fire_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
              WHERE s.trigger_id = due.trigger_id
              RETURNING s.trigger_id AS "triggerId", s.org AS "organisationId", ${millis("s.next_fire_at")} AS "dueAt",

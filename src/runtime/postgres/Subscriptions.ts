@@ -2,6 +2,7 @@
 import { Effect, Layer, Option } from "effect"
 import { type DueSubscription, type Subscription, Subscriptions } from "../../actors/ports/Subscriptions.js"
 import { Unavailable } from "../../domain/Failure.js"
+import { notSetAside } from "./FailedJobs.js"
 import { WriterSql } from "./Pools.js"
 import { transact, writeEvents } from "./connections/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
@@ -36,7 +37,8 @@ const open = "(c.status = 'active')"
 const leaseSql = `UPDATE subscriptions s SET leased_until = now() + interval '${leaseSeconds} seconds'
   FROM (SELECT s.trigger_id, s.connection_id, ${wanted} AS wanted, ${open} AS open FROM subscriptions s
     JOIN triggers t ON t.id = s.trigger_id JOIN connections c ON c.id = s.connection_id
-    WHERE (s.leased_until IS NULL OR s.leased_until < now()) AND CASE
+    WHERE (s.leased_until IS NULL OR s.leased_until < now())
+      AND ${notSetAside("events.subscribe", "s.trigger_id || '|' || s.connection_id")} AND CASE
       WHEN NOT ${wanted} THEN s.state <> 'unsubscribed'
       WHEN NOT ${open} THEN s.state <> 'suspended'
       WHEN s.state IN ('suspended', 'unsubscribed') THEN true

@@ -63,6 +63,7 @@ import * as Connectors from "../postgres/Connectors.js"
 import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
 import * as DomainEvents from "../postgres/DomainEvents.js"
+import * as FailedJobs from "../postgres/FailedJobs.js"
 import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
 import * as DeadLetters from "../postgres/events/DeadLetters.js"
 import * as EventReads from "../postgres/events/EventReads.js"
@@ -237,6 +238,7 @@ const stores = Layer.mergeAll(
   Subscriptions.layer({ isOnlyNode: true }),
   WebhookSecretReads.layer,
   DomainEvents.layer,
+  FailedJobs.layer,
   EndpointSubscriptions.layer,
   Nonces.layer,
   ExecutionReads.layer,

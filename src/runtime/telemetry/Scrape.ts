@@ -5,6 +5,7 @@ import { LiveRuns } from "../../actors/execution/LiveRuns.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { EventStream } from "../../actors/ports/EventStream.js"
 import { HeldBytes, type LedgerReadings } from "../../actors/ports/HeldBytes.js"
+import { FailedJobs } from "../../actors/ports/FailedJobs.js"
 import { StartQueue } from "../../actors/ports/StartQueue.js"
 import { BackgroundTasks, isFailing, type TaskStatus } from "../../actors/ports/BackgroundTasks.js"
 import type { RawReply } from "../../http/Wire.js"
@@ -69,6 +70,7 @@ export const make = Effect.gen(function* () {
   const tasks = yield* BackgroundTasks
   const stream = yield* EventStream
   const queue = yield* StartQueue
+  const failedJobs = yield* FailedJobs
   const ledger = yield* HeldBytes
 
   /** Empty while the database does not answer. */
@@ -102,6 +104,14 @@ export const make = Effect.gen(function* () {
     ]
   })
 
+  /** Empty while the database does not answer. */
+  const jobReadings = Effect.map(Effect.option(failedJobs.setAside), (found): ReadonlyArray<Gauge> =>
+    Option.getOrElse(found, () => []).map(({ jobs, task }) => ({
+      ...gauge("svc_task_jobs_set_aside", "Stored jobs that failed three times in a row, by task.", jobs),
+      labels: { task }
+    }))
+  )
+
   const scrape: Effect.Effect<RawReply> = Effect.gen(function* () {
     const pairs = yield* Metric.snapshot
     const now = yield* Clock.currentTimeMillis
@@ -116,6 +126,7 @@ export const make = Effect.gen(function* () {
         ...ledgerReadings(ledger.readings()),
         ...audit,
         ...(yield* eventReadings),
+        ...(yield* jobReadings),
         ...tasks.statuses().flatMap((status) => taskReadings(status, now))
       ])
     }

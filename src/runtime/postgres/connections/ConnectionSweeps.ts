@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { ConnectionSweeps, type DueConnection } from "../../../actors/ports/ConnectionSweeps.js"
 import { Unavailable } from "../../../domain/Failure.js"
+import { notSetAside } from "../FailedJobs.js"
 import { WriterSql } from "../Pools.js"
 
 /** How long a disconnected connection is kept as a tombstone, and a finished connect session for its outcome. */
@@ -17,7 +18,8 @@ export const layer = Layer.effect(
     const due = (condition: string) => (limit: number) =>
       sql
         .unsafe<DueConnection>(
-          `SELECT c.id, c.org AS "organisationId" FROM connections c WHERE ${condition} LIMIT $1`,
+          `SELECT c.id, c.org AS "organisationId" FROM connections c
+           WHERE ${notSetAside("connections.renew", "c.id")} AND ${condition} LIMIT $1`,
           [limit]
         )
         .pipe(Effect.mapError(unavailable))

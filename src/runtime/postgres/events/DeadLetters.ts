@@ -18,6 +18,7 @@ import type { DeadLetterId } from "../../../domain/Ids.js"
 import { isObject } from "../../../domain/Json.js"
 import { autoReplays, eventLimits } from "../../../domain/Limits.js"
 import { auditRow } from "../AuditRow.js"
+import { notSetAside } from "../FailedJobs.js"
 import { AppSql, WriterSql } from "../Pools.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
@@ -91,7 +92,8 @@ const finishSql = `
  */
 const takeScheduledSql = `
   WITH due AS (
-    SELECT id FROM dead_letters WHERE replay_at <= now() AND (status = 'pending' OR status = 'replaying' AND replay_cause = 'schedule')
+    SELECT id FROM dead_letters d WHERE replay_at <= now() AND (status = 'pending' OR status = 'replaying' AND replay_cause = 'schedule')
+      AND ${notSetAside("events.replay", "d.id")}
     ORDER BY replay_at LIMIT $1 FOR UPDATE SKIP LOCKED
   ), judged AS (
     SELECT d.id, svc_auto_replays(d, 'schedule', $2::jsonb) AS allowed,
@@ -212,7 +214,8 @@ export const layer = Layer.effect(
         writer
           .unsafe<RunningReplay>(
             `UPDATE replays SET next_at = now() + interval '${leaseSeconds} seconds' WHERE id IN (
-               SELECT id FROM replays WHERE status = 'running' AND next_at <= now() ORDER BY next_at LIMIT $1
+               SELECT id FROM replays r WHERE status = 'running' AND next_at <= now()
+                 AND ${notSetAside("events.replay", "r.id")} ORDER BY next_at LIMIT $1
                FOR UPDATE SKIP LOCKED) RETURNING ${replayColumns}`,
             [most]
           )

@@ -1,11 +1,18 @@
 /** The port `HeldEvents` on the writer's pool. Each statement uses a partial index of the events that it looks for. */
 import { Duration, Effect, Layer } from "effect"
-import { type HeldEvent, HeldEvents, type QuotaReason } from "../../../actors/ports/HeldEvents.js"
+import {
+  type DueEvent,
+  type HeldEvent,
+  HeldEvents,
+  type OverReason,
+  type QuotaReason
+} from "../../../actors/ports/HeldEvents.js"
 import type { EventAllowance } from "../../../actors/ports/EventJournal.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import type { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { longestHold } from "../../../domain/Limits.js"
 import { describe } from "../../telemetry/SafeError.js"
+import { notSetAside } from "../FailedJobs.js"
 import { keptEventColumns } from "../journal/EventRow.js"
 import { allowanceColumns, allowanceRow, countersOf, decideCtes, openCountersSql } from "../QuotaDecision.js"
 import { WriterSql } from "../Pools.js"
@@ -17,6 +24,8 @@ const heldBecause: { readonly [R in QuotaReason | "customer_suspended" | "connec
   customer_suspended: "e.status = 'held' AND e.record->>'heldBecause' = 'customer_suspended'",
   connection_inactive: "e.status = 'held' AND e.record->>'heldBecause' = 'connection_inactive'"
 }
+
+const canBeReleased = notSetAside("events.release_held", "e.id")
 
 /** The values of a column among held events: reads one index entry for each. */
 const distinctSql = (column: string, condition: string) => `
@@ -49,11 +58,11 @@ const releaseSql = `WITH held AS MATERIALIZED (
   ).join(", ")}, ${release("(SELECT d.id FROM decided d WHERE d.runs)")}
   SELECT d.id, d.runs FROM decided d`
 
-/** `owners`: selects the ids of the active records among the values of the column. */
+/** `owners`: selects the ids of the active records among the values of the column. `$1`: how many. */
 const resolvedSql = (column: string, condition: string, owners: string) => `
-  WITH active AS MATERIALIZED (SELECT o.id FROM (${distinctSql(column, condition)}) held JOIN LATERAL (${owners}) o ON true),
-  due AS (SELECT e.id FROM active JOIN events e ON e.${column} = active.id WHERE ${condition} ORDER BY e.id LIMIT $1),
-  ${release("due")} SELECT id FROM freed`
+  WITH active AS MATERIALIZED (SELECT o.id FROM (${distinctSql(column, condition)}) held JOIN LATERAL (${owners}) o ON true)
+  SELECT e.id, e.org AS "organisationId" FROM active JOIN events e ON e.${column} = active.id
+  WHERE ${condition} AND ${canBeReleased} ORDER BY e.id LIMIT $1`
 
 const customersSql = resolvedSql(
   "customer_id",
@@ -68,12 +77,24 @@ const connectionsSql = resolvedSql(
 
 const kept = keptEventColumns.join(", ")
 
-/** `$1`: milliseconds; `$2`: how many. A dead event frees its lane, since its place in the queue is gone. */
+/** `$1`: how many. */
+const expiredSql = `SELECT e.id, e.org AS "organisationId" FROM events e WHERE e.status = 'held' AND ${canBeReleased}
+  AND e.id < 'evt_' || substr(svc_ulid_bound(now() - interval '${Duration.toMillis(longestHold)} milliseconds'), 6)
+  ORDER BY e.id LIMIT $1`
+
+const dueSql: { readonly [R in OverReason]: string } = {
+  customer_active: customersSql,
+  connection_active: connectionsSql,
+  expired: expiredSql
+}
+
+/** `$1`: the ids. */
+const freeSql = `WITH ${release("(SELECT unnest($1::text[]) AS id)")} SELECT id FROM freed`
+
+/** `$1`: the ids. A dead event frees its lane, since its place in the queue is gone. */
 const expireSql = `
   WITH old AS (
-    SELECT e.id FROM events e
-    WHERE e.status = 'held' AND e.id < 'evt_' || substr(svc_ulid_bound(now() - $1 * interval '1 millisecond'), 6)
-    ORDER BY e.id LIMIT $2 FOR UPDATE SKIP LOCKED
+    SELECT e.id FROM events e WHERE e.id = ANY($1::text[]) AND e.status = 'held' ORDER BY e.id FOR UPDATE SKIP LOCKED
   ), gone AS (
     DELETE FROM start_queue q USING old WHERE q.id = old.id RETURNING q.id
   ), moved AS (
@@ -100,13 +121,6 @@ export const layer = Layer.effect(
   HeldEvents,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const ids = (statement: string, values: ReadonlyArray<unknown>) =>
-      sql.unsafe<{ readonly id: EventId }>(statement, values).pipe(
-        Effect.map((rows) => rows.map(({ id }) => id)),
-        Effect.mapError(unavailable)
-      )
-    const count = (statement: string, values: ReadonlyArray<unknown>) =>
-      Effect.map(ids(statement, values), ({ length }) => length)
 
     return HeldEvents.of({
       organisations: (reason) =>
@@ -118,7 +132,7 @@ export const layer = Layer.effect(
         sql
           .unsafe<HeldEvent>(
             `SELECT e.id, e.customer_id AS "customerId" FROM events e WHERE ${heldBecause[reason]} AND e.org = $1
-              AND COALESCE(NOT e.customer_id = ANY($2::text[]), true) ORDER BY e.id LIMIT $3`,
+              AND COALESCE(NOT e.customer_id = ANY($2::text[]), true) AND ${canBeReleased} ORDER BY e.id LIMIT $3`,
             [organisation, exceptOf, limit]
           )
           .pipe(Effect.mapError(unavailable)),
@@ -136,9 +150,9 @@ export const layer = Layer.effect(
           Effect.mapError(unavailable)
         )
       },
-      releaseResolved: (limit) =>
-        Effect.map(Effect.all([count(customersSql, [limit]), count(connectionsSql, [limit])]), ([a, b]) => a + b),
-      expire: (limit) => count(expireSql, [Duration.toMillis(longestHold), limit])
+      due: (over, limit) => sql.unsafe<DueEvent>(dueSql[over], [limit]).pipe(Effect.mapError(unavailable)),
+      settle: (over, events) =>
+        sql.unsafe(over === "expired" ? expireSql : freeSql, [events]).pipe(Effect.asVoid, Effect.mapError(unavailable))
     })
   })
 )
