@@ -27,11 +27,22 @@ export const TriggerType = Schema.Literal(
 )
 export type TriggerType = typeof TriggerType.Type
 
-/** The longest time and the most CPU time of a run in each tier. Specification: Execution tiers. */
-export const tiers: Record<Tier, { readonly ceiling: Duration.Duration; readonly cpu: Duration.Duration }> = {
-  instant: { ceiling: Duration.seconds(30), cpu: Duration.seconds(10) },
-  standard: { ceiling: Duration.minutes(15), cpu: Duration.seconds(120) },
-  long: { ceiling: Duration.hours(36), cpu: Duration.seconds(600) }
+/** Limits of a run by its tier. Specification: Execution tiers. */
+export interface TierLimits {
+  /** The longest time. */
+  readonly ceiling: Duration.Duration
+  /** The most CPU time. */
+  readonly cpu: Duration.Duration
+  /** Bytes of its journal: its input and the results of its host calls. */
+  readonly journalBytes: number
+}
+
+const mebibyte = 1024 * 1024
+
+export const tiers: Record<Tier, TierLimits> = {
+  instant: { ceiling: Duration.seconds(30), cpu: Duration.seconds(10), journalBytes: 64 * mebibyte },
+  standard: { ceiling: Duration.minutes(15), cpu: Duration.seconds(120), journalBytes: 256 * mebibyte },
+  long: { ceiling: Duration.hours(36), cpu: Duration.seconds(600), journalBytes: 1024 * mebibyte }
 }
 
 /** The category of an error; only `transient` errors are retried. */
@@ -57,7 +68,7 @@ export interface RunError {
   /** The host call that failed, if one did. */
   readonly step: string | null
   readonly retryable: boolean
-  /** A code of the service: `POISONED`, `NON_DETERMINISM`, `STUCK`, `OUT_OF_MEMORY`, `CPU_LIMIT` … */
+  /** A code of the service: `POISONED`, `NON_DETERMINISM`, `STUCK`, `OUT_OF_MEMORY`, `CPU_LIMIT`, `JOURNAL_LIMIT` … */
   readonly code?: string
   readonly stack?: string
   readonly details?: Json

@@ -5,7 +5,7 @@
 import type { ExecutionDetail, ExecutionView } from "./ExecutionView.js"
 import { ValidationFailed } from "./Failure.js"
 import { isObject, type Json, type JsonObject } from "./Json.js"
-import { buildHistory, type JournalEntry, type StartEntry } from "./RunJournal.js"
+import { buildHistory, type IndexedEntry, type StartEntry } from "./RunJournal.js"
 
 /** The body of a re-run. */
 export interface RerunRequest {
@@ -57,12 +57,10 @@ export const rerunInput = (
 }
 
 /** The calls that a resumed run makes again: transient failures, and the failure that ended the run. */
-export const callsToRepeat = (entries: ReadonlyArray<JournalEntry>): ReadonlyArray<number> => {
-  const failures = entries.flatMap((entry) => (entry.kind === "done" && !entry.result.ok ? [entry] : []))
+export const callsToRepeat = (entries: ReadonlyArray<IndexedEntry>): ReadonlyArray<number> => {
+  const failures = entries.flatMap((entry) => (entry.kind === "done" && entry.outcome !== "ok" ? [entry] : []))
   const last = failures.at(-1)
-  return failures
-    .filter((entry) => entry === last || (!entry.result.ok && entry.result.failure.category === "transient"))
-    .map((entry) => entry.call)
+  return failures.filter((entry) => entry === last || entry.outcome === "transient").map((entry) => entry.call)
 }
 
 /** A step that a resumed run copies. */
@@ -79,7 +77,7 @@ export interface ResumedStep {
 export const resumedSteps = (
   { steps }: Pick<ExecutionDetail, "steps">,
   start: StartEntry,
-  entries: ReadonlyArray<JournalEntry>
+  entries: ReadonlyArray<IndexedEntry>
 ): ReadonlyArray<ResumedStep> => {
   const replayed = new Set(buildHistory(start, entries).replay.map(({ call }) => call))
   return steps.flatMap((step) => {

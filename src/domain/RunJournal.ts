@@ -5,7 +5,7 @@
 import type { ConnectionId, CustomerId, InstallationId, SecretId } from "./Ids.js"
 import type { Mocking } from "./connector/Mocking.js"
 import type { ErrorCategory } from "./Execution.js"
-import type { Json } from "./Json.js"
+import { isObject, type Json } from "./Json.js"
 
 /** A connection that the caller chose for a run. */
 export interface ChosenConnection {
@@ -69,15 +69,26 @@ export type CallResult =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly failure: CallFailure }
 
+/** How a host call ended. A transient failure is made again by the next attempt. */
+export type CallOutcome = "ok" | "failed" | "transient"
+
+/** The result of a host call in the form in which the guest received it. */
+export interface RecordedResult {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly ok: boolean
+  /** JSON of the value or of the error. Bytes if it was read from the journal: a replay hands them on unparsed. */
+  readonly json: string | Uint8Array
+  /** The version of a secret that was the result; the journal does not have its value. */
+  readonly secret?: { readonly secretId: SecretId; readonly number: number }
+}
+
 /** An ended host call. `hash`: of its name and arguments, to detect a guest that replays differently. */
-export interface DoneEntry {
+export interface DoneEntry extends RecordedResult {
   readonly kind: "done"
   readonly call: number
   readonly hash: string
-  readonly at: number
-  readonly result: CallResult
-  /** The version of a secret that was the result; the journal does not have its value. */
-  readonly secret?: { readonly secretId: SecretId; readonly number: number }
+  readonly outcome: CallOutcome
 }
 
 /** A durable timer: of the workflow, or of a call that is postponed by its provider's limit or its connection. */
@@ -102,36 +113,69 @@ export interface AttemptEntry {
 
 export type JournalEntry = StartEntry | DoneEntry | TimerEntry | AttemptEntry
 
+/** What is known of an ended call without reading its result. */
+export interface IndexedCall extends Pick<DoneEntry, "kind" | "call" | "hash" | "outcome"> {
+  /** Its place in the journal. */
+  readonly seq: number
+  /** Size of its row. */
+  readonly bytes: number
+  /** The result, if it is in memory. */
+  readonly result?: RecordedResult
+}
+
+/** An entry of a journal's index: a journal may be larger than the memory, so its results are read when a replay needs them. */
+export type IndexedEntry = IndexedCall | TimerEntry | AttemptEntry
+
+/** A journal without its results. */
+export interface JournalIndex {
+  /** `undefined`: the journal is lost. */
+  readonly start: StartEntry | undefined
+  /** The entries after the start, in order. */
+  readonly rest: ReadonlyArray<IndexedEntry>
+  /** Bytes of all rows. */
+  readonly bytes: number
+}
+
 /** A journal in the form that a replay needs. */
 export interface History {
   readonly start: StartEntry
   readonly attempt: number
   /** Results to feed in this order; the guest must make each call with the same hash. */
-  readonly replay: ReadonlyArray<DoneEntry>
+  readonly replay: ReadonlyArray<IndexedCall>
   /** The number of results in `replay` from earlier attempts, during which the guest's log lines are recorded already. */
   readonly inherited: number
   /** Timers that have not fired, by call. */
   readonly timers: ReadonlyMap<number, TimerEntry>
   /** Successful results of earlier attempts, by `reuseKey`. */
-  readonly reusable: ReadonlyMap<string, DoneEntry>
+  readonly reusable: ReadonlyMap<string, IndexedCall>
 }
+
+/** The outcome that the journal notes of a result. */
+export const outcomeOf = (result: CallResult): CallOutcome =>
+  result.ok ? "ok" : result.failure.category === "transient" ? "transient" : "failed"
+
+/** A call's failure as the guest sees it: an Error with these members. */
+export const guestError = ({ category, code, data, message, name }: CallFailure, step: string) => ({
+  name,
+  message,
+  ...(code === undefined ? {} : { code }),
+  data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
+})
 
 /** The key of a result that is reused if call and hash match. */
 export const reuseKey = (call: number, hash: string): string => `${call}|${hash}`
 
-const isTransient = (entry: DoneEntry): boolean => !entry.result.ok && entry.result.failure.category === "transient"
-
 /** The calls that the next attempt makes again: the transient failures. */
-export const transientCalls = (entries: ReadonlyArray<DoneEntry>): ReadonlyArray<number> =>
-  entries.filter(isTransient).map((entry) => entry.call)
+export const transientCalls = (entries: ReadonlyArray<IndexedCall>): ReadonlyArray<number> =>
+  entries.filter(({ outcome }) => outcome === "transient").map((entry) => entry.call)
 
 /** The history of a journal. `rest`: its entries after the start. */
-export const buildHistory = (start: StartEntry, rest: ReadonlyArray<JournalEntry>): History => {
+export const buildHistory = (start: StartEntry, rest: ReadonlyArray<IndexedEntry>): History => {
   let attempt = 1
-  let replay: Array<DoneEntry> = []
+  let replay: Array<IndexedCall> = []
   let inherited = 0
   const timers = new Map<number, TimerEntry>()
-  const reusable = new Map<string, DoneEntry>()
+  const reusable = new Map<string, IndexedCall>()
   for (const entry of rest) {
     if (entry.kind === "done") replay.push(entry)
     if (entry.kind === "timer") timers.set(entry.call, entry)
@@ -140,7 +184,7 @@ export const buildHistory = (start: StartEntry, rest: ReadonlyArray<JournalEntry
       const cut = replay.findIndex((done) => afresh.has(done.call))
       if (cut >= 0) {
         for (const done of replay.slice(cut)) {
-          if (done.result.ok) reusable.set(reuseKey(done.call, done.hash), done)
+          if (done.outcome === "ok") reusable.set(reuseKey(done.call, done.hash), done)
         }
         replay = replay.slice(0, cut)
       }
@@ -150,4 +194,40 @@ export const buildHistory = (start: StartEntry, rest: ReadonlyArray<JournalEntry
   }
   for (const done of replay) timers.delete(done.call)
   return { start, attempt, replay, inherited, timers, reusable }
+}
+
+/** The index of entries that are in memory. `from`: the place of the first one. */
+export const indexEntries = (
+  entries: ReadonlyArray<DoneEntry | TimerEntry | AttemptEntry>,
+  from: number
+): ReadonlyArray<IndexedEntry> =>
+  entries.map((entry, i) =>
+    entry.kind === "done"
+      ? {
+          kind: "done",
+          call: entry.call,
+          hash: entry.hash,
+          outcome: entry.outcome,
+          seq: from + i,
+          bytes: entry.json.length,
+          result: entry
+        }
+      : entry
+  )
+
+/** Parts whose bytes are within a limit together; a larger item is a part of its own. */
+export const partsOf = <A extends { readonly bytes: number }>(
+  items: ReadonlyArray<A>,
+  limit: number
+): ReadonlyArray<ReadonlyArray<A>> => {
+  const parts: Array<Array<A>> = []
+  let bytes = Infinity
+  for (const item of items) {
+    bytes += item.bytes
+    if (bytes > limit) {
+      parts.push([item])
+      bytes = item.bytes
+    } else parts.at(-1)?.push(item)
+  }
+  return parts
 }

@@ -47,7 +47,8 @@ const progress = () =>
       },
       history: null,
       hasRow: false,
-      nextSeq: 1
+      nextSeq: 1,
+      journalBytes: 0
     },
     { offload: { id: () => makeIdentifiers().next("blob"), sha256: String }, hash: String }
   )
@@ -63,7 +64,9 @@ const slowJournal = () => {
         commits.push(commit)
         return Deferred.await(commit)
       }),
-    read: () => Effect.succeed([])
+    index: () => Effect.dieMessage("no test asks for it"),
+    results: () => Effect.dieMessage("no test asks for it"),
+    copy: () => Effect.dieMessage("no test asks for it")
   })
   return { journal, appended, commit: (nth: number) => Deferred.succeed(commits[nth]!, undefined), commits }
 }

@@ -122,6 +122,8 @@ export const doneEntry = (seq: number, call = seq - 1) => ({
     call,
     hash: `h${call}`,
     at: Date.now(),
-    result: { ok: true as const, value: { call } }
+    ok: true,
+    outcome: "ok" as const,
+    json: JSON.stringify({ call })
   }
 })

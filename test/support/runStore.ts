@@ -14,7 +14,7 @@ import { Runs } from "../../src/actors/ports/Runs.js"
 import { EventStream } from "../../src/actors/ports/EventStream.js"
 import { decide, evolve } from "../../src/domain/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
-import type { JournalEntry } from "../../src/domain/RunJournal.js"
+import { indexEntries, type JournalEntry } from "../../src/domain/RunJournal.js"
 
 const unasked = () => Effect.dieMessage("no test asks for it")
 
@@ -56,13 +56,29 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
     return Effect.void
   }
 
+  const reading = <A>(read: () => A) =>
+    Effect.suspend(() =>
+      trouble.isAway() ? Effect.fail(new JournalUnavailable({ reason: "away" })) : Effect.sync(read)
+    )
+
   const journal = Journal.of({
     append: (change) => Effect.suspend(() => write(change)),
-    read: (_, id) =>
-      Effect.suspend(() =>
-        trouble.isAway()
-          ? Effect.fail(new JournalUnavailable({ reason: "away" }))
-          : Effect.succeed([...(journals.get(id) ?? [])])
+    index: (_, id) =>
+      reading(() => {
+        const [start, ...rest] = journals.get(id) ?? []
+        return {
+          start: start?.kind === "start" ? start : undefined,
+          rest: indexEntries(
+            rest.filter((entry) => entry.kind !== "start"),
+            1
+          ),
+          bytes: JSON.stringify(journals.get(id) ?? []).length
+        }
+      }),
+    results: () => Effect.dieMessage("every result is in the index"),
+    copy: (_, from, to, until) =>
+      reading(
+        () => void journals.set(to, [...(journals.get(to) ?? []), ...(journals.get(from) ?? []).slice(1, until + 1)])
       )
   })
 

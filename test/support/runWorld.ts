@@ -30,6 +30,7 @@ import { WorkspaceDb } from "../../src/actors/ports/WorkspaceDb.js"
 import { defaultRetryPolicy } from "../../src/domain/Execution.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import type { StartEntry } from "../../src/domain/RunJournal.js"
+import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as Wakeups from "../../src/runtime/process/Wakeups.js"
 import { organisation, space, workflow } from "./journal.js"
@@ -116,6 +117,7 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
   const ports = Layer.mergeAll(
     Layer.succeed(Journal, store.journal),
     Layer.succeed(Runs, store.table),
+    ByteLedger.layer({ bytes: 2 ** 28 }),
     Layer.succeed(EventStream, store.stream),
     Layer.succeed(EventDispatch, { dispatchLeased: () => Effect.void }),
     Layer.succeed(Sandbox, guestHost.sandbox),

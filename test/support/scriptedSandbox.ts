@@ -1,6 +1,7 @@
 /** A sandbox in memory. A guest is a generator of host calls; a test decides when a guest is lost. */
 import { Effect } from "effect"
 import {
+  type GuestError,
   type GuestEvent,
   type GuestOutput,
   type Program,
@@ -27,6 +28,17 @@ export const endless: Guest = function* () {
 }
 
 /** `guests`: guests by the script of their workflow. */
+type Fed =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: Pick<GuestError, "name" | "message" | "data"> }
+
+const resultOf = (event: Exclude<GuestEvent, { t: "start" }>): Fed => {
+  if ("v" in event) return { ok: true, value: event.v }
+  if ("e" in event) return { ok: false, error: event.e }
+  const value = JSON.parse(typeof event.json === "string" ? event.json : Buffer.from(event.json).toString())
+  return event.ok ? { ok: true, value } : { ok: false, error: value }
+}
+
 export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }) => {
   const started: Array<Program> = []
   const losses: Array<SessionLost["reason"]> = []
@@ -46,8 +58,9 @@ export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }
           return outputs(running.next(null))
         }
         if (running === undefined) throw new Error("fed before its start")
-        if (event.ok) return outputs(running.next(event.v))
-        const { data, message, name } = event.e
+        const fed = resultOf(event)
+        if (fed.ok) return outputs(running.next(fed.value))
+        const { data, message, name } = fed.error
         return outputs(running.throw(Object.assign(new Error(message), { name, data })))
       } catch (cause) {
         const { message, name } = cause instanceof Error ? cause : new Error(String(cause))

@@ -1,7 +1,7 @@
 /** Makes single host calls and puts their results into the run's queue of completions. */
 import { type Clock, Effect, Exit } from "effect"
 import type { Json } from "../../domain/Json.js"
-import type { CallFailure, DoneEntry } from "../../domain/RunJournal.js"
+import type { CallFailure, CallResult, DoneEntry } from "../../domain/RunJournal.js"
 import { type FaultPoints, withFaultPoints } from "../ports/Faults.js"
 import type { AppendFailure } from "../ports/Journal.js"
 import type { CompletionQueue } from "./CompletionQueue.js"
@@ -11,7 +11,7 @@ import type { PendingCall, Progress } from "./Progress.js"
 
 type Answer = Effect.Effect<HostCallResult, CallFailure | Postponement>
 
-const resultOf = (exit: Exit.Exit<HostCallResult, CallFailure>): DoneEntry["result"] =>
+const resultOf = (exit: Exit.Exit<HostCallResult, CallFailure>): CallResult =>
   Exit.isSuccess(exit)
     ? { ok: true, value: exit.value.value }
     : {
@@ -78,7 +78,9 @@ export const makeCallExecution = (
       call: call.id,
       hash: call.hash,
       at,
-      result: { ok: true, value }
+      ok: true,
+      outcome: "ok",
+      json: JSON.stringify(value)
     })
     const attempt = yield* host.write(plan.store, plan.write, { id: p.run.id, epoch: p.run.epoch, seq }, entry).pipe(
       Effect.map((value) => ({ result: { ok: true as const, value }, isWritten: true })),

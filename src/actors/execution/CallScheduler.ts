@@ -3,13 +3,22 @@
  * Everything recorded so far is committed before a call to the outside is made.
  */
 import { type Clock, Effect, Option } from "effect"
+import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
-import { type CallFailure, type DoneEntry, reuseKey } from "../../domain/RunJournal.js"
+import { type CallFailure, type IndexedCall, type RecordedResult, reuseKey } from "../../domain/RunJournal.js"
 import type { FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure } from "../ports/Journal.js"
 import { makeCallExecution } from "./CallExecution.js"
 import type { CompletionQueue } from "./CompletionQueue.js"
-import { failure, type HostCall, type HostCallResult, type Postponement, refusedCall } from "./HostCall.js"
+import {
+  failure,
+  type HostCall,
+  type HostCallResult,
+  type Postponement,
+  refusedCall,
+  unavailableFailure
+} from "./HostCall.js"
+import type { HistoryReader } from "./HistoryPages.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { PendingCall, Progress } from "./Progress.js"
 import { makeTimerCalls } from "./TimerCalls.js"
@@ -20,7 +29,8 @@ export const makeCallScheduler = (
   faults: FaultPoints,
   clock: Clock.Clock,
   sha256: (text: string) => string,
-  flush: (p: Progress) => Effect.Effect<void, AppendFailure>
+  flush: (p: Progress) => Effect.Effect<void, AppendFailure>,
+  history: HistoryReader
 ) => {
   const { forkCall, forkOutsideCall, writeState } = makeCallExecution(host, faults, clock, flush)
   const { awaitCompletions, setTimers } = makeTimerCalls(clock, flush)
@@ -95,19 +105,31 @@ export const makeCallScheduler = (
   }
 
   /** The success that an earlier attempt of the run journaled; a secret is read again. */
-  const reuseResult = (p: Progress, entry: DoneEntry): Effect.Effect<HostCallResult, CallFailure> =>
-    entry.secret !== undefined
-      ? Effect.flatMap(
-          host.secretAt(p.spec, entry.secret),
-          Option.match({
-            onNone: () => Effect.fail(failure("SecretNotFound", "the secret is gone", "code")),
-            onSome: Effect.succeed
-          })
-        )
-      : Effect.succeed({ value: entry.result.ok ? entry.result.value : null })
+  const reuseResult = (p: Progress, entry: IndexedCall): Effect.Effect<HostCallResult, CallFailure> =>
+    history
+      .withPage(p.run, [entry], ([result]) => Effect.succeed(result))
+      .pipe(
+        Effect.mapError(unavailableFailure),
+        Effect.flatMap((result) => {
+          if (result?.secret === undefined) return Effect.succeed({ value: jsonOf(result) })
+          return Effect.flatMap(
+            host.secretAt(p.spec, result.secret),
+            Option.match({
+              onNone: () => Effect.fail(failure("SecretNotFound", "the secret is gone", "code")),
+              onSome: Effect.succeed
+            })
+          )
+        })
+      )
 
   return { launchCalls, awaitCompletions }
 }
+
+/** The value of a journaled success. */
+const jsonOf = (result: RecordedResult | undefined): Json =>
+  result === undefined ? null : JSON.parse(typeof result.json === "string" ? result.json : decoder.decode(result.json))
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
 const nestsTooDeep = (call: PendingCall): CallFailure =>
   failure("RangeError", `an argument of ${call.name} nests deeper than ${guest.argumentDepth} levels: flatten it`)

@@ -5,9 +5,10 @@
  */
 import { Clock, Duration, Effect, Random } from "effect"
 import { backoff, decide, evolve, type RunError, tiers } from "../../domain/Execution.js"
-import { buildHistory, transientCalls } from "../../domain/RunJournal.js"
+import { buildHistory, indexEntries, transientCalls } from "../../domain/RunJournal.js"
 import { Digests } from "../ports/Digests.js"
 import { Faults } from "../ports/Faults.js"
+import { HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, Journal, type OpenRun } from "../ports/Journal.js"
 import { Sandbox, type GuestSession, type SessionLost, type Turn } from "../ports/Sandbox.js"
@@ -16,6 +17,7 @@ import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./Gu
 import { makeCallScheduler } from "./CallScheduler.js"
 import { CompletionQueue } from "./CompletionQueue.js"
 import { makeGuestDriver } from "./GuestDriver.js"
+import { makeHistoryReader } from "./HistoryPages.js"
 import { make as makeHostCalls } from "./HostCalls.js"
 import { make as makeOutputCheck } from "./OutputCheck.js"
 import { Progress } from "./Progress.js"
@@ -50,8 +52,9 @@ export const make = Effect.gen(function* () {
   const { suspend, suspendUntil, suspensionEnd } = makeSuspension(writer)
   const ending = makeRunEnding({ clock, faults, messagesOf, outputError, writer })
   const { commitEnd, failUnrecordable, finish, timeOut } = ending
-  const { feedCompletions, startGuest } = makeGuestDriver(sandbox, host, digests, sliceOrder, flushAhead)
-  const { awaitCompletions, launchCalls } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush)
+  const history = makeHistoryReader(journal, yield* HeldBytes)
+  const { feedCompletions, startGuest } = makeGuestDriver(sandbox, host, digests, sliceOrder, flushAhead, history)
+  const { awaitCompletions, launchCalls } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush, history)
 
   // --- The loop ---
 
@@ -94,10 +97,10 @@ export const make = Effect.gen(function* () {
       ? failRun(poisonedError(losses.deaths))
       : Effect.gen(function* () {
           if (p.hasRow) yield* flush(p)
-          const rows = p.hasRow
-            ? yield* journal.read(p.run.organisationId, p.run.id)
-            : [p.spec.start, ...p.unwrittenResults]
-          const past = buildHistory(p.spec.start, rows.slice(1))
+          const entries = p.hasRow
+            ? (yield* journal.index(p.run.organisationId, p.run.id)).rest
+            : indexEntries(p.unwrittenResults, 1)
+          const past = buildHistory(p.spec.start, entries)
           const pause = pauseAfter(losses)
           if (pause !== undefined) yield* Effect.sleep(pause)
           const next = new Progress(
@@ -106,7 +109,8 @@ export const make = Effect.gen(function* () {
               run: p.run,
               hasRow: p.hasRow,
               history: past,
-              nextSeq: p.hasRow ? rows.length : 1,
+              nextSeq: p.hasRow ? entries.length + 1 : 1,
+              journalBytes: p.journalBytes,
               alone: p.spec.alone === true || losses.deaths > 0
             },
             ports
@@ -155,21 +159,22 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const until = now + Duration.toMillis(backoff(p.spec.runnable.retry, attempt, yield* Random.next))
     yield* flush(p)
-    const rows = yield* journal.read(p.run.organisationId, p.run.id)
-    const past = buildHistory(p.spec.start, rows.slice(1))
+    const { rest } = yield* journal.index(p.run.organisationId, p.run.id)
+    const past = buildHistory(p.spec.start, rest)
     p.record({ kind: "attempt", attempt, at: now, afresh: transientCalls(past.replay) })
     const suspended = yield* suspend(p, failed, now, { kind: "retry", step: null, until })
     if (p.run.tier !== "instant") return { _tag: "Suspended" }
     yield* Effect.sleep(Duration.millis(until - now))
     const resumed = decide(suspended, { _tag: "Resume", at: until })
     if (resumed._tag !== "Resumed") return { _tag: "Fenced" }
-    const next = yield* journal.read(p.run.organisationId, p.run.id)
+    const next = yield* journal.index(p.run.organisationId, p.run.id)
     return yield* drive({
       ...p.spec,
       run: evolve(suspended, resumed),
       hasRow: true,
-      history: buildHistory(p.spec.start, next.slice(1)),
-      nextSeq: next.length
+      history: buildHistory(p.spec.start, next.rest),
+      nextSeq: next.rest.length + 1,
+      journalBytes: next.bytes
     })
   })
 

@@ -1,6 +1,6 @@
 /** Host calls of one run that have ended or have to be postponed, in the order in which that happened. */
 import { Effect } from "effect"
-import type { CallFailure, DoneEntry } from "../../domain/RunJournal.js"
+import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
 import type { HostCallResult, Postponement } from "./HostCall.js"
 import type { PendingCall } from "./Progress.js"
 
@@ -16,7 +16,7 @@ export interface PostponedCall {
 export interface CompletedCall {
   readonly _tag: "Ended"
   readonly call: PendingCall
-  readonly result: DoneEntry["result"]
+  readonly result: CallResult
   readonly secret: HostCallResult["secret"]
   /** Unix milliseconds. */
   readonly at: number

@@ -49,6 +49,7 @@ export const layer = (options: { readonly slots: number }) =>
               history: null,
               hasRow: false,
               nextSeq: 1,
+              journalBytes: 0,
               settles
             },
             (outcome) => settled(outcome._tag === "Ended" ? outcome.end : undefined)

@@ -49,6 +49,7 @@ export const layer = (options: { readonly slots: number }) =>
           history: null,
           hasRow: false,
           nextSeq: 1,
+          journalBytes: 0,
           ...(claim === undefined ? {} : { claim }),
           ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
         }
@@ -80,9 +81,15 @@ export const layer = (options: { readonly slots: number }) =>
         start: StartEntry
       ): Effect.Effect<StartResult, Unavailable> => {
         const claim = claimOf(request, run.createdAt)
-        const history = (request.parent?.journal ?? []).map((entry, i) => ({ seq: i + 1, entry }))
+        const { parent } = request
+        const resumed = parent?.resumes
+        const history = resumed === undefined ? [] : [{ seq: resumed.entries + 1, entry: resumed.attempt }]
+        const copied =
+          parent === undefined || resumed === undefined
+            ? Effect.void
+            : journal.copy(run.organisationId, parent.id, run.id, resumed.entries)
         return Effect.zipRight(
-          faults.at("parsed"),
+          Effect.zipRight(faults.at("parsed"), copied),
           journal.append({
             id: run.id,
             organisationId: run.organisationId,
@@ -91,7 +98,7 @@ export const layer = (options: { readonly slots: number }) =>
             epoch: null,
             open: run,
             journal: [{ seq: 0, entry: start }, ...history],
-            ...(request.parent === undefined ? {} : { steps: request.parent.steps }),
+            ...(resumed === undefined ? {} : { steps: resumed.steps }),
             enqueue: { notBefore: run.createdAt },
             ...(claim === undefined ? {} : { claim }),
             ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })

@@ -2,16 +2,18 @@
  * Starts the guest of a run, replays its journal, and feeds it the results of its calls in the order in which they are
  * recorded. A replayed guest that asks for something else than its journal says ends the run.
  */
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Exit } from "effect"
+import { tiers } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
-import type { DoneEntry } from "../../domain/RunJournal.js"
+import { type DoneEntry, guestError, type IndexedCall, outcomeOf } from "../../domain/RunJournal.js"
 import type { Digests } from "../ports/Digests.js"
-import type { GuestEvent, GuestOutput, Sandbox, Turn } from "../ports/Sandbox.js"
+import type { GuestEvent, GuestOutput, Sandbox, SandboxFailure, SessionLost, Turn } from "../ports/Sandbox.js"
 import type { CompletedCall, Completion, PostponedCall } from "./CompletionQueue.js"
 import { makeGuestEvents } from "./GuestEvents.js"
+import { historyPages, type HistoryReader } from "./HistoryPages.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { Progress } from "./Progress.js"
-import { guestFailure, nonDeterminismError } from "./RunErrors.js"
+import { guestFailure, journalLimitError, nonDeterminismError } from "./RunErrors.js"
 import { type DriveFailure, failRun } from "./RunSpec.js"
 import type { SliceOrder, TimeSlices } from "./TimeSlices.js"
 import { stepName } from "./Trace.js"
@@ -21,21 +23,32 @@ const outputsPerSlice = 100
 
 const guestLimits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
 
+/** A page of a replay that the guest has taken. `times`: of its results, in Unix milliseconds. */
+interface FedPage {
+  readonly turn: Turn
+  readonly times: ReadonlyArray<number>
+}
+
+/** What the guest gets as the result of a call. */
+const resultJson = ({ call, result }: CompletedCall): string =>
+  JSON.stringify(result.ok ? result.value : guestError(result.failure, stepName(call)))
+
 /** `flushAhead`: called before the guest computes, so that a commit can run meanwhile. */
 export const makeGuestDriver = (
   sandbox: Sandbox["Type"],
   host: HostCalls,
   digests: Digests["Type"],
   sliceOrder: SliceOrder,
-  flushAhead: (p: Progress) => Effect.Effect<void>
+  flushAhead: (p: Progress) => Effect.Effect<void>,
+  history: HistoryReader
 ) => {
-  const { eventOf, fedError, startEvent } = makeGuestEvents(host, digests)
+  const { eventOf, startEvent } = makeGuestEvents(host, digests)
 
   /**
    * Starts a guest, replays `replay` and returns the guest's last turn. The log lines of the first `inherited` entries
    * were recorded by earlier attempts.
    */
-  const startGuest = Effect.fnUntraced(function* (p: Progress, replay: ReadonlyArray<DoneEntry>, inherited: number) {
+  const startGuest = Effect.fnUntraced(function* (p: Progress, replay: ReadonlyArray<IndexedCall>, inherited: number) {
     const program = {
       key: p.program,
       script: p.spec.runnable.script,
@@ -43,21 +56,76 @@ export const makeGuestDriver = (
       alone: p.spec.alone === true
     }
     const slices = sliceOrder.of(p.run.organisationId)
-    const events =
-      replay.length === 0 ? [] : yield* Effect.forEach(replay, (entry) => eventOf(p, entry, String(entry.call), slices))
+    const [first = [], ...pages] = historyPages(replay)
     yield* flushAhead(p)
-    const turn = yield* guestFailure(sandbox.start(program, guestLimits, startEvent(p.spec), events))
-    slices.restart()
-    p.addUsage(turn, replay.length > 0)
+    const opened = yield* feedPage(p, first, slices, (events) =>
+      sandbox.start(program, guestLimits, startEvent(p.spec), events)
+    )
+    const [atStart = [], ...outputs] = opened.turn.outputs
+    p.addUsage(opened.turn, replay.length > 0)
+    yield* absorb(p, atStart, p.spec.start.at, p.run.attempt > 1, slices)
+    const { session } = opened.turn
+    const recorded = p.run.attempt > 1 ? inherited : 0
+    return yield* replayPage(p, first, { ...opened, turn: { ...opened.turn, outputs } }, recorded, slices).pipe(
+      Effect.flatMap((turn) => replayPages(p, turn, pages, recorded - first.length, slices)),
+      // The caller closes the guest once it has its turn.
+      Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : session.close))
+    )
+  })
+
+  /** Feeds the results of a page by `feed`. */
+  const feedPage = (
+    p: Progress,
+    page: ReadonlyArray<IndexedCall>,
+    slices: TimeSlices,
+    feed: (events: ReadonlyArray<GuestEvent>) => Effect.Effect<Turn, SandboxFailure>
+  ): Effect.Effect<FedPage, DriveFailure | SessionLost> =>
+    history.withPage(p.run, page, (results) =>
+      Effect.forEach(results, (result, i) => eventOf(p, page[i]?.call ?? 0, result, slices)).pipe(
+        Effect.flatMap((events) => guestFailure(feed(events))),
+        Effect.map((turn) => {
+          slices.restart()
+          return { turn, times: results.map(({ at }) => at) }
+        })
+      )
+    )
+
+  /** Takes the guest's outputs of a page, and compares what it asks with what the journal says. */
+  const replayPage = Effect.fnUntraced(function* (
+    p: Progress,
+    page: ReadonlyArray<IndexedCall>,
+    { times, turn }: FedPage,
+    recorded: number,
+    slices: TimeSlices
+  ) {
     for (let i = 0; i < turn.outputs.length; i++) {
-      const before = replay[i - 1]
-      if (before !== undefined) yield* matchReplayed(p, before)
-      const isRecorded = p.run.attempt > 1 && i <= inherited
-      yield* absorb(p, turn.outputs[i] ?? [], before?.at ?? p.spec.start.at, isRecorded, slices)
+      const entry = page[i]
+      const at = times[i] ?? p.lastEventAt
+      if (entry !== undefined) yield* matchReplayed(p, entry, at)
+      yield* absorb(p, turn.outputs[i] ?? [], at, i < recorded, slices)
     }
-    const unused = replay[turn.outputs.length - 1]
-    if (unused !== undefined)
-      return yield* failNonDeterminism(unused, "the workflow ended before its history was used up")
+    const unused = page[turn.outputs.length]
+    return unused === undefined ? turn : yield* failUnused(unused)
+  })
+
+  const replayPages = Effect.fnUntraced(function* (
+    p: Progress,
+    first: Turn,
+    pages: ReadonlyArray<ReadonlyArray<IndexedCall>>,
+    inherited: number,
+    slices: TimeSlices
+  ) {
+    let turn = first
+    let recorded = inherited
+    for (const page of pages) {
+      const [next] = page
+      if (p.end !== undefined && next !== undefined) return yield* failUnused(next)
+      const { session } = turn
+      const fed = yield* feedPage(p, page, slices, session.feed)
+      p.addUsage(fed.turn, true)
+      turn = yield* replayPage(p, page, fed, recorded, slices)
+      recorded -= page.length
+    }
     return turn
   })
 
@@ -82,7 +150,7 @@ export const makeGuestDriver = (
     })
 
   /** Settles the call that a journaled result belongs to; fails if the guest made another one. */
-  const matchReplayed = (p: Progress, entry: DoneEntry): Effect.Effect<void, DriveFailure> => {
+  const matchReplayed = (p: Progress, entry: IndexedCall, at: number): Effect.Effect<void, DriveFailure> => {
     const call = p.calls.get(entry.call)
     if (call === undefined) return failNonDeterminism(entry, "the workflow did not make this call")
     if (call.hash !== entry.hash) {
@@ -90,14 +158,17 @@ export const makeGuestDriver = (
       return failNonDeterminism(entry, `the workflow now asks ${stepName(call)}(${args})`)
     }
     p.settle(call)
-    p.lastEventAt = entry.at
-    if (entry.result.ok) p.succeeded++
+    p.lastEventAt = at
+    if (entry.outcome === "ok") p.succeeded++
     else p.failed++
     return Effect.void
   }
 
-  const failNonDeterminism = (entry: DoneEntry, now: string): Effect.Effect<never, DriveFailure> =>
+  const failNonDeterminism = (entry: IndexedCall, now: string): Effect.Effect<never, DriveFailure> =>
     failRun(nonDeterminismError(entry, now))
+
+  const failUnused = (entry: IndexedCall) =>
+    failNonDeterminism(entry, "the workflow ended before its history was used up")
 
   /** Records the completions and feeds their results to the guest, in the same order. Returns the guest's next turn. */
   const feedCompletions = Effect.fnUntraced(function* (
@@ -117,7 +188,10 @@ export const makeGuestDriver = (
         p.settle(completion.call)
         p.lastEventAt = Math.max(completion.at, p.lastEventAt)
         if (completion.secret !== undefined) yield* slices.through(p.hiding(completion.secret.text))
-        events.push(record(p, completion))
+        const json = completion.secret === undefined ? resultJson(completion) : "null"
+        if (p.journalBytes + json.length > tiers[p.run.tier].journalBytes)
+          return yield* failRun(journalLimitError(p.run.tier, stepName(completion.call)))
+        events.push(record(p, completion, json))
       }
     }
     if (events.length === 0) return turn
@@ -131,16 +205,21 @@ export const makeGuestDriver = (
   })
 
   /** Adds a result to the journal and the trace, without the value of a secret; returns the event that feeds it. */
-  const record = (p: Progress, { at, attempts, call, isWritten, result, secret }: CompletedCall): GuestEvent => {
-    const entry: DoneEntry = {
-      kind: "done",
-      call: call.id,
-      hash: call.hash,
-      at: p.lastEventAt,
-      result: secret === undefined ? result : { ok: true, value: null },
-      ...(secret === undefined ? {} : { secret: { secretId: secret.secretId, number: secret.number } })
-    }
+  const record = (p: Progress, completed: CompletedCall, json: string): GuestEvent => {
+    const { at, attempts, call, isWritten, result, secret } = completed
+    const { ok } = result
+    p.journalBytes += json.length
     if (!isWritten) {
+      const entry: DoneEntry = {
+        kind: "done",
+        call: call.id,
+        hash: call.hash,
+        at: p.lastEventAt,
+        ok,
+        outcome: outcomeOf(result),
+        json,
+        ...(secret === undefined ? {} : { secret: { secretId: secret.secretId, number: secret.number } })
+      }
       p.record(entry)
       p.unwrittenResults.push(entry)
     }
@@ -150,9 +229,8 @@ export const makeGuestDriver = (
       finishedAt: at,
       result: secret === undefined ? result : { ok: true, value: "[redacted]" }
     })
-    return result.ok
-      ? { t: "done", id: call.id, now: p.lastEventAt, ok: true, v: result.value }
-      : { t: "done", id: call.id, now: p.lastEventAt, ok: false, e: fedError(result.failure, stepName(call)) }
+    const event = { t: "done", id: call.id, now: p.lastEventAt } as const
+    return secret === undefined ? { ...event, ok, json } : { ...event, ok: true, v: result.ok ? result.value : null }
   }
 
   /** Journals until when a call waits and how many attempts it has had, so that another process can go on with it. */

@@ -1,7 +1,7 @@
 /** Makes the events that are fed to a guest: its start and the result of each call. */
 import { Effect, Option } from "effect"
-import { isObject, type Json } from "../../domain/Json.js"
-import type { CallFailure, DoneEntry } from "../../domain/RunJournal.js"
+import type { Json } from "../../domain/Json.js"
+import type { RecordedResult } from "../../domain/RunJournal.js"
 import type { Digests } from "../ports/Digests.js"
 import { ChangeRefused } from "../ports/Journal.js"
 import type { GuestEvent } from "../ports/Sandbox.js"
@@ -34,24 +34,16 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
     ctx: contextOf(spec)
   })
 
-  const fedError = ({ category, code, data, message, name }: CallFailure, step: string) => ({
-    name,
-    message,
-    ...(code === undefined ? {} : { code }),
-    data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
-  })
-
   /** The event of a journaled result. A secret is read again, in the version that the run read first. */
   const eventOf = (
     p: Progress,
-    entry: DoneEntry,
-    step: string,
+    call: number,
+    { at, json, ok, secret }: RecordedResult,
     slices: TimeSlices
   ): Effect.Effect<GuestEvent, DriveFailure> => {
-    const event = { t: "done", id: entry.call, now: entry.at } as const
-    if (!entry.result.ok) return Effect.succeed({ ...event, ok: false, e: fedError(entry.result.failure, step) })
-    if (entry.secret === undefined) return Effect.succeed({ ...event, ok: true, v: entry.result.value })
-    return host.secretAt(p.spec, entry.secret).pipe(
+    const event = { t: "done", id: call, now: at } as const
+    if (secret === undefined) return Effect.succeed({ ...event, ok, json })
+    return host.secretAt(p.spec, secret).pipe(
       Effect.catchAll(() => Effect.fail(new ChangeRefused({ reason: "a secret could not be read" }))),
       Effect.flatMap(
         Option.match({
@@ -67,5 +59,5 @@ export const makeGuestEvents = (host: HostCalls, digests: Digests["Type"]) => {
     )
   }
 
-  return { startEvent, eventOf, fedError }
+  return { startEvent, eventOf }
 }

@@ -55,7 +55,7 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
   maxAttempts: request.runnable.retry.enabled ? request.runnable.retry.maxAttempts : 1,
   ceilingMillis: ceilingMillis(request),
   parentId: request.parent?.id ?? null,
-  rootId: request.parent?.rootId ?? id,
+  rootId: request.parent?.resumes?.rootId ?? id,
   metadata: request.metadata,
   contentHash: request.runnable.contentHash,
   callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,

@@ -8,7 +8,7 @@ import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
 import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
-import type { DoneEntry, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
+import type { DoneEntry, IndexedCall, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
 import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
 import type { GuestOutput, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
@@ -82,7 +82,7 @@ export class Progress {
   /** Journaled timers and postponements of pending calls, by call number. */
   timerEntries: Map<number, TimerEntry>
   /** Successes of earlier attempts, by `reuseKey`. */
-  reusableResults: Map<string, DoneEntry>
+  reusableResults: Map<string, IndexedCall>
   /** What the workflow returned or threw; `undefined` until then. */
   end: GuestEnd | undefined
   /** Calls that the guest has made so far; also the number of the next one. */
@@ -100,6 +100,8 @@ export class Progress {
   backgroundCommit: Fiber.Fiber<void, AppendFailure> | undefined
   /** Results not yet committed: a lost guest of a run without a row is replayed from them. */
   unwrittenResults: Array<DoneEntry> = []
+  /** Bytes of the run's journal so far, about. */
+  journalBytes: number
   /** The guest's clock: the time of the last event that was fed, in Unix milliseconds. */
   lastEventAt: number
   /** Whether the run waits for its calls and timers, and needs no processor meanwhile. */
@@ -141,6 +143,7 @@ export class Progress {
       else hashes.push(hash)
     }
     this.lastEventAt = spec.start.at
+    this.journalBytes = spec.journalBytes
   }
 
   // --- Outputs of the guest ---

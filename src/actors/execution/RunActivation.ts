@@ -15,8 +15,6 @@ import { LiveRuns } from "./LiveRuns.js"
 import { finishedRun } from "./RunResult.js"
 import { runError } from "./RunSpec.js"
 
-const isStart = (entry: { readonly kind: string } | undefined): entry is StartEntry => entry?.kind === "start"
-
 /** Reads are repeated for ten seconds: an activation that fails counts like a death of the process that had the run. */
 const whileAway = Schedule.spaced("200 millis").pipe(Schedule.intersect(Schedule.recurs(50)))
 
@@ -82,15 +80,16 @@ export const make = Effect.gen(function* () {
     how: { readonly claimed: boolean; readonly alone: boolean }
   ) {
     yield* faults.at("claimed")
-    const rows = yield* Effect.retry(journal.read(taken.organisationId, taken.id), whileAway)
-    const [start, ...rest] = rows
-    if (!isStart(start))
+    const index = yield* Effect.retry(journal.index(taken.organisationId, taken.id), whileAway)
+    const { rest, start } = index
+    const rows = rest.length + 1
+    if (start === undefined)
       return yield* failWith(
         taken,
         runError({ name: "JournalLost", category: "code", message: "the run's journal has no start" })
       )
     // The start of a run is in the journal before its first activation.
-    const hasGrown = rows.length > Math.max(taken.progress, 1)
+    const hasGrown = rows > Math.max(taken.progress, 1)
     if (taken.activations > poisonAfter && !hasGrown) {
       return yield* failWith(
         taken,
@@ -103,11 +102,11 @@ export const make = Effect.gen(function* () {
       )
     }
     // A run that starts has no earlier activation to compare its journal with.
-    if (!how.claimed && hasGrown) yield* runs.recordProgress(taken, rows.length)
+    if (!how.claimed && hasGrown) yield* runs.recordProgress(taken, rows)
     const isCarried = engines.includes(taken.engine)
     // Left for a node that carries its engine, or for its deadline; `/readyz` reports it.
     if (!isCarried && rest.length > 0) return
-    // Without a buildHistory any engine may begin it.
+    // A run without history may begin on any engine.
     const run = isCarried ? taken : yield* runs.changeEngine(taken, engine)
     const code = yield* Effect.retry(codeOf(run, start), whileAway)
     if (Option.isNone(code))
@@ -124,7 +123,8 @@ export const make = Effect.gen(function* () {
         start,
         history: past,
         hasRow: true,
-        nextSeq: rows.length
+        nextSeq: rows,
+        journalBytes: index.bytes
       },
       () => wakeups.signalSlot(run.organisationId)
     )

@@ -3,7 +3,7 @@ import { Duration, Effect } from "effect"
 import { ErrorCategory, type RunError, tiers, type Tier } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import type { Json } from "../../domain/Json.js"
-import type { DoneEntry } from "../../domain/RunJournal.js"
+import type { IndexedCall } from "../../domain/RunJournal.js"
 import type { Detail } from "../../domain/Failure.js"
 import type { GuestOutput, SandboxFailure, SessionLost } from "../ports/Sandbox.js"
 import { runError, type DriveFailure } from "./RunSpec.js"
@@ -54,7 +54,7 @@ export const guestFailure = <A>(
     error._tag === "SessionLost" ? error : { _tag: "Failed", error: sandboxError(error) }
   )
 
-export const nonDeterminismError = (entry: DoneEntry, now: string): RunError =>
+export const nonDeterminismError = (entry: IndexedCall, now: string): RunError =>
   runError({
     name: "NonDeterminism",
     code: "NON_DETERMINISM",
@@ -70,6 +70,15 @@ export const totalCpuError = (tier: Tier): RunError =>
     code: "CPU_LIMIT",
     category: "timeout",
     message: `the run computed for more than ${Duration.toSeconds(tiers[tier].cpu)} s in total`
+  })
+
+export const journalLimitError = (tier: Tier, step: string): RunError =>
+  runError({
+    name: "JournalLimit",
+    code: "JOURNAL_LIMIT",
+    category: "quota",
+    step,
+    message: `the results of this run's host calls are larger than the ${tiers[tier].journalBytes / mebibyte} MiB that its tier may keep: fetch less, or several runs each a part`
   })
 
 export const tooManyCallsError = runError({

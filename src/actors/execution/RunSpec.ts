@@ -18,6 +18,8 @@ export interface RunSpec {
   readonly hasRow: boolean
   /** The next free sequence number of its journal. */
   readonly nextSeq: number
+  /** Bytes of its journal's rows so far. */
+  readonly journalBytes: number
   /** Its guest runs in a process of its own, because the run is suspected of killing its process. */
   readonly alone?: boolean
   /** Taken by the first commit. */

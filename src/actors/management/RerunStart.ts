@@ -17,7 +17,7 @@ import {
   type RerunRequest,
   resumedSteps
 } from "../../domain/Rerun.js"
-import type { AttemptEntry, JournalEntry, StartEntry } from "../../domain/RunJournal.js"
+import type { AttemptEntry, StartEntry } from "../../domain/RunJournal.js"
 import { archivedRefusal, disabledRefusal } from "../../domain/Workflow.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import type { RerunSource } from "../ports/ExecutionReads.js"
@@ -39,8 +39,6 @@ const journalGone = "the journal of this run is gone, or it made no call that co
 
 /** A repetition without them would call the real providers. */
 const fixturesGone = "the fixtures of this mocked run are not kept any more: execute the workflow with them again"
-
-const isStart = (entry: JournalEntry | undefined): entry is StartEntry => entry?.kind === "start"
 
 const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord): StartRequest["callback"] =>
   callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents }
@@ -138,7 +136,7 @@ const findCode = (
 }
 
 const readJournal = ({ journal }: RerunServices, { organisationId }: Principal, id: ExecutionId) =>
-  Effect.mapError(journal.read(organisationId, id), notStored)
+  Effect.mapError(journal.index(organisationId, id), notStored)
 
 export const makeRerunStart = Effect.gen(function* () {
   const { read } = yield* Changes
@@ -160,8 +158,7 @@ export const makeRerunStart = Effect.gen(function* () {
     yield* checkCustomer(services, caller, view)
     yield* checkWorkflow(services, context, view.workflowId)
     const installation = yield* findInstallation(services, caller, record)
-    const [first, ...entries] = yield* readJournal(services, caller, view.id)
-    const start = isStart(first) ? first : undefined
+    const { rest: entries, start } = yield* readJournal(services, caller, view.id)
     const isResumed = request.mode === "resume"
     if (isResumed && start === undefined) return yield* notResumable(journalGone)
     const input = rerunInput(view, record, request, start)
@@ -174,7 +171,6 @@ export const makeRerunStart = Effect.gen(function* () {
     const runnable = yield* findCode(services, caller, found, request.version ?? "same")
     const at = DateTime.toEpochMillis(yield* DateTime.now)
     const attempt: AttemptEntry = { kind: "attempt", attempt: 1, at, afresh: callsToRepeat(entries) }
-    const resumed = [...entries, attempt]
     return {
       runnable,
       environment: view.environment,
@@ -191,9 +187,16 @@ export const makeRerunStart = Effect.gen(function* () {
       callback: callbackOf(record),
       parent: {
         id: view.id,
-        ...(isResumed ? { rootId: record.rootId } : {}),
-        journal: isResumed ? resumed : [],
-        steps: isResumed && start !== undefined ? resumedSteps(view, start, resumed) : []
+        ...(isResumed && start !== undefined
+          ? {
+              resumes: {
+                rootId: record.rootId,
+                entries: entries.length,
+                attempt,
+                steps: resumedSteps(view, start, [...entries, attempt])
+              }
+            }
+          : {})
       }
     }
   })

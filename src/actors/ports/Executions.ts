@@ -8,7 +8,7 @@ import type { TriggerType } from "../../domain/Execution.js"
 import type { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId, TriggerId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import type { ChosenConnection, JournalEntry, RunReach, StartEntry } from "../../domain/RunJournal.js"
+import type { AttemptEntry, ChosenConnection, RunReach, StartEntry } from "../../domain/RunJournal.js"
 import type { FinishedRun, OpenRun, RetentionClass, StepRow } from "./Journal.js"
 import type { Runnable } from "./Runnables.js"
 
@@ -49,12 +49,15 @@ export interface StartRequest {
   readonly idempotency?: { readonly key: string; readonly hash: string }
   readonly parent?: {
     readonly id: ExecutionId
-    /** The root of the resumed run; absent: a fresh run, which is its own root. */
-    readonly rootId?: ExecutionId
-    /** The parent's journal, for a run that resumes it. */
-    readonly journal: ReadonlyArray<JournalEntry>
-    /** The parent's steps whose results are reused. */
-    readonly steps: ReadonlyArray<StepRow>
+    /** What a run takes over from the run that it resumes; absent: a fresh run, which is its own root. */
+    readonly resumes?: {
+      readonly rootId: ExecutionId
+      /** The number of the parent's journal entries after its start. */
+      readonly entries: number
+      readonly attempt: AttemptEntry
+      /** The parent's steps whose results are reused. */
+      readonly steps: ReadonlyArray<StepRow>
+    }
   }
 }
 

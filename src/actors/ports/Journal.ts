@@ -22,7 +22,7 @@ import type {
   WebhookEndpointId
 } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import type { ChosenConnection, JournalEntry } from "../../domain/RunJournal.js"
+import type { ChosenConnection, JournalEntry, JournalIndex, RecordedResult } from "../../domain/RunJournal.js"
 
 /** The facts of a run that are fixed at its acceptance. */
 export interface RunRecord extends RunOrigin {
@@ -205,10 +205,23 @@ export class Journal extends Context.Tag("svc/Journal")<
   {
     /** Returns when the change is committed. Changes of one run commit in the order of their appends. */
     readonly append: (change: RunChange) => Effect.Effect<void, AppendFailure>
-    /** The journal of a run in order, without its first entry, and that entry. */
-    readonly read: (
+    /** The entries of a run's journal without their results; those of a small journal are in it. */
+    readonly index: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<JournalIndex, JournalUnavailable>
+    /** The results at these places, in their order. The caller bounds their bytes, which the index tells. */
+    readonly results: (
       organisation: OrganisationId,
-      id: ExecutionId
-    ) => Effect.Effect<ReadonlyArray<JournalEntry>, JournalUnavailable>
+      id: ExecutionId,
+      places: ReadonlyArray<number>
+    ) => Effect.Effect<ReadonlyArray<RecordedResult>, JournalUnavailable>
+    /**
+     * Copies the entries after the start, up to the place `until`, to the journal of a run that does not exist yet, in
+     * pieces. May be repeated; what a run never takes is dropped with the journals of its day.
+     */
+    readonly copy: (
+      organisation: OrganisationId,
+      from: ExecutionId,
+      to: ExecutionId,
+      until: number
+    ) => Effect.Effect<void, JournalUnavailable>
   }
 >() {}

@@ -44,6 +44,14 @@ export type GuestEvent =
     }
   | { readonly t: "done"; readonly id: number; readonly now: number; readonly ok: true; readonly v: Json }
   | { readonly t: "done"; readonly id: number; readonly now: number; readonly ok: false; readonly e: GuestError }
+  /** The same with the value, or the error, as JSON: bytes travel on as they came. */
+  | {
+      readonly t: "done"
+      readonly id: number
+      readonly now: number
+      readonly ok: boolean
+      readonly json: string | Uint8Array
+    }
 
 export type LogLevel = "debug" | "info" | "warn" | "error"
 

@@ -35,7 +35,7 @@ const sharesOf = (capacity: number, bodyBytes: number): Readonly<Record<HeldKind
   bodies: { bytes: bodyBytes, ofOwner: Math.floor(bodyBytes / 4) },
   answers: { bytes: capacity, ofOwner: capacity },
   results: { bytes: capacity, ofOwner: capacity },
-  journals: { bytes: Math.min(capacity, 64 * MiB), ofOwner: Math.min(capacity, 32 * MiB) }
+  journals: { bytes: Math.min(capacity, 64 * MiB), ofOwner: Math.min(capacity, 16 * MiB) }
 })
 
 /** A quarter of the ledger, between 16 and 256 MiB. */

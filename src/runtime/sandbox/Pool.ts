@@ -148,14 +148,26 @@ interface GuestTurn extends Turn {
   readonly session: Guest
 }
 
+/** An event as JSON, in the form in which it is sent. */
+const eventText = (event: GuestEvent): string | Uint8Array => {
+  if (!("json" in event)) return JSON.stringify(event)
+  const head = `{"t":"done","id":${event.id},"now":${event.now},"ok":${event.ok},"${event.ok ? "v" : "e"}":`
+  if (typeof event.json === "string") return `${head}${event.json}}`
+  const bytes = Buffer.allocUnsafe(head.length + event.json.length + 1)
+  bytes.write(head, "latin1")
+  bytes.set(event.json, head.length)
+  bytes.write("}", bytes.length - 1, "latin1")
+  return bytes
+}
+
 /** Serialises the events that fit one frame, and returns the remaining ones. */
 const takeFrame = (
   events: ReadonlyArray<GuestEvent>
-): readonly [texts: ReadonlyArray<string>, rest: ReadonlyArray<GuestEvent>] => {
-  const texts: Array<string> = []
+): readonly [texts: ReadonlyArray<string | Uint8Array>, rest: ReadonlyArray<GuestEvent>] => {
+  const texts: Array<string | Uint8Array> = []
   let length = 0
   for (const event of events) {
-    const text = JSON.stringify(event)
+    const text = eventText(event)
     texts.push(text)
     length += text.length
     if (length > maxFrameCharacters) break

@@ -38,14 +38,14 @@ export interface RunnerProcess {
     session: number,
     program: { readonly key: string; readonly script: string; readonly tenant: string },
     limits: GuestLimits,
-    events: ReadonlyArray<string>,
+    events: ReadonlyArray<string | Uint8Array>,
     onAnswer: (answer: TurnAnswer) => void
   ) => void
   readonly feed: (
     session: number,
     tenant: string,
     limits: GuestLimits,
-    events: ReadonlyArray<string>,
+    events: ReadonlyArray<string | Uint8Array>,
     onAnswer: (answer: TurnAnswer) => void
   ) => void
   readonly close: (session: number) => void

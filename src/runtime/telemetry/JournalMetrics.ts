@@ -18,7 +18,7 @@ export const countJournal = <E, R>(
   journal: Layer.Layer<Journal | EventJournal, E, R>
 ): Layer.Layer<Journal | EventJournal | JournalDepth, E, R> =>
   Layer.map(journal, (context) => {
-    const { append, read } = Context.get(context, Journal)
+    const { append, ...reads } = Context.get(context, Journal)
     const { append: appendEvent } = Context.get(context, EventJournal)
     let waiting = 0
     const landed = Effect.sync(() => {
@@ -30,7 +30,7 @@ export const countJournal = <E, R>(
         return Effect.ensuring(change, landed)
       })
     return Context.make(Journal, {
-      read,
+      ...reads,
       append: (change) => counted(Effect.map(append(change), () => committed(change)))
     }).pipe(
       Context.add(EventJournal, {

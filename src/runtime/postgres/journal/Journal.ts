@@ -8,7 +8,7 @@ import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/Wakeups.js"
 import { WriterSql } from "../Pools.js"
 import { countersOf, openCountersSql } from "../QuotaDecision.js"
-import { decodeEntry } from "./JournalRow.js"
+import { makeJournalReads } from "./JournalReads.js"
 import { prepareUnit, type PreparedUnit } from "./Batch.js"
 import type { Unit } from "./Unit.js"
 import { isSealed } from "./EventRow.js"
@@ -111,19 +111,9 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         return opened === undefined ? appended : Effect.zipRight(opened, appended)
       }
 
-      const read = Effect.fn("Journal.read")(
-        function* (organisation: string, id: string) {
-          const sealer = yield* vault.of(organisation)
-          const rows = yield* sql<{
-            seq: number
-            body: Uint8Array
-          }>`SELECT seq, body FROM journal WHERE id = ${id} ORDER BY seq`
-          return rows.map((row) => decodeEntry(sealer, id, row))
-        },
-        Effect.mapError((error) => new JournalUnavailable({ reason: describe(error) }))
-      )
+      const reads = makeJournalReads(sql, vault)
 
-      return Context.make(Journal, Journal.of({ append, read })).pipe(
+      return Context.make(Journal, Journal.of({ append, ...reads })).pipe(
         Context.add(EventJournal, EventJournal.of({ append: appendEvent }))
       )
     })

@@ -3,15 +3,35 @@
  * beside it. No other module encodes or decodes entries.
  */
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
-import type { JournalEntry } from "../../../domain/RunJournal.js"
+import {
+  type AttemptEntry,
+  type CallFailure,
+  type CallOutcome,
+  type CallResult,
+  type DoneEntry,
+  guestError,
+  type JournalEntry,
+  outcomeOf,
+  type RecordedResult,
+  type StartEntry,
+  type TimerEntry
+} from "../../../domain/RunJournal.js"
 
-/** The values of the column `kind`. */
-export const entryKinds: { readonly [Kind in JournalEntry["kind"]]: number } = {
-  start: 0,
-  done: 1,
-  timer: 2,
-  attempt: 3
-}
+/** The values of the column `kind`. `doneBefore`: an ended call of a release whose rows did not tell how it ended. */
+const kinds = { start: 0, doneBefore: 1, timer: 2, attempt: 3, ok: 4, failed: 5, transient: 6 } as const
+
+const kindOf = (entry: JournalEntry): number => (entry.kind === "done" ? kinds[entry.outcome] : kinds[entry.kind])
+
+/** How the call of a row ended, if its column tells. */
+export const outcomeOfKind = (kind: number): CallOutcome | undefined =>
+  kind === kinds.ok ? "ok" : kind === kinds.failed ? "failed" : kind === kinds.transient ? "transient" : undefined
+
+/** A row is that of an ended call. */
+export const isDoneKind = (kind: number): boolean =>
+  kind === kinds.doneBefore || kind === kinds.ok || kind === kinds.failed || kind === kinds.transient
+
+/** A condition on the row `j`: it is small whatever its run did, and has no result. */
+export const isSmallKind = `j.kind IN (${kinds.start}, ${kinds.timer}, ${kinds.attempt})`
 
 /** The columns of a row in a statement's JSON document, which carries bytes as base64. */
 export const journalColumns = {
@@ -29,6 +49,16 @@ export const journalValues = "id, seq, epoch, kind, call, hash, decode(body, 'ba
 
 const placeOf = (id: string, seq: number) => ({ table: "journal", column: "body", row: `${id}/${seq}` }) as const
 
+/** Separates the head of an ended call from its result. JSON without indentation has no line end. */
+const lineEnd = 10
+
+/** The text of an entry. A result stays as it is behind its head, so that a replay need not parse it. */
+const textOf = (entry: JournalEntry): string => {
+  if (entry.kind !== "done") return JSON.stringify(entry)
+  const { json, outcome: _, ...head } = entry
+  return `${JSON.stringify(head)}\n${typeof json === "string" ? json : Buffer.from(json).toString()}`
+}
+
 /** Seals an entry into its row. `epoch` is the writer's. */
 export const encodeEntry = (
   vault: OrganisationVault,
@@ -38,19 +68,79 @@ export const encodeEntry = (
   id,
   seq,
   epoch,
-  kind: entryKinds[entry.kind],
+  kind: kindOf(entry),
   call: "call" in entry ? entry.call : null,
   hash: "hash" in entry ? entry.hash : null,
-  body: Buffer.from(vault.seal(placeOf(id, seq), JSON.stringify(entry))).toString("base64")
+  body: Buffer.from(vault.seal(placeOf(id, seq), textOf(entry))).toString("base64")
 })
 
+/** A row that Postgres returned. */
+export interface SealedRow {
+  readonly seq: number
+  readonly kind: number
+  readonly body: Uint8Array
+}
+
+const openRow = (vault: OrganisationVault, id: string, { body, seq }: SealedRow): Buffer => {
+  const bytes = vault.open(placeOf(id, seq), body)
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** Seals a row of one run for another run. */
+export const moveRow = (vault: OrganisationVault, from: string, to: string, row: SealedRow): Uint8Array =>
+  vault.seal(placeOf(to, row.seq), openRow(vault, from, row))
+
+/** The entry of a row without a result. */
 export const decodeEntry = (
   vault: OrganisationVault,
   id: string,
-  { body, seq }: { readonly seq: number; readonly body: Uint8Array }
-): JournalEntry =>
+  row: SealedRow
+): StartEntry | TimerEntry | AttemptEntry =>
   // Sealed by `encodeEntry`: its shape is that of an entry.
-  JSON.parse(Buffer.from(vault.open(placeOf(id, seq), body)).toString()) as JournalEntry
+  JSON.parse(openRow(vault, id, row).toString())
+
+/** The result of a row of an ended call, and how the call ended. */
+export const decodeResult = (
+  vault: OrganisationVault,
+  id: string,
+  row: SealedRow
+): { readonly outcome: CallOutcome; readonly result: RecordedResult } => {
+  const bytes = openRow(vault, id, row)
+  const outcome = outcomeOfKind(row.kind)
+  if (outcome === undefined) return decodeEarlierResult(bytes)
+  const headEnd = bytes.indexOf(lineEnd)
+  // Sealed by `encodeEntry`.
+  const head = JSON.parse(bytes.toString("utf8", 0, headEnd)) as Omit<DoneEntry, "json" | "outcome">
+  return { outcome, result: { ...head, json: bytes.subarray(headEnd + 1) } }
+}
+
+// --- Rows of earlier releases ---
+
+/** An ended call as earlier releases wrote it: one document, its members in this order. */
+interface EarlierEntry {
+  readonly call: number
+  readonly at: number
+  readonly result: CallResult
+  readonly secret?: DoneEntry["secret"]
+}
+
+const earlierHead = /^\{"kind":"done","call":\d+,"hash":"[\w-]*","at":([\d.]+),"result":\{"ok":true,"value":/
+/** A larger row is that of no secret, and is taken apart without parsing its value. */
+const parsedBytes = 64 * 1024
+
+const decodeEarlierResult = (bytes: Buffer): { readonly outcome: CallOutcome; readonly result: RecordedResult } => {
+  const head = bytes.length <= parsedBytes ? null : earlierHead.exec(bytes.toString("latin1", 0, 300))
+  if (head !== null) {
+    const json = bytes.subarray(head[0].length, bytes.length - "}}".length)
+    return { outcome: "ok", result: { at: Number(head[1]), ok: true, json } }
+  }
+  const { at, call, result, secret } = JSON.parse(bytes.toString()) as EarlierEntry
+  const value = result.ok ? result.value : guestError(result.failure satisfies CallFailure, String(call))
+  return {
+    outcome: outcomeOf(result),
+    result: { at, ok: result.ok, json: JSON.stringify(value), ...(secret === undefined ? {} : { secret }) }
+  }
+}
 
 /** A condition on `runs`: the run has recorded more than its start, so a replay on another engine might diverge. */
-export const hasHistory = `EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.kind <> ${entryKinds.start})`
+export const hasHistory = `EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.kind <> ${kinds.start})`

@@ -57,7 +57,11 @@ export const idFrame = (kind: number, id: number): Buffer => {
 }
 
 /** A frame of numbers, then of events, each preceded by its length. */
-export const eventsFrame = (kind: number, numbers: ReadonlyArray<number>, events: ReadonlyArray<string>): Buffer => {
+export const eventsFrame = (
+  kind: number,
+  numbers: ReadonlyArray<number>,
+  events: ReadonlyArray<string | Uint8Array>
+): Buffer => {
   let bytes = numbers.length * 4
   const sizes: Array<number> = []
   for (const event of events) {
@@ -69,8 +73,13 @@ export const eventsFrame = (kind: number, numbers: ReadonlyArray<number>, events
   let at = 5
   for (const number of numbers) at = buffer.writeUInt32BE(number, at)
   for (let i = 0; i < events.length; i++) {
+    const event = events[i] ?? ""
     at = buffer.writeUInt32BE(sizes[i] ?? 0, at)
-    at += buffer.write(events[i] ?? "", at)
+    if (typeof event === "string") at += buffer.write(event, at)
+    else {
+      buffer.set(event, at)
+      at += event.length
+    }
   }
   return buffer
 }

@@ -1,0 +1,118 @@
+/**
+ * Reads journals for replays: first an index without results, then the results in pieces that the caller bounds. No
+ * result is parsed here.
+ */
+import { Effect } from "effect"
+import { type Journal, JournalUnavailable } from "../../../actors/ports/Journal.js"
+import type { Vault } from "../../../actors/ports/Vault.js"
+import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
+import { type IndexedEntry, partsOf, type StartEntry } from "../../../domain/RunJournal.js"
+import { describe } from "../../telemetry/SafeError.js"
+import type { WriterSql } from "../Pools.js"
+import {
+  decodeEntry,
+  decodeResult,
+  isDoneKind,
+  isSmallKind,
+  moveRow,
+  outcomeOfKind,
+  type SealedRow
+} from "./JournalRow.js"
+
+interface IndexRow extends Omit<SealedRow, "body"> {
+  readonly call: number | null
+  readonly hash: string | null
+  readonly bytes: number
+  readonly body: Uint8Array | null
+}
+
+/** Bytes of results that come with the index, and of results that are copied at a time. */
+const smallJournalBytes = 256 * 1024
+const copiedBytes = 1024 * 1024
+
+/** The bodies of the first rows come with the index, so that a small journal takes one query. */
+const indexSql = `SELECT j.seq, j.kind, j.call, j.hash, j.bytes,
+    CASE WHEN ${isSmallKind} OR j.total <= ${smallJournalBytes} THEN j.body END AS body
+  FROM (SELECT seq, kind, call, hash, body, octet_length(body) AS bytes,
+      sum(octet_length(body)) OVER (ORDER BY seq) AS total
+    FROM journal WHERE id = $1) j
+  ORDER BY j.seq`
+
+const resultsSql = "SELECT seq, kind, body FROM journal WHERE id = $1 AND seq = ANY($2::int[]) ORDER BY seq"
+
+const sizesSql =
+  "SELECT seq, octet_length(body) AS bytes FROM journal WHERE id = $1 AND seq BETWEEN 1 AND $2 ORDER BY seq"
+
+const insertSql = `INSERT INTO journal (id, seq, epoch, kind, call, hash, body)
+  SELECT $2, j.seq, 1, j.kind, j.call, j.hash, t.body
+  FROM unnest($3::int[], $4::bytea[]) AS t(seq, body) JOIN journal j ON j.id = $1 AND j.seq = t.seq
+  ON CONFLICT (id, seq) DO NOTHING`
+
+const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
+
+export const makeJournalReads = (
+  sql: WriterSql["Type"],
+  vault: Vault["Type"]
+): Pick<Journal["Type"], "index" | "results" | "copy"> => {
+  const readRows = (id: ExecutionId, places: ReadonlyArray<number>) => sql.unsafe<SealedRow>(resultsSql, [id, places])
+
+  const index = Effect.fn("Journal.index")(function* (organisation: OrganisationId, id: ExecutionId) {
+    const sealer = yield* vault.of(organisation)
+    const rows = yield* sql.unsafe<IndexRow>(indexSql, [id])
+    let start: StartEntry | undefined
+    let bytes = 0
+    const rest: Array<IndexedEntry> = []
+    for (const row of rows) {
+      bytes += row.bytes
+      const { body, kind, seq } = row
+      if (!isDoneKind(kind)) {
+        if (body === null) continue
+        const entry = decodeEntry(sealer, id, { seq, kind, body })
+        if (entry.kind === "start") start = entry
+        else rest.push(entry)
+        continue
+      }
+      // A large row of an earlier release does not tell how its call ended: it is opened alone.
+      const sealed = body ?? (outcomeOfKind(kind) === undefined ? (yield* readRows(id, [seq]))[0]?.body : undefined)
+      const opened = sealed === undefined ? undefined : decodeResult(sealer, id, { seq, kind, body: sealed })
+      rest.push({
+        kind: "done",
+        call: row.call ?? 0,
+        hash: row.hash ?? "",
+        outcome: opened?.outcome ?? outcomeOfKind(kind) ?? "ok",
+        seq,
+        bytes: row.bytes,
+        ...(body === null || opened === undefined ? {} : { result: opened.result })
+      })
+    }
+    return { start, rest, bytes }
+  }, Effect.mapError(unavailable))
+
+  const results = Effect.fn("Journal.results")(function* (
+    organisation: OrganisationId,
+    id: ExecutionId,
+    places: ReadonlyArray<number>
+  ) {
+    const sealer = yield* vault.of(organisation)
+    const rows = yield* readRows(id, places)
+    return rows.map((row) => decodeResult(sealer, id, row).result)
+  }, Effect.mapError(unavailable))
+
+  const copy = Effect.fn("Journal.copy")(function* (
+    organisation: OrganisationId,
+    from: ExecutionId,
+    to: ExecutionId,
+    until: number
+  ) {
+    const sealer = yield* vault.of(organisation)
+    const rows = yield* sql.unsafe<{ readonly seq: number; readonly bytes: number }>(sizesSql, [from, until])
+    for (const part of partsOf(rows, copiedBytes)) {
+      const places = part.map(({ seq }) => seq)
+      const sealed = yield* readRows(from, places)
+      const moved = sealed.map((row) => Buffer.from(moveRow(sealer, from, to, row)))
+      yield* sql.unsafe(insertSql, [from, to, places, moved])
+    }
+  }, Effect.mapError(unavailable))
+
+  return { index, results, copy }
+}
