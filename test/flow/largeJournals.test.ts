@@ -1,0 +1,115 @@
+/**
+ * A journal larger than the memory: a run has a bound of journaled bytes, and runs with large journals are replayed in
+ * pages, so that a restart beside many of them needs little memory.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { api, type Api, eventually } from "../support/api.js"
+import { proofs } from "../support/proofs.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+
+const mebibyte = 1024 * 1024
+/** `npm run test:neighbours` runs the long form. */
+const long = process.env["SVC_TEST_LONG"] === "1"
+const runs = long ? 8 : 4
+/** Calls of one run before it waits; each answer has almost 4 MiB. */
+const calls = long ? 60 : 20
+const answerBytes = 4 * mebibyte - 1024
+
+describe("Runs with large journals", () => {
+  const place = makeDataDirectory()
+  /** Requests that wait for the test. */
+  let gate: Array<() => void> | undefined = []
+  const provider = createServer((request, response) => {
+    request.resume()
+    if (request.url !== "/gate") return response.end(Buffer.alloc(answerBytes, "x"))
+    const open = () => response.end("open")
+    if (gate === undefined) open()
+    else gate.push(open)
+  })
+  let url: string
+  let current: Service
+  let client: Api
+
+  const restart = async () => {
+    current = startService({ dataDir: place.dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
+    await current.ready
+    client = api(place.dataDir)
+  }
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve))
+    url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
+    await restart()
+  }, 120_000)
+
+  afterAll(async () => {
+    await proofs(current)
+    provider.closeAllConnections()
+    provider.close()
+    place.remove()
+  }, 60_000)
+
+  it("end with JOURNAL_LIMIT at the call that crosses the bound of their tier", { timeout: 60_000 }, async () => {
+    const greedy = await client.workflow(
+      "greedy",
+      "instant",
+      `export default async function (ctx) {
+        let n = 0
+        for (; n < 100; n++) try { await fetch(ctx.input.url) } catch { return "caught" }
+        return n
+      }`
+    )
+    const { body } = await client.run(greedy, { url })
+    assert.strictEqual(body.status, "failed")
+    assert.deepInclude(body.error, { code: "JOURNAL_LIMIT", category: "quota", step: "fetch#17", retryable: false })
+    assert.include(body.error.message, "64 MiB")
+  })
+
+  it("are replayed after a kill in pages, and go on with the results that they had", { timeout: 300_000 }, async () => {
+    const waiting = await client.workflow(
+      "waiting",
+      "standard",
+      `export default async function (ctx) {
+        let bytes = 0
+        for (let n = 0; n < ctx.input.calls; n++) bytes += (await (await fetch(ctx.input.url)).text()).length
+        await fetch(ctx.input.url + "/gate")
+        return bytes
+      }`
+    )
+    const ids: Array<string> = []
+    // One after the other: the test is about their replays.
+    for (let n = 0; n < runs; n++) {
+      const { body } = await client.run(waiting, { url, calls })
+      const id = String(body.executionId)
+      ids.push(id)
+      await eventually(
+        async () => gate?.length,
+        (waiting) => waiting === n + 1,
+        120_000
+      )
+    }
+    gate = undefined
+    current.kill("SIGKILL")
+    await current.ended
+    await restart()
+    const before = rssOf(current.pid)
+    resetPeak(current.pid)
+    for (const id of ids) {
+      const ended = await client.ended(id, 120_000)
+      assert.strictEqual(ended.status, "completed", JSON.stringify(ended.error))
+      assert.strictEqual(ended.output, calls * answerBytes)
+    }
+    assert.isBelow(peakOf(current.pid) - before, 256 * mebibyte)
+  })
+})
+
+const statusOf = (pid: number, member: string): number => {
+  const found = new RegExp(`^${member}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))
+  return Number(found?.[1]) * 1024
+}
+const rssOf = (pid: number) => statusOf(pid, "VmRSS")
+const peakOf = (pid: number) => statusOf(pid, "VmHWM")
+const resetPeak = (pid: number) => writeFileSync(`/proc/${pid}/clear_refs`, "5")
