@@ -248,6 +248,15 @@ export const refusalLimits = {
   auditedAddresses: 50
 } as const
 
+/** Requests without a key by address and minute, and the bytes of their answers that clients have not read. */
+export const publicLimits = {
+  perMinute: { probe: 12_000, document: 600, page: 600 },
+  /** Addresses that are counted at once. */
+  entries: 20_000,
+  /** On a node; one address has a quarter. */
+  unreadBytes: 64 * MiB
+} as const
+
 /** The largest difference of a signed request's timestamp from the current time. */
 export const signatureWindow = Duration.minutes(5)
 /** The time for which a nonce is stored. */

@@ -47,6 +47,8 @@ export interface RawReply {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
   readonly body: string | Uint8Array | StreamedBody
+  /** An answer that needs no key: what of it clients have not read is bounded. */
+  readonly isPublic?: boolean
 }
 
 /** A reply's body that streams. If it fails, the reply is cut off. */

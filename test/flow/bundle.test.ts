@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Script } from "node:vm"
+import { makeDocumentFiles } from "../../src/runtime/http/DocumentFiles.js"
 import { worldOf } from "../support/World.js"
 
 const world = worldOf({ allow: false })
@@ -37,6 +38,16 @@ it("text that is not YAML is a mistake of the client", async () => {
 it("the page of the API's documents renders", async () => {
   const page = await world.api().call("GET", "/docs")
   assert.deepStrictEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"])
+  const built: ReadonlyArray<{ readonly path: string }> = JSON.parse(
+    fs.readFileSync(path.join(import.meta.dirname, "../../dist/docs.json"), "utf8")
+  )
+  const made = makeDocumentFiles()
+  assert.deepStrictEqual(
+    built.map((file) => file.path),
+    made.map((file) => file.path)
+  )
+  for (const { path, text } of made.filter(({ path }) => ["/docs", "/docs/workflows", "/docs/audit"].includes(path)))
+    assert.strictEqual((await world.api().call("GET", path)).body, text)
 })
 
 /** A copy of `dist/` in a folder of its own; `change` damages a part of it. */

@@ -1,7 +1,7 @@
 /** Pages that people read: no violation of axe, each with a language and a title. */
 import { assert, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
-import { referencePage } from "../../src/http/reference/ReferencePage.js"
+import { referencePages } from "../../src/http/reference/ReferencePages.js"
 import { findViolations } from "../support/accessibility.js"
 
 describe("the rules of axe", () => {
@@ -15,10 +15,11 @@ describe("the rules of axe", () => {
   })
 
   it("find nothing wrong with the reference of the API", { timeout: 60_000 }, async () => {
-    const page = referencePage({
+    const pages = referencePages({
       document: JSON.parse(documentText("b")),
       documents: [{ path: "/api/v1/openapi.json", title: "OpenAPI 3.1" }]
     })
-    assert.deepStrictEqual(await findViolations(page), [])
+    for (const path of ["/docs", "/docs/credentials", "/docs/schemas", "/docs/schemas/Credential"])
+      assert.deepStrictEqual(await findViolations(pages[path] ?? ""), [], path)
   })
 })

@@ -270,6 +270,8 @@ describe("the page of the documents", () => {
     assert.notMatch(text.slice(0, 2_000), /<script[^>]+src=/)
     assert.notInclude(text.slice(-2_000), "cdn.")
     assert.include(text, "/api/v1/secrets/{sid}/value")
+    const missing = await svc.ask("GET", "/docs/nothing")
+    assert.deepStrictEqual([missing.status, missing.body.code], [404, "NOT_FOUND"])
   })
 
   it("accepts GET only", async () => {

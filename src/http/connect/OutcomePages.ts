@@ -61,5 +61,10 @@ export const makeOutcomePages = (origin: string, nonce: () => string) => {
     return { ...reply, headers: { ...reply.headers, "retry-after": String(retryAfterSeconds) } }
   }
 
-  return { linkEndedPage, messagePage, otherBrowserPage, outcomePage, unavailablePage }
+  const limitedPage = (retryAfterSeconds: number): RawReply => {
+    const reply = messagePage(429, "Too many requests", "Please try again in a minute.")
+    return { ...reply, headers: { ...reply.headers, "retry-after": String(retryAfterSeconds) } }
+  }
+
+  return { limitedPage, linkEndedPage, messagePage, otherBrowserPage, outcomePage, unavailablePage }
 }

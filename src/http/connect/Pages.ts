@@ -150,7 +150,10 @@ export const make = Effect.gen(function* () {
   const egress = yield* Egress
 
   const nonce = () => identifiers.token(22)
-  const { linkEndedPage, messagePage, otherBrowserPage, outcomePage, unavailablePage } = makeOutcomePages(origin, nonce)
+  const { limitedPage, linkEndedPage, messagePage, otherBrowserPage, outcomePage, unavailablePage } = makeOutcomePages(
+    origin,
+    nonce
+  )
 
   const context: PageContext = {
     store,
@@ -170,6 +173,8 @@ export const make = Effect.gen(function* () {
 
   return {
     pageAt: (request: RawRequest) => pageAt(context, request),
+    limitedPage,
+    isLink: (path: string) => linkPattern.test(path),
     organisationOfLink: (path: string) => organisationOfLink(context, path)
   }
 })

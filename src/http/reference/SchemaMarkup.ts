@@ -4,9 +4,13 @@ import { html, type Markup } from "../Markup.js"
 
 const prefix = "#/components/schemas/"
 
+/** The page that lists the schemas; each has its own below it. */
+export const schemasPath = "/docs/schemas"
+export const pathOfSchema = (name: string): string => `${schemasPath}/${name}`
+
 const link = (ref: string): Markup => {
   const name = ref.slice(prefix.length)
-  return html`<a href="#schema-${name}"><code>${name}</code></a>`
+  return html`<a href="${pathOfSchema(name)}"><code>${name}</code></a>`
 }
 
 const bounds: ReadonlyArray<readonly [member: string, words: (value: string) => string]> = [

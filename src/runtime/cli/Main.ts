@@ -59,3 +59,6 @@ export const load = async (): Promise<void> => {
   const { loadService } = await starting()
   await Promise.all([loadService(), commandLine()])
 }
+
+/** The documents to serve, for the build, which leaves them beside the program. */
+export const documentFiles = async () => (await import("../http/DocumentFiles.js")).makeDocumentFiles()

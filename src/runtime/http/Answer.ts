@@ -34,7 +34,7 @@ export const refuse = (response: ServerResponse, { body, headers, status }: RawR
   afterRest(rest, () => response.end())
 }
 
-const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
+export const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
   typeof body === "string" || body instanceof Uint8Array
 
 /**

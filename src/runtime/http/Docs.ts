@@ -1,102 +1,78 @@
-/** Serves the API's documentation without a key: the OpenAPI documents, and a page of them without scripts. */
+/**
+ * Serves the API's documentation without a key, from bytes that exist once: every reader of a document gets the same
+ * buffer. The build leaves them beside the program.
+ */
 import { Effect } from "effect"
-import { createHash } from "node:crypto"
+import { existsSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
-import { documentPaths } from "../../http/DocumentPaths.js"
 import type { RawReply, RequestHead } from "../../http/Wire.js"
+import type { DocumentFile } from "./DocumentFiles.js"
 
-const titles: { readonly [path: string]: string } = {
-  "/api/v1/openapi.json": "OpenAPI 3.1, everything",
-  "/api/v1/openapi/a.json": "OpenAPI 3.1, surface A: runs and the proxy",
-  "/api/v1/openapi/b.json": "OpenAPI 3.1, surface B: tenants",
-  "/api/v1/openapi/c.json": "OpenAPI 3.1, surface C: management",
-  "/api/v1/connector.schema.json": "JSON Schema of a connector's definition"
-}
-
-/** A text that is made at its first request, and cached plain and compressed. */
-interface Text {
-  readonly plain: string
-  readonly compressed: Uint8Array
+/** A document as bytes, plain and compressed. */
+interface Prepared {
+  readonly headers: RawReply["headers"]
+  readonly plain: Buffer
+  readonly compressed: Buffer
 }
 
 const compress = promisify(gzip)
+const fixedHeaders = { "cache-control": "no-cache", "x-content-type-options": "nosniff", vary: "accept-encoding" }
 
-const textOf = (make: () => Promise<string>): Effect.Effect<Text> =>
-  Effect.promise(async () => {
-    const plain = await make()
-    return { plain, compressed: await compress(plain) }
-  })
-
-/** Loaded at the first request, since a start needs none of it. */
-const documents = () => import("../../http/Documents.js")
-
-const page = async () => {
-  const [{ documentText }, { referencePage }] = await Promise.all([
-    documents(),
-    import("../../http/reference/ReferencePage.js")
-  ])
-  return referencePage({
-    document: JSON.parse(documentText("all")),
-    documents: Object.keys(documentPaths).map((path) => ({ path, title: titles[path] ?? path }))
-  })
+const prepare = async ({ headers, text }: DocumentFile): Promise<Prepared> => {
+  const plain = Buffer.from(text)
+  return { headers: { ...headers, ...fixedHeaders }, plain, compressed: await compress(plain) }
 }
 
-/** The hash of the page's style element, for its content security policy. */
-const styleHash = (html: string): string => {
-  const [, text = ""] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? []
-  return createHash("sha256").update(text).digest("base64")
+/** What the build writes beside the program: in order, the sizes of each document plain and compressed, and the bytes. */
+interface BuiltFile extends Pick<DocumentFile, "path" | "headers"> {
+  readonly sizes: readonly [plain: number, compressed: number]
+}
+const indexFile = fileURLToPath(new URL("docs.json", import.meta.url))
+const bytesFile = fileURLToPath(new URL("docs.bin", import.meta.url))
+
+const readBuilt = async (): Promise<ReadonlyMap<string, Prepared>> => {
+  const [list, all] = await Promise.all([readFile(indexFile, "utf8"), readFile(bytesFile)])
+  const files: ReadonlyArray<BuiltFile> = JSON.parse(list)
+  let at = 0
+  const take = (size: number) => all.subarray(at, (at += size))
+  return new Map(
+    files.map(({ headers, path, sizes: [plain, compressed] }) => [
+      path,
+      { headers: { ...headers, ...fixedHeaders }, plain: take(plain), compressed: take(compressed) }
+    ])
+  )
 }
 
-const policyOf = (html: string): string =>
-  [
-    "default-src 'none'",
-    `style-src 'sha256-${styleHash(html)}'`,
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "base-uri 'none'"
-  ].join("; ")
+/** Without the build's files. */
+const makeAll = async (): Promise<ReadonlyMap<string, Prepared>> => {
+  const { makeDocumentFiles } = await import("./DocumentFiles.js")
+  return new Map(await Promise.all(makeDocumentFiles().map(async (file) => [file.path, await prepare(file)] as const)))
+}
 
 const takesGzip = ({ headers }: Pick<RequestHead, "headers">): boolean =>
   (headers["accept-encoding"] ?? "").split(",").some((one) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)|$)/i.test(one))
 
+const replyOf = (request: RequestHead, { compressed, headers, plain }: Prepared): RawReply =>
+  takesGzip(request)
+    ? { status: 200, headers: { ...headers, "content-encoding": "gzip" }, body: compressed }
+    : { status: 200, headers, body: plain }
+
+const documentPath = /^(?:\/docs(?:\/\w+){0,2}|\/api\/v1\/(?:openapi(?:\/[a-z]+)?|connector\.schema)\.json)$/
+
 export const make = Effect.gen(function* () {
-  const html = yield* Effect.cached(textOf(page))
-  const texts = new Map<string, Effect.Effect<Text>>()
-  for (const [path, name] of Object.entries(documentPaths))
-    texts.set(path, yield* Effect.cached(textOf(async () => (await documents()).documentText(name))))
+  const documents = yield* Effect.cached(Effect.promise(existsSync(indexFile) ? readBuilt : makeAll))
 
-  const reply = (request: RequestHead, contentType: string, text: Text, more: RawReply["headers"] = {}): RawReply => {
-    const isCompressed = takesGzip(request)
-    return {
-      status: 200,
-      headers: {
-        "content-type": contentType,
-        "cache-control": "no-cache",
-        "x-content-type-options": "nosniff",
-        vary: "accept-encoding",
-        ...(isCompressed ? { "content-encoding": "gzip" } : {}),
-        ...more
-      },
-      body: isCompressed ? text.compressed : text.plain
-    }
-  }
-
-  const pageReply = (request: RequestHead, text: Text): RawReply =>
-    reply(request, "text/html; charset=utf-8", text, {
-      "content-security-policy": policyOf(text.plain),
-      "referrer-policy": "no-referrer",
-      "x-frame-options": "DENY"
-    })
-
-  /** The reply for this path, or `undefined` if it is no page. */
-  const pageAt = (path: string, request: RequestHead): Effect.Effect<RawReply> | undefined => {
-    if (path === "/docs") return Effect.map(html, (text) => pageReply(request, text))
-    const document = texts.get(path)
-    return document === undefined
-      ? undefined
-      : Effect.map(document, (text) => reply(request, "application/json; charset=utf-8", text))
-  }
+  /** The reply for this path, `undefined` if there is no such document; no effect for the paths of others. */
+  const pageAt = (path: string, request: RequestHead): Effect.Effect<RawReply | undefined> | undefined =>
+    documentPath.test(path)
+      ? Effect.map(documents, (all) => {
+          const found = all.get(path)
+          return found === undefined ? undefined : replyOf(request, found)
+        })
+      : undefined
 
   return { pageAt }
 })

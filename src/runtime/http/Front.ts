@@ -1,4 +1,4 @@
-/** The root handler of the server: health, metrics and documents, the surfaces, and the connect pages. */
+/** The root handler of the server: what needs no key (health, metrics, documents, connect pages), and the surfaces. */
 import { Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
@@ -11,6 +11,7 @@ import { make as makeScrape } from "../telemetry/Scrape.js"
 import { returnCallersTrace, traceRequest } from "../telemetry/Tracing.js"
 import { make as makeDocs } from "./Docs.js"
 import type { Handlers } from "./NodeServer.js"
+import { forAnyone, makePublicAnswers, type PublicAnswer, shareInFlight } from "./PublicAnswers.js"
 import { Surfaces } from "./Surfaces.js"
 
 export interface Front extends Handlers {
@@ -23,59 +24,70 @@ export interface Front extends Handlers {
 /** What answers requests outside the surfaces. */
 interface FrontContext {
   readonly identifiers: Identifiers["Type"]
-  readonly health: Effect.Effect.Success<typeof makeHealth>
-  readonly pageAt: (path: string, request: RequestHead) => Effect.Effect<RawReply> | undefined
-  readonly scrape: Effect.Effect<RawReply>
+  readonly probes: { readonly [path: string]: Effect.Effect<RawReply> }
+  readonly documentAt: (path: string, request: RequestHead) => Effect.Effect<RawReply | undefined> | undefined
+  readonly surfaces: Surfaces["Type"]
 }
 
-/** The page of a path for operators and readers; `undefined` for other paths. */
-const operatorPage = (
-  { health, scrape, pageAt }: FrontContext,
-  request: RawRequest
-): Effect.Effect<RawReply> | undefined => {
+/** An answer without a key, and as what it is counted. */
+type OpenAnswer = PublicAnswer & { readonly surface: Surface }
+
+/** The answer without a key, other than refusals and webhooks; `undefined` where a key is needed. */
+const openAnswer = (context: FrontContext, request: RawRequest): OpenAnswer | undefined => {
   const path = pathOf(request.target)
-  switch (path) {
-    case "/healthz":
-      return health.healthz
-    case "/readyz":
-      return health.readyz
-    case "/metrics":
-      return scrape
-    default:
-      return pageAt(path, request)
+  const requestId = context.identifiers.next("req")
+  const answer = (kind: OpenAnswer["kind"], surface: Surface, reply: Effect.Effect<RawReply>): OpenAnswer => ({
+    kind,
+    surface,
+    reply: identified(reply, requestId),
+    refused: (failure, now) => failureReply(failure, requestId, now)
+  })
+  const probe = context.probes[path]
+  if (probe !== undefined) return answer("probe", "operator", readOnly(request, probe, requestId))
+  const document = context.documentAt(path, request)
+  if (document !== undefined) {
+    const found = Effect.map(document, (reply) => reply ?? errorReply(pageMissing, requestId))
+    return answer("document", "operator", readOnly(request, found, requestId))
   }
+  const page = context.surfaces.connectPage(request)
+  if (page === undefined) return undefined
+  const refused: OpenAnswer["refused"] = ({ resetAt }, now) =>
+    context.surfaces.limitedConnectPage(Math.max(1, Math.ceil(resetAt - now / 1000)))
+  return { ...answer("page", "resource", page), refused }
 }
 
-/** Serves a page: refuses other methods, and adds the request's id. */
-const servePage = (
-  context: FrontContext,
-  request: RawRequest,
-  page: Effect.Effect<RawReply>
+const pageMissing = { status: 404, code: "NOT_FOUND", message: "there is no such page: /docs lists them all" }
+
+/** Refuses other methods than those that read. */
+const readOnly = (
+  { method }: RawRequest,
+  page: Effect.Effect<RawReply>,
+  requestId: string
 ): Effect.Effect<RawReply> => {
-  const requestId = context.identifiers.next("req")
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    const refused = errorReply(methodRow(["GET", "HEAD"]), requestId)
-    return Effect.succeed({ ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } })
-  }
-  return identified(context, page, requestId)
+  if (method === "GET" || method === "HEAD") return page
+  const refused = errorReply(methodRow(["GET", "HEAD"]), requestId)
+  return Effect.succeed({ ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } })
 }
 
 /** Adds the request's id to a page. */
-const identified = (
-  { identifiers }: FrontContext,
-  page: Effect.Effect<RawReply>,
-  requestId: string = identifiers.next("req")
-) => Effect.map(page, (reply) => ({ ...reply, headers: { ...reply.headers, "x-request-id": requestId } }))
+const identified = (page: Effect.Effect<RawReply>, requestId: string) =>
+  Effect.map(page, (reply) => ({ ...reply, headers: { ...reply.headers, "x-request-id": requestId } }))
 
 export const make = Effect.gen(function* () {
   const { otlpUrl } = yield* Settings
   const identifiers = yield* Identifiers
   const surfaces = yield* Surfaces
   const health = yield* makeHealth
-  const { pageAt } = yield* makeDocs
+  const { pageAt: documentAt } = yield* makeDocs
   const { scrape } = yield* makeScrape
-
-  const context: FrontContext = { identifiers, health, pageAt, scrape }
+  // What reads the database runs once for all who ask meanwhile.
+  const probes = {
+    "/healthz": health.healthz,
+    "/readyz": shareInFlight(health.readyz),
+    "/metrics": shareInFlight(scrape)
+  }
+  const context: FrontContext = { identifiers, probes, documentAt, surfaces }
+  const open = makePublicAnswers(surfaces.addressOf)
 
   /** Counts requests and, with a collector, traces them. */
   const observed = Option.isSome(otlpUrl)
@@ -90,21 +102,24 @@ export const make = Effect.gen(function* () {
     webhook: (request, address) =>
       Effect.map(surfaces.webhook(request, address), (admission) =>
         admission._tag === "Answered"
-          ? admission
+          ? { ...admission, reply: forAnyone(admission.reply) }
           : {
               ...admission,
               handle: (body) => observed("webhook", request, admission.handle(body))
             }
       ),
-    identify: surfaces.identify,
+    identify: (request) =>
+      !surfaces.isLinked(request)
+        ? surfaces.identify(request)
+        : Effect.flatMap(open.exceeded(request, "page"), (failure) =>
+            failure === undefined ? surfaces.identify(request) : Effect.succeed({ _tag: "Failed" as const, failure })
+          ),
     addressOf: surfaces.addressOf,
     handle: (request) => {
-      const page = operatorPage(context, request)
-      const connecting = page === undefined ? surfaces.connectPage(request) : undefined
-      if (connecting !== undefined) return observed("resource", request, identified(context, connecting))
-      return page === undefined
+      const answer = openAnswer(context, request)
+      return answer === undefined
         ? observed("resource", request, surfaces.handle(request))
-        : observed("operator", request, servePage(context, request, page))
+        : observed(answer.surface, request, open.serve(request, answer))
     },
     refused: (failure: Failure, execution: boolean) => {
       const reply = failureReply(failure, identifiers.next("req"), 0)

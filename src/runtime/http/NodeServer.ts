@@ -7,16 +7,18 @@ import { Duration, Effect, type Fiber, FiberId, Runtime, type Scope } from "effe
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import type { HeldBytes } from "../../actors/ports/HeldBytes.js"
-import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
+import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes, headerDeadline } from "../../domain/Limits.js"
+import { subscriberOf } from "../../http/auth/RefusalCounters.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
 import type { IncomingRequest, RawReply, RawRequest, RequestHead } from "../../http/Wire.js"
 import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
-import { refuse, type Rest, write } from "./Answer.js"
+import { isWhole, refuse, type Rest, write } from "./Answer.js"
 import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
 import { IncomingBody, callerGone } from "./IncomingBody.js"
 import { inflateBody } from "./Inflate.js"
+import { UnreadReplies } from "./UnreadReplies.js"
 import { declaredLength, hasBody, type Identified, BodyReceiver, takeForBody } from "./BodyReceiver.js"
 
 export interface Handlers {
@@ -114,21 +116,27 @@ interface ListenerContext {
   /** Streamed bodies by their connection. */
   readonly arrivals: WeakMap<Duplex, IncomingBody>
   readonly receiving: BodyReceiver
+  /** What clients have not read of answers without a key. */
+  readonly unread: UnreadReplies
 }
 
 /** Runs a handler and writes its reply. */
-const answer = (
-  { runFork }: ListenerContext,
-  handled: Effect.Effect<RawReply>,
-  response: ServerResponse,
-  rest?: Rest
-) => {
-  const fiber = runFork(handled)
+const answer = (context: ListenerContext, handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
+  const fiber = context.runFork(handled)
   fiber.addObserver((exit) => {
-    if (exit._tag === "Success") write(response, exit.value, rest)
+    if (exit._tag === "Success") write(response, bounded(context, response, exit.value), rest)
     else response.destroy()
   })
   return fiber
+}
+
+/** The reply; of one without a key, a refusal if its address leaves too many of them unread. */
+const bounded = ({ handlers, unread }: ListenerContext, response: ServerResponse, reply: RawReply): RawReply => {
+  if (reply.isPublic !== true || !isWhole(reply.body)) return reply
+  const address = subscriberOf(handlers.addressOf(headOf(response.req)))
+  if (unread.admit(address, reply.body.length, response)) return reply
+  const reason = "too many answers to this address are not read yet"
+  return handlers.refused(new Unavailable({ reason, retryAfterSeconds: 1 }), false)
 }
 
 const headOf = (request: IncomingMessage): RequestHead => ({
@@ -281,7 +289,14 @@ export const serve = (
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
     const requests = { open: 0 }
     const receiving = new BodyReceiver(options.ledger)
-    const context: ListenerContext = { handlers, runFork, requests, arrivals: new WeakMap(), receiving }
+    const context: ListenerContext = {
+      handlers,
+      runFork,
+      requests,
+      arrivals: new WeakMap(),
+      receiving,
+      unread: new UnreadReplies()
+    }
     const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(expiry)))
 

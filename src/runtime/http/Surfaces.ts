@@ -46,6 +46,10 @@ import type { Identified } from "./BodyReceiver.js"
 interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "handle" | "identify" | "addressOf"> {
   /** The reply to a request for a page where people connect accounts; `undefined` for all others. */
   readonly connectPage: (request: RawRequest) => Effect.Effect<RawReply> | undefined
+  /** The page for an address that asks for too many of them. */
+  readonly limitedConnectPage: (retryAfterSeconds: number) => RawReply
+  /** Whether the sender of this request is known by the link in its path instead of by a key. */
+  readonly isLinked: (request: RequestHead) => boolean
 }
 
 export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Surface>() {}
@@ -99,7 +103,7 @@ export const layer = Layer.effect(
     const { execute } = yield* makeExecute
     const { proxy } = yield* makeProxy
     const { admit: webhook } = yield* makeWebhooks
-    const { organisationOfLink, pageAt } = yield* makeConnectPages
+    const { isLink, limitedPage, organisationOfLink, pageAt } = yield* makeConnectPages
     const usual = yield* makeTypedApi(pipeline, defaultRules, routes.resource, [...routes.execution, ...routes.run])
     const tenant = yield* makeTypedApi(pipeline, tenantRules, routesOf(TenantApi))
     const surfaceOf = (request: RequestHead) => (isTenantPath(pathOf(request.target)) ? tenant : usual)
@@ -149,6 +153,8 @@ export const layer = Layer.effect(
       handle: (request) =>
         request.target.startsWith(proxyPrefix) ? proxied(request) : surfaceOf(request).handle(request),
       connectPage: pageAt,
+      limitedConnectPage: limitedPage,
+      isLinked: ({ target }) => isLink(pathOf(target)),
       identify,
       addressOf: pipeline.addressOf
     })

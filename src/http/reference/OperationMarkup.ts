@@ -1,21 +1,16 @@
-/**
- * Renders the API reference as one HTML page from the OpenAPI document: without script or external resources, with an
- * anchor for each operation and schema.
- */
+/** Renders an operation of the OpenAPI document: parameters, body, answers. */
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
-import { resolveReferences } from "./References.js"
-import { schemaMarkup } from "./SchemaMarkup.js"
-import { style } from "./Style.js"
 import { inlineCode } from "./InlineCode.js"
+import { schemaMarkup } from "./SchemaMarkup.js"
 
 const methods = ["get", "post", "put", "patch", "delete"] as const
 
-const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
+export const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
 const list = (value: Json | undefined): ReadonlyArray<Json> => (Array.isArray(value) ? value : [])
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "")
 
-interface Operation {
+export interface Operation {
   readonly id: string
   readonly tag: string
   readonly method: string
@@ -23,7 +18,7 @@ interface Operation {
   readonly spec: JsonObject
 }
 
-const operationsOf = (paths: JsonObject): ReadonlyArray<Operation> =>
+export const operationsOf = (paths: JsonObject): ReadonlyArray<Operation> =>
   Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const spec = members(item)[method]
@@ -33,7 +28,7 @@ const operationsOf = (paths: JsonObject): ReadonlyArray<Operation> =>
   )
 
 /** "apiKeys" is "Api keys". */
-const titleOf = (tag: string): string => {
+export const titleOf = (tag: string): string => {
   const words = tag.replace(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`)
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
@@ -92,12 +87,12 @@ const bodyOf = (spec: JsonObject): Markup => {
   const contents = contentsOf(spec["requestBody"])
   return contents.length === 0
     ? html``
-    : html`<h4>Request body</h4>
+    : html`<h3>Request body</h3>
         ${contents}`
 }
 
 const answersOf = (spec: JsonObject): Markup =>
-  html`<h4>Answers</h4>
+  html`<h3>Answers</h3>
     <dl>
       ${Object.entries(members(spec["responses"])).map(([status, response]) => {
         const contents = contentsOf(response)
@@ -108,88 +103,10 @@ const answersOf = (spec: JsonObject): Markup =>
       })}
     </dl>`
 
-const operationMarkup = ({ id, method, path, spec }: Operation): Markup =>
+export const operationMarkup = ({ id, method, path, spec }: Operation): Markup =>
   html`<article id="${id}">
-    <h3>
+    <h2>
       <a href="#${id}"><code>${method.toUpperCase()} ${path}</code></a>
-    </h3>
+    </h2>
     ${summaryMarkup(spec)} ${parametersOf(spec)} ${bodyOf(spec)} ${answersOf(spec)}
   </article>`
-
-/** The input of the page. */
-export interface ReferenceOptions {
-  /** The union of the surfaces' documents. */
-  readonly document: Json
-  /** The machine-readable documents to link, with their titles. */
-  readonly documents: ReadonlyArray<{ readonly path: string; readonly title: string }>
-}
-
-/** The page as HTML text. */
-export const referencePage = ({ document, documents }: ReferenceOptions): string => {
-  const { components, paths } = members(document)
-  const operations = operationsOf(members(resolveReferences(paths ?? {}, members(components))))
-  const tags = [...new Set(operations.map(({ tag }) => tag))]
-  const operationsWith = (tag: string) => operations.filter((operation) => operation.tag === tag)
-  const schemas = Object.entries(members(members(components)["schemas"]))
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width,initial-scale=1" />
-        <title>svc API</title>
-        <style>
-          ${{ html: style }}
-        </style>
-      </head>
-      <body>
-        <header>
-          <h1>svc API</h1>
-          <p>
-            Send your key as <code>Authorization: Bearer svk_…</code> or <code>x-svc-api-key: svk_…</code>; surface B
-            (<code>/api/v1/tenants/…</code>) takes the second form, with <code>x-svc-space-id</code>.
-          </p>
-          <p>The same for programs:</p>
-          <ul>
-            ${documents.map(({ path, title }) => html`<li><a href="${path}">${title}</a></li>`)}
-          </ul>
-        </header>
-        <nav aria-label="Operations">
-          ${tags.map(
-            (tag) =>
-              html`<details>
-                <summary>${titleOf(tag)}</summary>
-                <ul>
-                  ${operationsWith(tag).map(
-                    ({ id, method, path }) =>
-                      html`<li>
-                        <a href="#${id}"><code>${method.toUpperCase()} ${path}</code></a>
-                      </li>`
-                  )}
-                </ul>
-              </details>`
-          )}
-        </nav>
-        <main>
-          ${tags.map(
-            (tag) =>
-              html`<section>
-                <h2>${titleOf(tag)}</h2>
-                ${operationsWith(tag).map(operationMarkup)}
-              </section>`
-          )}
-          <section>
-            <h2>Schemas</h2>
-            ${schemas.map(
-              ([name, schema]) =>
-                html`<article id="schema-${name}">
-                  <h3>
-                    <a href="#schema-${name}"><code>${name}</code></a>
-                  </h3>
-                  ${schemaMarkup(schema)}
-                </article>`
-            )}
-          </section>
-        </main>
-      </body>
-    </html>`.html
-}
