@@ -59,9 +59,24 @@ export const DeadLetterFilter = Schema.Struct({
 }).annotations({ identifier: "DeadLetterFilter" })
 export type DeadLetterFilter = typeof DeadLetterFilter.Type
 
-export const ReplayDeadLetters = Schema.Struct({
-  filter: Schema.optional(DeadLetterFilter),
+const pace = {
   limit: Schema.optional(Schema.Int.pipe(Schema.between(1, eventLimits.replayed))),
   ratePerSecond: Schema.optional(Schema.Number.pipe(Schema.between(0.1, eventLimits.replaysPerSecond)))
+}
+
+/** Starts a replay of many. A filter is required, so that a body without one does not replay everything by mistake. */
+export const ReplayDeadLetters = Schema.Struct({
+  filter: DeadLetterFilter.pipe(
+    Schema.filter((filter) => Object.values(filter).some((value) => value !== undefined), {
+      message: () => "must name at least one condition; createdBefore with the present time takes all dead letters"
+    })
+  ).annotations({ description: "at least one condition" }),
+  ...pace
 }).annotations({ identifier: "ReplayDeadLetters" })
-export type ReplayDeadLetters = typeof ReplayDeadLetters.Type
+
+/** The same for one customer, whose dead letters are a filter already. */
+export const ReplayCustomerDeadLetters = Schema.Struct({
+  filter: Schema.optional(DeadLetterFilter),
+  ...pace
+}).annotations({ identifier: "ReplayCustomerDeadLetters" })
+export type ReplayCustomerDeadLetters = typeof ReplayCustomerDeadLetters.Type

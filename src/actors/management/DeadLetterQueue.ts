@@ -1,7 +1,7 @@
 /** Use cases of the dead letter queue: list, read, replay, discard. Contract: dead letters. */
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
-import type { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
+import type { ReplayCustomerDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import type { DeadLetterDetail, DeadLetterStatus, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
 import { Conflict, type Failure, NotFound } from "../../domain/Failure.js"
 import { eventLimits } from "../../domain/Limits.js"
@@ -35,7 +35,7 @@ export class DeadLetterQueue extends Context.Tag("svc/DeadLetterQueue")<
     /** Replays it once: a second request fails with `InvalidState`. */
     readonly replay: (context: CallContext, id: string, input: ReplayEvent) => Effect.Effect<ReplayedLetter, Failure>
     /** Starts a replay of many, which goes on in the background, also after a restart. */
-    readonly replayMany: (context: CallContext, input: ReplayDeadLetters) => Effect.Effect<ReplayView, Failure>
+    readonly replayMany: (context: CallContext, input: ReplayCustomerDeadLetters) => Effect.Effect<ReplayView, Failure>
     readonly getReplay: (context: CallContext, id: string) => Effect.Effect<ReplayView, Failure>
     readonly discard: (context: CallContext, id: string) => Effect.Effect<DeadLetterDetail, Failure>
   }

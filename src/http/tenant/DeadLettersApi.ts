@@ -1,7 +1,7 @@
 /** The endpoints of a tenant's dead letters: those of surface C, for one customer. Contract: surface B bodies; dead letters. */
 import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
-import { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
+import { ReplayCustomerDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
@@ -28,7 +28,7 @@ export const TenantDeadLettersApi = HttpApiGroup.make("tenantDeadLetters")
   .add(
     HttpApiEndpoint.post("replayMany", `${basePath}/replay`)
       .setPath(tenant)
-      .setPayload(strictPayload(ReplayDeadLetters))
+      .setPayload(strictPayload(ReplayCustomerDeadLetters))
       .addSuccess(AcceptedData(ReplayView))
       .annotate(Permit, "events:replay")
       .annotate(Audited, auditAction("dead_letter.replay"))

@@ -227,7 +227,10 @@ export const layer = Layer.effect(
         const add = (value: unknown) => `$${values.push(value)}`
         const where = [
           ...filterConditions(replay, add),
-          ...(resolved === undefined ? [] : [resolvedCondition(resolved, platformPolicy, add)])
+          // Not what fails after it was asked for, such as its own replays. A cause bounds its filter itself.
+          resolved === undefined
+            ? "d.created_at <= (SELECT r.created_at FROM replays r WHERE r.id = $5)"
+            : resolvedCondition(resolved, platformPolicy, add)
         ].map((one) => ` AND ${one}`)
         const columns = `replay_id = $5, replay_cause = ${add(resolved?.cause ?? null)}::text`
         // Those that this replay has taken already were not replayed before its node died.
