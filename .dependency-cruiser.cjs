@@ -21,6 +21,11 @@ module.exports = {
       from: { path: "^src/", pathNot: "^src/runtime/computing/(worker|workflow)/" },
       to: { path: "node_modules/(@cfworker|yaml|acorn|@dagrejs)/|^src/domain/connector/import/OpenApi\\.ts|^src/runtime/computing/(worker|workflow)/",
             dependencyTypesNot: ["type-only"] } },
+    { name: "patterns-are-compiled-in-workers", severity: "error",
+      comment: "What a pattern costs to compile a tenant chooses: ask src/actors/Patterns.ts.",
+      from: { path: "^src/", pathNot: "^src/runtime/computing/worker/|^src/domain/connector/(Pattern|ActionChecks|AuthChecks|EventChecks|Validation|import/.*)\\.ts$" },
+      to: { path: "node_modules/re2js/|^src/domain/connector/(Pattern|ActionChecks|AuthChecks|EventChecks|Validation)\\.ts$",
+            dependencyTypesNot: ["type-only"] } },
     { name: "nothing-imports-runtime", severity: "error", from: { path: "^src/", pathNot: "^src/runtime/" }, to: { path: "^src/runtime/" } }
   ],
   options: {

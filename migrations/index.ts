@@ -29,6 +29,7 @@ import queueTimes from "./0026_queue_times.js"
 import workspaceStorage from "./0027_workspace_storage.js"
 import queuePlans from "./0028_queue_plans.js"
 import failedJobs from "./0029_failed_jobs.js"
+import triggerPatterns from "./0030_trigger_patterns.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -59,5 +60,6 @@ export const migrations = {
   "0026_queue_times": Effect.asVoid(queueTimes),
   "0027_workspace_storage": Effect.asVoid(workspaceStorage),
   "0028_queue_plans": Effect.asVoid(queuePlans),
-  "0029_failed_jobs": Effect.asVoid(failedJobs)
+  "0029_failed_jobs": Effect.asVoid(failedJobs),
+  "0030_trigger_patterns": Effect.asVoid(triggerPatterns)
 }

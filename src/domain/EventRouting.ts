@@ -1,6 +1,7 @@
 /** Finds the routes of triggers that an event takes. Contract: trigger record; condition AST. */
 import { meetsCondition } from "./connector/Condition.js"
 import { valueAt } from "./connector/Path.js"
+import type { PatternLookup } from "./connector/PatternProgram.js"
 import { eventSteps, StepBudget } from "./connector/StepBudget.js"
 import type { Event } from "./Event.js"
 import type { SpaceId } from "./Ids.js"
@@ -19,15 +20,16 @@ export interface MatchedRoute {
  */
 export const matchRoutes = (
   triggers: ReadonlyArray<Trigger>,
-  { payload, record }: Pick<Event, "payload" | "record">
+  { payload, record }: Pick<Event, "payload" | "record">,
+  patterns: PatternLookup
 ): ReadonlyArray<MatchedRoute> => {
-  const budget = new StepBudget(eventSteps)
+  const evaluation = { patterns, budget: new StepBudget(eventSteps) }
   return triggers.flatMap((trigger) =>
     trigger.routes
       .filter(({ filter, id }) => {
         if (record.ignoredBecause !== undefined) return false
         if (record.routes !== undefined) return record.routes.includes(id)
-        return filter === null || meetsCondition(filter, payload, budget)
+        return filter === null || meetsCondition(filter, payload, evaluation)
       })
       .map((route) => ({ trigger, route }))
   )

@@ -195,6 +195,7 @@ export const computationLimits = {
     checkSchemas: 1_000,
     checkValue: 1_000,
     matchPatterns: 200,
+    compilePatterns: 1_000,
     readDefinition: 5_000,
     importDefinition: 10_000,
     analyseWorkflow: 3_000,
@@ -285,6 +286,12 @@ export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
 
 /** Workflows and connections of one installation. */
 export const installationLimits = { workflows: 100, connections: 50 } as const
+
+/**
+ * Patterns of conditions: different ones in the filters of one trigger and of all triggers of an organisation, those that
+ * one computation compiles, and the memory of those that are compiled.
+ */
+export const patternLimits = { trigger: 50, organisation: 500, batch: 16, cachedBytes: 64 * MiB } as const
 
 /** Limits of one trigger. */
 export const triggerLimits = {

@@ -35,6 +35,8 @@ export interface Trigger {
   /** The workflows and environments of the routes, for filters. */
   readonly workflowIds: ReadonlyArray<WorkflowId>
   readonly environments: ReadonlyArray<string>
+  /** How many different patterns its filters have. */
+  readonly patterns: number
   /** How handing an event over to its runs is retried. Once a run exists, the workflow's policy applies. */
   readonly delivery: Retry
   /** Which of its dead letters are replayed without a request; `null`: as the configuration says. */

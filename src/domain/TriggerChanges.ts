@@ -1,6 +1,7 @@
 /** Creates, changes, enables and disables the record of a trigger; pure. Contract: trigger record and states. */
 import { Duration } from "effect"
 import { autoReplayOf } from "./AutoReplay.js"
+import { patternsOf } from "./connector/Condition.js"
 import { defaultRetryPolicy, type Retry } from "./Execution.js"
 import { InvalidState } from "./Failure.js"
 import type { ConnectionId, CustomerId, EventId, OrganisationId, SpaceId, TriggerId } from "./Ids.js"
@@ -11,6 +12,7 @@ import type {
   AppEventChange,
   AppEventSettings,
   CreateTrigger,
+  RouteInput,
   ScheduleInput,
   ScheduleSettings,
   Trigger,
@@ -239,12 +241,20 @@ export const appEventSettings = (
   delivery: AppEventSettings["delivery"]
 ): AppEventSettings => ({ connector, connectionId, event, args: args ?? {}, delivery })
 
+/** The different patterns in the filters of routes. */
+export const patternsOfRoutes = (routes: ReadonlyArray<Pick<RouteInput, "filter">>): ReadonlySet<string> => {
+  const found = new Set<string>()
+  for (const { filter } of routes) if (filter !== null && filter !== undefined) patternsOf(filter, found)
+  return found
+}
+
 const routeMembers = (
   routes: ReadonlyArray<TriggerRoute>
-): Pick<Trigger, "routes" | "workflowIds" | "environments"> => ({
+): Pick<Trigger, "routes" | "workflowIds" | "environments" | "patterns"> => ({
   routes,
   workflowIds: [...new Set(routes.map(({ workflowId }) => workflowId))],
-  environments: [...new Set(routes.map(({ environment }) => environment))]
+  environments: [...new Set(routes.map(({ environment }) => environment))],
+  patterns: patternsOfRoutes(routes).size
 })
 
 const withStatus = (

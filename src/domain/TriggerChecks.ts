@@ -6,9 +6,10 @@ import {
   type Mistakes,
   mistakesInEach,
   mistakeUnless,
+  type PatternMistake,
   pathMistakes
 } from "./connector/Checks.js"
-import { verificationMistakes } from "./connector/EventChecks.js"
+import { verificationMistakes } from "./connector/VerificationChecks.js"
 import type { WebhookVerification } from "./connector/Webhook.js"
 import { ValidationFailed } from "./Failure.js"
 import { triggerLimits } from "./Limits.js"
@@ -19,11 +20,19 @@ import { settingsMember } from "./TriggerChanges.js"
 
 type Settings = Pick<UpdateTrigger, "appEvent" | "event" | "routes" | "schedule" | "webhook">
 
-/** The refusal of settings with mistakes; `undefined` if there are none. `now`: Unix milliseconds. */
-export const settingsRefusal = (type: TriggerKind, input: Settings, now: number): ValidationFailed | undefined => {
+/**
+ * The refusal of settings with mistakes; `undefined` if there are none. `now`: Unix milliseconds. `patternMistake`: what is
+ * wrong with a pattern of the routes.
+ */
+export const settingsRefusal = (
+  type: TriggerKind,
+  input: Settings,
+  now: number,
+  patternMistake: PatternMistake
+): ValidationFailed | undefined => {
   const details = [
     ...memberMistakes(type, input),
-    ...mistakesInEach("routes", input.routes ?? [], (route, path) => routeMistakes(type, route, path)),
+    ...mistakesInEach("routes", input.routes ?? [], (route, path) => routeMistakes(type, route, path, patternMistake)),
     ...(input.schedule === null || input.schedule === undefined ? [] : scheduleMistakes(input.schedule, now)),
     ...webhookMistakes(input.webhook),
     ...eventMistakes(input.event)
@@ -57,17 +66,22 @@ const memberMistakes = (type: TriggerKind, input: Settings): Mistakes =>
     )
   )
 
-const routeMistakes = (type: TriggerKind, { filter, payload }: RouteInput, path: string): Mistakes => [
+const routeMistakes = (
+  type: TriggerKind,
+  { filter, payload }: RouteInput,
+  path: string,
+  patternMistake: PatternMistake
+): Mistakes => [
   ...mistakeUnless(
     type === "schedule" || payload === null || payload === undefined,
     `${path}.payload`,
     "NOT_ALLOWED",
     "must be absent or null: only schedules have a payload"
   ),
-  ...(filter === null || filter === undefined ? [] : filterMistakes(filter, `${path}.filter`))
+  ...(filter === null || filter === undefined ? [] : filterMistakes(filter, `${path}.filter`, patternMistake))
 ]
 
-const filterMistakes = (filter: Condition, path: string): Mistakes => {
+const filterMistakes = (filter: Condition, path: string, patternMistake: PatternMistake): Mistakes => {
   const { comparisons, depth } = extentOf(filter)
   const { comparisons: maxComparisons, filterBytes, filterDepth } = triggerLimits
   if (depth > filterDepth) return mistakeAt(path, "OUT_OF_RANGE", `nests deeper than ${filterDepth} levels`)
@@ -75,7 +89,7 @@ const filterMistakes = (filter: Condition, path: string): Mistakes => {
     return mistakeAt(path, "OUT_OF_RANGE", `has more than ${maxComparisons} comparisons`)
   if (JSON.stringify(filter).length > filterBytes)
     return mistakeAt(path, "OUT_OF_RANGE", `must have at most ${filterBytes} bytes of JSON`)
-  return conditionMistakes(path, filter)
+  return conditionMistakes(path, filter, patternMistake)
 }
 
 const extentOf = (condition: Condition): { readonly comparisons: number; readonly depth: number } => {

@@ -2,6 +2,7 @@
 import { meetsCondition } from "./connector/Condition.js"
 import type { ConnectorDefinition } from "./connector/Definition.js"
 import { valueAt } from "./connector/Path.js"
+import type { PatternLookup } from "./connector/PatternProgram.js"
 import { eventSteps, StepBudget } from "./connector/StepBudget.js"
 import { type FormProblem, readFormFields } from "./FormFields.js"
 import type { EventDefinition, WebhookDefinition } from "./connector/Webhook.js"
@@ -67,8 +68,13 @@ export const slackChallenge: Challenge = {
 }
 
 /** The answer to a challenge in the body; `undefined` if the body is none. */
-export const bodyChallenge = (challenge: Challenge | undefined, payload: Json): string | undefined => {
-  if (challenge === undefined || !meetsCondition(challenge.when, payload, new StepBudget(eventSteps))) return undefined
+export const bodyChallenge = (
+  challenge: Challenge | undefined,
+  payload: Json,
+  patterns: PatternLookup
+): string | undefined => {
+  if (challenge === undefined) return undefined
+  if (!meetsCondition(challenge.when, payload, { patterns, budget: new StepBudget(eventSteps) })) return undefined
   const found = valueAt(payload, challenge.respond)
   return typeof found === "string" && found.length <= maxChallengeLength ? found : undefined
 }

@@ -7,6 +7,7 @@ import { matchRoutes } from "../../src/domain/EventRouting.js"
 import { canonicalJson, type Json } from "../../src/domain/Json.js"
 import type { OrganisationId, RouteId, SpaceId, TriggerId, WorkflowId } from "../../src/domain/Ids.js"
 import type { Trigger } from "../../src/domain/Trigger.js"
+import { compiledPatterns } from "../support/patterns.js"
 
 const routes = 50
 /** Allows for a busy machine: each takes about 5 ms, and took from 100 ms to minutes without a bound. */
@@ -23,6 +24,7 @@ const triggerOf = (filter: Condition): Trigger => ({
   status: "active",
   workflowIds: [],
   environments: [],
+  patterns: 1,
   delivery: { maxAttempts: 1, backoff: "fixed", initialMs: 1_000, coefficient: 1, maxMs: 1_000, jitter: 0 },
   autoReplay: null,
   webhook: null,
@@ -56,7 +58,8 @@ const record = {
   replays: 0
 }
 
-const matched = (filter: Condition, payload: Json) => matchRoutes([triggerOf(filter)], { payload, record }).length
+const matched = (filter: Condition, payload: Json) =>
+  matchRoutes([triggerOf(filter)], { payload, record }, compiledPatterns).length
 
 const mebibyte = 1 << 20
 const any = (condition: Condition): Condition => ({ any: Array.from({ length: 5 }, () => condition) })
@@ -104,7 +107,7 @@ describe("The filters of an event", () => {
     const slow: Condition = { path: "t", op: "matches", value: "(?:a?){200}a{200}" }
     for (const filter of [slow, { not: slow }]) {
       const budget = new StepBudget(eventSteps)
-      assert.isFalse(meetsCondition(filter, { t: "a".repeat(1_000) }, budget))
+      assert.isFalse(meetsCondition(filter, { t: "a".repeat(1_000) }, { patterns: compiledPatterns, budget }))
       assert.isTrue(budget.isExceeded)
     }
   })
@@ -122,7 +125,11 @@ describe("The filters of an event", () => {
 
   it.prop("compare values as their canonical JSON does", [FastCheck.jsonValue(), FastCheck.jsonValue()], ([a, b]) => {
     const isSame = (left: unknown, right: unknown) =>
-      meetsCondition({ path: "v", op: "eq", value: right as Json }, { v: left as Json })
+      meetsCondition(
+        { path: "v", op: "eq", value: right as Json },
+        { v: left as Json },
+        { patterns: compiledPatterns, budget: new StepBudget(Infinity) }
+      )
     assert.isTrue(isSame(a, structuredClone(a)))
     assert.strictEqual(isSame(a, b), canonicalJson(a) === canonicalJson(b))
   })

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Schema } from "effect"
 import { EventDefinition, WebhookDefinition } from "../../src/domain/connector/Webhook.js"
+import { noPatterns } from "../../src/domain/connector/PatternProgram.js"
 import {
   bodyChallenge,
   deliveredEvents,
@@ -22,9 +23,9 @@ const slackChallenge = {
 describe("a challenge", () => {
   it("in the body is answered as the definition says", () => {
     const body = { token: "t", challenge: "3eZbrw1aB", type: "url_verification" }
-    assert.strictEqual(bodyChallenge(slackChallenge, body), "3eZbrw1aB")
-    assert.isUndefined(bodyChallenge(slackChallenge, { ...body, type: "event_callback" }))
-    assert.isUndefined(bodyChallenge(undefined, body))
+    assert.strictEqual(bodyChallenge(slackChallenge, body, noPatterns), "3eZbrw1aB")
+    assert.isUndefined(bodyChallenge(slackChallenge, { ...body, type: "event_callback" }, noPatterns))
+    assert.isUndefined(bodyChallenge(undefined, body, noPatterns))
   })
 })
 

@@ -15,6 +15,7 @@ import { layer } from "../../src/runtime/egress/Egress.js"
 import type { Resolve } from "../../src/runtime/egress/Connect.js"
 import { eventually } from "../support/eventually.js"
 import { cert, type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
+import { compiledPatterns } from "../support/patterns.js"
 
 const email = builtIn.definition()
 const password = "canary-of-the-mailbox"
@@ -65,7 +66,7 @@ const call = async (name: "sendEmail" | "verify", args: JsonObject, server: Smtp
   const request = Either.getOrThrow(buildRequest(email, action, { args, config, idempotencyKey: "k".repeat(64) }))
   const headers = [...request.headers, ...login()]
   const answer = await send({ ...request, headers, timeout: Duration.millis(5_000) })
-  return Either.flatMap(answer, (found) => actionResult(email, action, found, 0))
+  return Either.flatMap(answer, (found) => actionResult(email, action, found, 0, compiledPatterns))
 }
 const hello = { from: "Ada <ada@example.com>", to: ["bob@example.com", "eve@example.com"], subject: "Hi", text: "." }
 

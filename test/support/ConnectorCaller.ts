@@ -12,6 +12,7 @@ import { injectedParts, injectParts } from "../../src/domain/connector/Injection
 import { pageItems, nextPageArgs } from "../../src/domain/connector/Pagination.js"
 import type { ProviderAnswer, ProviderFailure } from "../../src/domain/connector/ProviderAnswer.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
+import { compiledPatterns } from "./patterns.js"
 
 /** A connected account: what the service stores as a connection. */
 export interface Account {
@@ -86,7 +87,7 @@ export const makeCaller = (original: ConnectorDefinition, origin: string, accoun
     }
   }
   const call: Caller["call"] = async (name, args) =>
-    actionResult(definition, named(definition, name), await answer(name, args), Date.now())
+    actionResult(definition, named(definition, name), await answer(name, args), Date.now(), compiledPatterns)
   return {
     answer,
     call,
@@ -100,7 +101,7 @@ export const makeCaller = (original: ConnectorDefinition, origin: string, accoun
       for (let next: Json | null = args; next !== null;) {
         const given: JsonObject = objectOf(next)
         const one = await answer(name, given)
-        const result = actionResult(definition, action, one, Date.now())
+        const result = actionResult(definition, action, one, Date.now(), compiledPatterns)
         if (Either.isLeft(result)) throw new Error(`${name}: ${JSON.stringify(result.left)}`)
         pages.push(pageItems(action, result.right))
         if (pages.length > 50) throw new Error(`${name} never ends`)

@@ -36,6 +36,7 @@ import { type ConnectorManifest, decodeManifest } from "../../src/domain/connect
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
+import * as Patterns from "../../src/actors/Patterns.js"
 import { computationsInProcess } from "./computations.js"
 
 export const organisation = "org_00000000000000000000000001"
@@ -261,7 +262,7 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(Digests, digests),
       Layer.succeed(Origin, "https://svc.example"),
       Layer.succeed(Identifiers, identifiers),
-      computationsInProcess,
+      Patterns.layer.pipe(Layer.provideMerge(computationsInProcess)),
       Layer.succeed(
         Connectors,
         Connectors.of({

@@ -7,6 +7,7 @@ import { assert } from "vitest"
 import * as ExecutionsLive from "../../src/actors/execution/Executions.js"
 import * as LiveRuns from "../../src/actors/execution/LiveRuns.js"
 import * as Sweep from "../../src/actors/execution/Sweep.js"
+import { Patterns } from "../../src/actors/Patterns.js"
 import { Computations } from "../../src/actors/ports/Computations.js"
 import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
 import { ConnectionReads } from "../../src/actors/ports/ConnectionReads.js"
@@ -137,6 +138,7 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
     }),
     Layer.succeed(IntakeLoad, { begin: () => undefined, end: () => undefined, comesFirst: () => false }),
     Layer.mock(Computations, {}),
+    Layer.mock(Patterns, {}),
     Layer.mock(ConnectedCalls, {}),
     Layer.mock(ConnectionReads, {}),
     Layer.mock(Connectors, {}),

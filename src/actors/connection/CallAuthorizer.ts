@@ -126,7 +126,7 @@ const countRefusal = Effect.fnUntraced(function* (
   if (self.refusalsInARow < maxRefusals) return
   self.refusalsInARow = 0
   const hasTest = definition.test !== undefined
-  const result = yield* context.testCredential(definition, method, plain, connection.config)
+  const result = yield* context.testCredential(connection.organisationId, definition, method, plain, connection.config)
   if (hasTest && !(result._tag === "NotPassed" && result.refused)) return
   yield* context.owners.change(
     self,

@@ -56,7 +56,7 @@ const testCandidate = Effect.fnUntraced(function* (
   const result =
     more.skipTest === true
       ? ({ _tag: "Passed", accountLabel: null, config: {} } as const)
-      : yield* testCredential(definition, method, value, config)
+      : yield* testCredential(target.organisationId, definition, method, value, config)
   if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
   const expiresAt = value._tag === "Tokens" ? value.expiresAt : null
   return {

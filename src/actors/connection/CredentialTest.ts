@@ -11,7 +11,10 @@ import { valueAt } from "../../domain/connector/Path.js"
 import { headerOf, type ProviderFailure } from "../../domain/connector/ProviderAnswer.js"
 import { answersChallenge, signRequest } from "../../domain/connector/Signing.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import { makeScrubber } from "../../domain/Redaction.js"
+import { Patterns } from "../Patterns.js"
 import { Egress, type EgressFailure } from "../ports/Egress.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { MailEgress } from "../ports/MailEgress.js"
@@ -36,6 +39,7 @@ interface TestContext {
   readonly mail: MailEgress["Type"]
   readonly identifiers: Identifiers["Type"]
   readonly digests: SigningArithmetic["Type"]
+  readonly patterns: Patterns["Type"]
 }
 
 /** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
@@ -89,6 +93,7 @@ const send = Effect.fnUntraced(function* (
 /** Never fails: an unreachable provider is a result as well. */
 const testCredential = (
   context: TestContext,
+  organisation: OrganisationId,
   definition: ConnectorDefinition,
   method: AuthMethod,
   credential: Credential,
@@ -107,8 +112,9 @@ const testCredential = (
       config,
       idempotencyKey: context.identifiers.token(32)
     })
+    const patterns = yield* context.patterns.ofCondition(organisation, action.response.errorWhen)
     const answer = yield* send(context, method, values, config, request)
-    const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis)
+    const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis, patterns)
     return Either.match(result, {
       onLeft: failedResult(scrub),
       onRight: (found) => passedResult(test)(redactSecrets(found))
@@ -131,11 +137,16 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const digests = yield* SigningArithmetic
 
-  const context: TestContext = { egress, mail, identifiers, digests }
+  const context: TestContext = { egress, mail, identifiers, digests, patterns: yield* Patterns }
 
   return {
-    testCredential: (definition: ConnectorDefinition, method: AuthMethod, credential: Credential, config: JsonObject) =>
-      testCredential(context, definition, method, credential, config),
+    testCredential: (
+      organisation: OrganisationId,
+      definition: ConnectorDefinition,
+      method: AuthMethod,
+      credential: Credential,
+      config: JsonObject
+    ) => testCredential(context, organisation, definition, method, credential, config),
     signatureHeaders: (
       method: AuthMethod,
       credential: { readonly [name: string]: string },
@@ -172,11 +183,13 @@ const passedResult =
   }
 
 const reasonOf = (
-  error: EgressFailure | { readonly _tag: "CallMistake"; readonly path: string; readonly message: string }
+  error: EgressFailure | Unavailable | { readonly _tag: "CallMistake"; readonly path: string; readonly message: string }
 ): string => {
   switch (error._tag) {
     case "CallMistake":
       return `${error.path} ${error.message}`
+    case "Unavailable":
+      return error.reason
     case "EgressBlocked":
       return `the provider's URL ${error.reason}`
     case "EgressUnreachable":

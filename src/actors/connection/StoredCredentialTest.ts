@@ -122,7 +122,13 @@ const testStored = Effect.fnUntraced(function* (
     const { definition, method } = yield* connectorOf(context, open)
     if (!isAlive(credentialLifetime(plain), yield* Clock.currentTimeMillis))
       return notPassed(connection.health.lastError ?? notActiveReason(connection))
-    const result = yield* context.testCredential(definition, method, plain, connection.config)
+    const result = yield* context.testCredential(
+      connection.organisationId,
+      definition,
+      method,
+      plain,
+      connection.config
+    )
     if (result._tag === "Passed" || !result.refused || result.final) return { open, result, countsAsRefusal: false }
     const after = yield* context.owners.read(self, organisation)
     if (after.credential?.number !== credential.number) {

@@ -13,6 +13,7 @@ import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import type { CallFailure } from "../../domain/RunJournal.js"
 import { ConnectedCalls } from "../ports/ConnectedCalls.js"
+import { Patterns } from "../Patterns.js"
 import { connectorCallOptions, type ConnectorCallOptions } from "./ConnectorCallOptions.js"
 import { type ActionRef, failCall, refusalError, toCallFailure } from "./ConnectorErrors.js"
 import { makeConnectorLookup } from "./ConnectorLookup.js"
@@ -49,6 +50,7 @@ const mockedOutput = (
 export const makeConnectorCalls = Effect.gen(function* () {
   const { findBoundAction, findConnection } = yield* makeConnectorLookup
   const calls = yield* ConnectedCalls
+  const compiled = yield* Patterns
 
   const call = (request: HostRequest, at: ActionRef, options: ConnectorCallOptions) =>
     Effect.gen(function* () {
@@ -70,6 +72,10 @@ export const makeConnectorCalls = Effect.gen(function* () {
         const { message, path } = unsigned.left
         return yield* failCall(at, `${path} ${message}`, "INVALID_ARGUMENTS")
       }
+      const patterns = yield* Effect.mapError(
+        compiled.ofCondition(spec.run.organisationId, action.response.errorWhen),
+        toCallFailure(at)
+      )
       const value = yield* calls
         .send(
           {
@@ -83,7 +89,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
             retries: options.retries ? retriesOf(action) : "none"
           },
           (answer, now) =>
-            Either.map(actionResult(definition, action, answer, now), (result) =>
+            Either.map(actionResult(definition, action, answer, now, patterns), (result) =>
               options.isPaged
                 ? { items: [...pageItems(action, result)], next: nextPageArgs(action, input, answer) }
                 : result

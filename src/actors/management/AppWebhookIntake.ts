@@ -163,7 +163,7 @@ export const layer = Layer.effect(
       const { definition, organisationId, webhook } = known
       const headers = eventHeaders(delivery.headers, webhook.verify)
       const secrets = yield* webhookSecrets.ofConnector(organisationId, definition, webhook.verify)
-      const reading = yield* readDelivery(webhook, secrets, delivery)
+      const reading = yield* readDelivery(organisationId, webhook, secrets, delivery)
       if (reading._tag === "Challenged") return reading
       if (reading._tag === "Refused") {
         if (reading.problem !== undefined) yield* reject(known, reading.problem, headers)

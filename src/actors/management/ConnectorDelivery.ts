@@ -3,10 +3,12 @@ import { Clock, Effect, Either, Redacted } from "effect"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventAction } from "../../domain/Event.js"
-import { type Failure, ValidationFailed } from "../../domain/Failure.js"
+import { type Failure, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { type DeliveryProblem, type VerifiedDelivery, verifyDelivery } from "../../domain/InboundWebhook.js"
 import { deliveredEventsLimit } from "../../domain/Limits.js"
 import { bodyChallenge, type DeliveredEvent, deliveredEvents } from "../../domain/WebhookPayload.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import { Patterns } from "../Patterns.js"
 import { Digests } from "../ports/Digests.js"
 import type { Arrival, Reception } from "../ports/Events.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
@@ -39,33 +41,31 @@ export const makeDeliveryReader = Effect.gen(function* () {
   const { equal, hmacBase64 } = yield* Digests
   const { hmac } = yield* SigningArithmetic
   const digests = { equal, hmac, hmacBase64 }
+  const compiled = yield* Patterns
 
-  return (
+  return Effect.fnUntraced(function* (
+    organisation: OrganisationId,
     webhook: WebhookDefinition,
     secrets: ReadonlyArray<Redacted.Redacted>,
     { body, headers, parse }: WebhookDelivery
-  ): Effect.Effect<DeliveryReading> =>
-    Effect.map(Clock.currentTimeMillis, (nowMillis) => {
-      const verified = verifyDelivery(
-        webhook.verify,
-        secrets.map(Redacted.value),
-        { headers, body, nowMillis },
-        digests
-      )
-      const problem = Either.isLeft(verified) ? verified.left : undefined
-      // Providers challenge an address before they sign anything.
-      const mayChallenge = problem === "unsigned" && webhook.challenge !== undefined
-      if (problem !== undefined && !mayChallenge) return refused(refusalOf(problem), problem)
-      const payload = parse()
-      if (payload instanceof Error) return refused(payload)
-      const challenge = bodyChallenge(webhook.challenge, payload)
-      if (challenge !== undefined) return { _tag: "Challenged", challenge }
-      if (Either.isLeft(verified)) return refused(refusalOf(verified.left), verified.left)
-      const events = deliveredEvents(webhook, payload, headers)
-      return events.length > deliveredEventsLimit
-        ? refused(tooManyEvents(events.length))
-        : { _tag: "Events", verified: verified.right, events }
-    })
+  ): Effect.fn.Return<DeliveryReading, Unavailable> {
+    const nowMillis = yield* Clock.currentTimeMillis
+    const verified = verifyDelivery(webhook.verify, secrets.map(Redacted.value), { headers, body, nowMillis }, digests)
+    const problem = Either.isLeft(verified) ? verified.left : undefined
+    // Providers challenge an address before they sign anything.
+    const mayChallenge = problem === "unsigned" && webhook.challenge !== undefined
+    if (problem !== undefined && !mayChallenge) return refused(refusalOf(problem), problem)
+    const payload = parse()
+    if (payload instanceof Error) return refused(payload)
+    const patterns = yield* compiled.ofCondition(organisation, webhook.challenge?.when)
+    const challenge = bodyChallenge(webhook.challenge, payload, patterns)
+    if (challenge !== undefined) return { _tag: "Challenged", challenge }
+    if (Either.isLeft(verified)) return refused(refusalOf(verified.left), verified.left)
+    const events = deliveredEvents(webhook, payload, headers)
+    return events.length > deliveredEventsLimit
+      ? refused(tooManyEvents(events.length))
+      : { _tag: "Events", verified: verified.right, events }
+  })
 })
 
 const verbs: { readonly [verb in string]?: EventAction } = {

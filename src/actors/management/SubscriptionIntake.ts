@@ -103,7 +103,7 @@ export const layer = Layer.effect(
     ): Effect.fn.Return<WebhookOutcome, Failure> {
       const { connection, definition, event, trigger, webhook } = known
       const headers = eventHeaders(delivery.headers, webhook.verify)
-      const reading = yield* readDelivery(webhook, yield* secretsOf(known), delivery)
+      const reading = yield* readDelivery(trigger.organisationId, webhook, yield* secretsOf(known), delivery)
       if (reading._tag === "Challenged") return reading
       if (reading._tag === "Refused") {
         if (reading.problem !== undefined) yield* events.reject(trigger, reading.problem, headers)

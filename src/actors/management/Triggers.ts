@@ -1,5 +1,5 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import { type Failure, InvalidState, ValidationFailed } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
@@ -22,8 +22,8 @@ import {
   rotatedTrigger,
   type StoredAccessKey
 } from "../../domain/TriggerChanges.js"
-import { missingSettings, settingsRefusal } from "../../domain/TriggerChecks.js"
 import type { TriggerView, TriggerWithKey } from "../../domain/TriggerView.js"
+import { Patterns } from "../Patterns.js"
 import { Connectors } from "../ports/Connectors.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -35,6 +35,7 @@ import { customerOfBody } from "./NamedCustomers.js"
 import { type PageOf, type PageRequest, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { currentTimestamp } from "./Timestamp.js"
+import { checkInput, checkPatternTotal } from "./TriggerSettings.js"
 import { retrySubscription } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
@@ -45,7 +46,7 @@ import {
   viewOfTrigger,
   viewsOfTriggers
 } from "./TriggerRecords.js"
-import { checkAppEvent, checkEvent, checkRoutes, checkSecretName } from "./TriggerReferences.js"
+import { checkAppEvent, checkRoutes, checkSecretName } from "./TriggerReferences.js"
 
 export interface TriggerListParams extends PageRequest {
   readonly customer_id?: string | undefined
@@ -83,6 +84,7 @@ interface TriggerServices {
   readonly identifiers: Identifiers["Type"]
   readonly digests: Digests["Type"]
   readonly connectors: Connectors["Type"]
+  readonly patterns: Patterns["Type"]
   readonly origin: string
 }
 
@@ -138,29 +140,6 @@ const list = ({ origin, pages, read }: TriggerServices, context: CallContext, pa
     })
   )
 
-/** Refuses what is wrong with the body alone, and an event that the connector lacks. Returns the event, if it has one. */
-const checkInput = Effect.fnUntraced(function* (
-  { connectors }: TriggerServices,
-  { caller }: CallContext,
-  type: TriggerKind,
-  input: UpdateTrigger,
-  isNew: boolean
-): Effect.fn.Return<EventDefinition | null, Failure> {
-  const missing = isNew ? missingSettings(type, input) : []
-  const [first] = missing
-  if (first !== undefined)
-    return yield* new ValidationFailed({
-      code: "VALIDATION_FAILED",
-      message: `${first.path} ${first.message}`,
-      details: missing
-    })
-  const refused = settingsRefusal(type, input, yield* Clock.currentTimeMillis)
-  if (refused !== undefined) return yield* refused
-  return input.appEvent === null || input.appEvent === undefined
-    ? null
-    : yield* checkEvent(connectors, caller, input.appEvent)
-})
-
 const customerOf = (tx: Tx, context: CallContext, input: CreateTrigger): Effect.Effect<CustomerId | null, Failure> =>
   input.customerId === null || input.customerId === undefined
     ? Effect.succeed(null)
@@ -171,7 +150,7 @@ const create = Effect.fnUntraced(function* (
   context: CallContext,
   input: CreateTrigger
 ): Effect.fn.Return<TriggerWithKey, Failure> {
-  const event = yield* checkInput(services, context, input.type, input, true)
+  const event = yield* checkInput(services, context.caller, input.type, input, true)
   const { caller } = context
   const { change, identifiers, origin } = services
   const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
@@ -195,6 +174,7 @@ const create = Effect.fnUntraced(function* (
         createdBy: caller.key.id,
         now
       })
+      yield* checkPatternTotal(tx, trigger)
       yield* tx.triggers.insert(trigger)
       yield* saveTimes(tx, trigger, true, now)
       const view = yield* viewOfTrigger(tx, origin, trigger)
@@ -289,7 +269,7 @@ const update = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TriggerWithKey, Failure> {
   const { change, origin, read } = services
   const { type } = yield* read(context, (tx) => findTrigger(tx, context.caller, id))
-  const event = yield* checkInput(services, context, type, input, false)
+  const event = yield* checkInput(services, context.caller, type, input, false)
   return yield* change(context, (tx) =>
     Effect.gen(function* () {
       const before = yield* lockTrigger(tx, context, id, input.version)
@@ -298,6 +278,7 @@ const update = Effect.fnUntraced(function* (
       yield* checkReadOnly(view, changes)
       const now = yield* currentTimestamp
       const { accessKey, after } = yield* withChanges(services, tx, context, before, { changes, event }, now)
+      yield* checkPatternTotal(tx, after, before)
       yield* tx.triggers.update(after)
       if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
       const value = yield* viewOfTrigger(tx, origin, after)
@@ -378,6 +359,7 @@ export const layer = Layer.effect(
       identifiers: yield* Identifiers,
       digests: yield* Digests,
       connectors: yield* Connectors,
+      patterns: yield* Patterns,
       origin: yield* Origin
     }
     return Triggers.of({

@@ -17,6 +17,7 @@ import type { Trigger } from "../../domain/Trigger.js"
 import { triggerOfWebhook } from "../../domain/TriggerView.js"
 import { bodyChallenge, slackChallenge } from "../../domain/WebhookPayload.js"
 import { CustomerReads, type KnownCustomer } from "../ports/CustomerReads.js"
+import { noPatterns } from "../../domain/connector/PatternProgram.js"
 import { Digests } from "../ports/Digests.js"
 import { Events, type Reception } from "../ports/Events.js"
 import type { FinishedRun } from "../ports/Journal.js"
@@ -180,7 +181,7 @@ export const layer = Layer.effect(
       const verified = yield* verify(trigger, delivery)
       const payload = delivery.parse()
       if (payload instanceof Error) return yield* payload
-      const challenge = bodyChallenge(slackChallenge, payload)
+      const challenge = bodyChallenge(slackChallenge, payload, noPatterns)
       if (challenge !== undefined) return { _tag: "Challenged", challenge }
       const customerId = yield* customerOf(trigger, delivery.headers)
       const reception = yield* events.receive(

@@ -10,6 +10,7 @@ import { type MatchedRoute, matchRoutes } from "../../domain/EventRouting.js"
 import type { EventId, ExecutionId } from "../../domain/Ids.js"
 import { eventPoisonAfter, suspectAfter } from "../../domain/Limits.js"
 import { plans } from "../../domain/Plan.js"
+import { Patterns } from "../Patterns.js"
 import type { RunWatch } from "../ports/Events.js"
 import { EventDispatch } from "../ports/EventDispatch.js"
 import { EventJournal } from "../ports/EventJournal.js"
@@ -80,6 +81,7 @@ interface DispatchContext {
   readonly runs: EventRuns["Type"]
   readonly events: OpenEvents["Type"]
   readonly triggers: TriggerReads["Type"]
+  readonly patterns: Patterns["Type"]
   readonly organisations: OrganisationReads["Type"]
   readonly meter: TriggerMeter["Type"]
   readonly wakeups: Wakeups["Type"]
@@ -219,7 +221,9 @@ const dispatchOne = Effect.fnUntraced(function* (context: DispatchContext, work:
   const organisation = Option.getOrUndefined(yield* context.organisations.find(event.organisationId))
   if (organisation?.status !== "active") return yield* context.events.postpone(lease, suspendedMillis)
   const triggers = work.matched === undefined ? yield* triggersOf(context.triggers, event) : []
-  const matched = work.matched ?? matchRoutes(triggers, event)
+  const matched =
+    work.matched ??
+    (yield* context.patterns.evaluate(event.organisationId, (patterns) => matchRoutes(triggers, event, patterns)))
   if (matched.length === 0 && event.triggerId !== null && triggers.length === 0)
     return yield* bury(context, work, [], noRoute)
   if (matched.length === 0) return yield* settle(context, work, { status: "ignored" })
@@ -247,6 +251,7 @@ export const layer = Layer.scopedContext(
       runs: yield* EventRuns,
       events: yield* OpenEvents,
       triggers: yield* TriggerReads,
+      patterns: yield* Patterns,
       organisations: yield* OrganisationReads,
       meter: yield* TriggerMeter,
       wakeups: yield* Wakeups,

@@ -9,6 +9,7 @@ import { InvalidState, NotFound, type Unavailable } from "../../domain/Failure.j
 import type { ExecutionId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import type { Trigger } from "../../domain/Trigger.js"
+import { Patterns } from "../Patterns.js"
 import { Digests } from "../ports/Digests.js"
 import { type EventChange, EventJournal } from "../ports/EventJournal.js"
 import { EventRuns } from "../ports/EventRuns.js"
@@ -38,6 +39,7 @@ interface EventsContext {
   readonly identifiers: Identifiers["Type"]
   readonly digests: Digests["Type"]
   readonly triggers: TriggerReads["Type"]
+  readonly patterns: Patterns["Type"]
   readonly organisations: OrganisationReads["Type"]
   readonly journal: EventJournal["Type"]
   readonly runs: EventRuns["Type"]
@@ -176,7 +178,10 @@ const receive = Effect.fnUntraced(function* (
   const claims = claim === undefined ? {} : { claim }
   const together = membersOf(arrival)
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
-  const matched = arrival.ignoredBecause === undefined ? matchRoutes(triggers, event) : []
+  const matched =
+    arrival.ignoredBecause === undefined
+      ? yield* context.patterns.evaluate(event.organisationId, (patterns) => matchRoutes(triggers, event, patterns))
+      : []
   yield* faults.at("parsed")
   if (matched.length === 0) return yield* recordIgnored(context, event, { ...claims, ...together })
   const { allowance, reason } = yield* context.quota.decide(organisation, arrival)
@@ -267,6 +272,7 @@ export const layer = (options: EventsOptions) =>
         identifiers: yield* Identifiers,
         digests: yield* Digests,
         triggers: yield* TriggerReads,
+        patterns: yield* Patterns,
         organisations: yield* OrganisationReads,
         journal: yield* EventJournal,
         runs: yield* EventRuns,

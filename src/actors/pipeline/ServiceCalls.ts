@@ -11,6 +11,7 @@ import { guest } from "../../domain/Limits.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
 import type { CallableConnection } from "../ports/ConnectionReads.js"
 import { Faults, withFaultPoints } from "../ports/Faults.js"
+import { Patterns } from "../Patterns.js"
 
 /** The definition and the arguments make no request. */
 export class UnusableAction extends Data.TaggedError("UnusableAction")<{ readonly message: string }> {}
@@ -34,8 +35,8 @@ export interface ServiceCallResult {
 
 /** Makes the function that calls an action. */
 export const makeServiceCalls = Effect.map(
-  Effect.all([ConnectedCalls, Faults]),
-  ([calls, faults]) =>
+  Effect.all([ConnectedCalls, Faults, Patterns]),
+  ([calls, faults, patterns]) =>
     ({
       action: name,
       args,
@@ -48,23 +49,26 @@ export const makeServiceCalls = Effect.map(
       if (action === undefined) return new UnusableAction({ message: `there is no action ${name}` })
       const request = buildRequest(definition, action, { args, config: connection.config, idempotencyKey })
       if (Either.isLeft(request)) return new UnusableAction({ message: `${request.left.path} ${request.left.message}` })
-      const sent = calls.send(
-        {
-          organisationId,
-          connectionId: connection.id,
-          executionId: null,
-          definition,
-          request: request.right,
-          maxBytes: guest.fetchBytes,
-          earlierAttempts: 0,
-          retries: "refusals"
-        },
-        (answer, now) =>
-          Either.map(actionResult(definition, action, answer, now), (result) => ({
-            action,
-            result,
-            next: nextPageArgs(action, args, answer)
-          }))
+      const { right: unsigned } = request
+      const sent = Effect.flatMap(patterns.ofCondition(organisationId, action.response.errorWhen), (found) =>
+        calls.send(
+          {
+            organisationId,
+            connectionId: connection.id,
+            executionId: null,
+            definition,
+            request: unsigned,
+            maxBytes: guest.fetchBytes,
+            earlierAttempts: 0,
+            retries: "refusals"
+          },
+          (answer, now) =>
+            Either.map(actionResult(definition, action, answer, now, found), (result) => ({
+              action,
+              result,
+              next: nextPageArgs(action, args, answer)
+            }))
+        )
       )
       return withFaultPoints(faults, "beforeCall", sent, "called")
     }

@@ -5,6 +5,7 @@
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import type { PatternProgram } from "../../domain/connector/PatternProgram.js"
 import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
 import type { OpenApiOptions } from "../../domain/connector/import/OpenApi.js"
 import type { Detail, Unavailable } from "../../domain/Failure.js"
@@ -17,6 +18,9 @@ import type { WorkflowAnalysis, Diagram, SourceIssue } from "../../domain/Workfl
 export type Validated<Value, Mistake = Detail> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly mistakes: ReadonlyArray<Mistake> }
+
+/** A compiled pattern, or why it cannot be used. */
+export type CompiledPattern = { readonly program: PatternProgram } | { readonly mistake: string }
 
 /** The input and the output of every computation. */
 export interface ComputationTable {
@@ -34,6 +38,11 @@ export interface ComputationTable {
   readonly matchPatterns: {
     readonly input: ReadonlyArray<{ readonly pattern: string; readonly text: string }>
     readonly output: ReadonlyArray<boolean>
+  }
+  /** Compiles patterns of conditions, each alone. */
+  readonly compilePatterns: {
+    readonly input: ReadonlyArray<string>
+    readonly output: ReadonlyArray<CompiledPattern>
   }
   /** Reads a connector definition from JSON. `allowsHttp`: URLs without TLS are left to the caller to check. */
   readonly readDefinition: {

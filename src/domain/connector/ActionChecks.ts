@@ -2,7 +2,9 @@
 import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import { configRoot, headerMistakes } from "./AuthChecks.js"
+import { configRoot } from "./AuthChecks.js"
+import { patternMistake } from "./Pattern.js"
+import { headerMistakes } from "./VerificationChecks.js"
 import { ownOrigin } from "./BaseUrl.js"
 import {
   conditionMistakes,
@@ -120,7 +122,7 @@ const responseMistakes = ({ response }: ActionDefinition, path: string): Mistake
           ? undefined
           : `"${String(root)}" is not known here: use body, status or headers`
       )),
-  ...conditionMistakes(`${path}.errorWhen`, response.errorWhen),
+  ...conditionMistakes(`${path}.errorWhen`, response.errorWhen, patternMistake),
   ...pathMistakes(`${path}.errorMessage`, response.errorMessage),
   ...pathMistakes(`${path}.errorCode`, response.errorCode)
 ]

@@ -8,6 +8,8 @@ import type { ActionDefinition } from "./Action.js"
 import { meetsCondition } from "./Condition.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { valueAt } from "./Path.js"
+import type { PatternLookup } from "./PatternProgram.js"
+import { answerSteps, StepBudget } from "./StepBudget.js"
 import { answerJson, mediaType, type ProviderAnswer, type ProviderFailure, answerText } from "./ProviderAnswer.js"
 import { readRateHeaders } from "./RateReading.js"
 import { isTransient } from "./Retry.js"
@@ -18,7 +20,8 @@ export const actionResult = (
   definition: Pick<ConnectorDefinition, "rateLimit">,
   action: ActionDefinition,
   answer: ProviderAnswer,
-  now: number
+  now: number,
+  patterns: PatternLookup
 ): Either.Either<Json, ProviderFailure> => {
   const { remaining, retryAfterAt } = readRateHeaders(definition, answer.headers, now)
   // GitHub and others answer 403 to an exceeded limit, with no calls remaining or a `retry-after`.
@@ -42,7 +45,12 @@ export const actionResult = (
   if (Either.isLeft(read)) return failed(read.left, answerText(answer), null, "provider")
   const body = read.right
   const { errorWhen } = action.response
-  if (errorWhen !== undefined && meetsCondition(errorWhen, body)) return failed(undefined, body, codeOf(action, body))
+  const budget = new StepBudget(answerSteps)
+  const isError = errorWhen !== undefined && meetsCondition(errorWhen, body, { patterns, budget })
+  // Its result is not known: a success must not be assumed.
+  if (budget.isExceeded)
+    return failed("errorWhen takes too long for this answer: compare less of it", body, null, "provider")
+  if (isError) return failed(undefined, body, codeOf(action, body))
   return Either.right(mapResult(action, answer, body))
 }
 

@@ -13,10 +13,9 @@ import {
 } from "./Checks.js"
 import { schemaPatternMistake } from "./Pattern.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { encodeHeader } from "./ValueEncoding.js"
+import { headerMistakes } from "./VerificationChecks.js"
 import { payloadNames, signerNames } from "./Signing.js"
 import { cachedTemplate } from "./Template.js"
-import { Either } from "effect"
 import { parseUrl } from "../Url.js"
 
 /** The members of `connection.config`: those of its schema, and those set while connecting. */
@@ -229,13 +228,6 @@ const fieldMistakes = (fields: ReadonlyArray<CredentialField>, path: string): Mi
     ]
   })
 ]
-
-/** The mistake in a header's name. */
-export const headerMistakes = (name: string, path: string): Mistakes =>
-  Either.match(encodeHeader(name, "", path), {
-    onLeft: ({ message }) => mistakeAt(path, "INVALID_HEADER", `"${name}" ${message}`),
-    onRight: () => []
-  })
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -4,7 +4,6 @@ import type { Detail } from "../Failure.js"
 import { type Json, isList } from "../Json.js"
 import type { Condition } from "./Condition.js"
 import { parsePath, type Path } from "./Path.js"
-import { patternMistake } from "./Pattern.js"
 import { parseTemplate, templatePaths } from "./Template.js"
 
 /** Mistakes with their paths in the definition. */
@@ -62,12 +61,21 @@ export const templatesIn = (path: string, value: Json | undefined, roots: RootCh
     : Object.entries(value).flatMap(([name, child]) => templatesIn(memberPath(path, name), child, roots))
 }
 
+/** Why a pattern cannot be used; `undefined` if it can. */
+export type PatternMistake = (pattern: string) => string | undefined
+
 /** The mistakes in an optional condition. */
-export const conditionMistakes = (path: string, condition: Condition | undefined): Mistakes => {
+export const conditionMistakes = (
+  path: string,
+  condition: Condition | undefined,
+  patternMistake: PatternMistake
+): Mistakes => {
   if (condition === undefined) return []
-  if ("all" in condition) return mistakesInEach(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one))
-  if ("any" in condition) return mistakesInEach(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one))
-  if ("not" in condition) return conditionMistakes(`${path}.not`, condition.not)
+  if ("all" in condition)
+    return mistakesInEach(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one, patternMistake))
+  if ("any" in condition)
+    return mistakesInEach(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one, patternMistake))
+  if ("not" in condition) return conditionMistakes(`${path}.not`, condition.not, patternMistake)
   const { op, value } = condition
   const why = op !== "matches" ? undefined : typeof value === "string" ? patternMistake(value) : "must be a string"
   return [

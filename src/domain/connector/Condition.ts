@@ -2,8 +2,8 @@
 import { Schema } from "effect"
 import { isList, isObject, Json } from "../Json.js"
 import { valueAt } from "./Path.js"
-import { matchesPattern, patternSteps } from "./Pattern.js"
-import { StepBudget } from "./StepBudget.js"
+import { type PatternLookup, patternSteps } from "./PatternProgram.js"
+import type { StepBudget } from "./StepBudget.js"
 
 export const Comparison = Schema.Literal(
   "eq",
@@ -42,23 +42,36 @@ export const Condition: Schema.Schema<Condition> = Schema.suspend((): Schema.Sch
   )
 ).annotations({ identifier: "Condition" })
 
+/** The patterns of a condition, as they are written. */
+export const patternsOf = (condition: Condition, found: Set<string> = new Set()): Set<string> => {
+  if ("all" in condition) for (const one of condition.all) patternsOf(one, found)
+  else if ("any" in condition) for (const one of condition.any) patternsOf(one, found)
+  else if ("not" in condition) patternsOf(condition.not, found)
+  else if (condition.op === "matches" && typeof condition.value === "string") found.add(condition.value)
+  return found
+}
+
+/** What evaluating conditions takes: the compiled patterns, and the steps that are left. */
+export interface Evaluation {
+  readonly patterns: PatternLookup
+  readonly budget: StepBudget
+}
+
 /**
  * Whether a value meets a condition. A path without a value meets only `exists: false`, `neq` and `nin`. A condition that
- * takes more steps than `budget` has left is not met. Without a budget only each pattern is bounded.
+ * takes more steps than `budget` has left is not met.
  */
-export const meetsCondition = (
-  condition: Condition,
-  value: Json | undefined,
-  budget: StepBudget = new StepBudget(Infinity)
-): boolean => isMet(condition, value, budget) && !budget.isExceeded
+export const meetsCondition = (condition: Condition, value: Json | undefined, evaluation: Evaluation): boolean =>
+  isMet(condition, value, evaluation) && !evaluation.budget.isExceeded
 
-const isMet = (condition: Condition, value: Json | undefined, budget: StepBudget): boolean => {
+const isMet = (condition: Condition, value: Json | undefined, evaluation: Evaluation): boolean => {
+  const { budget } = evaluation
   if (!budget.take(stepsPerComparison)) return false
-  if ("all" in condition) return condition.all.every((one) => isMet(one, value, budget))
-  if ("any" in condition) return condition.any.some((one) => isMet(one, value, budget))
-  if ("not" in condition) return !isMet(condition.not, value, budget)
+  if ("all" in condition) return condition.all.every((one) => isMet(one, value, evaluation))
+  if ("any" in condition) return condition.any.some((one) => isMet(one, value, evaluation))
+  if ("not" in condition) return !isMet(condition.not, value, evaluation)
   const { op, path, value: expected } = condition
-  return budget.take(path.length) && compare(op, valueAt(value, path), expected, budget)
+  return budget.take(path.length) && compare(op, valueAt(value, path), expected, evaluation)
 }
 
 const stepsPerComparison = 10
@@ -96,7 +109,12 @@ const compareValues = (a: Json | undefined, b: Json | undefined, budget: StepBud
   return typeof a === "string" && typeof b === "string" ? (a < b ? -1 : a > b ? 1 : 0) : undefined
 }
 
-const compare = (op: Comparison, found: Json | undefined, value: Json | undefined, budget: StepBudget): boolean => {
+const compare = (
+  op: Comparison,
+  found: Json | undefined,
+  value: Json | undefined,
+  { budget, patterns }: Evaluation
+): boolean => {
   const text = typeof found === "string" ? found : undefined
   const expected = typeof value === "string" ? value : undefined
   const texts = (test: (a: string, b: string) => boolean) =>
@@ -133,6 +151,9 @@ const compare = (op: Comparison, found: Json | undefined, value: Json | undefine
     case "endsWith":
       return texts((a, b) => a.endsWith(b))
     case "matches":
-      return texts((a, b) => budget.take(patternSteps(b, a)) && matchesPattern(b, a))
+      return texts((a, b) => {
+        const pattern = patterns(b)
+        return budget.take(patternSteps(pattern, a)) && pattern?.matches(a) === true
+      })
   }
 }

@@ -1,5 +1,5 @@
 /** Finds mistakes in events and webhooks. */
-import { configRoot, headerMistakes } from "./AuthChecks.js"
+import { configRoot } from "./AuthChecks.js"
 import { prefixMistakes, type SchemaMistakes } from "./ActionChecks.js"
 import {
   conditionMistakes,
@@ -13,7 +13,9 @@ import {
   mistakeUnless
 } from "./Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import type { EventDefinition, WebhookVerification, WebhookDefinition } from "./Webhook.js"
+import { patternMistake } from "./Pattern.js"
+import { headerMistakes, verificationMistakes } from "./VerificationChecks.js"
+import type { EventDefinition, WebhookDefinition } from "./Webhook.js"
 
 /** The mistakes in all events and webhooks. */
 export const eventMistakes = (definition: ConnectorDefinition, findSchemaMistakes: SchemaMistakes): Mistakes => {
@@ -136,7 +138,7 @@ const oneWebhookMistakes = (
       "is required by renew"
     ),
     ...verificationMistakes(webhook.verify, `${path}.verify`),
-    ...conditionMistakes(`${path}.challenge.when`, challenge?.when),
+    ...conditionMistakes(`${path}.challenge.when`, challenge?.when, patternMistake),
     ...pathMistakes(`${path}.challenge.respond`, challenge?.respond)
   ]
 }
@@ -163,45 +165,3 @@ const appMistakes = ({ account, subscribe, type, verify }: WebhookDefinition, pa
 
 const eventsOf = ({ events, webhooks }: ConnectorDefinition, { id }: WebhookDefinition): number =>
   events.filter((event) => event.delivery === "webhook" && (event.webhook === id || webhooks.length === 1)).length
-
-/** The mistakes in how a webhook is verified. */
-export const verificationMistakes = (verify: WebhookVerification, path: string): Mistakes => {
-  const sources = [verify.secretName, verify.clientSecret, verify.subscriptionSecret].filter(
-    (source) => source !== undefined && source !== false
-  )
-  return [
-    ...mistakeUnless(
-      verify.preset !== undefined ||
-        verify.header !== undefined ||
-        verify.scheme === "standard" ||
-        verify.scheme === "none",
-      `${path}.header`,
-      "REQUIRED",
-      `is required by the scheme ${verify.scheme}`
-    ),
-    ...mistakeUnless(
-      verify.payload === undefined || verify.payload.includes("{body}"),
-      `${path}.payload`,
-      "INVALID_VALUE",
-      "must contain {body}: a signature that does not cover the body proves nothing"
-    ),
-    ...mistakeUnless(
-      verify.timestampHeader === undefined ||
-        verify.scheme !== "hmac" ||
-        (verify.payload ?? "").includes("{timestamp}"),
-      `${path}.payload`,
-      "INVALID_VALUE",
-      "must contain {timestamp} if there is a timestampHeader: anyone could change a time that is not signed"
-    ),
-    ...mistakeUnless(
-      sources.length <= 1,
-      path,
-      "DUPLICATE",
-      "names more than one secret: secretName, clientSecret and subscriptionSecret exclude each other"
-    ),
-    ...(["header", "timestampHeader", "idHeader"] as const).flatMap((name) => {
-      const value = verify[name]
-      return value === undefined ? [] : headerMistakes(value, `${path}.${name}`)
-    })
-  ]
-}

@@ -6,6 +6,9 @@
 /** The most steps for all filters of one event: 5 ms, since they are evaluated on the main loop. */
 export const eventSteps = 100_000
 
+/** The most steps for the condition of one answer of a provider: 25 ms, once for each answer. */
+export const answerSteps = 500_000
+
 export class StepBudget {
   constructor(private left: number) {}
 

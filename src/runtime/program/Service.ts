@@ -16,6 +16,7 @@ import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
 import * as SubscriptionSweep from "../../actors/pipeline/SubscriptionSweep.js"
+import * as Patterns from "../../actors/Patterns.js"
 import * as PollSweep from "../../actors/pipeline/PollSweep.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
 import * as IntakeLoad from "../../actors/pipeline/IntakeLoad.js"
@@ -152,7 +153,7 @@ const pure = Layer.unwrapEffect(
       Crypto.layerIdentifiers,
       ByteLedger.layer({ bytes: heldMemory * 1_048_576 }),
       Addresses.layer(trustedProxies),
-      Computations.layer({ workerPath: bundleOf("computing.js") }),
+      Patterns.layer.pipe(Layer.provideMerge(Computations.layer({ workerPath: bundleOf("computing.js") }))),
       Egress.layer({ allow: egressAllow }),
       OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),

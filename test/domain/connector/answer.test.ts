@@ -7,6 +7,7 @@ import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
 import type { ProviderAnswer } from "../../../src/domain/connector/ProviderAnswer.js"
 import { readRateHeaders, retryAfterAt } from "../../../src/domain/connector/RateReading.js"
 import type { Json } from "../../../src/domain/Json.js"
+import { compiledPatterns } from "../../support/patterns.js"
 
 type ActionManifest = ConnectorManifest["actions"][number]
 
@@ -43,7 +44,7 @@ const answer = (
 
 const result = (given: ProviderAnswer, response: ActionManifest["response"] = {}) => {
   const { action, definition } = connector({ response })
-  return actionResult(definition, action, given, now)
+  return actionResult(definition, action, given, now, compiledPatterns)
 }
 const failure = (given: ProviderAnswer, response: ActionManifest["response"] = {}) =>
   Either.match(result(given, response), {
@@ -118,7 +119,13 @@ describe("a failure", () => {
   it("of the status 403 is a rate limit if no calls are left or there is a retry-after, else a refusal", () => {
     const { action, definition } = connector({}, { rateLimit: { headers: { remaining: "x-left" } } })
     const forbidden = (headers: Record<string, string>) => {
-      const found = actionResult(definition, action, answer({ message: "no" }, { status: 403, headers }), now)
+      const found = actionResult(
+        definition,
+        action,
+        answer({ message: "no" }, { status: 403, headers }),
+        now,
+        compiledPatterns
+      )
       return Either.isLeft(found) ? found.left : assert.fail("a 403 is no result")
     }
     assert.strictEqual(forbidden({ "X-Left": "0" }).category, "transient")

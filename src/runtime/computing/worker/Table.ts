@@ -3,6 +3,7 @@ import { Either } from "effect"
 import type { ComputationName, ComputationTable, Validated } from "../../../actors/ports/Computations.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { importOpenApi } from "../../../domain/connector/import/OpenApi.js"
+import { compilePattern } from "../../../domain/connector/Pattern.js"
 import { validateDefinition } from "../../../domain/connector/Validation.js"
 import type { Detail } from "../../../domain/Failure.js"
 import { isObject, type Json, type JsonObject, findUnstorable, unstorableMessage } from "../../../domain/Json.js"
@@ -48,6 +49,11 @@ const matchPatterns: Compute<"matchPatterns"> = (requests) =>
       return false
     }
   })
+
+const compilePatterns: Compute<"compilePatterns"> = (patterns) =>
+  patterns.map((pattern) =>
+    Either.match(compilePattern(pattern), { onLeft: (mistake) => ({ mistake }), onRight: (program) => ({ program }) })
+  )
 
 const toValidated = <Value, Mistake>(result: Either.Either<Value, ReadonlyArray<Mistake>>): Validated<Value, Mistake> =>
   Either.match(result, {
@@ -98,6 +104,7 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   checkSchemas,
   checkValue: ({ schema, value }) => validatorOf(schema)(value),
   matchPatterns,
+  compilePatterns,
   readDefinition: ({ allowsHttp, document }) => toValidated(toDefinition(document, allowsHttp)),
   importDefinition,
   analyseWorkflow: (source) => toValidated(analyse(source)),

@@ -359,6 +359,7 @@ export const triggers: Table<Trigger> = {
     "routes",
     "workflowIds",
     "environments",
+    "patterns",
     "delivery",
     "autoReplay",
     "webhook",

@@ -1,0 +1,131 @@
+/**
+ * The patterns of conditions, compiled in computing workers when they are saved and when they are first needed after a
+ * start. The main loop only matches them.
+ */
+import { Context, Effect, Layer } from "effect"
+import { type Condition, patternsOf } from "../domain/connector/Condition.js"
+import { loadPattern, type PatternLookup } from "../domain/connector/PatternProgram.js"
+import type { Unavailable } from "../domain/Failure.js"
+import type { OrganisationId } from "../domain/Ids.js"
+import { patternLimits } from "../domain/Limits.js"
+import { type CachedPattern, PatternCache } from "./PatternCache.js"
+import { type CompiledPattern, Computations, tooCostlyDetail } from "./ports/Computations.js"
+
+export class Patterns extends Context.Tag("svc/Patterns")<
+  Patterns,
+  {
+    /** Why patterns cannot be used; those that can are absent. */
+    readonly mistakes: (
+      organisation: OrganisationId,
+      patterns: Iterable<string>
+    ) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
+    /** The patterns of a condition. */
+    readonly ofCondition: (
+      organisation: OrganisationId,
+      condition: Condition | undefined
+    ) => Effect.Effect<PatternLookup, Unavailable>
+    /** The result of `work`, which runs again if it has asked for patterns that were not compiled yet. */
+    readonly evaluate: <A>(
+      organisation: OrganisationId,
+      work: (patterns: PatternLookup) => A
+    ) => Effect.Effect<A, Unavailable>
+  }
+>() {}
+
+type Entries = Map<string, CachedPattern>
+
+const entryOf = (compiled: CompiledPattern): CachedPattern =>
+  "program" in compiled ? { pattern: loadPattern(compiled.program) } : { mistake: compiled.mistake }
+
+const make = Effect.gen(function* () {
+  const { compute } = yield* Computations
+  const cache = new PatternCache(patternLimits.cachedBytes)
+  /** One load of an organisation at a time: later ones find its patterns in the cache. */
+  const loading = new Map<OrganisationId, { readonly lock: Effect.Semaphore; waiting: number }>()
+
+  /** Compiles a batch; if that takes too long, one pattern after the other, to find the costly one. */
+  const compileBatch = (
+    organisation: OrganisationId,
+    batch: ReadonlyArray<string>
+  ): Effect.Effect<ReadonlyArray<CompiledPattern>, Unavailable> =>
+    Effect.catchTag(compute("compilePatterns", organisation, batch), "TooCostly", (error) =>
+      batch.length === 1
+        ? Effect.succeed([{ mistake: tooCostlyDetail("", error).message }])
+        : Effect.map(
+            Effect.forEach(batch, (one) => compileBatch(organisation, [one])),
+            (all) => all.flat()
+          )
+    )
+
+  const compileMissing = Effect.fnUntraced(function* (organisation: OrganisationId, asked: Iterable<string>) {
+    const found: Entries = new Map()
+    const missing: Array<string> = []
+    for (const pattern of asked) {
+      const entry = cache.find(organisation, pattern)
+      if (entry === undefined) missing.push(pattern)
+      else found.set(pattern, entry)
+    }
+    for (let at = 0; at < missing.length; at += patternLimits.batch) {
+      const batch = missing.slice(at, at + patternLimits.batch)
+      const compiled = yield* compileBatch(organisation, batch)
+      for (const [index, pattern] of batch.entries()) {
+        const entry = entryOf(compiled[index] ?? { mistake: "is not a valid pattern" })
+        cache.add(organisation, pattern, entry)
+        found.set(pattern, entry)
+      }
+    }
+    return found
+  })
+
+  const load = (organisation: OrganisationId, asked: ReadonlySet<string>): Effect.Effect<Entries, Unavailable> =>
+    Effect.suspend(() => {
+      const turn = loading.get(organisation) ?? { lock: Effect.unsafeMakeSemaphore(1), waiting: 0 }
+      loading.set(organisation, turn)
+      turn.waiting++
+      return Effect.ensuring(
+        turn.lock.withPermits(1)(compileMissing(organisation, asked)),
+        Effect.sync(() => {
+          turn.waiting--
+          if (turn.waiting === 0) loading.delete(organisation)
+        })
+      )
+    })
+
+  const evaluate = <A>(
+    organisation: OrganisationId,
+    work: (patterns: PatternLookup) => A,
+    loaded: Entries = new Map()
+  ): Effect.Effect<A, Unavailable> =>
+    Effect.suspend(() => {
+      const missing = new Set<string>()
+      const result = work((pattern) => {
+        const entry = loaded.get(pattern) ?? cache.find(organisation, pattern)
+        if (entry === undefined) missing.add(pattern)
+        return entry !== undefined && "pattern" in entry ? entry.pattern : undefined
+      })
+      return missing.size === 0
+        ? Effect.succeed(result)
+        : Effect.flatMap(load(organisation, missing), (found) =>
+            evaluate(organisation, work, new Map([...loaded, ...found]))
+          )
+    })
+
+  return Patterns.of({
+    mistakes: (organisation, patterns) =>
+      Effect.map(load(organisation, new Set(patterns)), (entries) => {
+        const found = new Map<string, string>()
+        for (const [pattern, entry] of entries) if ("mistake" in entry) found.set(pattern, entry.mistake)
+        return found
+      }),
+    ofCondition: (organisation, condition) => {
+      const patterns = condition === undefined ? new Set<string>() : patternsOf(condition)
+      return evaluate(organisation, (find): PatternLookup => {
+        const found = new Map(Array.from(patterns, (pattern) => [pattern, find(pattern)]))
+        return (pattern) => found.get(pattern)
+      })
+    },
+    evaluate: (organisation, work) => evaluate(organisation, work)
+  })
+})
+
+export const layer: Layer.Layer<Patterns, never, Computations> = Layer.effect(Patterns, make)
