@@ -125,14 +125,39 @@ describe("a run whose node was lost", () => {
     }).pipe(Effect.provide(world.layer))
   })
 
-  it.scoped("is cleared of suspicion once it lives on", () => {
-    const world = makeRunWorld({ guests: { main: hangs } })
+  it.scoped("is not blamed for deaths of its process while it waits", () =>
+    Effect.gen(function* () {
+      let activations = 1
+      for (let restart = 0; restart < 2 * poisonAfter; restart++) {
+        const world = makeRunWorld({ guests: { main: hangs } })
+        activations = yield* Effect.gen(function* () {
+          const left = yield* orphan(activations)
+          world.add(left, [startEntry(left.createdAt)])
+          yield* passUntil(() => world.sent.length === 1)
+          assert.strictEqual(world.runs.get(left.id)?.activations, activations + 1, "its replay counts")
+          yield* passUntil(() => world.runs.get(left.id)?.activations === activations)
+          return activations
+        }).pipe(Effect.provide(world.layer))
+      }
+      assert.strictEqual(activations, 1)
+    })
+  )
+
+  it.scoped("is marked again before its guest computes, until it has written something", () => {
+    const seen: Array<number | undefined> = []
+    const watched: Guest = function* () {
+      for (const path of ["a", "b"]) {
+        yield get(path)
+        seen.push([...world.runs.values()][0]?.activations)
+      }
+      return "done"
+    }
+    const world = makeRunWorld({ guests: { main: watched }, answerAfter: "1 second" })
     return Effect.gen(function* () {
-      const left = yield* orphan(1)
+      const left = yield* orphan(2)
       world.add(left, [startEntry(left.createdAt)])
-      yield* passUntil(() => world.sent.length === 1)
-      assert.strictEqual(world.runs.get(left.id)?.activations, 2)
-      yield* passUntil(() => world.runs.get(left.id)?.activations === 0)
+      yield* passUntil(() => world.ended.has(left.id))
+      assert.deepStrictEqual(seen, [3, 0])
     }).pipe(Effect.provide(world.layer))
   })
 

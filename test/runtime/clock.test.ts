@@ -24,6 +24,8 @@ const runs = (offsets: ReadonlyArray<number | "gone">) => {
       takeOver: unasked,
       changeEngine: unasked,
       recordProgress: unasked,
+      markComputing: unasked,
+      unmarkComputing: unasked,
       clearActivations: unasked,
       findWork: unasked,
       findDue: unasked,

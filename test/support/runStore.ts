@@ -117,6 +117,18 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
         const run = runs.get(id)
         if (run?.epoch === epoch) put({ ...run, activations: 1, progress })
       }),
+    markComputing: ({ epoch, id }) =>
+      Effect.sync(() => {
+        const run = runs.get(id)
+        if (run?.epoch === epoch) put({ ...run, activations: run.activations + 1 })
+      }),
+    unmarkComputing: (found) =>
+      Effect.sync(() => {
+        for (const { epoch, id } of found) {
+          const run = runs.get(id)
+          if (run?.epoch === epoch) put({ ...run, activations: Math.max(0, run.activations - 1) })
+        }
+      }),
     clearActivations: (found) =>
       Effect.sync(() => {
         for (const { epoch, id } of found) {

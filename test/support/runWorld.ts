@@ -92,12 +92,14 @@ export interface RunWorldOptions {
   /** The number of runs that the node drives at a time. */
   readonly slots?: number
   readonly caps?: ReadonlyMap<OrganisationId, number>
+  /** How long a request takes. */
+  readonly answerAfter?: Duration.DurationInput
 }
 
 /**
  * Starts a node. Its egress never answers a request to a URL with `hang`, and answers any other request with its URL.
  */
-export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
+export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorldOptions) => {
   const store = makeRunStore(caps)
   const guestHost = makeScriptedSandbox(guests)
   const sent: Array<string> = []
@@ -112,7 +114,8 @@ export const makeRunWorld = ({ caps, guests, slots = 10 }: RunWorldOptions) => {
       sent.push(url)
       onSend.run(url)
       if (url.includes("hang")) return Effect.onInterrupt(Effect.never, () => Effect.sync(() => void aborted.push(url)))
-      return Effect.succeed({ status: 200, headers: [], body: Buffer.from(url), url })
+      const answer = Effect.succeed({ status: 200, headers: [], body: Buffer.from(url), url })
+      return answerAfter === undefined ? answer : Effect.delay(answer, answerAfter)
     })
 
   const ports = Layer.mergeAll(

@@ -11,6 +11,7 @@ import { Faults } from "../ports/Faults.js"
 import { HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, Journal, type OpenRun } from "../ports/Journal.js"
+import { Runs } from "../ports/Runs.js"
 import { Sandbox, type GuestSession, type SessionLost, type Turn } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
@@ -52,8 +53,23 @@ export const make = Effect.gen(function* () {
   const { suspend, suspendUntil, suspensionEnd } = makeSuspension(writer)
   const ending = makeRunEnding({ clock, faults, messagesOf, outputError, writer })
   const { commitEnd, failUnrecordable, finish, timeOut } = ending
+  const runs = yield* Runs
+  const markComputing = ({ run, spec: { mark } }: Progress) =>
+    Effect.tap(runs.markComputing(run), () =>
+      Effect.sync(() => {
+        if (mark !== undefined) mark.isSet = true
+      })
+    )
   const history = makeHistoryReader(journal, yield* HeldBytes)
-  const { feedCompletions, startGuest } = makeGuestDriver(sandbox, host, digests, sliceOrder, flushAhead, history)
+  const { feedCompletions, startGuest } = makeGuestDriver(
+    sandbox,
+    host,
+    digests,
+    sliceOrder,
+    flushAhead,
+    history,
+    markComputing
+  )
   const { awaitCompletions, launchCalls } = makeCallScheduler(host, faults, clock, digests.sha256Hex, flush, history)
 
   // --- The loop ---
@@ -80,6 +96,7 @@ export const make = Effect.gen(function* () {
       // Commits the results so far while the run waits for the rest; a short run is committed once, at its end.
       if (p.hasUnwritten && (p.hasRow || p.hasMuchUnwritten)) yield* flush(p)
       p.isWaiting = true
+      p.waitingSince = now
       wakeups.signalSlot()
       const completions = yield* awaitCompletions(p, queue)
       p.isWaiting = false

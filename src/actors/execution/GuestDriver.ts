@@ -33,14 +33,18 @@ interface FedPage {
 const resultJson = ({ call, result }: CompletedCall): string =>
   JSON.stringify(result.ok ? result.value : guestError(result.failure, stepName(call)))
 
-/** `flushAhead`: called before the guest computes, so that a commit can run meanwhile. */
+/**
+ * `flushAhead`: called before the guest computes, so that a commit can run meanwhile. `markComputing`: called before the
+ * guest of a suspected run computes.
+ */
 export const makeGuestDriver = (
   sandbox: Sandbox["Type"],
   host: HostCalls,
   digests: Digests["Type"],
   sliceOrder: SliceOrder,
   flushAhead: (p: Progress) => Effect.Effect<void>,
-  history: HistoryReader
+  history: HistoryReader,
+  markComputing: (p: Progress) => Effect.Effect<void, DriveFailure>
 ) => {
   const { eventOf, startEvent } = makeGuestEvents(host, digests)
 
@@ -196,6 +200,7 @@ export const makeGuestDriver = (
     }
     if (events.length === 0) return turn
     yield* flushAhead(p)
+    if (p.needsMark) yield* markComputing(p)
     const next = yield* guestFailure(turn.session.feed(events))
     slices.restart()
     p.addUsage(next, false)

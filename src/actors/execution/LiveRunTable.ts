@@ -4,9 +4,10 @@ import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { Progress } from "./Progress.js"
 import type { DriveOutcome } from "./RunSpec.js"
 
-/** A run has survived once it made progress after the first time, or lived for the second without progress. */
+/** The process has survived a run that made progress and lives for so long. */
 const shortLifeMillis = 1_000
-const survivedAfterMillis = 5_000
+/** A run that waits for so long only waits: a shorter pause between two turns costs no statement. */
+const onlyWaitsMillis = 50
 /** A run counts as starting for so long at most, whatever it does, so that no tenant can stop the start queue. */
 const startingMillis = 100
 /** How long the first class counts as running here after its last launch. */
@@ -95,11 +96,32 @@ export class LiveRunTable {
       const { isCleared, launchedAt, progress } = live
       if (isCleared || progress?.hasRow !== true || launchedAt === undefined || now - launchedAt < shortLifeMillis)
         continue
-      if (!progress.hasAdvanced && now - launchedAt < survivedAfterMillis) continue
+      if (!progress.hasAdvanced) continue
       live.isCleared = true
       survivors.push({ id, epoch: progress.run.epoch })
     }
     return survivors
+  }
+
+  /** Takes the marks of computing runs back from those that only wait; returns the runs with their epochs. */
+  takeWaiting(now: number): ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }> {
+    return this.takeMarks(({ isWaiting, waitingSince }) => isWaiting && now - waitingSince >= onlyWaitsMillis)
+  }
+
+  /** Takes the marks of computing runs back from all of them. */
+  takeMarked(): ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }> {
+    return this.takeMarks(() => true)
+  }
+
+  private takeMarks(isMeant: (progress: Progress) => boolean) {
+    const taken: Array<{ readonly id: ExecutionId; readonly epoch: number }> = []
+    for (const [id, { progress }] of this.runs) {
+      const mark = progress?.spec.mark
+      if (progress === undefined || mark?.isSet !== true || !isMeant(progress)) continue
+      mark.isSet = false
+      taken.push({ id, epoch: progress.run.epoch })
+    }
+    return taken
   }
 
   private addToCount(organisation: OrganisationId | undefined, change: number): void {

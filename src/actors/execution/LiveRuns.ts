@@ -119,6 +119,8 @@ export const layer = Layer.scoped(
           if (shown !== undefined) yield* Effect.forkDaemon(shown)
         }
       }
+      const waiting = table.takeWaiting(now)
+      if (waiting.length > 0) yield* runStore.unmarkComputing(waiting)
       // Runs that were starting at the last check do not count as such any more.
       wakeups.signalSlot()
     })
@@ -234,7 +236,7 @@ export const layer = Layer.scoped(
           Effect.timeoutOption(grace),
           Effect.zipRight(
             // An orderly stop counts against no run.
-            Effect.suspend(() => Effect.ignore(runStore.clearActivations(table.takeSurvivors(Infinity))))
+            Effect.suspend(() => Effect.ignore(runStore.unmarkComputing(table.takeMarked())))
           ),
           Effect.zipRight(
             Effect.suspend(() =>

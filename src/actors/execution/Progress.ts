@@ -106,6 +106,8 @@ export class Progress {
   lastEventAt: number
   /** Whether the run waits for its calls and timers, and needs no processor meanwhile. */
   isWaiting = false
+  /** Since when, in Unix milliseconds. */
+  waitingSince = 0
   private seq: number
   private readonly secrets = new Set<string>()
   private readonly callsPerStep = new Map<string, number>()
@@ -338,6 +340,12 @@ export class Progress {
       )
     })
     return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs: recorded.blobs }
+  }
+
+  /** Whether the run must be marked as computing before its guest gets something. */
+  get needsMark(): boolean {
+    const { mark } = this.spec
+    return mark !== undefined && mark.isSuspected && !mark.isSet && !this.hasCommitted
   }
 
   /** Records that a change was committed. */

@@ -122,6 +122,7 @@ export const make = Effect.gen(function* () {
         runnable: code.value,
         start,
         history: past,
+        mark: { isSet: true, isSuspected: !how.claimed },
         hasRow: true,
         nextSeq: rows,
         journalBytes: index.bytes

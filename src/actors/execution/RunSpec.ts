@@ -7,6 +7,18 @@ import type { History, StartEntry } from "../../domain/RunJournal.js"
 import type { AppendFailure, Claim, FinishedRun, OpenRun, EventSettlement } from "../ports/Journal.js"
 import type { Runnable } from "../ports/Runnables.js"
 
+/**
+ * Whether the run's row says that its guest computes. A death of the process counts against the runs that computed, not
+ * against those that waited. The mark of a start or a takeover is part of that commit; it is taken back once the run
+ * waits. A run that was taken over after a death is marked again before each turn, until it has written something: other
+ * runs pay nothing for their turns.
+ */
+export interface ComputingMark {
+  isSet: boolean
+  /** A process died with this run, which has written nothing since. */
+  readonly isSuspected: boolean
+}
+
 /** A run to be driven. */
 export interface RunSpec {
   readonly run: OpenRun
@@ -22,6 +34,8 @@ export interface RunSpec {
   readonly journalBytes: number
   /** Its guest runs in a process of its own, because the run is suspected of killing its process. */
   readonly alone?: boolean
+  /** Absent: no process died with the run, and its row says nothing of its computing. */
+  readonly mark?: ComputingMark
   /** Taken by the first commit. */
   readonly claim?: Claim
   /** Written by the first commit. */

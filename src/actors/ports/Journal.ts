@@ -64,7 +64,10 @@ export interface OpenRun extends RunHead {
   readonly status: "pending" | "running"
   readonly priority: 1 | 2 | 3 | 4
   readonly triggerType: TriggerType
-  /** Activations since its journal last grew that the process is not yet known to survive. */
+  /**
+   * How often since its journal last grew its process died, or may yet die, while its guest computed or its journal was
+   * read.
+   */
   readonly activations: number
   /** Journal rows at the activation that set `activations` to one. */
   readonly progress: number

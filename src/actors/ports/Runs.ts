@@ -8,7 +8,7 @@ import type { JournalUnavailable, OpenRun } from "./Journal.js"
 export interface DueRun {
   readonly id: ExecutionId
   readonly organisationId: OrganisationId
-  /** Activations since its journal last grew that no process is known to have survived: 0 for one that wrote something. */
+  /** Deaths of its process while it computed, since its journal last grew: 0 for one that wrote something. */
   readonly activations: number
 }
 
@@ -32,12 +32,21 @@ export class Runs extends Context.Tag("svc/Runs")<
       id: ExecutionId
     ) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
     /**
-     * Makes the caller the run's only writer by raising its epoch. The journal that is read afterwards is final, because
+     * Makes the caller the run's only writer by raising its epoch, and notes that it computes: a replay follows. The journal that is read afterwards is final, because
      * the previous owner is fenced. `None` when the run has ended.
      */
     readonly takeOver: (id: ExecutionId) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
     /** Records that the journal has grown since the last activation; this one then counts as the first. */
     readonly recordProgress: (run: OpenRun, rows: number) => Effect.Effect<void, JournalUnavailable>
+    /** Notes that the guest of a run computes, if its epoch is still this one: a death from now on counts against it. */
+    readonly markComputing: (run: {
+      readonly id: ExecutionId
+      readonly epoch: number
+    }) => Effect.Effect<void, JournalUnavailable>
+    /** Takes back what `takeOver` or `markComputing` noted, of runs that only wait. */
+    readonly unmarkComputing: (
+      runs: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
+    ) => Effect.Effect<void, JournalUnavailable>
     /** Resets the activations of runs that the process survives, if their epochs are still these. */
     readonly clearActivations: (
       runs: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>

@@ -23,6 +23,8 @@ const takeOverSql = `UPDATE runs SET ${raiseEpoch("runs")}, activations = activa
   WHERE id = $1 AND status = 'running' RETURNING ${selectOpen("runs")}`
 
 const resetActivationsSql = updateOwned("activations = 1, progress = $3")
+const markComputingSql = updateOwned("activations = activations + 1")
+const unmarkComputingSql = updateOwned("activations = GREATEST(activations - 1, 0)")
 const clearActivationsSql = updateOwned("activations = 0")
 const setEngineSql = updateOwned("engine = $3")
 
@@ -71,6 +73,22 @@ export const layer = Layer.effect(
       yield* sql.unsafe(clearActivationsSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
     }, Effect.mapError(unavailable))
 
+    const markComputing = Effect.fn("Runs.markComputing")(function* ({
+      epoch,
+      id
+    }: {
+      readonly id: ExecutionId
+      readonly epoch: number
+    }) {
+      yield* sql.unsafe(markComputingSql, [[id], [epoch]])
+    }, Effect.mapError(unavailable))
+
+    const unmarkComputing = Effect.fn("Runs.unmarkComputing")(function* (
+      found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
+    ) {
+      yield* sql.unsafe(unmarkComputingSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
+    }, Effect.mapError(unavailable))
+
     const changeEngine = Effect.fn("Runs.changeEngine")(function* (run: OpenRun, engine: string) {
       yield* sql.unsafe(setEngineSql, [[run.id], [run.epoch], engine])
       return { ...run, engine }
@@ -113,6 +131,8 @@ export const layer = Layer.effect(
       get,
       takeOver,
       recordProgress,
+      markComputing,
+      unmarkComputing,
       clearActivations,
       changeEngine,
       findWork,
