@@ -58,6 +58,8 @@ export interface EventFacts {
   readonly replayOf: string | null
   /** How many replays led to this event; 0 for one that came from outside. */
   readonly replays: number
+  /** How much of the day's quota it uses; absent: 1 if it came from outside, else 0. */
+  readonly units?: number
   readonly heldBecause?: HoldReason
   /** The event whose repetition this is. */
   readonly duplicateOf?: string

@@ -8,6 +8,7 @@ import type { CustomerId, OrganisationId, SpaceId } from "../../src/domain/Ids.j
 import { DbRefused, WorkspaceDb } from "../../src/actors/ports/WorkspaceDb.js"
 import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
 import { announceQuotas } from "../../src/runtime/postgres/QuotaWarnings.js"
+import { countDays } from "../../src/runtime/postgres/UsageDays.js"
 import { countWorkspaces } from "../../src/runtime/workspace/WorkspaceStorage.js"
 import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
@@ -31,7 +32,7 @@ type World = Awaited<ReturnType<Running["organisation"]>>
 const returnInput = "export default async (ctx) => ctx.input"
 
 /** A trigger of events of the type, whose workflow has this code. */
-const subscribe = async ({ key }: World, type: string, code = returnInput) => {
+const subscribe = async ({ key }: World, type: string, code = returnInput, routes = 1) => {
   const ask = async (target: string, body: object) => {
     const answer = await svc.ask("POST", `/api/v1${target}`, { key, body })
     assert.isBelow(answer.status, 300, answer.text)
@@ -40,15 +41,22 @@ const subscribe = async ({ key }: World, type: string, code = returnInput) => {
   const tier = code === returnInput ? "instant" : "standard"
   const { id } = await ask("/workflows", { name: `w_${type.replace(".", "_")}`, form: "code", tier, code })
   await ask(`/workflows/${id}/publish`, {})
-  await ask("/triggers", { type: "event", name: type, event: { type }, routes: [{ workflowId: id }] })
+  const to = Array.from({ length: routes }, () => ({ workflowId: id }))
+  await ask("/triggers", { type: "event", name: type, event: { type }, routes: to })
 }
 
-const arrive = (world: World, type: string, n: number, customerId: string | null = null) =>
+const arrive = (
+  world: World,
+  type: string,
+  n: number,
+  customerId: string | null = null,
+  source: Arrival["source"] = "manual"
+) =>
   Effect.flatMap(Events, ({ receive }) =>
     receive({
       organisationId: world.organisationId as OrganisationId,
       spaceId: world.spaceId as SpaceId,
-      source: "manual",
+      source,
       trigger: null,
       connector: null,
       connectionId: null,
@@ -98,6 +106,10 @@ const ranExactly = async (world: World, count: number) => {
   )
   assert.strictEqual(await runsOf(world), count)
 }
+
+/** What its customer has used of the day. */
+const usedBy = ({ customerId, organisationId }: World) =>
+  countOf(`SELECT granted AS n FROM rate_windows WHERE org = '${organisationId}' AND bucket = 'starts|${customerId}'`)
 
 /** Fills a table of its workspace with about 110 MiB, or empties it. */
 const toggleNotes = `export default async () => {
@@ -154,6 +166,69 @@ describe("The events of a day", () => {
     await ranExactly(world, 4)
     await sql(`UPDATE customers SET limits = '{}' WHERE id = '${world.customerId}'`)
     await ranExactly(world, 6)
+  }, 60_000)
+
+  it.concurrent("count a tick as often as it has routes; those beyond wait, and run with room for all of them", async () => {
+    const world = await svc.organisation("Ticking")
+    await subscribe(world, "hour.begun", returnInput, 3)
+    await sql(`UPDATE customers SET limits = '{"events_per_day": 5}' WHERE id = '${world.customerId}'`)
+    const tick = async (n: number) => (await svc.run(arrive(world, "hour.begun", n, world.customerId, "schedule")))._tag
+    assert.deepStrictEqual([await tick(1), await tick(2)], ["Accepted", "Held"])
+    await ranExactly(world, 3)
+    assert.strictEqual(await usedBy(world), 3)
+    assert.strictEqual((await svc.run(arrive(world, "hour.begun", 3, world.customerId)))._tag, "Accepted")
+    assert.strictEqual((await svc.run(arrive(world, "hour.begun", 4, world.customerId)))._tag, "Accepted")
+    assert.strictEqual(await usedBy(world), 5)
+    await sql(`UPDATE customers SET limits = '{"events_per_day": 8}' WHERE id = '${world.customerId}'`)
+    await ranExactly(world, 12)
+    assert.strictEqual(await usedBy(world), 8)
+    await svc.run(countDays)
+    const counted = `SELECT events AS n FROM usage_days WHERE org = '${world.organisationId}' AND events > 0`
+    assert.strictEqual(await countOf(counted), 8)
+  }, 60_000)
+
+  it.concurrent("count a tick with more routes than the quota as a whole day", async () => {
+    const world = await svc.organisation("Ticking much")
+    await subscribe(world, "day.begun", returnInput, 3)
+    await sql(`UPDATE customers SET limits = '{"events_per_day": 2}' WHERE id = '${world.customerId}'`)
+    const tick = async (n: number) => (await svc.run(arrive(world, "day.begun", n, world.customerId, "schedule")))._tag
+    assert.deepStrictEqual([await tick(1), await tick(2)], ["Accepted", "Held"])
+    await ranExactly(world, 3)
+    assert.strictEqual(await usedBy(world), 2)
+  }, 60_000)
+
+  it.concurrent("count replays that a request asks for, of events and of dead letters, alone and among many", async () => {
+    const world = await svc.organisation("Replaying")
+    const post = async (target: string, body: object) => {
+      const answer = await svc.ask("POST", `/api/v1${target}`, { key: world.key, body })
+      assert.isBelow(answer.status, 300, answer.text)
+      return answer.body.data
+    }
+    await subscribe(world, "cart.left", `export default async () => { throw new Error("no") }`)
+    await sql(`UPDATE customers SET limits = '{"events_per_day": 4}' WHERE id = '${world.customerId}'`)
+    const { eventId } = await svc.run(arrive(world, "cart.left", 1, world.customerId))
+    const letterOf = async (count: number) => {
+      const letters = await eventually(
+        () => sql<{ id: string }>(`SELECT id FROM dead_letters WHERE org = '${world.organisationId}' ORDER BY id`),
+        (rows) => rows.length >= count
+      )
+      return letters.at(-1)?.id ?? ""
+    }
+    await letterOf(1)
+    await post(`/events/${eventId}/replay`, {})
+    const second = await letterOf(2)
+    assert.strictEqual(await usedBy(world), 2)
+    await post(`/dlq/${second}/replay`, {})
+    await letterOf(3)
+    assert.strictEqual(await usedBy(world), 3)
+    // Of the two letters that are left one fits; the other waits.
+    await post("/dlq/replay", { filter: { type: "cart.left" }, ratePerSecond: 50 })
+    await eventually(
+      () => heldOf(world),
+      (held) => held === 1
+    )
+    await letterOf(4)
+    assert.strictEqual(await usedBy(world), 4)
   }, 60_000)
 
   it.concurrent("wait while the organisation stores more than its plan allows", async () => {

@@ -102,7 +102,7 @@ export const layer = Layer.effect(
           context.customerId = found.customerId as CallContext["customerId"]
           const source = Option.getOrUndefined(yield* letters.source(context.caller, id))
           if (source === undefined) return yield* letterNotFound()
-          return yield* replays.letter(context.caller, source, input.routes)
+          return yield* replays.letter(context.caller, source, input.routes, true)
         }),
 
       replayMany: (context, { filter = {}, limit = 1_000, ratePerSecond = 10 }) =>

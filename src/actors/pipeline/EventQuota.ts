@@ -15,8 +15,8 @@ import type { EventAllowance } from "../ports/EventJournal.js"
 import type { KnownOrganisation } from "../ports/OrganisationReads.js"
 import { StorageUsage } from "../ports/StorageUsage.js"
 
-/** What came from outside counts; what the service causes itself does not. */
-const isCounted: { readonly [S in EventSource]: boolean } = {
+/** What came from outside counts once, whatever it starts; what the service causes itself does not. */
+const isFromOutside: { readonly [S in EventSource]: boolean } = {
   webhook: true,
   poll: true,
   app_event: true,
@@ -25,13 +25,24 @@ const isCounted: { readonly [S in EventSource]: boolean } = {
   system: false
 }
 
+/**
+ * How much of the day's quota an event uses: a tick as much as it has routes, since their number is the organisation's
+ * choice; a replay that a request asked for as much as the event itself.
+ */
+export const unitsOf = (
+  { replay, source }: { readonly replay?: { readonly isRequested?: boolean }; readonly source: EventSource },
+  routes: number
+): number => {
+  if (replay !== undefined && replay.isRequested !== true) return 0
+  return source === "schedule" ? routes : isFromOutside[source] ? 1 : 0
+}
+
 /** `reason`: why the event is held; absent: it may run, within its allowance. */
 export interface QuotaDecision {
   readonly reason?: HoldReason
   readonly allowance?: EventAllowance
 }
 
-/** `replay`: set for a replay, which was counted when the event that it replays arrived. */
 interface ArrivingEvent {
   readonly connectionId: ConnectionId | null
   readonly customerId: CustomerId | null
@@ -68,13 +79,16 @@ export const make = Effect.gen(function* () {
   /** What an event counts against; `undefined`: nothing limits it. */
   const allowanceOf = Effect.fnUntraced(function* (
     organisation: Counted,
-    customerId: CustomerId | null
+    customerId: CustomerId | null,
+    units: number
   ): Effect.fn.Return<EventAllowance | undefined, Unavailable> {
     const organisationLimit = plans[organisation.plan].eventsPerDay
     const customerLimit = yield* customerDay(organisation, customerId)
     if (organisationLimit === null && customerLimit === null) return undefined
     const now = yield* Clock.currentTimeMillis
-    return { day: now - (now % dayMillis), organisationLimit, customerId, customerLimit }
+    // A tick with more routes than the limit uses up a whole day, or it would never run.
+    const most = Math.max(1, Math.min(units, organisationLimit ?? Infinity, customerLimit ?? Infinity))
+    return { day: now - (now % dayMillis), organisationLimit, customerId, customerLimit, units: most }
   })
 
   const isSuspended = (organisation: Counted, id: CustomerId | null): Effect.Effect<boolean, Unavailable> =>
@@ -96,14 +110,16 @@ export const make = Effect.gen(function* () {
   /** Decides about an arriving event, which is also held while its customer is suspended or its connection not active. */
   const decide = Effect.fnUntraced(function* (
     organisation: Counted,
-    { connectionId, customerId: named, replay, source, trigger }: ArrivingEvent
+    { connectionId, customerId: named, replay, source, trigger }: ArrivingEvent,
+    units: number
   ): Effect.fn.Return<QuotaDecision, Unavailable> {
     const customerId = trigger?.customerId ?? named
     if (yield* isSuspended(organisation, customerId)) return { reason: "customer_suspended" }
     if (!(yield* isActive(organisation, connectionId))) return { reason: "connection_inactive" }
-    if (replay !== undefined || !isCounted[source]) return free
-    if (yield* isFull(organisation)) return { reason: "storage" }
-    const allowance = yield* allowanceOf(organisation, customerId)
+    if (units === 0) return free
+    // Replays and schedules may make room.
+    if (replay === undefined && isFromOutside[source] && (yield* isFull(organisation))) return { reason: "storage" }
+    const allowance = yield* allowanceOf(organisation, customerId, units)
     return allowance === undefined ? free : { allowance }
   })
 

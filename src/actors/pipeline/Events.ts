@@ -24,7 +24,7 @@ import { StartQueue } from "../ports/StartQueue.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { Dispatch } from "./Dispatch.js"
-import { make as makeEventQuota } from "./EventQuota.js"
+import { make as makeEventQuota, unitsOf } from "./EventQuota.js"
 import { triggersOf } from "./EventTriggers.js"
 import { RejectionCounts } from "./RejectionCounts.js"
 
@@ -184,7 +184,8 @@ const receive = Effect.fnUntraced(function* (
       : []
   yield* faults.at("parsed")
   if (matched.length === 0) return yield* recordIgnored(context, event, { ...claims, ...together })
-  const { allowance, reason } = yield* context.quota.decide(organisation, arrival)
+  const units = unitsOf(arrival, matched.length)
+  const { allowance, reason } = yield* context.quota.decide(organisation, arrival, units)
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
     context.options.dispatchesAtOnce &&
@@ -197,8 +198,9 @@ const receive = Effect.fnUntraced(function* (
     ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns, false)
     : undefined
   const watch = watches ? dispatch.watchEnd(event.id) : undefined
+  const counted: Event = { ...event, record: { ...event.record, units } }
   const received: Event =
-    reason === undefined ? event : { ...event, status: "held", record: { ...event.record, heldBecause: reason } }
+    reason === undefined ? counted : { ...counted, status: "held", record: { ...counted.record, heldBecause: reason } }
   const reception: Reception =
     reason === undefined ? { _tag: "Accepted", eventId: event.id, watch } : { _tag: "Held", eventId: event.id }
   const place = {

@@ -36,8 +36,8 @@ const make = Effect.gen(function* () {
     if (organisation === undefined) return false
     const events = yield* held.oldest(id, reason, [...blocked], size)
     if (yield* quota.isFull(organisation)) return false
-    const wanted = yield* Effect.forEach(events, ({ customerId, id: event }) =>
-      Effect.map(quota.allowanceOf(organisation, customerId), (allowance) => ({
+    const wanted = yield* Effect.forEach(events, ({ customerId, id: event, units }) =>
+      Effect.map(quota.allowanceOf(organisation, customerId, units), (allowance) => ({
         id: event,
         ...(allowance === undefined ? {} : { allowance })
       }))

@@ -21,7 +21,7 @@ const arrivalOf = (
   triggers: TriggerReads["Type"],
   home: ReplayHome,
   source: Omit<ReplaySource, "id">,
-  replay: ReplayOptions & Pick<NonNullable<Arrival["replay"]>, "letter" | "of">
+  replay: ReplayOptions & Pick<NonNullable<Arrival["replay"]>, "isRequested" | "letter" | "of">
 ): Effect.Effect<Arrival, Unavailable> => {
   const { connector, connectionId, customerId, payload, priority, record, triggerId, type } = source
   const finding =
@@ -57,7 +57,8 @@ export const layer = Layer.effect(
     const replayLetter = Effect.fnUntraced(function* (
       home: ReplayHome,
       source: DeadLetterSource,
-      routes: ReadonlyArray<string> | undefined
+      routes: ReadonlyArray<string> | undefined,
+      isRequested: boolean
     ): Effect.fn.Return<ReplayedLetter, Failure> {
       const { deliveryId, eventId, id, routeId, status } = source
       if (status !== "pending" && status !== "replaying") return yield* notPending(status)
@@ -69,6 +70,7 @@ export const layer = Layer.effect(
       const arrival = yield* arrivalOf(triggers, home, source, {
         of: eventId ?? id,
         letter: id,
+        isRequested,
         ...(only === undefined ? {} : { routes: only })
       })
       return { id, ...madeOf(yield* events.receive(arrival)) }
@@ -76,7 +78,7 @@ export const layer = Layer.effect(
 
     return Replays.of({
       event: (home, source, options) =>
-        Effect.flatMap(arrivalOf(triggers, home, source, { ...options, of: source.id }), (arrival) =>
+        Effect.flatMap(arrivalOf(triggers, home, source, { ...options, of: source.id, isRequested: true }), (arrival) =>
           Effect.map(events.receive(arrival), madeOf)
         ),
       letter: replayLetter

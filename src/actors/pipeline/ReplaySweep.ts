@@ -19,17 +19,18 @@ const replaysAtOnce = 10
 /** Dead letters that one pass replays on a schedule. */
 const scheduledAtOnce = 50
 
-/** Replays one dead letter. `false`: it was replayed or discarded meanwhile, or its workspace is gone. */
+/** Replays one dead letter. `isRequested`: not by the service itself. `false`: it was replayed or discarded meanwhile, or its workspace is gone. */
 const replayOne = (
   letters: DeadLetters["Type"],
   replays: Replays["Type"],
   home: EventHome,
-  id: DeadLetterId
+  id: DeadLetterId,
+  isRequested: boolean
 ): Effect.Effect<boolean, Failure> =>
   Effect.gen(function* () {
     const source = Option.getOrUndefined(yield* letters.source(home, id))
     if (source === undefined) return false
-    yield* replays.letter(home, source, undefined)
+    yield* replays.letter(home, source, undefined, isRequested)
     return true
   }).pipe(
     Effect.catchTags({ InvalidState: () => Effect.succeed(false), NotFound: () => Effect.succeed(false) }),
@@ -56,7 +57,10 @@ const advance = (
     let { after, failed, replayed } = replay
     for (const id of ids) {
       let isReplayed = false
-      const replaying = Effect.map(replayOne(letters, replays, replay, id), (done) => void (isReplayed = done))
+      const replaying = Effect.map(
+        replayOne(letters, replays, replay, id, replay.filter.resolved === undefined),
+        (done) => void (isReplayed = done)
+      )
       // One that fails is left as it is, and counted.
       if (!(yield* jobs.attempt({ id, organisationId: replay.organisationId }, replaying))) yield* letters.putBack(id)
       if (isReplayed) replayed++
@@ -78,7 +82,9 @@ export const layer = Layer.scopedDiscard(
         const running = yield* letters.takeReplays(replaysAtOnce)
         yield* jobs.each(running, (replay) => advance({ jobs, letters, replays }, replay), { advance: report })
         const scheduled = yield* letters.takeScheduled(scheduledAtOnce)
-        yield* jobs.each(scheduled, ({ id, ...home }) => replayOne(letters, replays, home, id), { advance: report })
+        yield* jobs.each(scheduled, ({ id, ...home }) => replayOne(letters, replays, home, id, false), {
+          advance: report
+        })
       })
     )
     yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(

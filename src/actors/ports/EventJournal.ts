@@ -22,6 +22,8 @@ export interface EventAllowance {
   readonly customerId: CustomerId | null
   /** The limit of its customer; `null`: none of its own. */
   readonly customerLimit: number | null
+  /** How much of them it uses: 1, or the routes of a tick. */
+  readonly units: number
 }
 
 /** An event that is accepted: it commits with its place in the start queue. */

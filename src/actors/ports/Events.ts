@@ -39,6 +39,8 @@ export interface Arrival {
     readonly versions?: { readonly [workflow: string]: number }
     /** The dead letter that is replayed; it must not be replayed already. */
     readonly letter?: DeadLetterId
+    /** A request asked for it; absent: the service replays by itself. */
+    readonly isRequested?: boolean
   }
   /** Replaces the claim on the idempotency key: that of a schedule's tick. */
   readonly claim?: Claim

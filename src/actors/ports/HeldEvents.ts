@@ -8,7 +8,10 @@ import type { CustomerId, EventId, OrganisationId } from "../../domain/Ids.js"
 /** Reasons that a quota of the organisation or of its customer decides. */
 export type QuotaReason = Extract<HoldReason, "quota" | "storage">
 
-export type HeldEvent = Pick<Event, "id" | "customerId">
+export interface HeldEvent extends Pick<Event, "id" | "customerId"> {
+  /** How much of the quota it uses. */
+  readonly units: number
+}
 
 /** Why a hold is over without a decision of a quota: the customer or the connection is active again, or it lasted too long. */
 export const overReasons = ["customer_active", "connection_active", "expired"] as const

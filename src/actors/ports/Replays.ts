@@ -57,11 +57,15 @@ export class Replays extends Context.Tag("svc/Replays")<
       source: ReplaySource,
       options: ReplayOptions
     ) => Effect.Effect<MadeEvent, Failure>
-    /** Replays a dead letter, for the route that failed or these. Fails with `InvalidState` if it was replayed already. */
+    /**
+     * Replays a dead letter, for the route that failed or these. `isRequested`: it
+     * counts against the quota, unlike what the service replays by itself. Fails with `InvalidState` if it was replayed already.
+     */
     readonly letter: (
       home: ReplayHome,
       source: DeadLetterSource,
-      routes: ReadonlyArray<string> | undefined
+      routes: ReadonlyArray<string> | undefined,
+      isRequested: boolean
     ) => Effect.Effect<ReplayedLetter, Failure>
   }
 >() {}

@@ -9,6 +9,7 @@ export const allowanceColumns = {
   id: "text",
   org: "text",
   nth: "int",
+  units: "int",
   day: "timestamptz",
   org_limit: "int",
   customer: "text",
@@ -20,11 +21,12 @@ export const allowanceRow = (
   id: string,
   org: string,
   nth: number,
-  { customerId, customerLimit, day, organisationLimit }: EventAllowance
+  { customerId, customerLimit, day, organisationLimit, units }: EventAllowance
 ): { readonly [column in keyof typeof allowanceColumns]: unknown } => ({
   id,
   org,
   nth,
+  units,
   day: new Date(day).toISOString(),
   org_limit: organisationLimit,
   customer: customerId,
@@ -58,16 +60,16 @@ export const decideCtes = (counted: string): ReadonlyArray<string> => [
     ORDER BY w.org, w.bucket, w.minute FOR UPDATE OF w)`,
   `within AS (
     SELECT c.*, c.customer_limit IS NULL OR COALESCE(w.granted, c.customer_limit)
-      + row_number() OVER (PARTITION BY c.org, c.customer, c.day ORDER BY c.nth) <= c.customer_limit AS fits
+      + sum(c.units) OVER (PARTITION BY c.org, c.customer, c.day ORDER BY c.nth) <= c.customer_limit AS fits
     FROM counted c LEFT JOIN counters w ON w.org = c.org AND w.bucket = 'starts|' || c.customer AND w.minute = c.day)`,
   `decided AS MATERIALIZED (
     SELECT i.*, i.fits AND (i.org_limit IS NULL OR COALESCE(w.granted, i.org_limit)
-      + count(*) FILTER (WHERE i.fits) OVER (PARTITION BY i.org, i.day ORDER BY i.nth) <= i.org_limit) AS runs
+      + COALESCE(sum(i.units) FILTER (WHERE i.fits) OVER (PARTITION BY i.org, i.day ORDER BY i.nth), 0) <= i.org_limit) AS runs
     FROM within i LEFT JOIN counters w ON w.org = i.org AND w.bucket = 'starts' AND w.minute = i.day)`,
   `charged AS (
     UPDATE rate_windows w SET granted = w.granted + u.used FROM (
-      SELECT d.org, 'starts' AS bucket, d.day, count(*)::int AS used FROM decided d WHERE d.runs AND d.org_limit IS NOT NULL GROUP BY 1, 3
+      SELECT d.org, 'starts' AS bucket, d.day, sum(d.units)::int AS used FROM decided d WHERE d.runs AND d.org_limit IS NOT NULL GROUP BY 1, 3
       UNION ALL
-      SELECT d.org, 'starts|' || d.customer, d.day, count(*)::int FROM decided d WHERE d.runs AND d.customer_limit IS NOT NULL GROUP BY 1, 2, 3
+      SELECT d.org, 'starts|' || d.customer, d.day, sum(d.units)::int FROM decided d WHERE d.runs AND d.customer_limit IS NOT NULL GROUP BY 1, 2, 3
     ) u WHERE w.org = u.org AND w.bucket = u.bucket AND w.minute = u.day)`
 ]

@@ -80,7 +80,9 @@ const bound = (prefix: string, day: string) =>
   `'${prefix}_' || substr(svc_ulid_bound((${day})::timestamp AT TIME ZONE 'UTC'), 6)`
 const ofDay = (column: string, prefix: string) =>
   `${column} >= ${bound(prefix, "d.day")} AND ${column} < ${bound(prefix, "d.day + 1")}`
-const counted = `source IN ('webhook', 'poll', 'app_event', 'manual')`
+/** Events of earlier releases have no units. */
+const units = (event: string) =>
+  `sum(COALESCE((${event}.record->>'units')::int, (${event}.source IN ('webhook', 'poll', 'app_event', 'manual'))::int))`
 
 /** Part of the hourly maintenance: counts today and yesterday anew. Ids sort by time, so the primary keys find the rows. */
 export const countDays = Effect.flatMap(WriterSql, (sql) =>
@@ -90,10 +92,10 @@ export const countDays = Effect.flatMap(WriterSql, (sql) =>
       SELECT x.org, d.day, 0 AS events, count(*) AS executions, count(*) FILTER (WHERE x.trigger_type IN ('api', 'rerun')) AS starts
       FROM d JOIN executions x ON ${ofDay("x.id", "exec")} GROUP BY 1, 2
       UNION ALL
-      SELECT e.org, d.day, count(*), 0, 0 FROM d JOIN events e ON ${ofDay("e.id", "evt")} WHERE e.${counted} GROUP BY 1, 2
+      SELECT e.org, d.day, ${units("e")}, 0, 0 FROM d JOIN events e ON ${ofDay("e.id", "evt")} GROUP BY 1, 2
       UNION ALL
-      SELECT r.org, d.day, count(*), 0, 0 FROM d JOIN event_records r ON ${ofDay("r.id", "evt")}
-      WHERE r.${counted} AND r.status IN ('delivered', 'dead') GROUP BY 1, 2
+      SELECT r.org, d.day, ${units("r")}, 0, 0 FROM d JOIN event_records r ON ${ofDay("r.id", "evt")}
+      WHERE r.status IN ('delivered', 'dead') GROUP BY 1, 2
     )
     INSERT INTO usage_days (org, day, events, executions)
     SELECT org, day, sum(events + starts), sum(executions) FROM counts GROUP BY 1, 2

@@ -113,7 +113,7 @@ const expireSql = `
     FROM moved
   ) SELECT id FROM moved`
 
-const unlimited: EventAllowance = { day: 0, organisationLimit: null, customerId: null, customerLimit: null }
+const unlimited: EventAllowance = { day: 0, organisationLimit: null, customerId: null, customerLimit: null, units: 1 }
 
 const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
 
@@ -131,7 +131,7 @@ export const layer = Layer.effect(
       oldest: (organisation, reason, exceptOf, limit) =>
         sql
           .unsafe<HeldEvent>(
-            `SELECT e.id, e.customer_id AS "customerId" FROM events e WHERE ${heldBecause[reason]} AND e.org = $1
+            `SELECT e.id, e.customer_id AS "customerId", COALESCE((e.record->>'units')::int, 1) AS units FROM events e WHERE ${heldBecause[reason]} AND e.org = $1
               AND COALESCE(NOT e.customer_id = ANY($2::text[]), true) AND ${canBeReleased} ORDER BY e.id LIMIT $3`,
             [organisation, exceptOf, limit]
           )
