@@ -10,3 +10,10 @@ export const liveBytes = (): number => {
   collectGarbage()
   return process.memoryUsage().external
 }
+
+/** The bytes of all objects and buffers. */
+export const liveObjectBytes = (): number => {
+  collectGarbage()
+  const { external, heapUsed } = process.memoryUsage()
+  return external + heapUsed
+}

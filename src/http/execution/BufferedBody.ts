@@ -4,14 +4,12 @@
  */
 import { Cause, Effect } from "effect"
 import type { Upload } from "../../actors/ports/Egress.js"
-import { concatBytes } from "../../domain/connector/RequestContent.js"
 import type { Failure } from "../../domain/Failure.js"
+import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import type { BodyStream } from "../Wire.js"
 
 /** Bodies of at most this many bytes are read completely before anything is sent. */
 const smallBytes = 64 * 1024
-
-const chunksPerBlock = 1024
 
 /** A request's body, to be read whole or streamed to the provider. */
 export interface BufferedBody {
@@ -51,17 +49,12 @@ export const bufferBody = (body: Uint8Array | BodyStream): BufferedBody => {
 }
 
 const collectBody = Effect.fnUntraced(function* (body: BodyStream): Effect.fn.Return<Uint8Array, Failure> {
-  const blocks: Array<Uint8Array> = []
-  let chunks: Array<Uint8Array> = []
+  const all = new GatheredBytes(body.length ?? undefined)
   for (;;) {
     const chunk = yield* Effect.promise(() => body.next())
-    if (chunk === undefined) return concatBytes([...blocks, ...chunks])
+    if (chunk === undefined) return all.whole()
     if (!(chunk instanceof Uint8Array)) return yield* Effect.fail(chunk.failure)
-    chunks.push(chunk)
-    // Joined in blocks, since many small chunks take more memory than their bytes.
-    if (chunks.length < chunksPerBlock) continue
-    blocks.push(concatBytes(chunks))
-    chunks = []
+    all.add(chunk)
   }
 })
 

@@ -3,6 +3,7 @@ import type { Readable } from "node:stream"
 import type { Dispatcher } from "undici"
 import { type Encoding, encodingsOf, inflate, type Inflater } from "./Inflate.js"
 import { type Hop, isUpload } from "./RequestForm.js"
+import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import { egress } from "../../domain/Limits.js"
 
 export interface ExchangeResponse {
@@ -59,8 +60,8 @@ class Receiver implements Dispatcher.DispatchHandler {
   private headers: ReadonlyArray<readonly [string, string]> = []
   private encodings: ReadonlyArray<Encoding> = []
   private inflater: Inflater | undefined
-  private readonly chunks: Array<Uint8Array> = []
-  private bytes = 0
+  private body = new GatheredBytes()
+  private discarded = 0
 
   constructor(
     private readonly method: string,
@@ -93,14 +94,17 @@ class Receiver implements Dispatcher.DispatchHandler {
     if (this.discarding || this.method === "HEAD" || status === 204 || status === 304) return
     this.encodings = encodingsOf(this.headers)
     const announced = this.headers.find(([name]) => name === "content-length")?.[1]
-    if (this.encodings.length === 0 && Number(announced) > this.options.maxBytes) this.tooLarge()
+    const length = Number(announced ?? Number.NaN)
+    if (this.encodings.length > 0 || Number.isNaN(length)) return
+    if (length > this.options.maxBytes) return this.tooLarge()
+    this.body = new GatheredBytes(length)
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     if (this.finished) return
     if (this.discarding) {
-      this.bytes += chunk.length
-      if (this.bytes > discardBytes) {
+      this.discarded += chunk.length
+      if (this.discarded > discardBytes) {
         this.complete()
         controller.abort(new Error("the rest is of no interest"))
       }
@@ -128,9 +132,8 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   private collect(chunk: Uint8Array): void {
     if (this.finished) return
-    this.bytes += chunk.length
-    if (this.bytes > this.options.maxBytes) return this.tooLarge()
-    this.chunks.push(chunk)
+    if (this.body.bytes + chunk.length > this.options.maxBytes) return this.tooLarge()
+    this.body.add(chunk)
   }
 
   private tooLarge(): void {
@@ -138,18 +141,12 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   private complete(): void {
-    const body = new Uint8Array(this.discarding ? 0 : this.bytes)
-    let at = 0
-    for (const chunk of this.chunks) {
-      body.set(chunk, at)
-      at += chunk.length
-    }
     // These headers describe the compressed body, not the one that the caller gets.
     const headers =
       this.inflater === undefined
         ? this.headers
         : this.headers.filter(([name]) => name !== "content-encoding" && name !== "content-length")
-    this.finish({ status: this.status, headers, body })
+    this.finish({ status: this.status, headers, body: this.body.whole() })
   }
 }
 

@@ -6,6 +6,7 @@ import { Duration } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { HeldBytes, Holding } from "../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
+import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import { incomingBody } from "../../domain/Limits.js"
 import type { RawReply } from "../../http/Wire.js"
 
@@ -103,7 +104,7 @@ interface Ways {
 
 class Reader {
   readonly started = performance.now()
-  private readonly bytes: Gathered
+  private readonly bytes: GatheredBytes
   private size = 0
   private ended = false
   /** Set once the key is checked. */
@@ -118,7 +119,7 @@ class Reader {
     private readonly options: ReceiveOptions,
     private readonly ways: Ways
   ) {
-    this.bytes = new Gathered(length)
+    this.bytes = new GatheredBytes(length)
   }
 
   begin(): void {
@@ -205,40 +206,5 @@ class Reader {
     this.ended = true
     this.bytes.drop()
     this.ways.arriving.release()
-  }
-}
-
-/** Collects chunks in one buffer, so that many tiny chunks take no more memory than one. */
-class Gathered {
-  private buffer: Buffer | undefined
-  private size = 0
-
-  constructor(private readonly length: number | undefined) {}
-
-  add(piece: Buffer): void {
-    const size = this.size + piece.length
-    // The usual case: one chunk.
-    if (this.buffer === undefined && size === this.length) this.buffer = piece
-    else {
-      this.reserve(size)
-      this.buffer?.set(piece, this.size)
-    }
-    this.size = size
-  }
-
-  whole(): Uint8Array {
-    return this.buffer?.subarray(0, this.size) ?? noBody
-  }
-
-  drop(): void {
-    this.buffer = undefined
-  }
-
-  private reserve(size: number): void {
-    const { buffer } = this
-    if (buffer !== undefined && buffer.length >= size) return
-    const room = Buffer.allocUnsafeSlow(this.length ?? Math.max(16 * 1024, 2 * size))
-    if (buffer !== undefined) room.set(buffer.subarray(0, this.size))
-    this.buffer = room
   }
 }

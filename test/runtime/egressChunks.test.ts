@@ -1,0 +1,78 @@
+/** A provider's answer costs memory by its bytes, however it is cut into chunks. */
+import { assert, describe, it } from "@effect/vitest"
+import { Dispatcher } from "undici"
+import { exchange, type ExchangeResponse } from "../../src/runtime/egress/Exchange.js"
+import { GatheredBytes } from "../../src/domain/GatheredBytes.js"
+import { liveObjectBytes } from "../support/heap.js"
+
+const bytes = 1024 * 1024
+
+/** Answers with single bytes, and calls `whole` before the end. */
+class ByteByByte extends Dispatcher {
+  constructor(
+    private readonly headers: ReadonlyArray<string>,
+    private readonly whole: () => void
+  ) {
+    super()
+  }
+
+  override dispatch(_: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const controller = {
+      aborted: false,
+      paused: false,
+      reason: null,
+      rawHeaders: [...this.headers],
+      abort: () => undefined,
+      pause: () => undefined,
+      resume: () => undefined
+    }
+    handler.onRequestStart?.(controller, undefined)
+    handler.onResponseStart?.(controller, 200, {})
+    for (let at = 0; at < bytes; at++) handler.onResponseData?.(controller, Buffer.of(at % 251))
+    this.whole()
+    handler.onResponseEnd?.(controller, {})
+    return true
+  }
+}
+
+const hop = { url: new URL("http://127.0.0.1/"), method: "GET", headers: [], body: null }
+
+describe("an answer in chunks of one byte", () => {
+  it.each([
+    ["of unknown length", []],
+    ["of a known length", ["content-length", String(bytes)]]
+  ] as const)("%s holds about its bytes, and arrives unchanged", (_, headers) => {
+    const before = liveObjectBytes()
+    let held = 0
+    const dispatcher = new ByteByByte(headers, () => {
+      held = liveObjectBytes() - before
+    })
+    let result: ExchangeResponse | Error | undefined
+    exchange(dispatcher, hop, { maxBytes: bytes, discards: () => false }, (given) => {
+      result = given
+    })
+    if (result === undefined || result instanceof Error) return assert.fail(String(result))
+    assert.isBelow(held, 4 * bytes)
+    assert.strictEqual(result.body.length, bytes)
+    assert.isTrue(result.body.every((byte, at) => byte === at % 251))
+  })
+})
+
+describe("the buffer of a body", () => {
+  it("keeps a body of one chunk as it is, and takes no memory for an announced length", () => {
+    const chunk = new Uint8Array([1, 2, 3])
+    const one = new GatheredBytes(3)
+    one.add(chunk)
+    assert.strictEqual(one.whole().buffer, chunk.buffer)
+    const announced = new GatheredBytes(1024 * 1024 * 1024)
+    announced.add(chunk)
+    assert.isAtMost(announced.whole().buffer.byteLength, 16 * 1024)
+  })
+
+  it("joins chunks of any lengths", () => {
+    const gathered = new GatheredBytes()
+    const chunks = [0, 1, 70_000, 5, 16 * 1024, 1].map((length, nth) => new Uint8Array(length).fill(nth))
+    for (const chunk of chunks) gathered.add(chunk)
+    assert.deepStrictEqual(Buffer.from(gathered.whole()), Buffer.concat(chunks))
+  })
+})
