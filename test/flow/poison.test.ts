@@ -70,6 +70,36 @@ const killWhatComputes = async (isOver: () => boolean) => {
 
 const computes = "let n = 0; for (let i = 0; i < 3e7; i++) n += i; return n"
 
+/** The run is a dead letter, which one request of two runs again, and a replay of many leaves alone. */
+const isRunAgainOnRequest = async (workflowId: string) => {
+  const { key } = svc.first
+  const list = () => svc.ask("GET", "/api/v1/dlq?code=POISONED", { key })
+  const [letter, ...others] = (await list()).body.data
+  assert.isEmpty(others)
+  assert.deepStrictEqual(
+    [letter.eventId, letter.type, letter.status, letter.context.workflowId],
+    [null, "execution.poisoned", "pending", workflowId]
+  )
+  const many = await svc.ask("POST", "/api/v1/dlq/replay", { key, body: { filter: { code: "POISONED" } } })
+  assert.strictEqual(many.status, 202, many.text)
+  const replay = `/api/v1/dlq-replays/${many.body.data.id}`
+  const { replayed } = await eventually(
+    async () => (await svc.ask("GET", replay, { key })).body.data,
+    ({ status }) => status === "finished"
+  )
+  assert.strictEqual(replayed, 0)
+  const ask = () => svc.ask("POST", `/api/v1/dlq/${letter.id}/replay`, { key, body: {} })
+  const answers = await Promise.all([ask(), ask()])
+  const [again, ...more] = [...new Set(answers.flatMap(({ body }) => body.data?.executionId ?? []))]
+  assert.isEmpty(more, "both requests name one run")
+  assert.notStrictEqual(again, letter.executionId)
+  await eventually(
+    async () => (await execution(again)).status,
+    (status) => status === "completed"
+  )
+  assert.deepStrictEqual([(await list()).body.data[0].status, (await ask()).status], ["replayed", 409])
+}
+
 describe("A run that takes its runner down", () => {
   it("is retried in runners of its own, and fails as poisoned after five deaths", { timeout: 60_000 }, async () => {
     const [bad, good] = [await workflow(computes), await workflow(`return await svc.state.get("k")`)]
@@ -86,6 +116,7 @@ describe("A run that takes its runner down", () => {
     assert.isAtLeast(killed.length, 5)
     assert.strictEqual((await beside).body, "unharmed")
     assert.strictEqual((await run(good)).status, 200)
+    await isRunAgainOnRequest(bad)
     await eventually(
       async () => runners().length,
       // A runner, a spare one and a computing worker.

@@ -10,7 +10,7 @@ export type EndMessages = Pick<RunChange, "deliveries" | "deadLetters">
 
 /**
  * The callback of a finished run, its event for each subscribed endpoint, and the dead letter of one that failed and was
- * started by an event.
+ * started by an event, or was given up because it ended its processes.
  */
 export type MessagesOf = (end: FinishedRun) => Effect.Effect<EndMessages, JournalUnavailable>
 

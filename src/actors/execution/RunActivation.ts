@@ -12,6 +12,7 @@ import { Sandbox } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { make as makeEndMessages } from "./EndMessages.js"
 import { LiveRuns } from "./LiveRuns.js"
+import { poisonedCode } from "./RunErrors.js"
 import { finishedRun } from "./RunResult.js"
 import { runError } from "./RunSpec.js"
 
@@ -95,7 +96,7 @@ export const make = Effect.gen(function* () {
         taken,
         runError({
           name: "Poisoned",
-          code: "POISONED",
+          code: poisonedCode,
           category: "code",
           message: `the process that took the run up ended ${taken.activations - 1} times before the run made progress`
         })

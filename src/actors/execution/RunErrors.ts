@@ -100,10 +100,13 @@ export const stuckError = runError({
   message: "the workflow awaits a promise that nothing can settle: it has no pending host call"
 })
 
+/** The code of a run that was given up because it ended its processes. */
+export const poisonedCode = "POISONED"
+
 export const poisonedError = (deaths: number): RunError =>
   runError({
     name: "Poisoned",
-    code: "POISONED",
+    code: poisonedCode,
     category: "code",
     message: `the process that ran the workflow ended ${deaths} times while it worked on this run`
   })

@@ -6,6 +6,7 @@ import type { DeadLetterId, DeliveryId } from "../../domain/Ids.js"
 import type { SubscribedEndpoint } from "../ports/EndpointSubscriptions.js"
 import type { DeadLetter, DeliveryRow, FinishedRun, OpenRun } from "../ports/Journal.js"
 import type { Progress } from "./Progress.js"
+import { poisonedCode } from "./RunErrors.js"
 import { errorJson } from "./RunSpec.js"
 
 /** The end of a run. `at`: Unix milliseconds. */
@@ -141,13 +142,17 @@ export const endDeliveries = (
     : [{ id: id(), kind: "callback", endpointId: null, eventType, url: callbackUrl, payload }, ...outbound]
 }
 
-/** The dead letter of a run that failed for good, if an event started it. */
+/** The error of a run that was given up because it ended its processes. */
+const isPoisoned = (error: Json) => isObject(error) && error["code"] === poisonedCode
+
+/** The dead letter of a run that failed for good, if an event started it or it was given up. */
 export const deadLettersOf = (
   { error, run, status }: FinishedRun,
   id: () => DeadLetterId
 ): ReadonlyArray<DeadLetter> => {
-  const { event } = run.record
-  if (event === undefined || (status !== "failed" && status !== "timed_out")) return []
+  const { customerId, priority } = run
+  const of = run.record.event ?? (isPoisoned(error) ? { type: "execution.poisoned", customerId, priority } : undefined)
+  if (of === undefined || (status !== "failed" && status !== "timed_out")) return []
   const { workflowName, workflowVersion, environment } = run.record
   const context = {
     status,
@@ -158,5 +163,5 @@ export const deadLettersOf = (
     environment,
     attempts: run.attempt
   }
-  return [{ id: id(), event, executionId: run.id, error, context }]
+  return [{ id: id(), of, executionId: run.id, error, context }]
 }

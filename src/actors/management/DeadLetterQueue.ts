@@ -6,12 +6,13 @@ import type { DeadLetterDetail, DeadLetterStatus, DeadLetterSummary, ReplayView 
 import { Conflict, type Failure, NotFound } from "../../domain/Failure.js"
 import { eventLimits } from "../../domain/Limits.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { DeadLetters } from "../ports/DeadLetters.js"
+import { DeadLetters, type DeadLetterSource } from "../ports/DeadLetters.js"
 import { EventReads } from "../ports/EventReads.js"
 import { notPending, type ReplayedLetter, Replays } from "../ports/Replays.js"
 import type { CallContext } from "./CallContext.js"
-import { actorOf } from "./Caller.js"
+import { actorOf, missingPermission } from "./Caller.js"
 import { customersOf, filtersOf, isReached, positionAt } from "./EventRecords.js"
+import { ExecutionControl } from "./ExecutionControl.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
 export interface DeadLetterListParams extends PageRequest {
@@ -50,6 +51,22 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
     const pages = yield* Pages
     const replays = yield* Replays
+    const control = yield* ExecutionControl
+
+    /** The claim of the letter's id lets two requests make one run. */
+    const rerun = Effect.fnUntraced(function* (
+      context: CallContext,
+      { id, status }: DeadLetterSource,
+      executionId: string
+    ): Effect.fn.Return<ReplayedLetter, Failure> {
+      if (status !== "pending") return yield* notPending(status)
+      const refused = missingPermission(context.caller, "executions:create")
+      if (refused !== undefined) return yield* refused
+      const claim = { key: `dead letter ${id}`, hash: id }
+      const { execution } = yield* control.rerun(context, executionId, { claim, traceparent: null })
+      yield* letters.recordRerun(context.caller, id)
+      return { id, eventId: null, status: "rerun", executionId: execution.id }
+    })
 
     const find = Effect.fnUntraced(function* (context: CallContext, id: string) {
       const found = Option.getOrUndefined(yield* reads.deadLetter(context.caller, id))
@@ -102,6 +119,9 @@ export const layer = Layer.effect(
           context.customerId = found.customerId as CallContext["customerId"]
           const source = Option.getOrUndefined(yield* letters.source(context.caller, id))
           if (source === undefined) return yield* letterNotFound()
+          const { deliveryId, eventId, executionId } = source
+          if (executionId !== null && eventId === null && deliveryId === null)
+            return yield* rerun(context, source, executionId)
           return yield* replays.letter(context.caller, source, input.routes, true)
         }),
 

@@ -107,7 +107,7 @@ const letterOf = (
   matched: MatchedRoute | undefined
 ): DeadLetter => ({
   id: identifiers.next("dlq"),
-  event: originOf(event),
+  of: originOf(event),
   executionId: null,
   error: { code, message, category: "routing", step: null },
   context: {

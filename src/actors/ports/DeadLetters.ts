@@ -13,6 +13,8 @@ export interface DeadLetterSource extends ReplaySource {
   readonly eventId: string | null
   /** Set for a delivery that was given up: it is sent again instead. */
   readonly deliveryId: string | null
+  /** Without an event and a delivery: the run that was given up, which runs again instead. */
+  readonly executionId: string | null
   readonly status: string
   /** The only route that failed; `null`: all. */
   readonly routeId: string | null
@@ -63,6 +65,8 @@ export class DeadLetters extends Context.Tag("svc/DeadLetters")<
     readonly source: (home: EventHome, id: string) => Effect.Effect<Option.Option<DeadLetterSource>, Unavailable>
     /** `false` unless it was to be replayed. */
     readonly discard: (home: EventHome, id: string, audit: AuditEntry) => Effect.Effect<boolean, Unavailable>
+    /** Records that the run of a dead letter runs again. */
+    readonly recordRerun: (home: EventHome, id: string) => Effect.Effect<void, Unavailable>
     /** Sends the delivery of a dead letter again; `false` unless it was to be replayed. */
     readonly resend: (home: EventHome, id: string) => Effect.Effect<boolean, Unavailable>
     /** `false` if the workspace has too many already. */

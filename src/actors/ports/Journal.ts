@@ -13,6 +13,7 @@ import { Unavailable } from "../../domain/Failure.js"
 import type { RunHead, RunOrigin } from "../../domain/ExecutionView.js"
 import type {
   BlobId,
+  CustomerId,
   DeadLetterId,
   DeliveryId,
   EventId,
@@ -146,10 +147,18 @@ export interface EventSettlement {
   readonly at: number
 }
 
-/** Why work was given up. Its payload and headers are those of its event. */
+/** A run that no event started and that was given up. */
+export interface GivenUpRun {
+  readonly type: string
+  readonly customerId: CustomerId | null
+  readonly priority: number
+}
+
+/** Why work was given up. */
 export interface DeadLetter {
   readonly id: DeadLetterId
-  readonly event: EventOrigin
+  /** The payload and headers are those of the event. */
+  readonly of: EventOrigin | GivenUpRun
   readonly executionId: ExecutionId | null
   readonly error: Json
   readonly context: Json

@@ -25,11 +25,13 @@ export const madeOf = (reception: Reception): MadeEvent => ({
   status: statusOf[reception._tag]
 })
 
-/** The new event of a replay; `null` for a delivery, which is sent again as it is. */
+/** The new event of a replay; `null` for a delivery, which is sent again as it is, and for a run, which runs again. */
 export interface ReplayedLetter {
   readonly id: string
   readonly eventId: string | null
-  readonly status: "accepted" | "held" | "ignored" | "duplicate" | "resent"
+  readonly status: "accepted" | "held" | "ignored" | "duplicate" | "resent" | "rerun"
+  /** The new run of a run that was given up. */
+  readonly executionId?: string
 }
 
 /** The workspace that owns what is replayed. */

@@ -317,7 +317,6 @@ const useCases = Layer.mergeAll(
   CustomerConnections.layer,
   CustomerCredentials.layer,
   Customers.layer,
-  ExecutionControl.layer,
   ExecutionHistory.layer,
   Installations.layer,
   ManagedSecrets.layer,
@@ -340,6 +339,7 @@ const useCases = Layer.mergeAll(
   Workspaces.layer
 ).pipe(
   Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)),
+  Layer.provideMerge(ExecutionControl.layer),
   Layer.provideMerge(Layer.merge(StartQuota.layer, Tenants.layer))
 )
 

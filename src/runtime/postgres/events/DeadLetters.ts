@@ -33,8 +33,8 @@ const unavailable = () => new Unavailable({ reason: "the database cannot be reac
 type SourceRow = Omit<DeadLetterSource, "routeId"> &
   Pick<EventRow, "sealed"> & { readonly context: unknown; readonly organisationId: EventRow["organisationId"] }
 
-const sourceSql = `SELECT id, org AS "organisationId", event_id AS "eventId", delivery_id AS "deliveryId", status, context,
-  COALESCE(source, 'system') AS source, trigger_id AS "triggerId", connector, connection_id AS "connectionId",
+const sourceSql = `SELECT id, org AS "organisationId", event_id AS "eventId", delivery_id AS "deliveryId",
+  execution_id AS "executionId", status, context, COALESCE(source, 'system') AS source, trigger_id AS "triggerId", connector, connection_id AS "connectionId",
   customer_id AS "customerId", type, priority, payload, sealed, record
   FROM dead_letters WHERE org = $1 AND space = $2 AND id = $3`
 
@@ -58,6 +58,9 @@ const resolvedCondition = (resolved: CauseFilter, platform: string | null, add: 
     ? `${deployedLetters(add(resolved.workflowId), `${add(resolved.environments)}::text[]`)} AND ${allowed}`
     : `${reconnectedLetters(add(resolved.connectionId), `${add(resolved.ownerId)}::text`)} AND ${allowed}`
 }
+
+/** A run that ended its processes runs again only on a request of its own, with the rights of its caller. */
+const canBeMany = "(d.event_id IS NOT NULL OR d.delivery_id IS NOT NULL)"
 
 /** The conditions of a replay's filter. */
 const filterConditions = ({ filter }: NewReplay, add: (value: unknown) => string): ReadonlyArray<string> => [
@@ -156,6 +159,8 @@ export const layer = Layer.effect(
           Effect.tap(setStatus(home, id, "discarded"), (found) => (found ? insertAudit(app, audit) : Effect.void))
         ),
 
+      recordRerun: (home, id) => Effect.asVoid(asOrganisation(home, setStatus(home, id, "replayed"))),
+
       resend: ({ organisationId, spaceId }, id) =>
         writer
           .withTransaction(
@@ -237,7 +242,7 @@ export const layer = Layer.effect(
         return writer
           .unsafe<{ readonly id: DeadLetterId }>(
             `WITH next AS (
-               SELECT d.id FROM dead_letters d WHERE org = $1 AND space = $2 AND id > $3
+               SELECT d.id FROM dead_letters d WHERE org = $1 AND space = $2 AND id > $3 AND ${canBeMany}
                  AND (status = 'pending' OR status = 'replaying' AND replay_id = $5)${where.join("")}
                ORDER BY id LIMIT $4 FOR UPDATE
              ) UPDATE dead_letters d SET status = 'replaying', ${columns} FROM next WHERE d.id = next.id RETURNING d.id`,

@@ -191,23 +191,27 @@ export const failureRows = (changes: ReadonlyArray<RunChange>) =>
 export const deadLetterRow = (
   run: string | undefined,
   change: { readonly organisationId: string; readonly spaceId: string },
-  { context, error, event, executionId, id }: DeadLetter
+  { context, error, executionId, id, of }: DeadLetter
 ) => ({
   run,
   id,
   org: change.organisationId,
   space: change.spaceId,
-  event_id: event.id,
-  event_class: event.retention,
   execution_id: executionId,
-  trigger_id: event.triggerId,
-  customer_id: event.customerId,
-  connector: event.connector,
-  type: event.type,
-  priority: event.priority,
+  customer_id: of.customerId,
+  type: of.type,
+  priority: of.priority,
   error,
   context,
-  retry_count: event.replays
+  ...("id" in of
+    ? {
+        event_id: of.id,
+        event_class: of.retention,
+        trigger_id: of.triggerId,
+        connector: of.connector,
+        retry_count: of.replays
+      }
+    : { retry_count: 0 })
 })
 
 export const deadLetterColumns = {
