@@ -6,6 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Query } from "pg"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
 import { announce } from "../support/LogExpectations.js"
+import { eventually } from "../support/eventually.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
 
 describe("An answer", () => {
@@ -105,6 +106,25 @@ describe("An answer", () => {
       delay.disable()
       assert.isBelow(delay.max / 1e6, 250, sql.slice(0, 60))
     }
+  })
+
+  it("waits for room in the ledger of held bytes, and is refused when none comes", async () => {
+    const large = "SELECT repeat('x', 6000000) AS t"
+    const others = world.ledger.open("others", "answers")
+    const most = world.ledger.readings().capacity / 2
+    assert.isTrue(others.tryTake(most))
+    const more = world.ledger.open("more", "answers")
+    assert.isTrue(more.tryTake(most - 3_000_000))
+    assert.strictEqual(await codeOf(large), "MEMORY_BUSY")
+    const waiting = codeOf(large)
+    await eventually(
+      () => Promise.resolve(world.ledger.readings().waiting),
+      (count) => count === 1
+    )
+    others.release()
+    assert.strictEqual(await waiting, "1 rows")
+    more.release()
+    assert.deepStrictEqual([world.ledger.readings().held.answers, await codeOf("SELECT 1")], [0, "1 rows"])
   })
 
   it("is refused before it is sent if the protocol or the database cannot represent it", async () => {

@@ -93,9 +93,7 @@ describe("An organisation", () => {
   it("gets back its connection and the server's process when its run ends during a statement", async () => {
     const caller = newCaller()
     await world.query(caller, "SELECT 1")
-    const fiber = Effect.runFork(
-      world.db.query(caller, "SELECT count(*) FROM generate_series(1, 2000000000)", [], null)
-    )
+    const fiber = Effect.runFork(world.started(caller, "SELECT count(*) FROM generate_series(1, 2000000000)"))
     const active = () =>
       world.asAdmin("postgres", async (client) => {
         const { rowCount } = await client.query(

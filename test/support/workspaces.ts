@@ -4,6 +4,7 @@
 import { Effect, Either, Layer, Logger, LogLevel, ManagedRuntime, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { Client } from "pg"
+import { holdAnswers } from "../../src/actors/ports/HeldBytes.js"
 import {
   type DbCaller,
   type DbRefused,
@@ -14,6 +15,7 @@ import {
 import type { Json } from "../../src/domain/Json.js"
 import { ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
 import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"
+import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { layer as workspaceDb } from "../../src/runtime/workspace/WorkspaceDb.js"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import * as Database from "./Database.js"
@@ -27,8 +29,15 @@ export const newCaller = (sibling?: DbCaller): DbCaller => ({
   executionId: ExecutionId.make(`exec_${ulidBody()}`)
 })
 
-/** `bytes`: the maximum size of a workspace. */
-export const startWorkspaces = async (options: { readonly bytes?: number } = {}) => {
+type RunningQuery = (
+  caller: DbCaller,
+  sql: string,
+  params?: ReadonlyArray<Json>,
+  transaction?: DbTransaction | null
+) => Effect.Effect<DbResult, DbRefused>
+
+/** `bytes`: the maximum size of a workspace; `ledgerBytes`: of the answers in memory. */
+export const startWorkspaces = async (options: { readonly bytes?: number; readonly ledgerBytes?: number } = {}) => {
   const logged: Array<string> = []
   const capture = Logger.replace(
     Logger.defaultLogger,
@@ -54,6 +63,11 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
   const { admin, name } = await runtime.runPromise(Database.TestDatabase)
   const db = await runtime.runPromise(WorkspaceDb)
   const base = `${name}_ws`
+
+  const ledger = new ByteLedger({ bytes: options.ledgerBytes ?? 2 ** 28, patienceMillis: 200 })
+
+  const query: RunningQuery = (caller, sql, params = [], transaction = null) =>
+    holdAnswers(ledger, caller.organisationId, db.query(caller, sql, params, transaction))
 
   const outcome = async <A>(effect: Effect.Effect<A, DbRefused>): Promise<A | DbRefused> =>
     Either.merge(await runtime.runPromise(Effect.either(effect)))
@@ -81,7 +95,9 @@ export const startWorkspaces = async (options: { readonly bytes?: number } = {})
       sql: string,
       params: ReadonlyArray<Json> = [],
       transaction: DbTransaction | null = null
-    ): Promise<DbResult | DbRefused> => outcome(db.query(caller, sql, params, transaction)),
+    ): Promise<DbResult | DbRefused> => outcome(query(caller, sql, params, transaction)),
+    ledger,
+    started: query,
     run: <A>(effect: Effect.Effect<A>) => runtime.runPromise(effect),
     stop: () => runtime.dispose()
   }

@@ -3,13 +3,14 @@ import { type Clock, Effect, Exit } from "effect"
 import type { Json } from "../../domain/Json.js"
 import type { CallFailure, CallResult, DoneEntry } from "../../domain/RunJournal.js"
 import { type FaultPoints, withFaultPoints } from "../ports/Faults.js"
+import { AnswerHolding, type Holding } from "../ports/HeldBytes.js"
 import type { AppendFailure } from "../ports/Journal.js"
 import type { CompletionQueue } from "./CompletionQueue.js"
 import { failure, type HostCall, type HostCallResult, type Postponement } from "./HostCall.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { PendingCall, Progress } from "./Progress.js"
 
-type Answer = Effect.Effect<HostCallResult, CallFailure | Postponement>
+type Answer<R = never> = Effect.Effect<HostCallResult, CallFailure | Postponement, R>
 
 const resultOf = (exit: Exit.Exit<HostCallResult, CallFailure>): CallResult =>
   Exit.isSuccess(exit)
@@ -33,9 +34,10 @@ export const makeCallExecution = (
   clock: Clock.Clock,
   flush: (p: Progress) => Effect.Effect<void, AppendFailure>
 ) => {
-  const complete = (queue: CompletionQueue, call: PendingCall, answer: Answer) =>
+  const complete = (queue: CompletionQueue, call: PendingCall, answer: Answer, holding?: Holding) =>
     Effect.map(Effect.exit(answer), (exit) => {
       const until = postponementOf(exit)
+      if (holding !== undefined && (until !== undefined || holding.bytes === 0)) queue.memory.releaseAnswer(holding)
       if (until !== undefined) return queue.offer({ _tag: "Postponed", call, until })
       // Without a postponement the failure is the call's own.
       const result = resultOf(exit as Exit.Exit<HostCallResult, CallFailure>)
@@ -48,6 +50,7 @@ export const makeCallExecution = (
         at,
         secret: Exit.isSuccess(exit) ? exit.value.secret : undefined,
         isWritten: false,
+        ...(holding === undefined || holding.bytes === 0 ? {} : { release: () => queue.memory.releaseAnswer(holding) }),
         attempts:
           attempts.length > 0
             ? attempts
@@ -60,8 +63,12 @@ export const makeCallExecution = (
     Effect.asVoid(Effect.fork(complete(queue, call, answer)))
 
   /** Makes a call to the outside in a fiber of its own, with the fault points of tests. */
-  const forkOutsideCall = (queue: CompletionQueue, call: PendingCall, answer: Answer) =>
-    forkCall(queue, call, withFaultPoints(faults, "beforeCall", answer, "called"))
+  const forkOutsideCall = (queue: CompletionQueue, call: PendingCall, answer: Answer<AnswerHolding>) => {
+    const holding = queue.memory.openAnswer()
+    const held = Effect.provideService(answer, AnswerHolding, holding)
+    const made = withFaultPoints(faults, "beforeCall", held, "called")
+    return Effect.asVoid(Effect.fork(complete(queue, call, made, holding)))
+  }
 
   /** Commits a state write and its journal row in one transaction, after everything recorded before. */
   const writeState = Effect.fnUntraced(function* (

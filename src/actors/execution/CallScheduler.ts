@@ -10,14 +10,7 @@ import type { FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure } from "../ports/Journal.js"
 import { makeCallExecution } from "./CallExecution.js"
 import type { CompletionQueue } from "./CompletionQueue.js"
-import {
-  failure,
-  type HostCall,
-  type HostCallResult,
-  type Postponement,
-  refusedCall,
-  unavailableFailure
-} from "./HostCall.js"
+import { failure, type HostCall, type HostCallResult, refusedCall, unavailableFailure } from "./HostCall.js"
 import type { HistoryReader } from "./HistoryPages.js"
 import type { HostCalls } from "./HostCalls.js"
 import type { PendingCall, Progress } from "./Progress.js"
@@ -65,7 +58,7 @@ export const makeCallScheduler = (
   const launchCalls = Effect.fnUntraced(function* (p: Progress, queue: CompletionQueue) {
     p.enqueue()
     if (p.newTimers.length > 0) yield* setTimers(p, queue)
-    const outgoing: Array<readonly [PendingCall, Effect.Effect<HostCallResult, CallFailure | Postponement>]> = []
+    const outgoing: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Outside" }>["run"]]> = []
     const writes: Array<readonly [PendingCall, Extract<HostCall, { _tag: "Write" }>]> = []
     for (const call of takeStartable(p, clock.unsafeCurrentTimeMillis())) {
       p.begin(call, p.timerEntries.get(call.id)?.since ?? clock.unsafeCurrentTimeMillis())

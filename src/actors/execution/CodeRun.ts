@@ -24,8 +24,9 @@ import { make as makeOutputCheck } from "./OutputCheck.js"
 import { Progress } from "./Progress.js"
 import { make as makeEndMessages } from "./EndMessages.js"
 import { makeRunEnding } from "./RunEnding.js"
-import { poisonedError, stuckError, totalCpuError } from "./RunErrors.js"
+import { noMemoryError, poisonedError, stuckError, totalCpuError } from "./RunErrors.js"
 import { failRun, type DriveOutcome, type RunSpec, type DriveFailure, outcomeOfRefusedWrite } from "./RunSpec.js"
+import { RunMemory } from "./RunMemory.js"
 import { makeRunWriter } from "./RunWriter.js"
 import { makeSuspension } from "./Suspension.js"
 import { SliceOrder } from "./TimeSlices.js"
@@ -60,7 +61,8 @@ export const make = Effect.gen(function* () {
         if (mark !== undefined) mark.isSet = true
       })
     )
-  const history = makeHistoryReader(journal, yield* HeldBytes)
+  const ledger = yield* HeldBytes
+  const history = makeHistoryReader(journal, ledger)
   const { feedCompletions, startGuest } = makeGuestDriver(
     sandbox,
     host,
@@ -89,6 +91,9 @@ export const make = Effect.gen(function* () {
       const { callLimitError } = p
       if (callLimitError !== undefined) return yield* failRun(callLimitError)
       if (p.calls.size === 0) return yield* failRun(stuckError)
+      yield* Effect.catchTag(queue.memory.holdArguments(p.pendingArguments), "BytesRefused", () =>
+        failRun(noMemoryError)
+      )
       yield* launchCalls(p, queue)
       const now = clock.unsafeCurrentTimeMillis()
       const until = suspensionEnd(p, now)
@@ -200,7 +205,9 @@ export const make = Effect.gen(function* () {
     Effect.suspend(() => {
       const p = new Progress(spec, ports)
       watch?.(p)
-      return driveGuest(p, noLosses, new CompletionQueue()).pipe(
+      const memory = new RunMemory(ledger, spec.run.organisationId)
+      return driveGuest(p, noLosses, new CompletionQueue(memory)).pipe(
+        Effect.ensuring(Effect.sync(() => memory.releaseAll())),
         Effect.catchIf(
           (stop): stop is Extract<DriveFailure, { _tag: "Failed" }> => stop._tag === "Failed",
           ({ error }) => failOrRetry(p, error)

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
 import type { HostCallResult, Postponement } from "./HostCall.js"
 import type { PendingCall } from "./Progress.js"
+import type { RunMemory } from "./RunMemory.js"
 
 /** A call that ended, or that has to be made later. */
 export type Completion = CompletedCall | PostponedCall
@@ -27,6 +28,8 @@ export interface CompletedCall {
   }>
   /** The journal row of the result is already committed. */
   readonly isWritten: boolean
+  /** Gives back what the answer takes of the node's memory, once the result is fed and committed. */
+  readonly release?: () => void
 }
 
 /** Completions that are taken, and so fed to the guest, at a time. */
@@ -34,6 +37,8 @@ const maxTaken = 100
 
 /** Filled by the fibers that make calls, read by the one fiber that drives the run. */
 export class CompletionQueue {
+  constructor(readonly memory: RunMemory) {}
+
   private completions: Array<Completion> = []
   private wake: ((nonEmpty: Effect.Effect<void>) => void) | undefined
 

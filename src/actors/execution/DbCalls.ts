@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { isObject, type Json } from "../../domain/Json.js"
 import type { CallFailure } from "../../domain/RunJournal.js"
+import type { AnswerHolding } from "../ports/HeldBytes.js"
 import { type DbCaller, type DbRefused, type DbTransaction, WorkspaceDb } from "../ports/WorkspaceDb.js"
 import { failure, type HostCall, type HostRequest, refusedCall } from "./HostCall.js"
 
@@ -24,7 +25,7 @@ export const makeDbCalls = Effect.gen(function* () {
     executionId: run.id
   })
 
-  const outsideCall = (effect: Effect.Effect<Json, DbRefused>): HostCall => ({
+  const outsideCall = (effect: Effect.Effect<Json, DbRefused, AnswerHolding>): HostCall => ({
     _tag: "Outside",
     run: effect.pipe(
       Effect.map((value) => ({ value })),

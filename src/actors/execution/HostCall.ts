@@ -5,6 +5,7 @@
 import type { Effect } from "effect"
 import { isObject, type Json } from "../../domain/Json.js"
 import type { CallFailure } from "../../domain/RunJournal.js"
+import type { AnswerHolding } from "../ports/HeldBytes.js"
 import type { StateWrite, Store } from "../ports/KeyValues.js"
 import type { SecretReference } from "../ports/RunReads.js"
 import type { RunSpec } from "./RunSpec.js"
@@ -50,7 +51,7 @@ export interface HostCallResult {
 export type HostCall =
   | { readonly _tag: "Read"; readonly run: Effect.Effect<HostCallResult, CallFailure> }
   | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
-  | { readonly _tag: "Outside"; readonly run: Effect.Effect<HostCallResult, CallFailure | Postponement> }
+  | { readonly _tag: "Outside"; readonly run: Effect.Effect<HostCallResult, CallFailure | Postponement, AnswerHolding> }
   | { readonly _tag: "Refused"; readonly failure: CallFailure }
 
 export const failure = (
@@ -63,6 +64,15 @@ export const failure = (
 /** The service's own storage could not be read or written. */
 export const unavailableFailure = (error: { readonly reason: string }): CallFailure =>
   failure("Unavailable", `the service cannot read its database: ${error.reason}`, "transient")
+
+/** The node has no memory for the arguments or the answers of a call. */
+export const noMemoryFailure = (what: string): CallFailure =>
+  failure(
+    "MemoryBusy",
+    `${what}: the service holds too many bytes for its size now, or your organisation more than its share; ask for less at once, or try again`,
+    "transient",
+    { code: "MEMORY_BUSY" }
+  )
 
 export const refusedCall = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
 

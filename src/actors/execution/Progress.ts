@@ -100,6 +100,8 @@ export class Progress {
   backgroundCommit: Fiber.Fiber<void, AppendFailure> | undefined
   /** Results not yet committed: a lost guest of a run without a row is replayed from them. */
   unwrittenResults: Array<DoneEntry> = []
+  /** Give back what the fed answers take of the node's memory; called when they are committed. */
+  unwrittenAnswers: Array<() => void> = []
   /** Bytes of the run's journal so far, about. */
   journalBytes: number
   /** The guest's clock: the time of the last event that was fed, in Unix milliseconds. */

@@ -93,6 +93,14 @@ export const tooManyArgumentsError = runError({
   message: `the arguments of a run's calls that have not ended may hold ${guest.pendingArguments / mebibyte} MiB together: await some before making more`
 })
 
+export const noMemoryError = runError({
+  name: "MemoryBusy",
+  code: "MEMORY_BUSY",
+  category: "transient",
+  message:
+    "the service has no memory for the arguments of the run's calls now, or its organisation holds more than its share: pass less at once, or run it again"
+})
+
 export const stuckError = runError({
   name: "Stuck",
   code: "STUCK",

@@ -23,7 +23,12 @@ export const makeRunWriter = (journal: Journal["Type"], faults: FaultPoints) => 
   /** Takes what is not yet written, with `additions`, and commits it. */
   const appendChange = (p: Progress, additions: Additions): Effect.Effect<void, AppendFailure> => {
     p.unwrittenResults = []
-    return Effect.map(append(p.takeChange(additions)), () => p.recordCommit())
+    const answers = p.unwrittenAnswers
+    if (answers.length > 0) p.unwrittenAnswers = []
+    return Effect.map(append(p.takeChange(additions)), () => {
+      p.recordCommit()
+      for (const release of answers) release()
+    })
   }
 
   /** Waits for the commit in the background. An interrupted one counts as done: the next write is fenced if it was not. */

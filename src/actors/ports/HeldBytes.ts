@@ -51,6 +51,20 @@ export class HeldBytes extends Context.Tag("svc/HeldBytes")<
   }
 >() {}
 
+/**
+ * What the answers to a piece of work are counted in, from their first byte until they are used. Whoever asks a provider
+ * or a database provides it, so that no way to ask can forget it.
+ */
+export class AnswerHolding extends Context.Tag("svc/AnswerHolding")<AnswerHolding, Holding>() {}
+
+/** Runs `body` with a holding for the answers that it gets, which is released when it ends. */
+export const holdAnswers = <A, E, R>(
+  ledger: HeldBytes["Type"],
+  owner: string,
+  body: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, Exclude<R, AnswerHolding>> =>
+  withHolding(ledger, owner, "answers", (holding) => Effect.provideService(body, AnswerHolding, holding))
+
 /** Takes bytes; waits for room for five seconds. */
 export const takeBytes = (holding: Holding, bytes: number): Effect.Effect<void, BytesRefused> =>
   Effect.suspend(() =>

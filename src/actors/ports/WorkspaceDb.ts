@@ -7,6 +7,7 @@ import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { ExecutionId, OrganisationId, SpaceId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import type { AnswerHolding } from "./HeldBytes.js"
 
 export interface DbResult {
   readonly rows: ReadonlyArray<Json>
@@ -48,7 +49,7 @@ export class WorkspaceDb extends Context.Tag("svc/WorkspaceDb")<
       sql: string,
       params: ReadonlyArray<Json>,
       transaction: DbTransaction | null
-    ) => Effect.Effect<DbResult, DbRefused>
+    ) => Effect.Effect<DbResult, DbRefused, AnswerHolding>
     readonly begin: (caller: DbCaller) => Effect.Effect<DbTransaction, DbRefused>
     /** Also succeeds when an earlier commit of the transaction succeeded but its answer was lost. */
     readonly commit: (caller: DbCaller, transaction: DbTransaction) => Effect.Effect<void, DbRefused>

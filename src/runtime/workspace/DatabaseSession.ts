@@ -3,6 +3,7 @@
  * and closes at the limit. An exception in a listener of the socket ends the call, never the process.
  */
 import { Client, type ClientConfig, Query, type QueryConfig } from "pg"
+import type { Holding } from "../../actors/ports/HeldBytes.js"
 import type { Json } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 
@@ -17,13 +18,19 @@ export interface RawResult {
 /** The response is larger than a call's limit. */
 export class TooLarge extends Error {}
 
+/** There was no memory for the response in time. */
+export class NoMemory extends Error {}
+
 export interface DatabaseSession {
   /** The process id of the server process. */
   readonly pid: number
   /** False if the session must not be used again. */
   readonly isUsable: () => boolean
-  /** Runs one statement with the extended protocol, which rejects several. One at a time. */
-  readonly query: (sql: string, params: ReadonlyArray<Json>) => Promise<RawResult>
+  /**
+   * Runs one statement with the extended protocol, which rejects several. One at a time. `holding`: counts the bytes of
+   * the response as they come.
+   */
+  readonly query: (sql: string, params: ReadonlyArray<Json>, holding?: Holding) => Promise<RawResult>
   /** Runs statements of the service itself, with the simple protocol. */
   readonly control: (sql: string) => Promise<void>
   /** Closes the socket; a pending call fails with `cause`. The server may still compute. */
@@ -40,6 +47,7 @@ export const openSession = async (
   const client = new Client(config)
   let usable = true
   let received = 0
+  let holding: Holding | undefined
   /** Fails the pending statement. */
   let fail: ((cause: unknown) => void) | undefined
   let deadline: NodeJS.Timeout | undefined
@@ -48,6 +56,17 @@ export const openSession = async (
     usable = false
     client.connection.stream.destroy()
     fail?.(cause)
+  }
+
+  /** Reads nothing more until there is room for what has come. */
+  const waitForRoom = (waiting: Holding, bytes: number): void => {
+    const { stream } = client.connection
+    stream.pause()
+    waiting.take(bytes, (refused) => {
+      if (waiting !== holding) return
+      if (refused === undefined) stream.resume()
+      else abort(new NoMemory())
+    })
   }
 
   const giveUp = (cause: unknown): void => {
@@ -65,9 +84,9 @@ export const openSession = async (
   await connectGuarded(client, {
     onData: (bytes) => {
       received += bytes
-      if (received <= wireBytes) return true
-      abort(new TooLarge())
-      return false
+      if (received > wireBytes) abort(new TooLarge())
+      else if (holding?.tryTake(bytes) === false) waitForRoom(holding, bytes)
+      return received <= wireBytes
     },
     onDefect: giveUp
   })
@@ -82,12 +101,17 @@ export const openSession = async (
     }).finally(() => {
       clearTimeout(deadline)
       fail = undefined
+      holding = undefined
     })
 
   return {
     pid: processOf(client),
     isUsable: () => usable,
-    query: (sql, params) => exclusively(() => submit(client, sql, params, abort, giveUp)),
+    query: (sql, params, ofAnswer) =>
+      exclusively(() => {
+        holding = ofAnswer
+        return submit(client, sql, params, abort, giveUp)
+      }),
     control: (sql) =>
       exclusively(async () => {
         await client.query(sql)

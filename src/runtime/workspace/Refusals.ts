@@ -4,7 +4,7 @@ import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { reasonOf } from "../process/OperatorError.js"
 import { resultTooLarge } from "./StatementResult.js"
-import { TooLarge } from "./DatabaseSession.js"
+import { NoMemory, TooLarge } from "./DatabaseSession.js"
 import { Unreadable } from "./Values.js"
 
 export const dbRefusal = (message: string, code: string, more: Partial<DbRefused> = {}): DbRefused =>
@@ -21,10 +21,14 @@ export const dbFull = (limit: number): DbRefused =>
 export const tooMuchMemory = (): DbRefused =>
   dbRefusal(`the statement took more than ${workspaceDb.memoryBytes} bytes of memory: work on less at once`, "53200")
 
+const noMemoryMessage =
+  "the service holds too many bytes for its size now, or your organisation more than its share: read fewer rows at once, or try again"
+
 /** `offBecause`: why the server cannot be used at all; empty when it can. */
 export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
   if (error instanceof DbRefused) return error
   if (error instanceof TooLarge) return dbRefusal(resultTooLarge, "TOO_LARGE")
+  if (error instanceof NoMemory) return dbRefusal(noMemoryMessage, "MEMORY_BUSY", { transient: true })
   if (error instanceof Unreadable) return dbRefusal(error.message, error.code)
   if (error instanceof DatabaseError) {
     const code = error.code ?? "XX000"

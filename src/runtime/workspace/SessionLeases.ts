@@ -1,5 +1,6 @@
 /** How a call uses a session of its workspace: waits for its turn, takes the session, runs a statement, returns both. */
 import { Effect } from "effect"
+import type { Holding } from "../../actors/ports/HeldBytes.js"
 import type { DbCaller, DbRefused, DbResult } from "../../actors/ports/WorkspaceDb.js"
 import type { Json } from "../../domain/Json.js"
 import type { SqlCommand } from "../../domain/SqlCommand.js"
@@ -77,14 +78,21 @@ export const runInterruptible = <A>(
     return Effect.sync(() => session.abort(new Error("the run no longer waits")))
   })
 
+/** A statement of a workflow. */
+export interface TenantStatement {
+  readonly command: SqlCommand
+  readonly sql: string
+  readonly params: ReadonlyArray<Json>
+  readonly place: "alone" | "in a transaction"
+  /** Counts the bytes of the answer. */
+  readonly holding: Holding
+}
+
 /** Runs one statement. It is ended if the workspace or the server's memory is full. */
 export const runStatement = async (
   { server, sizes, limit, memory }: DbContext,
   { session, spaceId }: LeasedSession,
-  command: SqlCommand,
-  sql: string,
-  params: ReadonlyArray<Json>,
-  place: "alone" | "in a transaction"
+  { command, holding, params, place, sql }: TenantStatement
 ): Promise<DbResult> => {
   const workspaces = await server.get()
   const readsOnly = (await sizes.isFull(spaceId)) && !command.freesSpace
@@ -97,7 +105,7 @@ export const runStatement = async (
   const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
   try {
     if (readsOnly) await session.control(readOnly[place].before)
-    const raw = await session.query(sql, params)
+    const raw = await session.query(sql, params, holding)
     if (readsOnly) await session.control(readOnly[place].after)
     return await readResult(raw)
   } catch (error) {

@@ -4,6 +4,7 @@
  */
 import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
 import { type DbRefused, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
+import { AnswerHolding } from "../../actors/ports/HeldBytes.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
@@ -100,16 +101,19 @@ const makeQuery =
       if (command === undefined)
         return yield* dbRefusal(`svc.db.query takes one statement: ${allowedCommands}`, "COMMAND_NOT_ALLOWED")
       yield* checkRequest(sql, params)
+      const holding = yield* AnswerHolding
       if (transaction !== null)
         return yield* transactions.use(caller, transaction, (held) =>
           runInterruptible(context, held.session, () =>
-            runStatement(context, held, command, sql, params, "in a transaction")
+            runStatement(context, held, { command, sql, params, place: "in a transaction", holding })
           )
         )
       return yield* Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(takeSession(context, caller, "statement", restore), (held) =>
           restore(
-            runInterruptible(context, held.session, () => runStatement(context, held, command, sql, params, "alone"))
+            runInterruptible(context, held.session, () =>
+              runStatement(context, held, { command, sql, params, place: "alone", holding })
+            )
           ).pipe(Effect.ensuring(Effect.forkDaemon(returnSession(context, held))))
         )
       )
