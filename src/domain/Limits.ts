@@ -278,7 +278,11 @@ export const egress = {
   redirects: 3,
   connectTimeout: Duration.seconds(10),
   /** Headers of one response; the limit of their bytes alone would allow thousands of tiny ones. */
-  responseHeaders: 500
+  responseHeaders: 500,
+  /** Connections of the node: an organisation has at most as many as are free, so one alone has half of them. */
+  connections: 1024,
+  /** Connections of one organisation to one origin; further requests wait for half of their time at most. */
+  connectionsPerOrigin: 128
 } as const
 
 /** Connections in `x-svc-connections`, and bytes of `x-svc-installation-config`. */

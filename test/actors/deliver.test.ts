@@ -337,6 +337,7 @@ const makeWorld = Effect.fnUntraced(function* (
       Egress.of({
         check: () => Effect.dieMessage("check"),
         open: () => Effect.dieMessage("open"),
+        readings: Effect.dieMessage("readings"),
         send: (request) =>
           Effect.acquireUseRelease(
             Effect.sync(() => {

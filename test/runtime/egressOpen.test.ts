@@ -6,12 +6,14 @@ import { Egress, type OpenRequest, type OpenResponse } from "../../src/actors/po
 import { eventually } from "../support/eventually.js"
 import { liveBytes } from "../support/heap.js"
 import { egressLayer, httpServer, type TestServer } from "./egressServer.js"
+import { organisation } from "../support/journal.js"
 
 const MiB = 1024 * 1024
 
 const open = (url: string, more: Partial<OpenRequest> = {}) =>
   Effect.flatMap(Egress, (egress) =>
     egress.open({
+      organisationId: organisation,
       method: "GET",
       url,
       headers: [],

@@ -6,6 +6,7 @@ import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import { parseAllowList } from "../../src/runtime/egress/Address.js"
 import { layer } from "../../src/runtime/egress/Egress.js"
 import type { Resolve } from "../../src/runtime/egress/Connect.js"
+import { organisation } from "../support/journal.js"
 
 export interface TestServer {
   readonly port: number
@@ -52,12 +53,17 @@ export const httpServer = (listener: RequestListener, host = "127.0.0.1") =>
 export const rawServer = (onConnection: (socket: Socket) => void) =>
   Effect.suspend(() => listening(createRawServer(onConnection), "127.0.0.1"))
 
-export const egressLayer = (allow = "127.0.0.1/32", resolve?: Resolve) =>
-  layer({ allow: Either.getOrThrow(parseAllowList(allow)), ...(resolve === undefined ? {} : { resolve }) })
+export const egressLayer = (allow = "127.0.0.1/32", resolve?: Resolve, connections?: number) =>
+  layer({
+    allow: Either.getOrThrow(parseAllowList(allow)),
+    ...(resolve === undefined ? {} : { resolve }),
+    ...(connections === undefined ? {} : { connections })
+  })
 
 export const send = (url: string, request: Partial<EgressRequest> = {}) =>
   Effect.flatMap(Egress, (egress) =>
     egress.send({
+      organisationId: organisation,
       method: "GET",
       url,
       headers: [],

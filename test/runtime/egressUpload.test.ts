@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either } from "effect"
 import { Egress, type OpenRequest, type Upload } from "../../src/actors/ports/Egress.js"
 import { egressLayer, httpServer } from "./egressServer.js"
+import { organisation } from "../support/journal.js"
 
 const MiB = 1024 * 1024
 const wait = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
@@ -13,6 +14,7 @@ const wait = (millis: number) => new Promise<void>((resolve) => setTimeout(resol
 const sent = (url: string, upload: Upload, more: Partial<OpenRequest> = {}) =>
   Effect.flatMap(Egress, (egress) =>
     egress.open({
+      organisationId: organisation,
       method: "POST",
       url,
       headers: [],

@@ -16,6 +16,7 @@ import type { Resolve } from "../../src/runtime/egress/Connect.js"
 import { eventually } from "../support/eventually.js"
 import { cert, type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
 import { compiledPatterns } from "../support/patterns.js"
+import { organisation } from "../support/journal.js"
 
 const email = builtIn.definition()
 const password = "canary-of-the-mailbox"
@@ -40,7 +41,14 @@ const here: Resolve = () => Promise.resolve(["127.0.0.1"])
 
 const send = (request: Partial<MailRequest> & { readonly url: string }, world: World = {}) =>
   Effect.flatMap(MailEgress, (mail) =>
-    mail.send({ method: "VERIFY", headers: login(), body: null, timeout: Duration.seconds(5), ...request })
+    mail.send({
+      organisationId: organisation,
+      method: "VERIFY",
+      headers: login(),
+      body: null,
+      timeout: Duration.seconds(5),
+      ...request
+    })
   ).pipe(
     Effect.provide(
       layer({

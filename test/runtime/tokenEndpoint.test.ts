@@ -4,6 +4,7 @@ import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import type { TokenEndpoint } from "../../src/actors/ports/TokenEndpoint.js"
 import { quickbooks } from "../../src/domain/connectors/quickbooks/QuickBooks.js"
 import { make } from "../../src/runtime/oauth/TokenEndpoint.js"
+import { organisation } from "../support/journal.js"
 
 type Revocation = Parameters<TokenEndpoint["Type"]["revoke"]>[0]
 
@@ -18,11 +19,13 @@ const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> =>
           return { status: 200, headers: [], body: new Uint8Array(), url: request.url }
         }),
       open: () => Effect.dieMessage("nothing is opened"),
-      check: () => Effect.void
+      check: () => Effect.void,
+      readings: Effect.dieMessage("nothing is read")
     })
   )
   await Effect.runPromise(
     endpoint.revoke({
+      organisationId: organisation,
       url: "https://provider.example/revoke",
       body,
       client: { clientId: "client", clientSecret: Redacted.make("secret"), auth: "basic" },

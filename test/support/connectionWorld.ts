@@ -238,6 +238,7 @@ export const makeWorld = (options: WorldOptions) =>
     const egress = Egress.of({
       check: () => Effect.void,
       open: () => Effect.dieMessage("open"),
+      readings: Effect.dieMessage("readings"),
       send: ({ headers, url }) =>
         options.api === undefined
           ? new EgressUnreachable({ url, reason: "the connection was refused" })

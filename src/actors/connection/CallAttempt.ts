@@ -149,6 +149,8 @@ const noAnswerFailure = (error: EgressFailure | GrantRefused): ProviderFailure =
       return failed("provider", "BLOCKED", `the provider's address may not be called: ${error.reason}`)
     case "EgressTooLarge":
       return failed("provider", "TOO_LARGE", `the provider's answer has more than ${error.limitBytes} bytes`)
+    case "EgressBusy":
+      return failed("transient", "NO_CONNECTION", `the call was not sent: ${error.reason}`)
     case "GrantRefused":
       return failed("transient", "GRANT_REFUSED", `the call was not sent: ${error.reason}`)
   }

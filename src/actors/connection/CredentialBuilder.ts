@@ -103,7 +103,12 @@ const buildFromGrant = Effect.fnUntraced(function* (
   config: JsonObject = {}
 ): Effect.fn.Return<CredentialCandidate, CommandRefusal | TokenRequestFailed> {
   const client = yield* context.clientOf(target, method, fields)
-  const tokens = yield* context.requestTokens({ config: { ...target.config, ...config } }, method, client, grant)
+  const tokens = yield* context.requestTokens(
+    { ...target, config: { ...target.config, ...config } },
+    method,
+    client,
+    grant
+  )
   return yield* buildFromIssuedTokens(
     context,
     definition,

@@ -62,6 +62,7 @@ const signatureHeaders = (
 
 const send = Effect.fnUntraced(function* (
   context: TestContext,
+  organisationId: OrganisationId,
   method: AuthMethod,
   credential: { readonly [name: string]: string },
   config: JsonObject,
@@ -73,6 +74,7 @@ const send = Effect.fnUntraced(function* (
   const sendSigned = (challenge: string | null) =>
     Effect.flatMap(signatureHeaders(context, method, credential, injected, challenge), (headers) => {
       const outgoing = {
+        organisationId,
         method: injected.method,
         url: injected.url,
         headers: [...injected.headers, ...headers],
@@ -113,7 +115,7 @@ const testCredential = (
       idempotencyKey: context.identifiers.token(32)
     })
     const patterns = yield* context.patterns.ofCondition(organisation, action.response.errorWhen)
-    const answer = yield* send(context, method, values, config, request)
+    const answer = yield* send(context, organisation, method, values, config, request)
     const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis, patterns)
     return Either.match(result, {
       onLeft: failedResult(scrub),
@@ -198,6 +200,8 @@ const reasonOf = (
       return `the provider did not answer within ${error.afterMillis / 1000} s`
     case "EgressTooLarge":
       return `the provider's answer is larger than ${error.limitBytes} bytes`
+    case "EgressBusy":
+      return `the provider was not called: ${error.reason}`
   }
 }
 

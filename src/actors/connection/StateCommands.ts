@@ -68,6 +68,7 @@ const revoke = Effect.fnUntraced(function* (
   if (Either.isLeft(url)) return
   const { accessToken, fields, provider, refreshToken } = plain
   yield* endpoint.revoke({
+    organisationId: connection.organisationId,
     url: url.right,
     body: method.revocationBody,
     client: yield* clientOf(connection, method, fields, provider),

@@ -254,7 +254,7 @@ const make = Effect.gen(function* () {
     renew: (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
       renew(context, self, organisation, scope),
     requestTokens: (
-      connection: Pick<Connection, "config">,
+      connection: Pick<Connection, "config" | "organisationId">,
       method: OAuth2Method,
       client: TokenClient,
       grant: OAuthGrant

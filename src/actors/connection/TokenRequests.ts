@@ -81,7 +81,7 @@ export const clientOf = Effect.fnUntraced(function* (
 /** Requests tokens from the method's token endpoint. */
 export const requestTokens = Effect.fnUntraced(function* (
   { endpoint }: TokenRequestContext,
-  { config }: Pick<Connection, "config">,
+  { config, organisationId }: Pick<Connection, "config" | "organisationId">,
   method: OAuth2Method,
   client: TokenClient,
   grant: OAuthGrant
@@ -90,6 +90,7 @@ export const requestTokens = Effect.fnUntraced(function* (
   if (url._tag === "Left")
     return yield* failWith({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
   return yield* endpoint.request({
+    organisationId,
     url: url.right,
     client,
     grant,

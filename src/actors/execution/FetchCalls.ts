@@ -42,6 +42,10 @@ const fetchFailure = (error: EgressFailure): CallFailure => {
         "provider",
         { code: "TOO_LARGE" }
       )
+    case "EgressBusy":
+      return failure("Error", `fetch: ${error.url} was not called: ${error.reason}`, "transient", {
+        code: "NO_CONNECTION"
+      })
   }
 }
 
@@ -115,7 +119,7 @@ const bodyOf = (request: Json | undefined): Uint8Array | string | null => {
 export const makeFetchCalls = Effect.gen(function* () {
   const egress = yield* Egress
 
-  const planFetch = ({ args, key }: HostRequest): HostCall => {
+  const planFetch = ({ args, key, spec }: HostRequest): HostCall => {
     const [request] = args
     const url = memberOf(request, "url")
     const method = String(memberOf(request, "method") ?? "GET").toUpperCase()
@@ -144,6 +148,7 @@ export const makeFetchCalls = Effect.gen(function* () {
       _tag: "Outside",
       run: egress
         .send({
+          organisationId: spec.run.organisationId,
           method,
           url: requested.href,
           body,

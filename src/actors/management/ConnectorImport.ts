@@ -4,7 +4,7 @@ import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
 import { plainOrigin, plainHttpMistake, plainUrls } from "../../domain/connector/PlainHttp.js"
-import { type Detail, invalid, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { type Detail, invalid, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { detailsOf } from "../../domain/Issues.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
@@ -93,9 +93,15 @@ const valueOrFail = <A>(
     Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))
   )
 
-const fetchText = ({ egress }: ImportServices, url: string, path: string): Effect.Effect<string, ValidationFailed> =>
+const fetchText = (
+  { egress }: ImportServices,
+  organisationId: OrganisationId,
+  url: string,
+  path: string
+): Effect.Effect<string, ValidationFailed | Unavailable> =>
   egress
     .send({
+      organisationId,
       method: "GET",
       url,
       headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
@@ -109,7 +115,9 @@ const fetchText = ({ egress }: ImportServices, url: string, path: string): Effec
         EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
         EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
         EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
-        EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`)
+        EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
+        EgressBusy: ({ reason }) =>
+          new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
       }),
       Effect.flatMap(({ body, status }) =>
         status === 200
@@ -119,8 +127,15 @@ const fetchText = ({ egress }: ImportServices, url: string, path: string): Effec
     )
 
 /** The content of a source: the document or text itself, or the text at its URL. */
-const contentOf = (services: ImportServices, source: Json, path: string): Effect.Effect<Json, ValidationFailed> =>
-  typeof source === "string" && isUrl(source) ? fetchText(services, source.trim(), path) : Effect.succeed(source)
+const contentOf = (
+  services: ImportServices,
+  organisation: OrganisationId,
+  source: Json,
+  path: string
+): Effect.Effect<Json, ValidationFailed | Unavailable> =>
+  typeof source === "string" && isUrl(source)
+    ? fetchText(services, organisation, source.trim(), path)
+    : Effect.succeed(source)
 
 const importFrom = Effect.fnUntraced(function* (
   services: ImportServices,
@@ -132,7 +147,7 @@ const importFrom = Effect.fnUntraced(function* (
   const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
     validationFailure(importMistakes(error))
   )
-  const source = yield* contentOf(services, request.source, path)
+  const source = yield* contentOf(services, organisation, request.source, path)
   const options = {
     ...(request.name === undefined ? {} : { name: request.name }),
     ...(request.kind === undefined ? {} : { kind: request.kind }),
@@ -169,7 +184,7 @@ const readOpenApi =
   (services: ImportServices): ConnectorImport["Type"]["readOpenApi"] =>
   (organisation, document) => {
     const path = "openapi"
-    return Effect.flatMap(contentOf(services, document, path), (source) => {
+    return Effect.flatMap(contentOf(services, organisation, document, path), (source) => {
       const options = locationOf(document)
       return valueOrFail(
         services.compute("importDefinition", organisation, { source, path, format: "openapi", options }),

@@ -66,6 +66,7 @@ const post = (context: SenderContext, delivery: Delivery): Effect.Effect<Attempt
   Effect.flatMap(signHeaders(context, delivery), (headers) =>
     context.egress
       .send({
+        organisationId: delivery.organisationId,
         method: "POST",
         url: delivery.url,
         headers,
@@ -84,7 +85,10 @@ const post = (context: SenderContext, delivery: Delivery): Effect.Effect<Attempt
 const mailScheme = "mailto:"
 
 /** Sends the payload, a subject and a text, to the address of the URL. Attempts have the same Message-ID. */
-const mail = ({ mail, mailServer }: SenderContext, { id, payload, url }: Delivery): Effect.Effect<AttemptResult> => {
+const mail = (
+  { mail, mailServer }: SenderContext,
+  { id, organisationId, payload, url }: Delivery
+): Effect.Effect<AttemptResult> => {
   if (Option.isNone(mailServer))
     return Effect.succeed({ _tag: "Refused", reason: "no mail server is configured: the operator sets SVC_SMTP_URL" })
   const { from, login, security, url: server } = mailServer.value
@@ -92,6 +96,7 @@ const mail = ({ mail, mailServer }: SenderContext, { id, payload, url }: Deliver
   const content: { readonly subject: string; readonly text: string } = JSON.parse(payload)
   return mail
     .send({
+      organisationId,
       method: "SEND",
       url: server,
       headers: [
@@ -138,5 +143,7 @@ const failedResult = (failure: EgressFailure): AttemptResult => {
       return { _tag: "Unanswered", reason: `the endpoint did not answer within ${failure.afterMillis / 1000} s` }
     case "EgressTooLarge":
       return { _tag: "Unanswered", reason: `the endpoint's answer is larger than ${failure.limitBytes} bytes` }
+    case "EgressBusy":
+      return { _tag: "Unanswered", reason: `the endpoint was not called: ${failure.reason}` }
   }
 }

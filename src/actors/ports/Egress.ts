@@ -4,8 +4,11 @@
  */
 import type { Duration, Effect } from "effect"
 import { Context, Data } from "effect"
+import type { OrganisationId } from "../../domain/Ids.js"
 
 export interface EgressRequest {
+  /** For whom the request is sent: connections are divided among organisations. */
+  readonly organisationId: OrganisationId
   readonly method: string
   readonly url: string
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
@@ -74,8 +77,22 @@ export class EgressTooLarge extends Data.TaggedError("EgressTooLarge")<{
   readonly url: string
   readonly limitBytes: number
 }> {}
+/** Nothing was sent: no connection was free in time, of the organisation's to this origin or of the node's. */
+export class EgressBusy extends Data.TaggedError("EgressBusy")<{
+  readonly url: string
+  readonly waitedMillis: number
+  readonly reason: string
+}> {}
 
-export type EgressFailure = EgressBlocked | EgressUnreachable | EgressTimedOut | EgressTooLarge
+export type EgressFailure = EgressBlocked | EgressUnreachable | EgressTimedOut | EgressTooLarge | EgressBusy
+
+/** Connections of the node, and requests that waited for one. */
+export interface EgressReadings {
+  readonly capacity: number
+  readonly open: number
+  readonly waiting: number
+  readonly refused: number
+}
 
 export class Egress extends Context.Tag("svc/Egress")<
   Egress,
@@ -85,5 +102,6 @@ export class Egress extends Context.Tag("svc/Egress")<
     readonly open: (request: OpenRequest) => Effect.Effect<OpenResponse, EgressFailure>
     /** Checks a URL before it is used: scheme, form, literal addresses. */
     readonly check: (url: string) => Effect.Effect<void, EgressBlocked>
+    readonly readings: Effect.Effect<EgressReadings>
   }
 >() {}

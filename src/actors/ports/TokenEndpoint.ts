@@ -2,6 +2,7 @@
 import type { Effect, Redacted } from "effect"
 import { Context, Data } from "effect"
 import type { TokenFailure } from "../../domain/connection/Refresh.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 
 /** An OAuth client and how it authenticates. */
@@ -22,6 +23,7 @@ export type OAuthGrant =
   | { readonly type: "client_credentials"; readonly scope: string }
 
 export interface TokenRequest {
+  readonly organisationId: OrganisationId
   readonly url: string
   readonly client: TokenClient
   readonly grant: OAuthGrant
@@ -53,6 +55,7 @@ export class TokenEndpoint extends Context.Tag("svc/TokenEndpoint")<
     readonly request: (request: TokenRequest) => Effect.Effect<Tokens, TokenRequestFailed>
     /** Revokes a token: by RFC 7009 (`form`), or with the token in a JSON body (`json`). */
     readonly revoke: (request: {
+      readonly organisationId: OrganisationId
       readonly url: string
       readonly body: "form" | "json"
       readonly client: TokenClient

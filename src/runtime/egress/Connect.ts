@@ -37,22 +37,46 @@ export interface ConnectOptions {
 const headStartMillis = 300
 const mostAddresses = 6
 
-type Connector = buildConnector.connector
+export type Connector = buildConnector.connector
 type Target = buildConnector.Options
 
-export const guardedConnector = (options: ConnectOptions): Connector => {
-  const open = buildConnector({
+/** Opens sockets to addresses that are checked already. */
+export const plainConnector = (options: ConnectOptions): Connector =>
+  buildConnector({
     timeout: options.timeoutMillis,
     maxCachedSessions: 256,
     ...(options.ca === undefined ? {} : { ca: [...rootCertificates, ...options.ca] })
   })
+
+/** Counts a look-up or a socket; the returned function says that it is closed. */
+export type CountSocket = () => () => void
+
+const uncounted: CountSocket = () => () => undefined
+
+/** `open`: makes each attempt to connect. */
+export const guardedConnector = (
+  options: ConnectOptions,
+  open = plainConnector(options),
+  count: CountSocket = uncounted
+): Connector => {
+  const counted: Connector = (target, callback) => {
+    const closed = count()
+    open(target, (...[error, socket]) => {
+      if (error !== null) {
+        closed()
+        return callback(error, null)
+      }
+      socket.once("close", closed)
+      callback(null, socket)
+    })
+  }
   return (target, callback) => {
     const port = Number(target.port) || (target.protocol === "https:" ? 443 : 80)
     const host = target.hostname.replace(/^\[|\]$/g, "")
     const judge = (addresses: ReadonlyArray<string>) => {
       const refusals = addresses.map((address) => ({ address, reason: whyBlocked(address, port, options.allow) }))
       const permitted = refusals.filter((entry) => entry.reason === undefined).map((entry) => entry.address)
-      if (permitted.length > 0) return race(open, target, permitted.slice(0, mostAddresses), callback)
+      if (permitted.length > 0) return race(counted, target, permitted.slice(0, mostAddresses), callback)
       const [first] = refusals
       callback(
         new BlockedAddress(first === undefined ? "the name has no address" : `${first.address} ${first.reason}`),
@@ -69,7 +93,10 @@ export const guardedConnector = (options: ConnectOptions): Connector => {
     }
     if (isIP(host) !== 0) return connectTo([host])
     const settle = once(options.timeoutMillis, callback)
-    options.resolve(host).then(
+    // Also after its time: a look-up occupies a thread until it ends.
+    const resolved = count()
+    const addresses = options.resolve(host).finally(resolved)
+    addresses.then(
       (addresses) => settle(() => connectTo(addresses)),
       (error: unknown) => settle(() => callback(error instanceof Error ? error : new Error(String(error)), null))
     )

@@ -89,7 +89,16 @@ const sendWithCredential = Effect.fnUntraced(function* <A extends Pick<EgressRes
     const timeout = Duration.millis(timeoutMillis)
     // A signature is valid for one URL.
     const redirects = signs ? 0 : redirectsOf(parts)
-    const sent = way({ method, url, headers: all, body, timeout, maxBytes: request.maxBytes, redirects })
+    const sent = way({
+      organisationId,
+      method,
+      url,
+      headers: all,
+      body,
+      timeout,
+      maxBytes: request.maxBytes,
+      redirects
+    })
     return Effect.mapError(sent, echo.failure)
   }
   const answer = yield* go(yield* signature(null))

@@ -1,6 +1,6 @@
 /** The port `Egress` over undici: checked connections, redirects by hand, one clock and one size cap per request. */
-import { Duration, Effect, Layer } from "effect"
-import { Agent, type Dispatcher } from "undici"
+import { Context, Duration, Effect, Layer } from "effect"
+import { Agent } from "undici"
 import {
   Egress,
   EgressBlocked,
@@ -16,7 +16,17 @@ import {
 import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { egress, headerBytes } from "../../domain/Limits.js"
 import type { AllowList } from "./Address.js"
-import { BlockedAddress, type ConnectOptions, guardedConnector, type Resolve, systemResolve } from "./Connect.js"
+import {
+  BlockedAddress,
+  type Connector,
+  type ConnectOptions,
+  guardedConnector,
+  plainConnector,
+  type Resolve,
+  systemResolve
+} from "./Connect.js"
+import { ConnectionPlaces } from "./ConnectionPlaces.js"
+import { busyFailure, NoConnection, OutOfTime, withPlace } from "./ConnectionWait.js"
 import { type ExchangeResponse, BodyTooLarge, exchange } from "./Exchange.js"
 import { makeMailEgress } from "./MailEgress.js"
 import { type OpenExchange, openExchange } from "./OpenExchange.js"
@@ -31,6 +41,7 @@ import {
   redirectHop,
   tellable
 } from "./RequestForm.js"
+import { Stopwatch } from "./Stopwatch.js"
 import { parseUrl } from "../../domain/Url.js"
 
 export interface EgressOptions {
@@ -40,10 +51,10 @@ export interface EgressOptions {
   readonly resolve?: Resolve
   /** Further certificate authorities in PEM form. */
   readonly ca?: ReadonlyArray<string>
+  /** Connections of the node. */
+  readonly connections?: number
 }
 
-/** Connections to one origin, over all tenants; further requests wait, within their own time limits. */
-const connectionsPerOrigin = 128
 const longestTimer = 2 ** 31 - 1
 
 const connectOptions = ({ allow, ca, resolve = systemResolve }: EgressOptions): ConnectOptions => ({
@@ -53,10 +64,9 @@ const connectOptions = ({ allow, ca, resolve = systemResolve }: EgressOptions): 
   ...(ca === undefined ? {} : { ca })
 })
 
-const makeAgent = (options: EgressOptions): Agent =>
+const makeAgent = (connect: Connector): Agent =>
   new Agent({
-    connect: guardedConnector(connectOptions(options)),
-    connections: connectionsPerOrigin,
+    connect,
     pipelining: 1,
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 30_000,
@@ -66,16 +76,45 @@ const makeAgent = (options: EgressOptions): Agent =>
     bodyTimeout: 0
   })
 
-export const makeEgress = (dispatcher: Dispatcher, allow: AllowList): typeof Egress.Service =>
+/** The connections of the node; those of all organisations share the resolver and the cache of TLS sessions. */
+const makePlaces = (options: EgressOptions): ConnectionPlaces => {
+  const connect = connectOptions(options)
+  const open = plainConnector(connect)
+  const limits = { node: options.connections ?? egress.connections, origin: egress.connectionsPerOrigin }
+  return new ConnectionPlaces(limits, (count) => makeAgent(guardedConnector(connect, open, count)))
+}
+
+const makeEgress = (places: ConnectionPlaces, allow: AllowList): typeof Egress.Service =>
   Egress.of({
     send: (request) =>
       travelled<ExchangeResponse>(request, allow, (hop, follows, done) =>
-        exchange(dispatcher, hop, { maxBytes: request.maxBytes, discards: follows }, done)
+        withPlace(
+          places,
+          request,
+          hop.url.origin,
+          ({ dispatcher, release }) =>
+            exchange(dispatcher(), hop, { maxBytes: request.maxBytes, discards: follows }, (result) => {
+              release()
+              done(result)
+            }),
+          done
+        )
       ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url }))),
     open: (request) =>
       travelled<OpenExchange>(request, allow, (hop, _, done) => {
         const stallMillis = Math.min(Duration.toMillis(request.stall), longestTimer)
-        return openExchange(dispatcher, hop, { maxBytes: request.maxBytes, stallMillis }, done)
+        return withPlace(
+          places,
+          request,
+          hop.url.origin,
+          ({ dispatcher, release }) =>
+            openExchange(dispatcher(), hop, { maxBytes: request.maxBytes, stallMillis }, (result) => {
+              if (result instanceof Error) release()
+              else void result.ended.then(release)
+              done(result)
+            }),
+          done
+        )
       }).pipe(
         Effect.map(({ answer, url }): OpenResponse => ({ ...answer, url, ended: Effect.promise(() => answer.ended) }))
       ),
@@ -83,7 +122,8 @@ export const makeEgress = (dispatcher: Dispatcher, allow: AllowList): typeof Egr
       Effect.suspend(() => {
         const read = readUrl(url, allow)
         return typeof read === "string" ? Effect.fail(blocked(url, read)) : Effect.void
-      })
+      }),
+    readings: Effect.sync(places.readings)
   })
 
 /** Sends one hop and calls `done` once with its result. */
@@ -119,38 +159,6 @@ const readRequest = (request: Leaving, allow: AllowList): Hop | string => {
   const headers = readHeaders(request.headers)
   if (typeof headers === "string") return headers
   return { url, method: read.method, headers, body: request.upload ?? request.body }
-}
-
-class OutOfTime extends Error {}
-
-/** A countdown that can pause. */
-class Stopwatch {
-  private timer: NodeJS.Timeout | undefined
-  private since = 0
-  private over = false
-
-  constructor(
-    private left: number,
-    private readonly ring: () => void
-  ) {}
-
-  goOn(): void {
-    if (this.over || this.timer !== undefined) return
-    this.since = performance.now()
-    this.timer = setTimeout(this.ring, this.left)
-  }
-
-  pause(): void {
-    if (this.timer === undefined) return
-    clearTimeout(this.timer)
-    this.timer = undefined
-    this.left -= performance.now() - this.since
-  }
-
-  end(): void {
-    this.over = true
-    clearTimeout(this.timer)
-  }
 }
 
 /** A request with all its redirects, up to the final response or failure. */
@@ -228,6 +236,7 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
 
   private failureOf(hop: Hop, error: Error): EgressFailure {
     const url = tellable(hop.url.href)
+    if (error instanceof NoConnection) return busyFailure(url, error)
     if (error instanceof OutOfTime) return new EgressTimedOut({ url, afterMillis: this.millis })
     if (error instanceof BodyTooLarge) return new EgressTooLarge({ url, limitBytes: this.request.maxBytes })
     if (error instanceof BlockedAddress) return new EgressBlocked({ url, reason: `leads to ${error.message}` })
@@ -240,13 +249,15 @@ const headerOf = (answer: Pick<ExchangeResponse, "headers">, wanted: string) =>
 
 /** Both ports of outgoing traffic, HTTP and SMTP, under the same rules. */
 export const layer = (options: EgressOptions): Layer.Layer<Egress | MailEgress> =>
-  Layer.scoped(
-    Egress,
+  Layer.scopedContext(
     Effect.map(
       Effect.acquireRelease(
-        Effect.sync(() => makeAgent(options)),
-        (agent) => Effect.promise(() => agent.destroy())
+        Effect.sync(() => makePlaces(options)),
+        (places) => Effect.promise(places.destroy)
       ),
-      (agent) => makeEgress(agent, options.allow)
+      (places) =>
+        Context.make(Egress, makeEgress(places, options.allow)).pipe(
+          Context.add(MailEgress, makeMailEgress(connectOptions(options), places))
+        )
     )
-  ).pipe(Layer.merge(Layer.sync(MailEgress, () => makeMailEgress(connectOptions(options)))))
+  )

@@ -7,24 +7,20 @@ import type { Socket } from "node:net"
 import { rootCertificates } from "node:tls"
 import { Clock, Duration, Effect, Either } from "effect"
 import SMTPConnection from "nodemailer/lib/smtp-connection"
-import {
-  EgressBlocked,
-  type EgressFailure,
-  type EgressResponse,
-  EgressTimedOut,
-  EgressUnreachable
-} from "../../actors/ports/Egress.js"
+import { EgressBlocked, type EgressFailure, type EgressResponse, EgressTimedOut } from "../../actors/ports/Egress.js"
 import { MailEgress, type MailRequest } from "../../actors/ports/MailEgress.js"
 import { type MailMessage, buildMessage } from "../../domain/connector/MailMessage.js"
 import { headerOf, answerJson } from "../../domain/connector/ProviderAnswer.js"
 import type { Json } from "../../domain/Json.js"
-import { BlockedAddress, type ConnectOptions, guardedConnector } from "./Connect.js"
-import { networkReasonOf } from "./NetworkReason.js"
+import { type Connector, type ConnectOptions, guardedConnector } from "./Connect.js"
+import type { ConnectionPlaces } from "./ConnectionPlaces.js"
+import { busyFailure, NoConnection, withPlace } from "./ConnectionWait.js"
+import { smtpAnswer, smtpFailure } from "./SmtpFailure.js"
 import { tellable } from "./RequestForm.js"
 import { parseUrl } from "../../domain/Url.js"
 import { mail } from "../../domain/Limits.js"
 
-export const makeMailEgress = (options: ConnectOptions): typeof MailEgress.Service => {
+export const makeMailEgress = (options: ConnectOptions, places: ConnectionPlaces): typeof MailEgress.Service => {
   const open = guardedConnector(options)
   return MailEgress.of({
     send: (request) =>
@@ -34,12 +30,15 @@ export const makeMailEgress = (options: ConnectOptions): typeof MailEgress.Servi
           return Effect.fail(new EgressBlocked({ url: tellable(request.url), reason: read }))
         if (Either.isLeft(read)) return Effect.succeed(read.left)
         return Effect.async<EgressResponse, EgressFailure>((resume) => {
-          const visit = new Visit(read.right, options.ca, Duration.toMillis(request.timeout), resume)
-          const { host, hostname, port } = read.right.url
-          open({ hostname, host, port, protocol: "http:" }, (...[error, socket]) =>
-            error === null ? visit.begin(socket) : visit.fail(error)
+          const errand = read.right
+          const stop = withPlace(
+            places,
+            request,
+            `${errand.url.protocol}//${errand.url.host}`,
+            ({ release }) => visitServer(open, errand, options.ca, Duration.toMillis(request.timeout), resume, release),
+            (error) => error instanceof NoConnection && resume(Effect.fail(busyFailure(errand.url.href, error)))
           )
-          return Effect.sync(() => visit.giveUp())
+          return Effect.sync(() => stop(new Error("interrupted")))
         })
       })
   })
@@ -74,11 +73,11 @@ const readRequest = (request: MailRequest, now: number): Either.Either<Errand, E
   const message = buildMessage(body ?? null, headerOf(request.headers, "message-key") ?? "", now)
   if (Either.isLeft(message)) {
     const { message: what, path } = message.left
-    return Either.left(answered(request.url, 422, { code: "INVALID_MESSAGE", message: `${path} ${what}` }))
+    return Either.left(smtpAnswer(request.url, 422, { code: "INVALID_MESSAGE", message: `${path} ${what}` }))
   }
   return message.right.content.length > mail.messageBytes
     ? Either.left(
-        answered(request.url, 413, { code: "TOO_LARGE", message: `it has more than ${mail.messageBytes} bytes` })
+        smtpAnswer(request.url, 413, { code: "TOO_LARGE", message: `it has more than ${mail.messageBytes} bytes` })
       )
     : Either.right({ ...errand, message: message.right })
 }
@@ -98,26 +97,41 @@ const loginOf = (request: MailRequest): Errand["login"] => {
   return { user: both.slice(0, colon), pass: both.slice(colon + 1) }
 }
 
-const answered = (url: string, status: number, body: Json): EgressResponse => ({
-  status,
-  headers: [["content-type", "application/json"]],
-  body: Buffer.from(JSON.stringify(body)),
-  url
-})
-
 // --- The exchange ---
+
+/** Connects and visits. `release` is called when the visit has ended and no attempt to connect is open. */
+const visitServer = (
+  open: Connector,
+  errand: Errand,
+  ca: ReadonlyArray<string> | undefined,
+  millis: number,
+  resume: (result: Effect.Effect<EgressResponse, EgressFailure>) => void,
+  release: () => void
+): (() => void) => {
+  let uses = 2
+  const end = () => --uses === 0 && release()
+  const visit = new Visit(errand, ca, millis, resume, end)
+  const { host, hostname, port } = errand.url
+  open({ hostname, host, port, protocol: "http:" }, (...[error, socket]) => {
+    if (error === null) visit.begin(socket)
+    else visit.fail(error)
+    end()
+  })
+  return () => visit.giveUp()
+}
 
 /** One SMTP connection, up to its one response or failure. */
 class Visit {
   private readonly timer: NodeJS.Timeout
   private connection: SMTPConnection | undefined
-  private ended = false
+  private closed = false
 
   constructor(
     private readonly errand: Errand,
     private readonly ca: ReadonlyArray<string> | undefined,
     private readonly millis: number,
-    private readonly resume: (result: Effect.Effect<EgressResponse, EgressFailure>) => void
+    private readonly resume: (result: Effect.Effect<EgressResponse, EgressFailure>) => void,
+    private readonly ended: () => void
   ) {
     this.timer = setTimeout(
       () => this.end(Effect.fail(new EgressTimedOut({ url: this.errand.url.href, afterMillis: this.millis }))),
@@ -127,7 +141,7 @@ class Visit {
 
   /** `socket` is open, to an address that was checked. */
   begin(socket: Socket): void {
-    if (this.ended) return void socket.destroy()
+    if (this.closed) return void socket.destroy()
     const { security, url } = this.errand
     const connection = new SMTPConnection({
       connection: socket,
@@ -158,7 +172,7 @@ class Visit {
   }
 
   fail(error: Error): void {
-    this.end(failureOf(this.errand.url.href, error))
+    this.end(smtpFailure(this.errand.url.href, error))
   }
 
   private login(connection: SMTPConnection): void {
@@ -183,7 +197,7 @@ class Visit {
   private succeed(body: Json): void {
     // QUIT is sent before the connection closes, without waiting for the reply.
     this.connection?.quit()
-    this.end(Effect.succeed(answered(this.errand.url.href, 200, body)))
+    this.end(Effect.succeed(smtpAnswer(this.errand.url.href, 200, body)))
   }
 
   private end(result: Effect.Effect<EgressResponse, EgressFailure>): void {
@@ -192,54 +206,11 @@ class Visit {
 
   /** Closes the connection; false if it was closed before. */
   private close(): boolean {
-    if (this.ended) return false
-    this.ended = true
+    if (this.closed) return false
+    this.closed = true
     clearTimeout(this.timer)
     this.connection?.close()
+    this.ended()
     return true
   }
 }
-
-// --- Failures ---
-
-/** The fields of nodemailer's errors. */
-interface SmtpError extends Error {
-  readonly code?: string
-  readonly originalCode?: string
-  readonly response?: string
-  readonly responseCode?: number
-}
-
-/** Replies that mean that the login, or its absence, is refused. */
-const loginReplies: ReadonlySet<number> = new Set([530, 534, 535, 538])
-
-const failureOf = (url: string, error: SmtpError): Effect.Effect<EgressResponse, EgressFailure> => {
-  if (error instanceof BlockedAddress)
-    return Effect.fail(new EgressBlocked({ url, reason: `leads to ${error.message}` }))
-  const { code, response = "", responseCode } = error
-  if (code === "ETLS" || responseCode === undefined || response === "") return withoutReply(url, error)
-  const message = response.replace(/\s+/g, " ").trim().slice(0, 2_000)
-  const refusal = { code: String(responseCode), message }
-  if (loginReplies.has(responseCode) || (code === "EAUTH" && responseCode >= 500))
-    return Effect.succeed(answered(url, 401, refusal))
-  // A 5xx of SMTP is a permanent refusal; as an HTTP status it would look like a failing server.
-  return Effect.succeed(answered(url, responseCode < 500 ? responseCode : 422, refusal))
-}
-
-const withoutReply = (url: string, error: SmtpError): Effect.Effect<EgressResponse, EgressFailure> => {
-  const { code, message, originalCode, response } = error
-  if (code === "EAUTH")
-    return Effect.succeed(answered(url, 401, { code: "NO_LOGIN", message: "the server and the login do not fit" }))
-  if (code === "EMESSAGE") return Effect.succeed(answered(url, 413, { code: "TOO_LARGE", message }))
-  const reason =
-    code === "ETLS" && response !== undefined
-      ? `the server does not offer TLS, which the connection asks for: ${response.slice(0, 200)}`
-      : originalCode === undefined
-        ? networkReasonOf(Object.assign(new Error(message), isOwn(code) ? {} : { code }))
-        : networkReasonOf(Object.assign(new Error(message), { code: originalCode }))
-  return Effect.fail(new EgressUnreachable({ url, reason }))
-}
-
-/** Whether a code is nodemailer's own: such codes say less than the message. */
-const isOwn = (code: string | undefined) =>
-  code === undefined || ["ESOCKET", "ECONNECTION", "EPROTOCOL", "ETIMEDOUT", "ETLS", "EENVELOPE"].includes(code)

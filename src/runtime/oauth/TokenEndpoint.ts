@@ -28,10 +28,15 @@ type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 export const make = Effect.gen(function* () {
   const egress = yield* Egress
 
-  const post = (url: string, client: TokenClient, pairs: Pairs, write: Written = asForm) => {
+  const post = (
+    { client, organisationId, url }: Pick<TokenRequest, "client" | "organisationId" | "url">,
+    pairs: Pairs,
+    write: Written = asForm
+  ) => {
     const { body, type } = write([...pairs, ...clientPairs(client)])
     return egress
       .send({
+        organisationId,
         method: "POST",
         url,
         headers: [["content-type", type], ["accept", "application/json"], ...clientHeaders(client)],
@@ -46,7 +51,7 @@ export const make = Effect.gen(function* () {
 
   const request = Effect.fn("TokenEndpoint.request")(function* (asked: TokenRequest) {
     const pairs: Pairs = [...Object.entries(asked.params), ...grantPairs(asked.grant)]
-    const response = yield* post(asked.url, asked.client, pairs)
+    const response = yield* post(asked, pairs)
     const answer = answerOf(response)
     const scrub = makeScrubber([...secretsOf(asked.client), ...secretsIn(asked.grant), ...issuedIn(answer)]).scrubText
     const accessToken = textMember(answer, "access_token")
@@ -55,17 +60,12 @@ export const make = Effect.gen(function* () {
     return tokensOf(asked, accessToken, answer)
   })
 
-  const revoke: TokenEndpoint["Type"]["revoke"] = Effect.fn("TokenEndpoint.revoke")(function* ({
-    body,
-    client,
-    hint,
-    token,
-    url
-  }) {
+  const revoke: TokenEndpoint["Type"]["revoke"] = Effect.fn("TokenEndpoint.revoke")(function* (asked) {
+    const { body, client, hint, token } = asked
     const ended = ["token", Redacted.value(token)] as const
     const response = yield* body === "json"
-      ? post(url, client, [ended], asJson)
-      : post(url, client, [ended, ["token_type_hint", hint]])
+      ? post(asked, [ended], asJson)
+      : post(asked, [ended, ["token_type_hint", hint]])
     if (response.status >= 300)
       return yield* refused(
         response,
@@ -209,7 +209,8 @@ const unreachable = (failure: EgressFailure): TokenRequestFailed => {
     EgressBlocked: () => "the token endpoint's URL may not be called",
     EgressUnreachable: () => "the token endpoint cannot be reached",
     EgressTimedOut: () => `the token endpoint did not answer within ${Duration.toSeconds(tokenTimeout)} s`,
-    EgressTooLarge: () => "the token endpoint's answer is too large"
+    EgressTooLarge: () => "the token endpoint's answer is too large",
+    EgressBusy: () => "the token endpoint was not called: no connection was free"
   }[failure._tag]()
   return new TokenRequestFailed({ status: null, code: null, message })
 }

@@ -3,6 +3,7 @@ import { Clock, Effect, Metric, Option } from "effect"
 import { memoryUsage, uptime } from "node:process"
 import { LiveRuns } from "../../actors/execution/LiveRuns.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
+import { Egress, type EgressReadings } from "../../actors/ports/Egress.js"
 import { EventStream } from "../../actors/ports/EventStream.js"
 import { HeldBytes, type LedgerReadings } from "../../actors/ports/HeldBytes.js"
 import { FailedJobs } from "../../actors/ports/FailedJobs.js"
@@ -44,6 +45,13 @@ const ledgerReadings = ({ capacity, held, refused, waiting }: LedgerReadings): R
   counter("svc_held_refused_total", "Pieces of work that found no room in time.", refused)
 ]
 
+const egressReadings = ({ capacity, open, refused, waiting }: EgressReadings): ReadonlyArray<Gauge> => [
+  gauge("svc_egress_connections_capacity", "Outgoing connections that the node may have.", capacity),
+  gauge("svc_egress_connections", "Outgoing connections, in use and idle.", open),
+  gauge("svc_egress_waiting", "Requests that wait for a connection.", waiting),
+  counter("svc_egress_refused_total", "Requests for which no connection was free in time.", refused)
+]
+
 const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Gauge> => {
   const labels = { task: status.name }
   return [
@@ -72,6 +80,7 @@ export const make = Effect.gen(function* () {
   const queue = yield* StartQueue
   const failedJobs = yield* FailedJobs
   const ledger = yield* HeldBytes
+  const egress = yield* Egress
 
   /** Empty while the database does not answer. */
   const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Gauge> =>
@@ -124,6 +133,7 @@ export const make = Effect.gen(function* () {
         gauge("svc_runs_live", "Runs that this node drives now.", live.size()),
         gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth()),
         ...ledgerReadings(ledger.readings()),
+        ...egressReadings(yield* egress.readings),
         ...audit,
         ...(yield* eventReadings),
         ...(yield* jobReadings),
