@@ -3,8 +3,9 @@ import { Reactivity } from "@effect/experimental"
 import { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
-import { Pool, type PoolClient, types } from "pg"
+import { types } from "pg"
 import { failOnConnectionLoss } from "./ConnectionLoss.js"
+import { QueuedPool } from "./QueuedPool.js"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
 import { explainUnreachable } from "./UnreachableDatabase.js"
 
@@ -94,34 +95,6 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
   pool.on("error", () => {})
   return pool
 }
-
-type ConnectCallback = (
-  error: Error | undefined,
-  client: PoolClient | undefined,
-  release: (cause?: unknown) => void
-) => void
-
-/**
- * A pool that hands over each connection in a microtask of its own. The pool of `pg` calls the next waiter inside the
- * release of a connection: a thousand interrupted waiters, which release at once, would overflow the stack.
- */
-class QueuedPool extends Pool {
-  override connect(): Promise<PoolClient>
-  override connect(onConnected: ConnectCallback): void
-  override connect(onConnected?: ConnectCallback): Promise<PoolClient> | void {
-    if (onConnected === undefined) return super.connect()
-    super.connect((error, client, release) => {
-      // Until the user of the connection listens. If it breaks before, the first statement fails.
-      client?.once("error", ignore)
-      queueMicrotask(() => {
-        client?.off("error", ignore)
-        onConnected(error, client, release)
-      })
-    })
-  }
-}
-
-const ignore = (): void => undefined
 
 /** Makes the server detect a vanished client: a half-open session would keep its locks for hours. */
 const withServerSettings = (href: string) => {
