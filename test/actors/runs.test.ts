@@ -1,6 +1,6 @@
 /** The life cycle of runs on one node: start, suspend, resume, end, loss and takeover. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, DateTime, Duration, Effect, Exit, Fiber, Option, TestClock } from "effect"
+import { Clock, DateTime, Duration, Effect, Exit, Fiber, Layer, Option, TestClock } from "effect"
 import { LiveRuns } from "../../src/actors/execution/LiveRuns.js"
 import { Executions } from "../../src/actors/ports/Executions.js"
 import type { AuditEntry } from "../../src/domain/Audit.js"
@@ -289,28 +289,61 @@ describe("the queued runs of an organisation at its limit", () => {
 })
 
 describe("the runs of a node that stops", () => {
-  it.scoped("are aborted after the grace period, resume from their journal, and count as survived", () => {
+  it.scoped("are aborted after the grace period, resume on the next from their journal, and count as survived", () => {
     const world = makeRunWorld({ guests: { main: hangs } })
     return Effect.gen(function* () {
-      const live = yield* LiveRuns
-      const id = yield* enqueue()
-      yield* passUntil(() => world.sent.length === 1)
-      const drained = yield* Effect.fork(live.drain(Duration.seconds(2)))
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(live.size(), 1)
-      yield* TestClock.adjust("2 seconds")
-      yield* Fiber.join(drained)
+      const id = yield* Effect.provide(leaveRunning(world), world.layer)
       assert.deepStrictEqual(world.aborted, world.sent.slice(0, 1))
-      yield* passUntil(() => world.sent.length === 2)
-      // Its second activation is taken back, too, once it waits.
-      yield* passUntil(() => world.runs.get(id)?.activations === 0)
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          yield* passUntil(() => world.sent.length === 2)
+          // Its second activation is taken back, too, once it waits.
+          yield* passUntil(() => world.runs.get(id)?.activations === 0)
+        }),
+        Layer.fresh(world.layer)
+      )
       assert.strictEqual(world.runs.get(id)?.status, "running")
       assert.deepStrictEqual(
         world.guestHost.started.map(({ alone }) => alone),
         [false, false]
       )
-    }).pipe(Effect.provide(world.layer))
+    })
   })
+
+  it.scoped("make no place for those that wait: they start on the next", () => {
+    const world = makeRunWorld({ guests: { main: hangs } })
+    return Effect.gen(function* () {
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          yield* leaveRunning(world)
+          const { isLeaving, reserve, size } = yield* LiveRuns
+          const waiting = yield* enqueue()
+          yield* TestClock.adjust("10 seconds")
+          assert.deepStrictEqual([isLeaving(), reserve(executionId(), organisation), size()], [true, false, 0])
+          assert.strictEqual(world.runs.get(waiting)?.status, "pending")
+        }),
+        world.layer
+      )
+      assert.lengthOf(world.sent, 1)
+      yield* Effect.provide(
+        passUntil(() => world.sent.length === 3),
+        Layer.fresh(world.layer)
+      )
+    })
+  })
+})
+
+/** Starts a run that hangs in its call, and lets its node leave it. */
+const leaveRunning = Effect.fnUntraced(function* (world: ReturnType<typeof makeRunWorld>) {
+  const live = yield* LiveRuns
+  const id = yield* enqueue()
+  yield* passUntil(() => world.sent.length === 1)
+  const drained = yield* Effect.fork(live.drain(Duration.seconds(2)))
+  yield* TestClock.adjust("1 second")
+  assert.strictEqual(live.size(), 1)
+  yield* TestClock.adjust("2 seconds")
+  yield* Fiber.join(drained)
+  return id
 })
 
 describe("a slot of a node", () => {

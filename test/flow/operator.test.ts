@@ -58,6 +58,16 @@ const secretsOf = () => {
   return { SVC_MASTER_KEYS: masterKeys, SVC_KEY_PEPPER: keyPepper }
 }
 
+describe("a start on a data directory that cannot be made", () => {
+  it.skipIf(process.platform !== "linux")("says so, and ends", async () => {
+    for (const dataDir of ["/proc/x", "/proc/self/x/y"])
+      assert.match(
+        await refusedStart({ dataDir }),
+        /cannot be made: .*Set SVC_DATA_DIR to a directory that svc may write/
+      )
+  })
+})
+
 describe.sequential("on an operator's own Postgres", () => {
   const scope = Effect.runSync(Scope.make())
   const postgres = operatorsPostgres()

@@ -12,7 +12,8 @@ import { generateSecrets, resolveSecrets } from "../../src/runtime/vault/Install
 import { readConfig, Settings } from "../../src/runtime/configuration/Config.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "../../src/runtime/program/Layers.js"
 import { make as makeFront } from "../../src/runtime/http/Front.js"
-import { server, serviceLayer } from "../../src/runtime/program/Service.js"
+import { server } from "../../src/runtime/program/Server.js"
+import { serviceLayer } from "../../src/runtime/program/Service.js"
 import * as Database from "./Database.js"
 import { makeDocumentCheck } from "./documentCheck.js"
 

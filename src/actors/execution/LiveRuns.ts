@@ -16,7 +16,8 @@ import {
   HashMap,
   Layer,
   Option,
-  Runtime
+  Runtime,
+  Schedule
 } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import type { FinishedRun } from "../ports/Journal.js"
@@ -34,6 +35,8 @@ const checkInterval = Duration.millis(100)
  * The start of a run for an event is committed after this time at the latest, long before the lease of the event ends.
  */
 const uncommittedMillis = 1_000
+/** How long an orderly stop waits until its runs are no suspects. */
+const unmarkPatience = Duration.seconds(2)
 /** A call that takes longer than this is written to the trace as running. */
 const slowAfterMillis = 500
 
@@ -66,7 +69,12 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly countByOrganisation: () => ReadonlyMap<OrganisationId, number>
     /** Interrupts a run that was ended elsewhere and settles it with `end`; `None` settles it as fenced. */
     readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
-    /** Waits up to `grace` for runs to finish, then interrupts the rest. Another process resumes these from their journals. */
+    /** Whether the node leaves: `drain` was called, and no run may be taken up. */
+    readonly isLeaving: () => boolean
+    /**
+     * Reserves no further slots, waits up to `grace` for runs to finish, and interrupts the rest. Another process resumes
+     * these from their journals.
+     */
     readonly drain: (grace: Duration.Duration) => Effect.Effect<void>
   }
 >() {}
@@ -99,6 +107,7 @@ export const layer = Layer.scoped(
     const runtime = yield* Effect.runtime<never>()
     const runFork = Runtime.runFork(runtime)
     const table = new LiveRunTable()
+    let isLeaving = false
 
     const checkRuns = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -138,7 +147,7 @@ export const layer = Layer.scoped(
     }
 
     const reserve = (id: ExecutionId, organisation: OrganisationId | undefined, wasQueued = false): boolean => {
-      if (table.get(id) !== undefined) return false
+      if (isLeaving || table.get(id) !== undefined) return false
       add(id, {
         launchedAt: undefined,
         isCleared: false,
@@ -158,7 +167,15 @@ export const layer = Layer.scoped(
       if (live !== undefined && live.fiber === undefined) table.remove(id, live, { _tag: "Fenced" })
     }
 
+    /** Leaves a run that was taken up while the node was about to leave. */
+    const leaveTo = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
+      if (spec.mark?.isSet === true) runFork(unmark([spec.run]))
+      release(spec.run.id)
+      settle({ _tag: "Fenced" })
+    }
+
     const launch = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
+      if (isLeaving) return leaveTo(spec, settle)
       const { id } = spec.run
       const now = clock.unsafeCurrentTimeMillis()
       table.noteLaunch(spec.run.priority, now)
@@ -193,9 +210,30 @@ export const layer = Layer.scoped(
 
     const interrupt = (live: LiveRun) => (live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber))
 
-    const awaitEmpty = Effect.suspend(() => Effect.void).pipe(
-      Effect.delay("20 millis"),
-      Effect.repeat({ until: () => table.size === 0 })
+    const awaitEmpty = Effect.sync(() => table.size === 0).pipe(
+      Effect.repeat({ until: (isEmpty) => isEmpty, schedule: Schedule.spaced("20 millis") })
+    )
+
+    /** An orderly stop counts against no run; a database that does not answer does not delay it. */
+    const unmark = (runs: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>) =>
+      runs.length === 0
+        ? Effect.void
+        : Effect.ignore(Effect.timeoutOption(Effect.interruptible(runStore.unmarkComputing(runs)), unmarkPatience))
+
+    /** Interrupts all runs together. */
+    const interruptAll = Effect.suspend(() =>
+      Effect.zipRight(
+        unmark(table.takeMarked()),
+        Effect.forEach(
+          [...table.entries()],
+          ([id, live]) =>
+            Effect.zipRight(
+              interrupt(live),
+              Effect.sync(() => table.remove(id, live, { _tag: "Fenced" }))
+            ),
+          { concurrency: "unbounded", discard: true }
+        )
+      )
     )
 
     return LiveRuns.of({
@@ -231,27 +269,12 @@ export const layer = Layer.scoped(
             )
           )
         }),
+      isLeaving: () => isLeaving,
       drain: (grace) =>
-        awaitEmpty.pipe(
-          Effect.timeoutOption(grace),
-          Effect.zipRight(
-            // An orderly stop counts against no run.
-            Effect.suspend(() => Effect.ignore(runStore.unmarkComputing(table.takeMarked())))
-          ),
-          Effect.zipRight(
-            Effect.suspend(() =>
-              Effect.forEach(
-                [...table.entries()],
-                ([id, live]) =>
-                  Effect.zipRight(
-                    interrupt(live),
-                    Effect.sync(() => table.remove(id, live, { _tag: "Fenced" }))
-                  ),
-                { discard: true }
-              )
-            )
-          )
-        )
+        Effect.suspend(() => {
+          isLeaving = true
+          return Effect.timeoutOption(Effect.interruptible(awaitEmpty), grace)
+        }).pipe(Effect.zipRight(interruptAll))
     })
   })
 )

@@ -61,8 +61,9 @@ export const make = (options: SweepOptions) =>
 
     /** The first class that waited when the queue was read last. */
     let firstWaiting: EventPriority = 4
-    const freeSlots = () => Math.max(0, options.slots - live.size())
+    const freeSlots = () => (live.isLeaving() ? 0 : Math.max(0, options.slots - live.size()))
     const slotsForQueued = () => {
+      if (live.isLeaving()) return 0
       if (load.comesFirst()) return Math.max(0, slotsInBurst - live.size())
       const { least, most } = live.hasFirstClass() && firstWaiting > 2 ? besideFirstClass : ordinarily
       const places = most - live.countStarting()

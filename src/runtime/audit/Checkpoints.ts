@@ -3,13 +3,14 @@
  * line of JSON each, in `audit-checkpoints.jsonl` of the data directory, within a minute of a change and at the stop.
  */
 import { Clock, Effect } from "effect"
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { operatorText } from "../../domain/OperatorText.js"
 import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
 import { canonicalJson } from "../../domain/Json.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { auditSeal } from "../../domain/Limits.js"
+import { makeDirectories } from "../process/Directories.js"
 
 /** A larger file is compacted at the start to the last checkpoint of each organisation. */
 const largestBytes = 16 * 1024 * 1024
@@ -68,7 +69,7 @@ const textOf = (checkpoints: Iterable<Checkpoint>): string =>
   [...checkpoints].map((one) => `${JSON.stringify(one)}\n`).join("")
 
 const append = (path: string, checkpoints: ReadonlyArray<Checkpoint>): void => {
-  mkdirSync(dirname(path), { recursive: true })
+  makeDirectories(dirname(path))
   appendFileSync(path, textOf(checkpoints), { mode: 0o600 })
 }
 

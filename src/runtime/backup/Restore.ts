@@ -7,6 +7,7 @@ import { createGunzip } from "node:zlib"
 import { secretFiles } from "../vault/InstallationSecrets.js"
 import { clusterDirectory, findRunning } from "../embedded/EmbeddedServer.js"
 import { type SystemUser, postgresUser } from "../embedded/SystemUser.js"
+import { makeDirectories } from "../process/Directories.js"
 import { makeDirectory, reasonOf, OperatorError } from "../process/OperatorError.js"
 import { format, manifestName } from "./Backup.js"
 import { extract } from "./Tar.js"
@@ -86,8 +87,8 @@ const unpack = async (file: string, draft: string, user: SystemUser) => {
     if (!known) throw new Error("it is no backup of svc")
     const target = path.join(draft, name)
     const data = name.startsWith(`${clusterPath}/data/`)
-    fs.mkdirSync(path.dirname(target), { recursive: true, mode: 0o755 })
-    if (name.endsWith("/")) fs.mkdirSync(target, { recursive: true, mode: 0o700 })
+    makeDirectories(path.dirname(target))
+    if (name.endsWith("/")) makeDirectories(target, 0o700)
     else await pipeline(body, fs.createWriteStream(target, { mode: 0o600, flush: true }))
     if (data && user.isSwitched) fs.chownSync(target, user.uid, user.gid)
   }
@@ -114,6 +115,6 @@ const exchange = (home: string, draft: string, present: ReadonlyArray<string>, n
 }
 
 const move = (from: string, to: string) => {
-  fs.mkdirSync(path.dirname(to), { recursive: true, mode: 0o755 })
+  makeDirectories(path.dirname(to))
   fs.renameSync(from, to)
 }

@@ -280,7 +280,10 @@ export const settingTable = {
     "none"
   ),
   shutdownGrace: setting(
-    { name: "SVC_SHUTDOWN_GRACE", meaning: "How long open requests may take to end after SIGTERM." },
+    {
+      name: "SVC_SHUTDOWN_GRACE",
+      meaning: "How long a stop may take; open requests have it but for 5 s (at least half)."
+    },
     durationText,
     Duration.seconds(30),
     "30s"

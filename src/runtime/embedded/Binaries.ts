@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
+import { makeDirectories } from "../process/Directories.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { canEnter, type SystemUser } from "./SystemUser.js"
 
@@ -65,7 +66,7 @@ const homes = (state: string, runAs: SystemUser) =>
 /** Whether only trusted users can write to the directory: another user could replace the program otherwise. */
 const isOurs = (directory: string, runAs: SystemUser) => {
   try {
-    fs.mkdirSync(directory, { recursive: true, mode: 0o755 })
+    makeDirectories(directory)
     const found = fs.lstatSync(directory)
     return (
       found.isDirectory() &&

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { makeDirectories } from "../process/Directories.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import type { Binaries } from "./Binaries.js"
 import { isProcessAlive } from "./Postmaster.js"
@@ -89,7 +90,7 @@ const foreign = (directory: string, cause: unknown) =>
 const create = (directory: string, binaries: Binaries, user: SystemUser, options: { readonly durable: boolean }) =>
   Effect.try({
     try: () => {
-      fs.mkdirSync(path.dirname(directory), { recursive: true, mode: 0o755 })
+      makeDirectories(path.dirname(directory))
       const draft = fs.mkdtempSync(`${directory}.${process.pid}-`)
       try {
         fs.mkdirSync(path.join(draft, "data"), { mode: 0o700 })

@@ -18,6 +18,7 @@ import { isWhole, refuse, type Rest, write } from "./Answer.js"
 import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
 import { IncomingBody, callerGone } from "./IncomingBody.js"
 import { inflateBody } from "./Inflate.js"
+import { RequestGate } from "./RequestGate.js"
 import { UnreadReplies } from "./UnreadReplies.js"
 import { declaredLength, hasBody, type Identified, BodyReceiver, takeForBody } from "./BodyReceiver.js"
 
@@ -47,10 +48,11 @@ export interface ServerOptions {
 
 export interface RunningServer {
   readonly port: number
-  /** Stops listening; open requests continue. */
-  readonly stopListening: () => void
-  /** The number of requests that are not yet answered. */
-  readonly open: () => number
+  /**
+   * Refuses further requests as `Unavailable`, except probes, and waits at most `patience` for the answers to accepted
+   * ones; then refuses probes, too. The server listens until its scope closes.
+   */
+  readonly leave: (patience: Duration.Duration) => Effect.Effect<void>
 }
 
 const executePath = /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/
@@ -111,8 +113,7 @@ const listen = (server: Server, { host, port }: ServerOptions) =>
 interface ListenerContext {
   readonly handlers: Handlers
   readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
-  /** Requests that are not yet answered. */
-  readonly requests: { open: number }
+  readonly gate: RequestGate
   /** Streamed bodies by their connection. */
   readonly arrivals: WeakMap<Duplex, IncomingBody>
   readonly receiving: BodyReceiver
@@ -124,6 +125,7 @@ interface ListenerContext {
 const answer = (context: ListenerContext, handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
   const fiber = context.runFork(handled)
   fiber.addObserver((exit) => {
+    if (context.gate.isLeaving) response.shouldKeepAlive = false
     if (exit._tag === "Success") write(response, bounded(context, response, exit.value), rest)
     else response.destroy()
   })
@@ -217,6 +219,8 @@ const identify = ({ runFork, handlers }: ListenerContext, head: RequestHead, don
     if (exit._tag === "Success") done(exit.value)
   })
 
+const stopping = new Unavailable({ reason: "svc is being stopped or restarted", retryAfterSeconds: 1 })
+
 /** Reads a request's body and answers it. `proceed` sends `100 Continue` to a client that waits for it. */
 const onRequest = (
   context: ListenerContext,
@@ -227,10 +231,8 @@ const onRequest = (
   const target = request.url ?? "/"
   const started = request.method === "POST" ? executePath.exec(target) : null
   const limit = started !== null ? bodyBytes.execute : bodyBytes.management
-  context.requests.open++
-  response.once("close", () => {
-    context.requests.open--
-  })
+  if (!context.gate.admit(target, response))
+    return turnAway(request, response, context.handlers.refused(stopping, started !== null))
   const mistake = mistakeIn(request)
   if (mistake !== undefined) {
     const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
@@ -280,6 +282,15 @@ const onClientError = ({ arrivals }: ListenerContext, error: NodeJS.ErrnoExcepti
   )
 }
 
+const stop = (server: Server) =>
+  Effect.async<void>((resume) => {
+    server.close(() => resume(Effect.void))
+    server.closeAllConnections()
+  })
+
+/** How long refusals may take to be written before the server stops listening. */
+const refusing = Duration.millis(100)
+
 /** Starts the server; it listens until the scope closes. */
 export const serve = (
   handlers: Handlers,
@@ -287,12 +298,12 @@ export const serve = (
 ): Effect.Effect<RunningServer, OperatorError, Scope.Scope> =>
   Effect.gen(function* () {
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
-    const requests = { open: 0 }
+    const gate = new RequestGate()
     const receiving = new BodyReceiver(options.ledger)
     const context: ListenerContext = {
       handlers,
       runFork,
-      requests,
+      gate,
       arrivals: new WeakMap(),
       receiving,
       unread: new UnreadReplies()
@@ -316,17 +327,15 @@ export const serve = (
     )
     server.on("clientError", (error, socket) => onClientError(context, error, socket))
     yield* Effect.addFinalizer(() =>
-      Effect.async<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
+      Effect.zipRight(gate.isLeaving ? gate.settled(refusing) : Effect.void, stop(server))
     )
     const port = yield* listen(server, options)
     return {
       port,
-      open: () => requests.open,
-      stopListening: () => {
-        server.close()
-      }
+      leave: (patience) =>
+        Effect.zipRight(
+          gate.leave(patience),
+          Effect.sync(() => gate.close())
+        )
     }
   })

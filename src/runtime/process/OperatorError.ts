@@ -1,8 +1,8 @@
 /** The error of a command that the operator must act on. */
 import { operatorText } from "../../domain/OperatorText.js"
 import { Data } from "effect"
-import * as fs from "node:fs"
 import * as path from "node:path"
+import { makeDirectories } from "./Directories.js"
 
 /** `message`: complete sentences for a terminal, what is wrong and what to do. Printed without a stack trace. */
 export class OperatorError extends Data.TaggedError("Refusal")<{ readonly message: string }> {
@@ -17,7 +17,7 @@ export const reasonOf = (cause: unknown): string => (cause instanceof Error ? ca
 /** Creates a directory and its parents. Throws an `OperatorError` that says what to do. */
 export const makeDirectory = (directory: string): void => {
   try {
-    fs.mkdirSync(directory, { recursive: true, mode: 0o755 })
+    makeDirectories(directory)
   } catch (cause) {
     throw new OperatorError({
       message: `${path.resolve(directory)} cannot be made: ${reasonOf(cause)}. Set SVC_DATA_DIR to a directory that svc may write.`

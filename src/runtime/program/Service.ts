@@ -1,5 +1,5 @@
-/** The running service: actors, surfaces and the server, on a database that is there. */
-import { Duration, Effect, Layer, Option, Redacted } from "effect"
+/** The layers of the running service: actors and surfaces, on a database that is there. */
+import { Effect, Layer, Option, Redacted } from "effect"
 import * as ConnectionActor from "../../actors/connection/Actor.js"
 import * as Calling from "../../actors/connection/ConnectedCalls.js"
 import * as Connections from "../../actors/connection/Connections.js"
@@ -26,7 +26,6 @@ import * as Replay from "../../actors/pipeline/Replay.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
-import { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { MailServer } from "../../actors/ports/MailServer.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
@@ -46,13 +45,11 @@ import * as Crypto from "../process/Crypto.js"
 import * as ConnectedEgress from "../egress/ConnectedEgress.js"
 import * as Egress from "../egress/Egress.js"
 import * as OperatorNetworks from "../egress/OperatorNetworks.js"
-import { make as makeFront } from "../http/Front.js"
-import { serve } from "../http/NodeServer.js"
 import * as Surfaces from "../http/Surfaces.js"
 import { resolveSecrets } from "../vault/InstallationSecrets.js"
 import { Settings } from "../configuration/Config.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "./Layers.js"
-import { asPhase, markPhase } from "./Phases.js"
+import { asPhase } from "./Phases.js"
 import { bundleOf, sandbox } from "./Processes.js"
 import * as SigningArithmetic from "../oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
@@ -359,34 +356,3 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(asPhase("clock")(clock)),
   Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
 )
-
-/**
- * Serves until its scope closes; then drains: takes no new work, gives runs a second to finish, and leaves the rest to
- * another node or start. `/readyz` reports ready once `prepare` is done.
- */
-export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(prepare: Effect.Effect<A, E, R>) {
-  const { host, port, shutdownGrace } = yield* Settings
-  const live = yield* LiveRuns.LiveRuns
-  yield* markPhase("layers")
-  const front = yield* makeFront
-  yield* markPhase("front")
-  const markReady = front.markStarting()
-  const running = yield* serve(front, { host, port, ledger: yield* HeldBytes })
-  yield* markPhase("listening")
-  yield* Effect.addFinalizer(() =>
-    Effect.gen(function* () {
-      front.drain()
-      running.stopListening()
-      yield* live.drain(Duration.min(shutdownGrace, Duration.seconds(1)))
-    })
-  )
-  const prepared = yield* prepare
-  markReady()
-  return { running, prepared }
-})
-
-/**
- * The server without preparation.
- * @internal Tests run the service in their own process with it.
- */
-export const server = Effect.map(serverAfter(Effect.void), ({ running }) => running)

@@ -1,12 +1,12 @@
 /** `svc start`: runs the service from reading its configuration until it is stopped. */
-import { Effect, Layer, Logger, Option, RuntimeFlags, RuntimeFlagsPatch } from "effect"
+import { Duration, Effect, Layer, Logger, Option, Runtime, RuntimeFlags, RuntimeFlagsPatch, type Scope } from "effect"
 import { readConfig, type ServiceConfig, Settings, withPort } from "../configuration/Config.js"
 import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/UnreachableDatabase.js"
 import { OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
-import { markPhase, takePhases } from "./Phases.js"
+import { markPhase, markStop, stopPhases, takePhases } from "./Phases.js"
 import { sandbox } from "./Processes.js"
 
 /**
@@ -31,13 +31,14 @@ export const loadService = async () => {
     await part()
   }
   await turn()
-  return { ...(await import("./Service.js")), ...(await import("./FirstStart.js")) }
+  return { ...(await import("./Service.js")), ...(await import("./Server.js")), ...(await import("./FirstStart.js")) }
 }
 
 /** One turn of the event loop, with its input and output. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-const run = (config: ServiceConfig) =>
+/** `listener`: the scope in which the server listens; it closes last, so that requests are refused until the end. */
+const run = (config: ServiceConfig, listener: Scope.Scope) =>
   Effect.gen(function* () {
     // Layers that two builds share are built once.
     const memoMap = yield* Layer.makeMemoMap
@@ -51,7 +52,7 @@ const run = (config: ServiceConfig) =>
     const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* Effect.promise(loadService)
     yield* markPhase("service loaded")
     const serving = Effect.gen(function* () {
-      const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl))
+      const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl), listener)
       if (Option.isSome(made)) yield* printGreeting(config, made.value)
       yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
         url: config.publicUrl,
@@ -63,6 +64,41 @@ const run = (config: ServiceConfig) =>
     const context = yield* Layer.buildWithMemoMap(Layer.provideMerge(serviceLayer, base), memoMap, scope)
     return yield* Effect.provide(Effect.scoped(serving), context)
   })
+
+/** Logs how long the stop took once everything that is opened after this is closed. */
+const logStop = Effect.addFinalizer(() =>
+  Effect.suspend(() => {
+    const stop = stopPhases()
+    if (stop === undefined) return Effect.void
+    const { afterMillis, phases } = stop
+    return Effect.zipRight(
+      Effect.annotateLogs(Effect.logInfo("service.stopped"), { afterMillis }),
+      Effect.annotateLogs(Effect.logDebug("service.stop_phases"), phases)
+    )
+  })
+)
+
+/** Ends the process if a stop takes longer than the grace: what is stored stays, and the next start takes it up. */
+const endOverdueStop = (grace: Duration.Duration) =>
+  Effect.flatMap(Effect.runtime(), (runtime) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const end = () => {
+          const told = Effect.annotateLogs(Effect.logError("service.stop_overdue"), stopPhases() ?? {})
+          Runtime.runFork(runtime)(told).addObserver(() => process.exit(1))
+        }
+        const begin = () => {
+          markStop()
+          setTimeout(end, Duration.toMillis(grace)).unref()
+        }
+        for (const signal of stopSignals) process.once(signal, begin)
+        return begin
+      }),
+      (begin) => Effect.sync(() => stopSignals.forEach((signal) => process.off(signal, begin)))
+    )
+  )
+
+const stopSignals = ["SIGINT", "SIGTERM"] as const
 
 /** Exports what the body logs, measures and traces, if a collector is configured. */
 const exported = <A, E, R>(config: ServiceConfig, body: Effect.Effect<A, E, R>) =>
@@ -78,7 +114,13 @@ export const startService = Effect.gen(function* () {
   yield* markPhase("loaded")
   const asked = yield* readConfig()
   const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
-  return yield* exported(config, Effect.scoped(run(config))).pipe(
+  const running = Effect.gen(function* () {
+    yield* endOverdueStop(config.shutdownGrace)
+    yield* logStop
+    const listener = yield* Effect.scope
+    return yield* Effect.scoped(run(config, listener))
+  })
+  return yield* exported(config, Effect.scoped(running)).pipe(
     Effect.provide(Layer.merge(Logging.layer(config.logFormat), Logger.minimumLogLevel(config.logLevel))),
     Effect.withTracerEnabled(false),
     // Effect's metrics of fibers cost more than most fibers do, and are not used.
