@@ -30,6 +30,7 @@ import workspaceStorage from "./0027_workspace_storage.js"
 import queuePlans from "./0028_queue_plans.js"
 import failedJobs from "./0029_failed_jobs.js"
 import triggerPatterns from "./0030_trigger_patterns.js"
+import auditValues from "./0031_audit_values.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -61,5 +62,6 @@ export const migrations = {
   "0027_workspace_storage": Effect.asVoid(workspaceStorage),
   "0028_queue_plans": Effect.asVoid(queuePlans),
   "0029_failed_jobs": Effect.asVoid(failedJobs),
-  "0030_trigger_patterns": Effect.asVoid(triggerPatterns)
+  "0030_trigger_patterns": Effect.asVoid(triggerPatterns),
+  "0031_audit_values": Effect.asVoid(auditValues)
 }

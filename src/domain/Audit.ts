@@ -1,5 +1,6 @@
 /** Entries of the audit trail, and the input of the hash that chains them. Specification: Audit log; contract: audit entry and its hash chain. */
 import { Schema } from "effect"
+import type { StoredAuditEntry } from "./AuditCommitment.js"
 import type { AuditId, CustomerId, OrganisationId } from "./Ids.js"
 import { canonicalJson, type Json } from "./Json.js"
 
@@ -43,7 +44,7 @@ export interface AuditEntry {
 }
 
 /** The input of a sealed entry's hash: the previous hash, a line feed, and the entry with its sequence number. */
-export const auditHashInput = (prevHash: string | null, seq: number, entry: AuditEntry): string =>
+export const auditHashInput = (prevHash: string | null, seq: number, entry: StoredAuditEntry): string =>
   `${prevHash ?? ""}\n${canonicalJson({ ...entry, seq, prevHash })}`
 
 const secretMembers = new Set([

@@ -5,6 +5,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { type AuditAnswer, hashOf, storedForm, valueAtPath } from "../support/auditChain.js"
 import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
@@ -36,7 +37,7 @@ const maintain = () => svc.run(Effect.scoped(runMaintenance))
 
 /** Tables that keep rows of a deleted customer, with the reason. */
 const keepers: ReadonlyMap<string, string> = new Map([
-  ["audit_entries", "no entry of the trail is ever removed"],
+  ["audit_entries", "no entry of the trail is ever removed, but its values are"],
   ["customers", "the tombstone of thirty days"]
 ])
 
@@ -163,6 +164,19 @@ const furnish = async (name: string): Promise<string> => {
 const withoutKeepers = (found: ReadonlyMap<string, number>) =>
   Object.fromEntries([...found].filter(([table]) => !keepers.has(table)))
 
+/** The entries of the customer have no values any more, and the chain is intact. */
+const provesErasedEntries = async (customer: string) => {
+  const entries: ReadonlyArray<AuditAnswer> = (await ask("GET", `/api/v1/audit?customer_id=${customer}&page_size=200`))
+    .body.data
+  const commitments = entries.flatMap((entry) => entry.commitments.map((one) => ({ entry, ...one })))
+  assert.isAbove(commitments.length, 10)
+  for (const { entry, path, salt } of commitments)
+    assert.deepStrictEqual([valueAtPath(entry, path), salt], ["[erased]", null])
+  for (const entry of entries.filter(({ seq }) => seq !== null))
+    assert.strictEqual(hashOf(storedForm(entry), entry.seq, entry.prevHash), entry.hash)
+  assert.deepInclude((await ask("GET", "/api/v1/audit/verify")).body.data, { firstBadSeq: null })
+}
+
 describe("a customer that was deleted", () => {
   it("has only its tombstone and audit entries left after a day; other customers lose nothing", async () => {
     const gone = await furnish("gone")
@@ -188,7 +202,8 @@ describe("a customer that was deleted", () => {
     )
     await maintain()
     assert.deepStrictEqual(withoutKeepers(await rowsWith(gone)), {})
-    assert.deepStrictEqual(withoutKeepers(await rowsWith("canary gone")), {})
+    assert.deepStrictEqual(Object.fromEntries(await rowsWith("canary gone")), {}, "not in the audit trail either")
+    await provesErasedEntries(gone)
     assert.deepStrictEqual(withoutKeepers(await rowsWith("gone.example")), { users: 1 })
     const [tombstone] = await sql<object>(
       `SELECT name, slug, admin_email AS email, plan FROM customers WHERE id = '${gone}'`

@@ -1,8 +1,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
-import { createHash } from "node:crypto"
 import { Client } from "pg"
-import { canonicalJson, type JsonObject } from "../../src/domain/Json.js"
+import { canonicalJson } from "../../src/domain/Json.js"
+import { type AuditAnswer, hashOf, sha256, storedForm, valueAtPath } from "../support/auditChain.js"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -15,16 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => svc.stop())
 
-interface Entry extends JsonObject {
-  readonly id: string
-  readonly seq: number
-  readonly prevHash: string | null
-  readonly hash: string
-  readonly action: string
-  readonly count: number
-}
-
-const trail = async (query: string): Promise<ReadonlyArray<Entry>> =>
+const trail = async (query: string): Promise<ReadonlyArray<AuditAnswer>> =>
   (await svc.ask("GET", `/api/v1/audit?${query}`, { key })).body.data
 const verify = (query = "") => svc.ask("GET", `/api/v1/audit/verify${query}`, { key }).then(({ body }) => body.data)
 const sealed = () =>
@@ -95,7 +86,7 @@ describe("the audit trail", () => {
       () =>
         svc
           .ask("GET", `/api/v1/audit?actor_id=${actor}`, { key, later: "61 seconds" })
-          .then(({ body }): ReadonlyArray<Entry> => body.data),
+          .then(({ body }): ReadonlyArray<AuditAnswer> => body.data),
       (found) => found.reduce((sum, { count }) => sum + count, 0) >= total
     )
 
@@ -144,7 +135,7 @@ describe("the audit trail", () => {
       () =>
         svc
           .ask("GET", `/api/v1/audit?actor_id=${reader.id}&action=customer.read`, { key, later: "61 seconds" })
-          .then(({ body }): ReadonlyArray<Entry> => body.data),
+          .then(({ body }): ReadonlyArray<AuditAnswer> => body.data),
       (found) => found.reduce((sum, { count }) => sum + count, 0) === 5
     )
     // Two if the minute changed meanwhile.
@@ -195,16 +186,28 @@ describe("the chain", () => {
     assert.isAbove(found.checked, 5)
     const entries = (await trail("page_size=200")).filter(({ seq }) => seq !== null).toSorted((a, b) => a.seq - b.seq)
     let previous: string | null = null
-    for (const [at, { hash, ...entry }] of entries.entries()) {
+    for (const [at, entry] of entries.entries()) {
       assert.deepStrictEqual([entry.seq, entry.prevHash], [at + 1, previous])
-      assert.strictEqual(
-        createHash("sha256")
-          .update(`${previous ?? ""}\n${canonicalJson(entry)}`)
-          .digest("hex"),
-        hash
-      )
-      previous = hash
+      assert.strictEqual(hashOf(storedForm(entry), entry.seq, previous), entry.hash)
+      previous = entry.hash
     }
+  })
+
+  it("covers the values of a customer by commitments that anybody can check, and rests without them", async () => {
+    const { body } = await svc.ask("POST", "/api/v1/customers", { key, body: { name: "Canary values" } })
+    const [entry] = await trail(`resource_id=${body.data.id}`)
+    assert.isDefined(entry)
+    assert.includeMembers(
+      entry.commitments.map(({ path }) => path),
+      ["resource.name", "changes[0].after"]
+    )
+    for (const { hash, path, salt } of entry.commitments)
+      assert.strictEqual(sha256(`${salt}\n${canonicalJson(valueAtPath(entry, path))}`), hash, path)
+    assert.strictEqual(valueAtPath(entry, "resource.name"), "Canary values")
+    const stored = await as("owner", (client) =>
+      client.query("SELECT count(*)::int AS n FROM audit_entries e WHERE strpos(e::text, 'Canary values') > 0")
+    )
+    assert.deepStrictEqual(stored.rows, [{ n: 0 }])
   })
 
   it("has a signed checkpoint outside the database", async () => {
@@ -296,13 +299,11 @@ describe("the chain", () => {
     // An attacker with the database can recompute the chain, but not forge the checkpoint.
     let previous: string | null = null
     const rewritten: Array<string> = []
-    for (const { hash: _, ...entry } of (await trail("page_size=200"))
+    for (const entry of (await trail("page_size=200"))
       .filter(({ seq }) => seq !== null)
       .toSorted((a, b) => a.seq - b.seq)) {
-      const { prevHash: _prev, seq, ...plain } = { ...entry, action: `${entry.action}.never` }
-      const hash: string = createHash("sha256")
-        .update(`${previous ?? ""}\n${canonicalJson({ ...plain, seq, prevHash: previous })}`)
-        .digest("hex")
+      const plain = storedForm({ ...entry, action: `${entry.action}.never` })
+      const hash: string = hashOf(plain, entry.seq, previous)
       rewritten.push(
         `UPDATE audit_entries SET entry = '${JSON.stringify(plain).replaceAll("'", "''")}' WHERE id = '${entry.id}'`,
         `UPDATE audit_seal SET prev_hash = ${previous === null ? "NULL" : `'${previous}'`}, hash = '${hash}' WHERE entry_id = '${entry.id}'`

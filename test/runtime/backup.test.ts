@@ -5,7 +5,9 @@ import * as path from "node:path"
 import { Client } from "pg"
 import { vi } from "vitest"
 import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { makeDataDirectory, startService } from "../support/Service.js"
+import { api, eventually } from "../support/api.js"
+import { announce } from "../support/LogExpectations.js"
+import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
 /** Starting processes and writing files takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
@@ -126,4 +128,44 @@ it("a truncated or foreign archive changes nothing", async () => {
   }
   assert.strictEqual(fs.readFileSync(path.join(dataDir, "master.keys"), "utf8"), keys)
   assert.deepStrictEqual(fs.readdirSync(dataDir).sort(), files)
+})
+
+it("a restore of older data closes the audit trail's branch, and the chain verifies", async () => {
+  announce(/"audit\.branch_closed"/, { required: true })
+  const own = path.join(directory, "branches")
+  const older = path.join(directory, "older.tar.gz")
+  const ask = async (service: Service, method: string, target: string, body?: object) => {
+    await service.ready
+    return (await api(own).call(method, target, body)).body.data
+  }
+  const sealed = (service: Service) =>
+    eventually(
+      () => ask(service, "GET", "/api/v1/audit/verify"),
+      ({ checked, unsealed }) => unsealed === 0 && checked > 0
+    )
+  const stop = async (service: Service) => {
+    service.kill("SIGTERM")
+    assert.strictEqual(await service.ended, 0)
+  }
+  const newer = startService({ dataDir: own })
+  await ask(newer, "POST", "/api/v1/customers", { name: "Before" })
+  await sealed(newer)
+  assert.strictEqual((await run(own, "backup", older)).code, 0)
+  for (let n = 0; n < 5; n++) await ask(newer, "POST", "/api/v1/customers", { name: `After ${n}` })
+  const before = await sealed(newer)
+  await stop(newer)
+  assert.strictEqual((await run(own, "restore", older)).code, 0)
+  for (const again of [false, true]) {
+    const service = startService({ dataDir: own })
+    const after = await sealed(service)
+    assert.deepInclude(after, { ok: true, firstBadSeq: null }, again ? "the second start" : "the first start")
+    assert.lengthOf(after.closedBranches, 1)
+    const [{ closed, resumed }] = after.closedBranches
+    assert.isAtLeast(closed.seq, before.checked)
+    assert.isBelow(resumed.seq, closed.seq)
+    const [entry, ...others] = await ask(service, "GET", "/api/v1/audit?action=audit.branch_close")
+    assert.isEmpty(others)
+    assert.deepInclude(entry.changes, { path: "seq", before: closed.seq, after: resumed.seq })
+    await stop(service)
+  }
 })

@@ -103,6 +103,7 @@ export const vaultMemory = Layer.succeed(
   Vault.of({
     seal: () => Effect.dieMessage("not used"),
     open: () => Effect.dieMessage("not used"),
+    opener: () => Effect.dieMessage("not used"),
     of: (org) =>
       Effect.succeed({
         seal: (place, plain) => bound({ org, ...place }, plain),

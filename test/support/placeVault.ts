@@ -10,6 +10,7 @@ export const placeVault = Vault.of({
   seal: ({ column, organisation, row, table }, secret) =>
     Effect.succeed(sealedAt([organisation, table, column, row], Redacted.value(secret))),
   of: () => Effect.dieMessage("of"),
+  opener: () => Effect.dieMessage("opener"),
   open: (place, value) => {
     const text = new TextDecoder().decode(value)
     const prefix = `${place.organisation}|${place.table}|${place.column}|${place.row}|`

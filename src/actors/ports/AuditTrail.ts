@@ -2,6 +2,7 @@
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
+import type { AuditCommitment } from "../../domain/AuditCommitment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 
@@ -24,6 +25,8 @@ export interface AuditQuery {
 
 /** An entry with its place in the chain; all three are `null` until it is sealed, within a second. */
 export interface SealedEntry extends AuditEntry {
+  /** The values that the hash covers by a commitment, so that it stays valid when they are erased. */
+  readonly commitments: ReadonlyArray<AuditCommitment>
   readonly seq: number | null
   readonly prevHash: string | null
   readonly hash: string | null
@@ -38,6 +41,26 @@ export interface Checkpoint {
   readonly signature: string
 }
 
+/** The end of a chain. */
+export interface ChainEnd {
+  readonly seq: number
+  readonly hash: string
+}
+
+/**
+ * Older data took the place of newer, as after a restore: the entries from `closed` back to behind `resumed` are gone,
+ * and the chain goes on from `resumed`; `null`: from its beginning.
+ */
+export interface ClosedBranch {
+  readonly organisationId: OrganisationId
+  /** When svc started on the older data. */
+  readonly at: string
+  readonly closed: ChainEnd
+  readonly resumed: ChainEnd | null
+  /** An HMAC of the others under the server's pepper. */
+  readonly signature: string
+}
+
 export interface AuditVerification {
   /** The chain is intact, and no entry has been unsealed for more than ten seconds. */
   readonly ok: boolean
@@ -47,6 +70,8 @@ export interface AuditVerification {
   /** Entries that are not sealed yet. */
   readonly unsealed: number
   readonly oldestUnsealed: { readonly id: string; readonly at: string } | null
+  /** Branches that ended when older data was put in place. They do not make the chain invalid. */
+  readonly closedBranches: ReadonlyArray<ClosedBranch>
 }
 
 /** The number of unsealed entries of all organisations, and the age of the oldest in seconds. */

@@ -29,10 +29,20 @@ const AuditEntryView = Schema.Struct({
   requestId: Text,
   changes: Schema.Array(Schema.Struct({ path: Schema.String, before: Json, after: Json })),
   count: Schema.Number,
+  commitments: Schema.Array(
+    Schema.Struct({ path: Schema.String, hash: Schema.String, salt: Text }).annotations({
+      identifier: "AuditCommitment"
+    })
+  ).annotations({
+    description:
+      'values of a customer that the hash covers by `{"commitment": hash}` at their path; once the customer is erased, the value is "[erased]" and the salt null'
+  }),
   seq: Schema.NullOr(Schema.Number).annotations({ description: "null until the entry is sealed, within a second" }),
   prevHash: Text,
   hash: Text
 }).annotations({ identifier: "AuditEntry" })
+
+const ChainEndView = Schema.Struct({ seq: Schema.Number, hash: Schema.String })
 
 const VerificationView = Schema.Struct({
   ok: Schema.Boolean,
@@ -50,6 +60,18 @@ const VerificationView = Schema.Struct({
   unsealed: Schema.Number.annotations({ description: "Entries that are not sealed yet." }),
   oldestUnsealed: Schema.NullOr(Schema.Struct({ id: Schema.String, at: Time })).annotations({
     description: "The oldest of them. When it is older than ten seconds, `ok` is false."
+  }),
+  closedBranches: Schema.Array(
+    Schema.Struct({
+      organisationId: Schema.String,
+      at: Time,
+      closed: ChainEndView,
+      resumed: Schema.NullOr(ChainEndView),
+      signature: Schema.String
+    }).annotations({ identifier: "ClosedAuditBranch" })
+  ).annotations({
+    description:
+      "Older data was put in place of newer, as by a restore: the entries behind `resumed` up to `closed` are gone. This does not make `ok` false."
   })
 }).annotations({ identifier: "AuditVerification" })
 

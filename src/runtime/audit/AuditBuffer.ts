@@ -6,7 +6,7 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { Clock, Effect } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import { refusalLimits } from "../../domain/Limits.js"
-import { auditRow } from "../postgres/AuditRow.js"
+import { auditRow, insertAuditRows } from "../postgres/AuditRow.js"
 
 const mostWaiting = 50_000
 
@@ -36,11 +36,9 @@ export const emptyBuffer = (): AuditBuffer => ({ waiting: [], counted: new Map()
 export const hasEntries = ({ counted, waiting }: AuditBuffer): boolean => waiting.length > 0 || counted.size > 0
 
 const insert = (writer: SqlClient, entries: ReadonlyArray<AuditEntry>) =>
-  writer`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry)
-  SELECT id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry
-  FROM json_to_recordset(${JSON.stringify(entries.map(auditRow))}::json) AS t(id text, org text, at timestamptz, actor_type text,
-    actor_id text, action text, resource_type text, resource_id text, customer_id text, outcome text, entry json)
-  ON CONFLICT (id) DO NOTHING`
+  writer.unsafe(`${insertAuditRows("$1")} ON CONFLICT (id) DO NOTHING`, [
+    JSON.stringify(entries.map((entry) => auditRow(entry)))
+  ])
 
 /** Queues the counts of a minute that has ended; with `all` also those of the current one. */
 export const closeMinute = (buffer: AuditBuffer, all: boolean) =>

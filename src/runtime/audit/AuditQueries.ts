@@ -3,8 +3,14 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect } from "effect"
 import type { AuditQuery, SealedEntry } from "../../actors/ports/AuditTrail.js"
 import type { AuditEntry } from "../../domain/Audit.js"
+import { type CommittedValue, restoreValues, type StoredAuditEntry } from "../../domain/AuditCommitment.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
+import type { OrganisationVault, Vault } from "../../actors/ports/Vault.js"
+import { auditValuesPlace } from "../postgres/AuditRow.js"
+
+/** Customers of one page whose keys are read at once. */
+const openersAtOnce = 10
 
 /** Entries that the backlog counts at most for each organisation. */
 const mostCounted = 50_000
@@ -31,7 +37,12 @@ const reachConditions = (reach: AuditQuery["reach"], add: (value: unknown) => st
 }
 
 /** The entries that a query selects, the newest first, each with its place in the chain. */
-export const listEntries = (app: SqlClient, organisation: OrganisationId, query: AuditQuery) => {
+export const listEntries = (
+  app: SqlClient,
+  vault: Vault["Type"],
+  organisation: OrganisationId,
+  query: AuditQuery
+): Effect.Effect<ReadonlyArray<SealedEntry>, Unavailable> => {
   const values: Array<unknown> = [organisation]
   const add = (value: unknown) => `$${values.push(value)}`
   const is = (column: string, value: string | undefined) => (value === undefined ? [] : [`e.${column} = ${add(value)}`])
@@ -51,12 +62,50 @@ export const listEntries = (app: SqlClient, organisation: OrganisationId, query:
   return asOrganisation(
     app,
     organisation,
-    app.unsafe<{ entry: AuditEntry; seq: number | null; prevHash: string | null; hash: string | null }>(
-      `SELECT e.entry, s.seq::float8 AS seq, s.prev_hash AS "prevHash", s.hash FROM audit_entries e
+    app.unsafe<ListedRow>(
+      `SELECT e.entry, e.sealed, s.seq::float8 AS seq, s.prev_hash AS "prevHash", s.hash FROM audit_entries e
      LEFT JOIN audit_seal s ON s.entry_id = e.id WHERE ${where} ORDER BY e.id DESC LIMIT ${add(query.limit)}`,
       values
     )
-  ).pipe(Effect.map((rows) => rows.map(({ entry, ...place }): SealedEntry => ({ ...entry, ...place }))))
+  ).pipe(Effect.flatMap((rows) => openEntries(vault, rows)))
+}
+
+interface ListedRow extends Pick<SealedEntry, "seq" | "prevHash" | "hash"> {
+  readonly entry: StoredAuditEntry
+  readonly sealed: Uint8Array | null
+}
+
+/** Puts the values of customers back into their entries; those of a customer whose key is destroyed are erased. */
+const openEntries = Effect.fnUntraced(function* (vault: Vault["Type"], rows: ReadonlyArray<ListedRow>) {
+  const customers = new Set(rows.flatMap(({ entry, sealed }) => (sealed === null ? [] : [entry.customerId ?? ""])))
+  const openers = yield* Effect.forEach(
+    customers,
+    (id) => Effect.map(Effect.mapError(vault.opener(id), unavailable), (opener) => [id, opener] as const),
+    { concurrency: openersAtOnce }
+  )
+  const byCustomer = new Map(openers)
+  return rows.map(({ entry, sealed, ...place }): SealedEntry => {
+    const opener = byCustomer.get(entry.customerId ?? "")
+    const values = sealed === null || opener === undefined ? undefined : openValues(opener, entry.id, sealed)
+    const restored = sealed === null ? { entry: asWritten(entry), commitments: [] } : restoreValues(entry, values)
+    return { ...restored.entry, commitments: restored.commitments, ...place }
+  })
+})
+
+/** An entry without commitments is stored as it was written. */
+const asWritten = (entry: StoredAuditEntry) => entry as AuditEntry
+
+const openValues = (
+  opener: Pick<OrganisationVault, "open">,
+  id: string,
+  sealed: Uint8Array
+): ReadonlyArray<CommittedValue> | undefined => {
+  try {
+    // AuditRow wrote it.
+    return JSON.parse(Buffer.from(opener.open(auditValuesPlace(id), sealed)).toString())
+  } catch {
+    return undefined
+  }
 }
 
 /**

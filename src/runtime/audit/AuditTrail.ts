@@ -5,6 +5,7 @@
 import { Effect, Layer } from "effect"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Digests } from "../../actors/ports/Digests.js"
+import { Vault } from "../../actors/ports/Vault.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { pollWhileBusy } from "../../actors/PollWhileBusy.js"
 import { AppSql, WriterSql } from "../postgres/Pools.js"
@@ -21,6 +22,7 @@ export const layer = (checkpoints: Checkpoints) =>
       const app = yield* AppSql
       const writer = yield* WriterSql
       const digests = yield* Digests
+      const vault = yield* Vault
       const buffer = emptyBuffer()
 
       const task = yield* backgroundTask("audit.write", flush(buffer, writer))
@@ -45,7 +47,7 @@ export const layer = (checkpoints: Checkpoints) =>
           countRefusal(buffer, entry)
           startWriting()
         },
-        list: (organisation, query) => listEntries(app, organisation, query),
+        list: (organisation, query) => listEntries(app, vault, organisation, query),
         verify: (organisation, from, to) => verifyChain({ app, digests, checkpoints }, organisation, from, to),
         backlog: sealBacklog(writer)
       })

@@ -1,7 +1,7 @@
 /** Verifies an organisation's chain of audit entries: its hashes, its gaps, its last checkpoint, and what is unsealed. */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect } from "effect"
-import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
+import type { Checkpoint, ClosedBranch } from "../../actors/ports/AuditTrail.js"
 import type { Digests } from "../../actors/ports/Digests.js"
 import { type AuditEntry, auditHashInput } from "../../domain/Audit.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -21,6 +21,7 @@ interface Sealed {
 /** The checkpoints that were written outside the database. */
 export interface Checkpoints {
   readonly latest: (organisation: OrganisationId) => Checkpoint | null
+  readonly closedBranches: (organisation: OrganisationId) => ReadonlyArray<ClosedBranch>
 }
 
 /** What verifying needs. */
@@ -117,7 +118,8 @@ export const verifyChain = (
         firstBadSeq,
         checkpoint,
         unsealed,
-        oldestUnsealed: oldest === null ? null : { id: oldest.id, at: oldest.at }
+        oldestUnsealed: oldest === null ? null : { id: oldest.id, at: oldest.at },
+        closedBranches: context.checkpoints.closedBranches(organisation)
       }
     })
   )

@@ -6,8 +6,8 @@ import { Clock, Effect } from "effect"
 import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { operatorText } from "../../domain/OperatorText.js"
-import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
-import { canonicalJson } from "../../domain/Json.js"
+import type { ChainEnd, Checkpoint, ClosedBranch } from "../../actors/ports/AuditTrail.js"
+import { canonicalJson, type Json } from "../../domain/Json.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { auditSeal } from "../../domain/Limits.js"
 import { makeDirectories } from "../process/Directories.js"
@@ -27,6 +27,12 @@ export interface CheckpointFile {
   /** Writes the heads that have changed since their last checkpoint: those whose last one is a minute old, or all. */
   readonly write: (options: { readonly all: boolean }) => Effect.Effect<void, CheckpointNotWritten>
   readonly latest: (organisation: OrganisationId) => Checkpoint | null
+  /** All last checkpoints. */
+  readonly all: () => ReadonlyArray<Checkpoint>
+  /** Branches that were closed because older data took the place of newer. */
+  readonly closedBranches: (organisation: OrganisationId) => ReadonlyArray<ClosedBranch>
+  /** Closes the branch of the last checkpoint; the chain goes on from `resumed`. */
+  readonly close: (last: Checkpoint, resumed: ChainEnd | null) => Effect.Effect<ClosedBranch, CheckpointNotWritten>
 }
 
 /** The data directory cannot be written. */
@@ -42,49 +48,86 @@ export class CheckpointNotWritten extends Error {
   }
 }
 
-const read = (path: string, sign: (text: string) => string): Map<OrganisationId, Checkpoint> => {
-  const latest = new Map<OrganisationId, Checkpoint>()
-  if (!existsSync(path)) return latest
-  for (const line of readFileSync(path, "utf8").split("\n")) {
-    if (line === "") continue
-    const checkpoint = parseLine(line)
-    if (checkpoint === undefined) continue
-    const { signature, ...signed } = checkpoint
-    if (sign(canonicalJson(signed)) === signature) latest.set(checkpoint.organisationId, checkpoint)
+/** What the file says. */
+interface Content {
+  readonly latest: Map<OrganisationId, Checkpoint>
+  readonly branches: Map<OrganisationId, Array<ClosedBranch>>
+}
+
+const read = (path: string, sign: (text: string) => string): Content => {
+  const content: Content = { latest: new Map(), branches: new Map() }
+  if (!existsSync(path)) return content
+  for (const text of readFileSync(path, "utf8").split("\n")) {
+    const line = text === "" ? undefined : parseLine(text)
+    if (line === undefined) continue
+    const { signature, ...signed } = line
+    if (sign(canonicalJson(signed)) === signature) take(content, line)
   }
-  return latest
+  return content
+}
+
+const take = ({ branches, latest }: Content, line: Checkpoint | ClosedBranch): void => {
+  const { organisationId } = line
+  if (!("closed" in line)) return void latest.set(organisationId, line)
+  // The checkpoint of where the chain goes on follows.
+  latest.delete(organisationId)
+  const known = branches.get(organisationId)
+  if (known === undefined) branches.set(organisationId, [line])
+  else known.push(line)
 }
 
 /** Ignores a line that a crash has truncated. */
-const parseLine = (line: string): Checkpoint | undefined => {
+const parseLine = (line: string): Checkpoint | ClosedBranch | undefined => {
   try {
     // Written below; its signature is verified before use.
-    return JSON.parse(line) as Checkpoint
+    return JSON.parse(line) as Checkpoint | ClosedBranch
   } catch {
     return undefined
   }
 }
 
-const textOf = (checkpoints: Iterable<Checkpoint>): string =>
-  [...checkpoints].map((one) => `${JSON.stringify(one)}\n`).join("")
+const textOf = (lines: Iterable<Checkpoint | ClosedBranch>): string =>
+  [...lines].map((one) => `${JSON.stringify(one)}\n`).join("")
 
-const append = (path: string, checkpoints: ReadonlyArray<Checkpoint>): void => {
+const append = (path: string, checkpoints: ReadonlyArray<Checkpoint | ClosedBranch>): void => {
   makeDirectories(dirname(path))
   appendFileSync(path, textOf(checkpoints), { mode: 0o600 })
 }
 
-const shorten = (path: string, latest: ReadonlyMap<OrganisationId, Checkpoint>): void => {
+const shorten = (path: string, { branches, latest }: Content): void => {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= largestBytes) return
-  writeFileSync(`${path}.new`, textOf(latest.values()), { mode: 0o600 })
+  writeFileSync(`${path}.new`, textOf([...[...branches.values()].flat(), ...latest.values()]), { mode: 0o600 })
   renameSync(`${path}.new`, path)
 }
 
 export const openCheckpoints = (path: string, sign: (text: string) => string): CheckpointFile => {
-  const latest = read(path, sign)
-  shorten(path, latest)
+  const content = read(path, sign)
+  shorten(path, content)
+  const { branches, latest } = content
+  const signed = <A extends object>(unsigned: A): A & { readonly signature: string } => ({
+    ...unsigned,
+    // Plain objects of JSON.
+    signature: sign(canonicalJson(unsigned as unknown as Json))
+  })
   const changed = new Map<OrganisationId, Head>()
   return {
     latest: (organisation) => latest.get(organisation) ?? null,
+    all: () => [...latest.values()],
+    closedBranches: (organisation) => branches.get(organisation) ?? [],
+    close: ({ hash, organisationId, seq }, resumed) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const at = new Date(now).toISOString()
+        const branch: ClosedBranch = signed({ organisationId, at, closed: { seq, hash }, resumed })
+        const lines = [branch, ...(resumed === null ? [] : [signed({ organisationId, ...resumed, at })])]
+        return Effect.try({
+          try: () => {
+            append(path, lines)
+            for (const line of lines) take(content, line)
+            return branch
+          },
+          catch: (cause) => new CheckpointNotWritten(path, cause)
+        })
+      }),
     extended: (head) => {
       if (latest.get(head.organisationId)?.seq !== head.seq) changed.set(head.organisationId, head)
     },
@@ -96,14 +139,11 @@ export const openCheckpoints = (path: string, sign: (text: string) => string): C
         })
         if (due.length === 0) return Effect.void
         const at = new Date(now).toISOString()
-        const signed = due.map((head): Checkpoint => {
-          const unsigned = { ...head, at }
-          return { ...unsigned, signature: sign(canonicalJson(unsigned)) }
-        })
+        const heads = due.map((head): Checkpoint => signed({ ...head, at }))
         return Effect.try({
           try: () => {
-            append(path, signed)
-            for (const checkpoint of signed) {
+            append(path, heads)
+            for (const checkpoint of heads) {
               latest.set(checkpoint.organisationId, checkpoint)
               changed.delete(checkpoint.organisationId)
             }

@@ -7,6 +7,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Cause, Effect, Layer } from "effect"
 import { DatabaseError } from "pg"
 import { Digests } from "../../actors/ports/Digests.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type AuditEntry, auditHashInput } from "../../domain/Audit.js"
@@ -14,6 +15,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { operatorText } from "../../domain/OperatorText.js"
 import { WriterSql } from "../postgres/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
+import { closeLostBranches } from "./OlderData.js"
 
 /** So that an entry is sealed within a second of its commit. */
 const interval = "700 millis"
@@ -151,6 +153,7 @@ export const layer = (checkpoints: CheckpointFile) =>
       const sql = yield* WriterSql
       const digests = yield* Digests
       const ownership = yield* Ownership
+      const identifiers = yield* Identifiers
       const heads = new Map<OrganisationId, Head>()
       const failing = new Set<OrganisationId>()
 
@@ -160,7 +163,14 @@ export const layer = (checkpoints: CheckpointFile) =>
       const xmin = sql.literal("pg_snapshot_xmin(pg_current_snapshot())::text AS xmin")
       /** Entries of transactions below this id are sealed, except of chains that fail. Unknown at the start. */
       let sealedBelow: string | undefined
+      let branchesAreClosed = false
+      const closeBranches = Effect.suspend(() =>
+        branchesAreClosed ? Effect.void : closeLostBranches(sql, identifiers, checkpoints)
+      ).pipe(Effect.tap(() => Effect.sync(() => void (branchesAreClosed = true))))
+      // Before the first request; what fails now is tried again, and told, by the background task.
+      yield* Effect.ignore(closeBranches)
       const pass = Effect.gen(function* () {
+        yield* closeBranches
         const [found] = yield* sealedBelow === undefined
           ? sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT id FROM organisations) AS organisations`
           : sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}::bigint) AS organisations`

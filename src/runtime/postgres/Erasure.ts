@@ -1,6 +1,6 @@
 /**
- * Erases the data of deleted customers within 24 hours; a tombstone with their id stays for thirty days, and so do
- * their entries of the audit trail, for good. Every table with a customer's rows has a statement here; a test reads the
+ * Erases the data of deleted customers within 24 hours; a tombstone with their id stays for thirty days. Their entries of
+ * the audit trail stay for good, without their values, whose key is destroyed. Every table with a customer's rows has a statement here; a test reads the
  * catalogue and fails for a table without one. Contract: conventions, status codes.
  */
 import { Effect } from "effect"
@@ -69,9 +69,14 @@ const eraseRecordsSql = [
          AND c.scope IN ('event', 'tick') AND c.target_id = e.id`
   ),
   `DELETE FROM start_queue q WHERE starts_with(q.id, 'evt_') AND q.flow IN (${erasableCustomers})`,
+  // Whose turn it is in the queue.
+  `UPDATE queue_organisations SET turn = '' WHERE turn IN (${erasableCustomers})`,
+  `DELETE FROM queue_flows WHERE flow IN (${erasableCustomers})`,
   `DELETE FROM events WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM event_records WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM dead_letters WHERE customer_id IN (${erasableCustomers})`,
+  // Without it nobody can read the values of their audit entries any more.
+  `DELETE FROM data_keys WHERE org IN (${erasableCustomers})`,
   `DELETE FROM domain_events WHERE customer_id IN (${erasableCustomers})`,
   // A user of these customers only is deleted too: an empty list would mean all customers.
   `DELETE FROM users u WHERE u.customer_ids <> '[]'

@@ -4,6 +4,7 @@ import { type DueSchedule, Schedules } from "../../actors/ports/Schedules.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { Trigger } from "../../domain/Trigger.js"
+import { AuditRows } from "./AuditRow.js"
 import { notSetAside } from "./FailedJobs.js"
 import { leaseSeconds } from "./journal/EventRow.js"
 import { WriterSql } from "./Pools.js"
@@ -20,6 +21,7 @@ export const layer = Layer.effect(
   Schedules,
   Effect.gen(function* () {
     const sql = yield* WriterSql
+    const auditRows = yield* AuditRows
 
     const select = (condition: string, values: ReadonlyArray<unknown>) =>
       sql
@@ -64,7 +66,7 @@ export const layer = Layer.effect(
           [limit]
         ),
       disable: (after, event, audit) =>
-        disableTrigger(sql, after, event, audit).pipe(Effect.asVoid, Effect.mapError(unavailable))
+        disableTrigger(sql, auditRows, after, event, audit).pipe(Effect.asVoid, Effect.mapError(unavailable))
     })
   })
 )

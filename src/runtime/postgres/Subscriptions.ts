@@ -2,6 +2,7 @@
 import { Effect, Layer, Option } from "effect"
 import { type DueSubscription, type Subscription, Subscriptions } from "../../actors/ports/Subscriptions.js"
 import { Unavailable } from "../../domain/Failure.js"
+import { AuditRows } from "./AuditRow.js"
 import { notSetAside } from "./FailedJobs.js"
 import { WriterSql } from "./Pools.js"
 import { transact, writeEvents } from "./connections/ChangeWrites.js"
@@ -52,6 +53,7 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
     Subscriptions,
     Effect.gen(function* () {
       const sql = yield* WriterSql
+      const auditRows = yield* AuditRows
       if (isOnlyNode) yield* sql`UPDATE subscriptions SET leased_until = NULL WHERE leased_until IS NOT NULL`
       const cache = yield* makeReadCache<Subscription, Unavailable>({
         maxAgeMillis,
@@ -90,7 +92,7 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
           WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
           return events.length === 0
             ? updated.pipe(Effect.asVoid, Effect.mapError(unavailable))
-            : transact(sql, Effect.zipRight(updated, writeEvents(sql, events, [])))
+            : transact(sql, Effect.zipRight(updated, writeEvents(sql, auditRows, events, [])))
         },
         refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
           transact(
@@ -101,11 +103,17 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
               yield* sql`UPDATE subscriptions SET state = 'failed', attempts = ${attempts + 1}, last_error = ${lastError},
                 next_at = NULL, leased_until = NULL
               WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
-              yield* writeEvents(sql, [event], [])
+              yield* writeEvents(sql, auditRows, [event], [])
               const others = yield* sql`SELECT FROM subscriptions WHERE trigger_id = ${triggerId}
               AND (state IN ('pending', 'subscribed', 'renewing', 'suspended') OR state = 'failed' AND next_at IS NOT NULL) LIMIT 1`
               if (others.length > 0) return
-              const isDisabled = yield* disableTrigger(sql, disabling.after, disabling.event, disabling.audit)
+              const isDisabled = yield* disableTrigger(
+                sql,
+                auditRows,
+                disabling.after,
+                disabling.event,
+                disabling.audit
+              )
               // What the provider does not have begins anew when the trigger is enabled.
               yield* isDisabled
                 ? sql`UPDATE subscriptions SET state = 'unsubscribed', number = NULL, secret = NULL, expires_at = NULL, attempts = 0

@@ -4,28 +4,40 @@ import { Effect } from "effect"
 import type { DomainEvent } from "../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { auditRow } from "./AuditRow.js"
+import { type AuditRows, insertAuditRows } from "./AuditRow.js"
+
+const disableSql = `WITH disabled AS (UPDATE triggers SET status = $1, auto_disabled_at = $2, updated_at = $3, version = $4
+      WHERE id = $5 AND version = $4::int - 1 RETURNING id),
+    stopped AS (UPDATE trigger_states s SET next_fire_at = NULL FROM disabled d WHERE s.trigger_id = d.id),
+    noted AS (${insertAuditRows("$6")} WHERE EXISTS (SELECT FROM disabled))
+    INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
+    SELECT $7, $8, $9, $10, $11, $12::jsonb, $13::timestamptz FROM disabled RETURNING id`
 
 /** `false`: the trigger was changed meanwhile, and nothing was written. */
 export const disableTrigger = (
   sql: SqlClient,
+  auditRows: AuditRows["Type"],
   { autoDisabledAt, id, status, updatedAt, version }: Trigger,
-  event: DomainEvent,
+  { at, customerId, id: eventId, organisationId, payload, subject, type }: DomainEvent,
   audit: AuditEntry
-) => {
-  const row = auditRow(audit)
-  return sql`WITH disabled AS (UPDATE triggers SET status = ${status}, auto_disabled_at = ${autoDisabledAt},
-        updated_at = ${updatedAt}, version = ${version}
-      WHERE id = ${id} AND version = ${version - 1} RETURNING id),
-    stopped AS (UPDATE trigger_states s SET next_fire_at = NULL FROM disabled d WHERE s.trigger_id = d.id),
-    noted AS (INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id,
-        customer_id, outcome, entry)
-      SELECT ${row.id}, ${row.org}, ${row.at}::timestamptz, ${row.actor_type}, ${row.actor_id}, ${row.action},
-        ${row.resource_type}, ${row.resource_id}, ${row.customer_id}, ${row.outcome},
-        ${JSON.stringify(row.entry)}::json FROM disabled)
-    INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
-    SELECT ${event.id}, ${event.organisationId}, ${event.type}, ${event.subject}, ${event.customerId},
-      ${JSON.stringify(event.payload)}::jsonb, ${event.at}::timestamptz FROM disabled RETURNING id`.pipe(
-    Effect.map((rows) => rows.length > 0)
+) =>
+  Effect.flatMap(auditRows.of([audit]), (rows) =>
+    Effect.map(
+      sql.unsafe(disableSql, [
+        status,
+        autoDisabledAt,
+        updatedAt,
+        version,
+        id,
+        JSON.stringify(rows),
+        eventId,
+        organisationId,
+        type,
+        subject,
+        customerId,
+        JSON.stringify(payload),
+        at
+      ]),
+      (disabled) => disabled.length > 0
+    )
   )
-}

@@ -54,6 +54,7 @@ import { bundleOf, sandbox } from "./Processes.js"
 import * as SigningArithmetic from "../oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
 import * as ConnectionReads from "../postgres/connections/ConnectionReads.js"
+import * as AuditRows from "../postgres/AuditRow.js"
 import * as ConnectionStore from "../postgres/connections/ConnectionStore.js"
 import * as ConnectionSweeps from "../postgres/connections/ConnectionSweeps.js"
 import { Commits, makeCommitLog } from "../postgres/CommitLog.js"
@@ -194,6 +195,7 @@ const trail = Layer.unwrapEffect(
 /** Management records, for the service and for commands beside it. */
 export const records = Layer.merge(Changes.layer, Pages.layer).pipe(
   Layer.provideMerge(Records.layer),
+  Layer.provideMerge(AuditRows.layer),
   Layer.provideMerge(vault),
   Layer.provideMerge(pure)
 )

@@ -51,13 +51,18 @@ export const make = (options: VaultOptions) =>
     })
     const load = (org: string) => dataKeys.load(org).pipe(Effect.mapError((error) => unreadable(org, error)))
 
-    const unlock = Effect.fnUntraced(function* (org: string) {
-      const stored = yield* load(org)
-      const all = stored.some((key) => key.active) ? stored : yield* firstKey(org)
+    const unwrapAll = Effect.fnUntraced(function* (all: ReadonlyArray<DataKey>) {
       const plain = new Map<string, Uint8Array>()
       const before = yield* Ref.get(known)
       const keyring = all.every(({ masterKeyId }) => before.keys.has(masterKeyId)) ? before : yield* reread
       for (const key of all) plain.set(key.id, yield* unwrapDataKey(keyring, key))
+      return plain
+    })
+
+    const unlock = Effect.fnUntraced(function* (org: string) {
+      const stored = yield* load(org)
+      const all = stored.some((key) => key.active) ? stored : yield* firstKey(org)
+      const plain = yield* unwrapAll(all)
       const active = all.find((key) => key.active)
       if (active === undefined) return yield* refused(placeOf(org), "the organisation has no active data key")
       return organisationVault(org, plain, active.id)
@@ -71,6 +76,10 @@ export const make = (options: VaultOptions) =>
 
     return Vault.of({
       of: (org) => held.get(org),
+      opener: (org) =>
+        Effect.map(Effect.flatMap(load(org), unwrapAll), (plain) => ({
+          open: (place, sealed) => openWithAny(org, plain, place, sealed)
+        })),
       seal: (place, secret) =>
         Effect.map(held.get(place.organisation), (vault) => vault.seal(place, Redacted.value(secret))),
       open: (place, sealed) =>
@@ -114,23 +123,30 @@ const organisationVault = (org: string, keys: ReadonlyMap<string, Uint8Array>, a
   if (sealing === undefined) throw new Error("the active data key is not among the keys")
   return {
     seal: (place, plain) => sealWith(sealing, active, boundTo(org, place), plain),
-    open: (place, sealed) => {
-      const whole = { organisation: org, table: place.table, column: place.column, row: place.row }
-      const parts = readSealed(sealed)
-      if (parts === undefined) throw new VaultRefused({ place: whole, reason: "this is not a sealed value" })
-      const key = keys.get(parts.keyId)
-      if (key === undefined) {
-        throw new VaultRefused({
-          place: whole,
-          reason: `it was sealed under the data key ${parts.keyId}, which the organisation does not have: restore data_keys`
-        })
-      }
-      const plain = openWith(key, boundTo(org, place), parts)
-      if (plain === undefined)
-        throw new VaultRefused({ place: whole, reason: "it was altered, or sealed for another place" })
-      return plain
-    }
+    open: (place, sealed) => openWithAny(org, keys, place, sealed)
   }
+}
+
+const openWithAny = (
+  org: string,
+  keys: ReadonlyMap<string, Uint8Array>,
+  place: Omit<Place, "organisation">,
+  sealed: Uint8Array
+): Uint8Array => {
+  const whole = { organisation: org, table: place.table, column: place.column, row: place.row }
+  const parts = readSealed(sealed)
+  if (parts === undefined) throw new VaultRefused({ place: whole, reason: "this is not a sealed value" })
+  const key = keys.get(parts.keyId)
+  if (key === undefined) {
+    throw new VaultRefused({
+      place: whole,
+      reason: `it was sealed under the data key ${parts.keyId}, which the organisation does not have: restore data_keys`
+    })
+  }
+  const plain = openWith(key, boundTo(org, place), parts)
+  if (plain === undefined)
+    throw new VaultRefused({ place: whole, reason: "it was altered, or sealed for another place" })
+  return plain
 }
 
 const boundTo = (org: string, place: Omit<Place, "organisation">) => [

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
 import { databaseUnavailable } from "../records/RecordErrors.js"
-import { auditRow } from "../AuditRow.js"
+import type { AuditRows } from "../AuditRow.js"
 
 /** Runs a change in one transaction; a database that does not answer is `Unavailable`. */
 export const transact = <A, E>(sql: SqlClient, body: Effect.Effect<A, E>) =>
@@ -17,7 +17,12 @@ export const transact = <A, E>(sql: SqlClient, body: Effect.Effect<A, E>) =>
   )
 
 /** Writes what a change tells: domain events and audit entries. */
-export const writeEvents = (sql: SqlClient, events: ReadonlyArray<DomainEvent>, audit: ReadonlyArray<AuditEntry>) =>
+export const writeEvents = (
+  sql: SqlClient,
+  auditRows: AuditRows["Type"],
+  events: ReadonlyArray<DomainEvent>,
+  audit: ReadonlyArray<AuditEntry>
+) =>
   Effect.gen(function* () {
     if (events.length > 0)
       yield* sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
@@ -28,11 +33,5 @@ export const writeEvents = (sql: SqlClient, events: ReadonlyArray<DomainEvent>, 
             customer_id: customerId
           }))
         )}::jsonb) AS t(id text, org text, type text, subject text, customer_id text, payload jsonb, at timestamptz)`
-    if (audit.length > 0)
-      yield* sql`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id,
-          outcome, entry)
-        SELECT id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry
-        FROM json_to_recordset(${JSON.stringify(audit.map(auditRow))}::json) AS t(id text, org text, at timestamptz,
-          actor_type text, actor_id text, action text, resource_type text, resource_id text, customer_id text, outcome text,
-          entry json)`
+    yield* auditRows.write(sql, audit)
   })

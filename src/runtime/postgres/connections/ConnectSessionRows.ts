@@ -2,6 +2,7 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Option } from "effect"
 import type { AuthorizingSession, ConnectionStore, ConnectSession } from "../../../actors/ports/ConnectionStore.js"
+import type { AuditRows } from "../AuditRow.js"
 import { transact, writeEvents } from "./ChangeWrites.js"
 import { databaseUnavailable } from "../records/RecordErrors.js"
 
@@ -15,13 +16,13 @@ export const putSession = (sql: SqlClient, session: ConnectSession) =>
       ${session.status}, ${session.error}, ${session.createdBy}, ${session.expiresAt})`
 
 export const openConnectSession =
-  (sql: SqlClient): ConnectionStore["Type"]["openSession"] =>
+  (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["openSession"] =>
   (session, audit) =>
     transact(
       sql,
       Effect.gen(function* () {
         yield* putSession(sql, session)
-        yield* writeEvents(sql, [], audit)
+        yield* writeEvents(sql, auditRows, [], audit)
       })
     )
 

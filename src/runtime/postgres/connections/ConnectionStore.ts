@@ -9,6 +9,7 @@ import { WriterSql } from "../Pools.js"
 import { parameterOf } from "../records/Table.js"
 import { connections } from "./ConnectionTables.js"
 import { type LoadRow, loadSql, ownedConnection, insertSql, updatedMembers, updateSql } from "./ConnectionRows.js"
+import { AuditRows } from "../AuditRow.js"
 import { transact, writeEvents } from "./ChangeWrites.js"
 import { databaseUnavailable } from "../records/RecordErrors.js"
 import {
@@ -52,7 +53,7 @@ const load =
     )
 
 const insert =
-  (sql: SqlClient): ConnectionStore["Type"]["insert"] =>
+  (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["insert"] =>
   ({ audit, connection, credential, events, nextLookAt, session }) =>
     transact(
       sql,
@@ -65,13 +66,13 @@ const insert =
         if (rows.length === 0) return inserted
         if (credential !== null) yield* putCredential(sql, inserted, credential)
         if (session !== null) yield* putSession(sql, session)
-        yield* writeEvents(sql, events, audit)
+        yield* writeEvents(sql, auditRows, events, audit)
         return inserted
       })
     )
 
 const save =
-  (sql: SqlClient): ConnectionStore["Type"]["save"] =>
+  (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["save"] =>
   (change) =>
     transact(
       sql,
@@ -100,7 +101,7 @@ const save =
           yield* sql`UPDATE connect_sessions SET status = ${status}, error = ${error}, finished_at = now(), state_hash = NULL,
           verifier = NULL WHERE id = ${id}`
         }
-        yield* writeEvents(sql, change.events, change.audit)
+        yield* writeEvents(sql, auditRows, change.events, change.audit)
         return row.revision
       })
     )
@@ -123,7 +124,7 @@ const intend =
     )
 
 const abandon =
-  (sql: SqlClient): ConnectionStore["Type"]["abandon"] =>
+  (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["abandon"] =>
   ({ connection, revision }, { audit, events }) =>
     transact(
       sql,
@@ -131,7 +132,7 @@ const abandon =
         const deleted =
           yield* sql`DELETE FROM connections WHERE id = ${connection.id} AND revision = ${revision} RETURNING 1`
         if (deleted.length === 0) return yield* new Stale()
-        yield* writeEvents(sql, events, audit)
+        yield* writeEvents(sql, auditRows, events, audit)
       })
     )
 
@@ -139,14 +140,15 @@ export const layer = Layer.effect(
   ConnectionStore,
   Effect.gen(function* () {
     const sql = yield* WriterSql
+    const auditRows = yield* AuditRows
 
     return ConnectionStore.of({
       load: load(sql),
-      insert: insert(sql),
-      save: save(sql),
+      insert: insert(sql, auditRows),
+      save: save(sql, auditRows),
       intend: intend(sql),
-      abandon: abandon(sql),
-      openSession: openConnectSession(sql),
+      abandon: abandon(sql, auditRows),
+      openSession: openConnectSession(sql, auditRows),
       authorizeSession: authorizeSession(sql),
       redeemSession: redeemSession(sql),
       failSession: failSession(sql),

@@ -1,5 +1,4 @@
 /** The port `DeadLetters`: requests use the request role, the replays of many that of the writer. */
-import type { SqlClient } from "@effect/sql/SqlClient"
 import { Duration, Effect, Layer, Option } from "effect"
 import {
   type CauseFilter,
@@ -17,7 +16,7 @@ import { Unavailable } from "../../../domain/Failure.js"
 import type { DeadLetterId } from "../../../domain/Ids.js"
 import { isObject } from "../../../domain/Json.js"
 import { autoReplays, eventLimits } from "../../../domain/Limits.js"
-import { auditRow } from "../AuditRow.js"
+import { AuditRows } from "../AuditRow.js"
 import { notSetAside } from "../FailedJobs.js"
 import { AppSql, WriterSql } from "../Pools.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
@@ -110,17 +109,13 @@ const takeScheduledSql = `
     FROM judged j WHERE d.id = j.id RETURNING d.id, d.org, d.space, d.status, d.created_at
   ) SELECT id, org AS "organisationId", space AS "spaceId" FROM taken WHERE status = 'replaying' ORDER BY created_at, id`
 
-const insertAudit = (sql: SqlClient, audit: Parameters<typeof auditRow>[0]) => {
-  const row = auditRow(audit)
-  return sql`INSERT INTO audit_entries ${sql.insert({ ...row, entry: JSON.stringify(row.entry) })}`
-}
-
 export const layer = Layer.effect(
   DeadLetters,
   Effect.gen(function* () {
     const app = yield* AppSql
     const writer = yield* WriterSql
     const vault = yield* Vault
+    const auditRows = yield* AuditRows
     const platformPolicy = platformAutoReplay(yield* PlatformConfiguration)
 
     const asOrganisation = <A>({ organisationId }: EventHome, body: Effect.Effect<A, unknown>) =>
@@ -156,7 +151,7 @@ export const layer = Layer.effect(
       discard: (home, id, audit) =>
         asOrganisation(
           home,
-          Effect.tap(setStatus(home, id, "discarded"), (found) => (found ? insertAudit(app, audit) : Effect.void))
+          Effect.tap(setStatus(home, id, "discarded"), (found) => (found ? auditRows.write(app, [audit]) : Effect.void))
         ),
 
       recordRerun: (home, id) => Effect.asVoid(asOrganisation(home, setStatus(home, id, "replayed"))),
@@ -185,7 +180,7 @@ export const layer = Layer.effect(
             if ((running?.n ?? 0) >= eventLimits.replays) return false
             yield* app`INSERT INTO replays (id, org, space, filter, most, per_second, created_by)
               VALUES (${id}, ${organisationId}, ${spaceId}, ${JSON.stringify(filter)}::json, ${limit}, ${ratePerSecond}, ${createdBy})`
-            yield* insertAudit(app, audit)
+            yield* auditRows.write(app, [audit])
             return true
           })
         ),

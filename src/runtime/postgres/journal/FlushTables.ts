@@ -14,7 +14,7 @@ import {
   queuedRunRow,
   queueValues
 } from "./EventRow.js"
-import { auditRow } from "../AuditRow.js"
+import { runAuditRow } from "../AuditRow.js"
 import { encodeEntry, journalColumns, journalValues } from "./JournalRow.js"
 import { endedColumns, endedRow, openColumns, openRow, timestamp } from "./RunColumns.js"
 
@@ -144,7 +144,7 @@ export const flushTables = {
       entry: "json"
     },
     conflict: "ON CONFLICT (id) DO NOTHING",
-    rows: ({ audit, id }) => (audit === undefined ? noRows : [{ run: id, ...auditRow(audit) }])
+    rows: ({ audit, id }) => (audit === undefined ? noRows : [{ run: id, ...runAuditRow(audit) }])
   }),
   deliveries: runTable({
     columns: {

@@ -7,9 +7,9 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Effect, FiberRef, Layer } from "effect"
 import { type ReadSelection, Records, type ResendSelection, type Tx } from "../../../actors/ports/Records.js"
 import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
-import type { AuditEntry } from "../../../domain/Audit.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { connections, credentials, installations } from "../connections/ConnectionTables.js"
+import { AuditRows } from "../AuditRow.js"
 import { Commits, transactionWrites } from "../CommitLog.js"
 import { AppSql } from "../Pools.js"
 import * as outbound from "./OutboundTables.js"
@@ -17,15 +17,6 @@ import { readError, databaseUnavailable } from "./RecordErrors.js"
 import * as tables from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
-
-/** Writes an audit entry with the change that it describes. */
-const audit = (sql: SqlClient, entry: AuditEntry) =>
-  sql`INSERT INTO audit_entries (id, org, at, actor_type, actor_id, action, resource_type, resource_id, customer_id, outcome, entry)
-  VALUES (${entry.id}, ${entry.organisationId}, ${entry.at}, ${entry.actor.type}, ${entry.actor.id}, ${entry.action},
-    ${entry.resource.type}, ${entry.resource.id}, ${entry.customerId}, ${entry.outcome}, ${JSON.stringify(entry)}::json)`.pipe(
-    Effect.asVoid,
-    Effect.catchAll(readError)
-  )
 
 /** Writes a domain event with the change that it tells of. */
 const emit = (sql: SqlClient, { at, customerId, id, payload, subject, type }: DomainEvent) =>
@@ -64,7 +55,7 @@ const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, 
   )
 
 /** All that a transaction can read and write. */
-const makeTx = (sql: SqlClient): Tx => ({
+const makeTx = (sql: SqlClient, auditRows: AuditRows["Type"]): Tx => ({
   organisations: makeRepository(sql, tables.organisations),
   workspaces: makeRepository(sql, tables.workspaces),
   customers: makeRepository(sql, tables.customers),
@@ -93,7 +84,10 @@ const makeTx = (sql: SqlClient): Tx => ({
   notifications: makeRepository(sql, outbound.notifications),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
   resendDeliveries: (selection) => resendDeliveries(sql, selection),
-  audit: (entry) => audit(sql, entry),
+  audit: (entry) =>
+    Effect.catchAll(auditRows.write(sql, [entry]), (error) =>
+      error._tag === "Unavailable" ? Effect.fail(error) : readError(error)
+    ),
   emit: (event) => emit(sql, event),
   ...makeReplies(sql),
   ...makeKeyLocks(sql)
@@ -124,7 +118,7 @@ export const layer = Layer.effect(
     const sql = yield* AppSql
     const commits = yield* Commits
 
-    const tx = makeTx(sql)
+    const tx = makeTx(sql, yield* AuditRows)
 
     return Records.of({
       transact: (organisation, body) =>
