@@ -46,7 +46,8 @@ const CustomerLimits = Schema.Struct({
   llm_tokens_per_day: Limit,
   connectors_per_tenant: Limit,
   storage_mb: Limit,
-  api_keys_per_customer: Limit
+  api_keys_per_customer: Limit,
+  triggers: Limit
 } satisfies { readonly [dimension: string]: typeof Limit })
 
 const fields = {

@@ -15,6 +15,8 @@ export interface Plan {
   readonly connectorsPerTenant: number | null
   readonly storageMb: number | null
   readonly apiKeysPerCustomer: number | null
+  /** Triggers that are not deleted. */
+  readonly triggers: number | null
   readonly organisationKeys: number | null
   /** Runs in flight at once. */
   readonly concurrentRuns: number | null
@@ -34,6 +36,7 @@ export const plans: Record<PlanName, Plan> = {
     connectorsPerTenant: 3,
     storageMb: 100,
     apiKeysPerCustomer: 5,
+    triggers: 50,
     organisationKeys: 10,
     concurrentRuns: 10,
     retentionDays: 7
@@ -48,6 +51,7 @@ export const plans: Record<PlanName, Plan> = {
     connectorsPerTenant: 20,
     storageMb: 1_000,
     apiKeysPerCustomer: 25,
+    triggers: 500,
     organisationKeys: 50,
     concurrentRuns: 100,
     retentionDays: 30
@@ -62,6 +66,7 @@ export const plans: Record<PlanName, Plan> = {
     connectorsPerTenant: null,
     storageMb: 10_000,
     apiKeysPerCustomer: 100,
+    triggers: 5_000,
     organisationKeys: null,
     concurrentRuns: 1_000,
     retentionDays: 365
@@ -77,6 +82,7 @@ export const plans: Record<PlanName, Plan> = {
     connectorsPerTenant: null,
     storageMb: null,
     apiKeysPerCustomer: null,
+    triggers: null,
     organisationKeys: null,
     concurrentRuns: null,
     retentionDays: 365

@@ -12,7 +12,8 @@ const planCeilings = {
   llm_tokens_per_day: (plan: Plan) => plan.llmTokensPerDay,
   connectors_per_tenant: (plan: Plan) => plan.connectorsPerTenant,
   storage_mb: (plan: Plan) => plan.storageMb,
-  api_keys_per_customer: (plan: Plan) => plan.apiKeysPerCustomer
+  api_keys_per_customer: (plan: Plan) => plan.apiKeysPerCustomer,
+  triggers: (plan: Plan) => plan.triggers
 } as const
 
 /** A limited quantity, by its name in the contract. */

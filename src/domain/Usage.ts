@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import type { Dimension } from "./Quota.js"
 
-/** Totals of one UTC day. `events`: accepted events from outside, and starts through the API. */
+/** Totals of one UTC day. `events`: what counts against the day: accepted events, ticks by their routes, replays asked for, and starts through the API. */
 export interface UsageDay {
   /** `2026-11-21`. */
   readonly date: string
@@ -42,7 +42,8 @@ export const quotaWindows: { readonly [D in Dimension]: "minute" | "day" | "tota
   llm_tokens_per_day: "day",
   connectors_per_tenant: "total",
   storage_mb: "total",
-  api_keys_per_customer: "total"
+  api_keys_per_customer: "total",
+  triggers: "total"
 }
 
 const windowMillis = { minute: 60_000, day: 86_400_000, total: null } as const

@@ -36,12 +36,22 @@ const connect = (customerId: string, connector: string) =>
 const execute = (customerId: string, headers: { readonly [name: string]: string } = {}) =>
   ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, {}, { "x-end-org-id": customerId, ...headers })
 
+const trigger = (customerId: string) =>
+  ask("POST", "/api/v1/triggers", {
+    type: "event",
+    name: `trigger ${++names}`,
+    customerId,
+    event: { type: "order.placed" },
+    routes: [{ workflowId: svc.first.workflowId }]
+  })
+
 const kept: ReadonlyArray<
   readonly [dimension: string, make: (customerId: string, n: number) => ReturnType<typeof ask>]
 > = [
   ["flows_per_tenant", flow],
   ["active_integrations", (id) => install(id)],
   ["api_keys_per_customer", makeKey],
+  ["triggers", trigger],
   ["connectors_per_tenant", (id, n) => connect(id, ["acme", "acme", "other"][n] ?? "other")]
 ]
 

@@ -11,7 +11,7 @@ const things: ReadonlyArray<{
   readonly limit: number
   /** The records that a new organisation has already. */
   readonly before: number
-  readonly body: (n: number) => object
+  readonly body: (n: number, workflowId: string) => object
 }> = [
   {
     path: "/api/v1/workflows",
@@ -28,6 +28,13 @@ const things: ReadonlyArray<{
     body: (n) => definition(`plan-limit-${n}`, "1.0.0")
   },
   {
+    path: "/api/v1/triggers",
+    dimension: "triggers",
+    limit: 50,
+    before: 0,
+    body: (n, workflowId) => ({ type: "event", name: `t${n}`, event: { type: `t.n${n}` }, routes: [{ workflowId }] })
+  },
+  {
     path: "/api/v1/api-keys",
     dimension: "organisation_api_keys",
     limit: 10,
@@ -39,9 +46,9 @@ const things: ReadonlyArray<{
 describe("the records that a plan allows", () => {
   for (const { before, body, dimension, limit, path } of things)
     it(`is never exceeded by what is made at once: ${dimension}`, async () => {
-      const { key } = await svc.organisation(`Small ${dimension}`, "starter")
+      const { key, workflowId } = await svc.organisation(`Small ${dimension}`, "starter")
       const answers = await Promise.all(
-        Array.from({ length: limit + 6 }, (_, n) => svc.ask("POST", path, { key, body: body(n) }))
+        Array.from({ length: limit + 6 }, (_, n) => svc.ask("POST", path, { key, body: body(n, workflowId) }))
       )
       const made = answers.filter(({ status }) => status === 201)
       assert.lengthOf(made, limit - before, JSON.stringify(answers.map(({ body }) => body)))
@@ -50,4 +57,35 @@ describe("the records that a plan allows", () => {
         assert.deepInclude(refused.body.quota, { dimension, limit, used: limit })
       }
     })
+
+  it("is shown with what is used of it, and of a customer's own limit, and refuses a plan that allows less", async () => {
+    const { customerId, key, organisationId, workflowId } = await svc.organisation("Shown", "growth")
+    const ask = (method: string, target: string, body?: object) =>
+      svc.ask(method, `/api/v1${target}`, { key, ...(body === undefined ? {} : { body }) })
+    const triggersOf = async (query: string) => {
+      const { body } = await ask("GET", `/quota/usage${query}`)
+      return body.data.find(({ dimension }: { readonly dimension: string }) => dimension === "triggers")
+    }
+    const trigger = (name: string) => ({ type: "event", name, event: { type: "a.b" }, routes: [{ workflowId }] })
+    for (let n = 0; n < 51; n++) assert.strictEqual((await ask("POST", "/triggers", trigger(`t${n}`))).status, 201)
+    const own = await ask("PUT", `/customers/${customerId}`, { limits: { triggers: 3 } })
+    assert.strictEqual(own.status, 200, own.text)
+    const made = await ask("POST", "/triggers", { ...trigger("own"), customerId })
+    assert.strictEqual(made.status, 201, made.text)
+
+    const always = { dimension: "triggers", window: "total", resetAt: null }
+    assert.deepStrictEqual(await triggersOf(""), {
+      ...always,
+      ...{ scope: "organisation", used: 52, limit: 500, remaining: 448 }
+    })
+    assert.deepStrictEqual(await triggersOf(`?customer_id=${customerId}`), {
+      ...always,
+      ...{ scope: "customer", used: 1, limit: 3, remaining: 2 }
+    })
+    const smaller = await ask("PUT", `/organizations/${organisationId}`, { plan: "starter" })
+    assert.deepStrictEqual([smaller.status, smaller.body.details?.[0]?.code], [409, "triggers"], smaller.text)
+    // Those that are deleted leave room.
+    for (const { id } of (await ask("GET", "/triggers?page_size=2")).body.data) await ask("DELETE", `/triggers/${id}`)
+    assert.strictEqual((await ask("PUT", `/organizations/${organisationId}`, { plan: "starter" })).status, 200)
+  })
 })

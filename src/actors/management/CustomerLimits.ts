@@ -11,6 +11,7 @@ const counts = {
   flows_per_tenant: (tx: Tx, customerId: CustomerId) =>
     tx.workflows.count({ customerId, deletedAt: null, status: ["draft", "published"] }),
   active_integrations: (tx: Tx, customerId: CustomerId) => tx.installations.count({ customerId, status: "active" }),
+  triggers: (tx: Tx, customerId: CustomerId) => tx.triggers.count({ customerId, deletedAt: null }),
   api_keys_per_customer: (tx: Tx, customerId: CustomerId) =>
     Effect.map(
       tx.apiKeys.list({ where: { revokedAt: null, customersMode: "subset" }, limit: 10_000 }),

@@ -71,6 +71,12 @@ const stocks: ReadonlyArray<{
     count: (tx) => tx.installations.count({ status: "active" })
   },
   {
+    dimension: "triggers",
+    key: "triggers",
+    limit: (plan) => plan.triggers,
+    count: (tx) => tx.triggers.count({ deletedAt: null })
+  },
+  {
     dimension: "organisation_api_keys",
     key: "api_keys",
     limit: (plan) => plan.organisationKeys,

@@ -100,6 +100,7 @@ const counts: { readonly [D in Dimension]: Count } = {
       customer === null ? "plan" : `calls|${customer.id}`,
       windowStart("minute", now)
     ),
+  triggers: (_, tx, subject) => tx.triggers.count({ ...ofCustomer(subject), deletedAt: null }),
   // No part of the service has agents or language models yet, so none are used.
   agent_sessions_per_day: () => Effect.succeed(0),
   llm_tokens_per_day: () => Effect.succeed(0),

@@ -1,7 +1,8 @@
 /** Checks what a trigger's body says, compiles the patterns of its filters, and counts those of an organisation. */
 import { Clock, Effect } from "effect"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
-import { type Failure, invalid, ValidationFailed } from "../../domain/Failure.js"
+import { type Failure, invalid, PlanLimitReached, ValidationFailed } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
 import { patternLimits } from "../../domain/Limits.js"
 import type { Trigger, TriggerKind, UpdateTrigger } from "../../domain/Trigger.js"
 import { patternsOfRoutes } from "../../domain/TriggerChanges.js"
@@ -10,6 +11,7 @@ import type { Patterns } from "../Patterns.js"
 import type { Connectors } from "../ports/Connectors.js"
 import type { Tx } from "../ports/Records.js"
 import type { Principal } from "./Caller.js"
+import { checkCustomerLimit } from "./CustomerLimits.js"
 import { checkEvent } from "./TriggerReferences.js"
 
 /** What checking settings needs. */
@@ -57,6 +59,20 @@ export const checkInput = Effect.fnUntraced(function* (
   return input.appEvent === null || input.appEvent === undefined
     ? null
     : yield* checkEvent(services.connectors, caller, input.appEvent)
+})
+
+/** Fails if neither the plan nor the customer's limits leave room for another trigger. Exact: creations wait for the lock. */
+export const checkTriggerLimit = Effect.fnUntraced(function* (
+  tx: Tx,
+  { plan: { triggers: limit } }: Principal,
+  customerId: CustomerId | null
+): Effect.fn.Return<void, Failure> {
+  if (limit !== null) {
+    yield* tx.lockKey("triggers")
+    const used = yield* tx.triggers.count({ deletedAt: null })
+    if (used >= limit) return yield* new PlanLimitReached({ dimension: "triggers", limit, used })
+  }
+  if (customerId !== null) yield* checkCustomerLimit(tx, customerId, "triggers")
 })
 
 /** Fails if the change gives the organisation's triggers more patterns than they may have. Exact. */

@@ -35,7 +35,7 @@ import { customerOfBody } from "./NamedCustomers.js"
 import { type PageOf, type PageRequest, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { currentTimestamp } from "./Timestamp.js"
-import { checkInput, checkPatternTotal } from "./TriggerSettings.js"
+import { checkInput, checkPatternTotal, checkTriggerLimit } from "./TriggerSettings.js"
 import { retrySubscription } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
@@ -158,6 +158,7 @@ const create = Effect.fnUntraced(function* (
   return yield* change(context, (tx) =>
     Effect.gen(function* () {
       const customerId = yield* customerOf(tx, context, input)
+      yield* checkTriggerLimit(tx, caller, customerId)
       yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
       const now = yield* currentTimestamp
       const trigger = newTrigger(input, {

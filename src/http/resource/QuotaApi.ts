@@ -31,7 +31,10 @@ const QuotaSummary = Schema.Struct({
 
 const UsageDay = Schema.Struct({
   date: Schema.String,
-  events: Schema.Number.annotations({ description: "accepted events from outside, and starts through the API" }),
+  events: Schema.Number.annotations({
+    description:
+      "what counts against events_per_day: accepted events from outside, ticks by their routes, replays that a request asks for, and starts through the API"
+  }),
   apiCalls: Schema.Number,
   executions: Schema.Number,
   agentSessions: Schema.Number,
