@@ -81,15 +81,6 @@ export const deliveryTimeout = Duration.seconds(15)
 /** The longest `retry-after` that is followed. */
 export const maxRetryAfter = Duration.hours(24)
 
-/** The most deliveries in flight. Those of an organisation are limited, since it may have any number of slow endpoints. */
-export const deliveriesInFlight = { perEndpoint: 2, perOrganisation: 16, perNode: 64 } as const
-
-/** The endpoint of a URL: without query and fragment. */
-export const endpointOf = (url: string): string => {
-  const cut = url.search(/[?#]/)
-  return cut < 0 ? url : url.slice(0, cut)
-}
-
 /** The verdict on an attempt. `now`: Unix milliseconds. `pauses`: replaces the contract's schedule in tests. */
 export const decide = (attempt: number, answer: AttemptResult, now: number, pauses = retrySchedule): Verdict => {
   switch (answer._tag) {

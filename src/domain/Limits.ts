@@ -77,6 +77,20 @@ export const guest = {
   logLines: 10_000
 } as const
 
+/**
+ * Places for work that waits for partners outside, by use: of a node, an organisation, and a partner; and the time after
+ * which a partner is slow.
+ */
+export const outwardPlaces = {
+  deliveries: { perNode: 64, perOrganisation: 16, perPartner: 2, slowAfter: Duration.seconds(5) },
+  /** E-mails and chats: a mail server that hangs keeps no callback or event waiting. */
+  notifications: { perNode: 16, perOrganisation: 4, perPartner: 2, slowAfter: Duration.seconds(5) },
+  polls: { perNode: 16, perOrganisation: 4, perPartner: 2, slowAfter: Duration.seconds(15) },
+  subscriptions: { perNode: 16, perOrganisation: 4, perPartner: 2, slowAfter: Duration.seconds(5) },
+  refreshes: { perNode: 32, perOrganisation: 8, perPartner: 1, slowAfter: Duration.seconds(5) },
+  tests: { perNode: 64, perOrganisation: 16, perPartner: 16, slowAfter: Duration.seconds(5) }
+} as const
+
 /** Bytes of one value in a trace or callback; a larger value is stored as a blob and referred to. */
 export const traceValueBytes = 256 * KiB
 

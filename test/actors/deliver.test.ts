@@ -2,40 +2,14 @@
  * Deliveries reach their endpoint, within the limits of concurrency, on the schedule of the contract, despite failures.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Fiber, Layer, Redacted, TestClock } from "effect"
-import { CallbackSecrets } from "../../src/actors/ports/CallbackSecrets.js"
-import { Deliveries } from "../../src/actors/ports/Deliveries.js"
-import { Digests } from "../../src/actors/ports/Digests.js"
-import {
-  Egress,
-  EgressBlocked,
-  type EgressFailure,
-  type EgressRequest,
-  EgressTimedOut
-} from "../../src/actors/ports/Egress.js"
-import { MailEgress } from "../../src/actors/ports/MailEgress.js"
-import { Vault } from "../../src/actors/ports/Vault.js"
-import { Wakeups } from "../../src/actors/ports/Wakeups.js"
-import { make } from "../../src/actors/pipeline/Deliver.js"
-import {
-  type Delivery,
-  type DeliveryEndpoint,
-  endpointOf,
-  deliveriesInFlight,
-  type Verdict
-} from "../../src/domain/Delivery.js"
-import { Unavailable } from "../../src/domain/Failure.js"
-import type { DeliveryId, ExecutionId, OrganisationId, SpaceId, WebhookEndpointId } from "../../src/domain/Ids.js"
+import { Deferred, Duration, Effect, TestClock } from "effect"
+import { EgressBlocked, type EgressRequest, EgressTimedOut } from "../../src/actors/ports/Egress.js"
+import type { WebhookEndpointId } from "../../src/domain/Ids.js"
+import { outwardPlaces } from "../../src/domain/Limits.js"
 import { verifyWebhook } from "../../src/domain/Signature.js"
-import { makeDigests } from "../../src/runtime/process/Crypto.js"
-import * as LocalWakeups from "../../src/runtime/process/Wakeups.js"
-import { makeFailedJobs } from "../support/failedJobs.js"
 import { announce } from "../support/LogExpectations.js"
-import { placeVault, sealedAt } from "../support/placeVault.js"
-
-const secrets = ["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="]
-const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
-const hook = "https://receiver.example/hook"
+import { sealedAt } from "../support/placeVault.js"
+import { digests, hook, makeWorld, secrets } from "../support/deliveryWorld.js"
 
 const isSignedWith = ({ headers }: EgressRequest, id: string, secret: string, body = `{"n":"${id}"}`): boolean => {
   const header = Object.fromEntries(headers)
@@ -74,8 +48,10 @@ describe("a delivery", () => {
       const [own, before] = ["whsec_ZW5kcG9pbnQgc2VjcmV0IG51bWJlciBvbmU=", "whsec_ZW5kcG9pbnQgc2VjcmV0IG51bWJlciB0d28="]
       const id = "whe_a" as WebhookEndpointId
       const sealed = (column: string, secret: string) => sealedAt(["org_a", "webhook_endpoints", column, id], secret)
-      world.add("a", hook, { id, secret: sealed("secret", own), secretBefore: sealed("secret_before", before) })
-      world.add("b", hook, { id, secret: sealed("secret", own), secretBefore: null })
+      world.add("a", hook, {
+        endpoint: { id, secret: sealed("secret", own), secretBefore: sealed("secret_before", before) }
+      })
+      world.add("b", hook, { endpoint: { id, secret: sealed("secret", own), secretBefore: null } })
       yield* world.begin
       yield* world.settled("a")
       yield* world.settled("b")
@@ -174,7 +150,7 @@ describe("a delivery", () => {
 })
 
 describe("an endpoint", () => {
-  it.scoped(`has at most ${deliveriesInFlight.perEndpoint} in flight, and delays no other endpoint`, () =>
+  it.scoped(`has at most ${outwardPlaces.deliveries.perPartner} in flight, and delays no other endpoint`, () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const slow = "https://slow.example/hook"
@@ -190,33 +166,77 @@ describe("an endpoint", () => {
         delivered.map((id) => id.slice(0, 4)),
         Array.from({ length: 10 }, () => "fast")
       )
-      assert.strictEqual(world.most.get(slow), deliveriesInFlight.perEndpoint)
+      assert.strictEqual(world.most.get(slow), outwardPlaces.deliveries.perPartner)
       yield* Deferred.succeed(gate, undefined)
       yield* TestClock.adjust("1 second")
       assert.isTrue(world.rows.every((row) => row.status === "delivered"))
-      assert.strictEqual(world.most.get(slow), deliveriesInFlight.perEndpoint)
+      assert.strictEqual(world.most.get(slow), outwardPlaces.deliveries.perPartner)
     })
   )
 
-  it.scoped(`shares its node's ${deliveriesInFlight.perNode} slots; a free one is used at once`, () =>
+  it.scoped("leaves places for a new organisation while four others have any number of endpoints that hang", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld(({ timeout, url }) =>
+        url.includes("hangs")
+          ? Effect.zipRight(
+              Effect.sleep(timeout),
+              Effect.fail(new EgressTimedOut({ url, afterMillis: Duration.toMillis(timeout) }))
+            )
+          : Effect.succeed(200)
+      )
+      world.add("first", "https://answers.example/", { organisation: "org_0" })
+      yield* world.sendDue
+      yield* world.settled("first")
+      for (let i = 0; i < 256; i++) world.add(`h${i}`, `https://hangs.example/${i}`, { organisation: `org_${i % 4}` })
+      yield* world.begin
+      for (let n = 0; n < 20; n++) {
+        yield* TestClock.adjust("1 second")
+        world.add(`new${n}`, `https://new.example/${n}`, { organisation: `org_new${n}` })
+        world.add(`own${n}`, "https://answers.example/", { organisation: "org_0" })
+        world.wake()
+        // The clock stands still: both have a place at once, the second among those kept for who has answered.
+        yield* world.settled(`new${n}`)
+        yield* world.settled(`own${n}`)
+        assert.isAtMost(world.inFlight(), outwardPlaces.deliveries.perNode)
+      }
+    })
+  )
+
+  it.scoped("is told while the mail server hangs", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      for (let i = 0; i < 100; i++)
+        world.add(`mail${i}`, `mailto:${i}@example.com`, { organisation: `org_${i}`, kind: "notification" })
+      yield* world.begin
+      yield* TestClock.adjust("1 second")
+      assert.isAtLeast(world.mails(), 8)
+      assert.isAtMost(world.mails(), outwardPlaces.notifications.perNode)
+      for (let i = 0; i < 10; i++) world.add(`d${i}`, `https://many.example/${i}`)
+      world.wake()
+      for (let i = 0; i < 10; i++) yield* world.settled(`d${i}`)
+    })
+  )
+
+  it.scoped("gets the place that becomes free at once", () =>
     Effect.gen(function* () {
       const gates = yield* Effect.forEach(
-        Array.from({ length: 200 }, (_, i) => i),
+        Array.from({ length: 100 }, (_, i) => i),
         () => Deferred.make<void>()
       )
       const world = yield* makeWorld(({ url }) => {
         const gate = gates[Number(url.slice(url.lastIndexOf("/") + 1))]
         return gate === undefined ? Effect.dieMessage(url) : Effect.as(Deferred.await(gate), 200)
       })
-      for (let i = 0; i < 200; i++) world.add(`d${i}`, `https://many.example/${i}`)
+      for (let i = 0; i < 100; i++) world.add(`d${i}`, `https://many.example/${i}`)
       yield* world.begin
       yield* TestClock.adjust("10 millis")
-      assert.strictEqual(world.sent.length, deliveriesInFlight.perNode)
+      const atOnce = world.sent.length
+      assert.isAtMost(atOnce, outwardPlaces.deliveries.perOrganisation)
       for (const gate of gates.slice(0, 10)) yield* Deferred.succeed(gate, undefined)
-      // The clock stands still: a slot that becomes free is an event.
+      // The clock stands still: a place that becomes free is an event.
       yield* world.settled("d9")
       yield* TestClock.adjust(0)
-      assert.strictEqual(world.sent.length, deliveriesInFlight.perNode + 10)
+      assert.strictEqual(world.sent.length, atOnce + 10)
     })
   )
 
@@ -239,159 +259,3 @@ describe("an endpoint", () => {
     })
   )
 })
-
-// --- The sweep and its ports ---
-
-interface Row {
-  readonly id: DeliveryId
-  readonly url: string
-  status: "pending" | "delivered" | "exhausted"
-  attempts: number
-  nextAt: number
-  claimedUntil: number
-  error: string | null
-  readonly endpoint: DeliveryEndpoint | null
-}
-
-type Receive = (request: EgressRequest) => Effect.Effect<number, EgressFailure>
-
-const makeWorld = Effect.fnUntraced(function* (
-  receive: Receive = () => Effect.succeed(200),
-  options: Parameters<typeof make>[0] = {}
-) {
-  const rows: Array<Row> = []
-  const sent: Array<EgressRequest> = []
-  const times: Array<number> = []
-  const open = new Map<string, number>()
-  const most = new Map<string, number>()
-  const state = { locked: false }
-  const clock = yield* Effect.clock
-  const now = () => clock.unsafeCurrentTimeMillis()
-
-  const track = (endpoint: string, change: 1 | -1) => {
-    const next = (open.get(endpoint) ?? 0) + change
-    open.set(endpoint, next)
-    most.set(endpoint, Math.max(next, most.get(endpoint) ?? 0))
-  }
-
-  const deliveries = Deliveries.of({
-    claim: (slots, underWay) =>
-      Effect.sync(() => {
-        const taken = new Map(underWay)
-        const chosen: Array<Delivery> = []
-        for (const row of rows) {
-          const endpoint = endpointOf(row.url)
-          const used = taken.get(endpoint) ?? 0
-          if (chosen.length === slots) break
-          if (
-            row.status !== "pending" ||
-            row.nextAt > now() ||
-            row.claimedUntil > now() ||
-            used >= deliveriesInFlight.perEndpoint
-          )
-            continue
-          taken.set(endpoint, used + 1)
-          row.attempts += 1
-          row.claimedUntil = now() + 30_000
-          chosen.push({
-            id: row.id,
-            organisationId: "org_a" as OrganisationId,
-            spaceId: "spc_a" as SpaceId,
-            kind: "callback",
-            url: row.url,
-            executionId: `exec_${row.id}` as ExecutionId,
-            payload: JSON.stringify({ n: row.id }),
-            attempt: row.attempts,
-            scheduledAttempt: row.attempts,
-            endpoint: row.endpoint
-          })
-        }
-        return chosen
-      }),
-    settle: (delivery, verdict) =>
-      Effect.sync(() => {
-        const row = rows.find(({ id }) => id === delivery.id)
-        if (row !== undefined && row.attempts === delivery.attempt) apply(row, verdict, now())
-      })
-  })
-
-  const ports = Layer.mergeAll(
-    Layer.succeed(Deliveries, deliveries),
-    Layer.succeed(Digests, digests),
-    Layer.succeed(Vault, placeVault),
-    makeFailedJobs().layer,
-    Layer.mock(MailEgress, {}),
-    Layer.succeed(
-      CallbackSecrets,
-      CallbackSecrets.of({
-        valid: () =>
-          state.locked
-            ? Effect.fail(new Unavailable({ reason: "the vault is locked", retryAfterSeconds: 1 }))
-            : Effect.succeed(secrets.map((one) => Redacted.make(one))),
-        current: () => Effect.dieMessage("current"),
-        rotate: () => Effect.dieMessage("rotate")
-      })
-    ),
-    Layer.succeed(
-      Egress,
-      Egress.of({
-        check: () => Effect.dieMessage("check"),
-        open: () => Effect.dieMessage("open"),
-        readings: Effect.dieMessage("readings"),
-        send: (request) =>
-          Effect.acquireUseRelease(
-            Effect.sync(() => {
-              sent.push(request)
-              times.push(now())
-              track(endpointOf(request.url), 1)
-            }),
-            () =>
-              Effect.map(receive(request), (status) => ({
-                status,
-                headers: [],
-                body: new Uint8Array(),
-                url: request.url
-              })),
-            () => Effect.sync(() => track(endpointOf(request.url), -1))
-          )
-      })
-    ),
-    LocalWakeups.layer
-  )
-
-  const context = yield* Layer.build(ports)
-  const wakeups = yield* Effect.provide(Wakeups, context)
-  const { sendDue, sweep } = yield* Effect.provide(make(options), context)
-  const yieldUntil = (done: () => boolean) => Effect.repeat(Effect.yieldNow(), { until: done })
-
-  return Object.assign(state, {
-    rows,
-    sent,
-    times,
-    most,
-    add: (id: string, url: string, endpoint: DeliveryEndpoint | null = null) =>
-      void rows.push({
-        id: id as DeliveryId,
-        url,
-        status: "pending",
-        attempts: 0,
-        nextAt: now(),
-        claimedUntil: 0,
-        error: null,
-        endpoint
-      }),
-    wake: wakeups.signalDelivery,
-    sendDue,
-    until: yieldUntil,
-    begin: Effect.map(Effect.forkScoped(sweep), Fiber.id),
-    /** Runs the fibers, without advancing the clock, until the delivery is settled. */
-    settled: (id: string) => yieldUntil(() => rows.some((row) => row.id === id && row.status !== "pending"))
-  })
-})
-
-const apply = (row: Row, verdict: Verdict, now: number) => {
-  row.claimedUntil = 0
-  row.error = verdict._tag === "Delivered" ? null : verdict.reason
-  if (verdict._tag === "Retry") row.nextAt = now + Duration.toMillis(verdict.after)
-  else row.status = verdict._tag === "Delivered" ? "delivered" : "exhausted"
-}

@@ -1,13 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration } from "effect"
-import {
-  type AttemptResult,
-  decide,
-  endpointOf,
-  parseRetryAfter,
-  retrySchedule,
-  type Verdict
-} from "../../src/domain/Delivery.js"
+import { type AttemptResult, decide, parseRetryAfter, retrySchedule, type Verdict } from "../../src/domain/Delivery.js"
 
 const now = Date.parse("2026-11-21T07:00:00Z")
 const answered = (status: number, retryAfter?: string): AttemptResult => ({ _tag: "Answered", status, retryAfter })
@@ -60,13 +53,5 @@ describe("Retry-After", () => {
   it("is ignored if it is neither form, or in the past", () => {
     for (const value of ["", "soon", "-5", "1.5", "2099-01-01", "Fri, 20 Nov 2026 07:00:00 GMT"])
       assert.strictEqual(seconds(value), 0, value)
-  })
-})
-
-describe("an endpoint", () => {
-  it("is the URL without query and fragment", () => {
-    assert.strictEqual(endpointOf("https://a.example/hook?x=1#y"), "https://a.example/hook")
-    assert.strictEqual(endpointOf("https://a.example/hook#y?x"), "https://a.example/hook")
-    assert.strictEqual(endpointOf("https://a.example/hook"), "https://a.example/hook")
   })
 })

@@ -10,8 +10,8 @@ import { type Running, start } from "../support/InProcess.js"
 /** Far less than the 15 s for which a hanging endpoint keeps a slot. */
 const soonMillis = 5_000
 const pending = 500
-/** As many as would fill all slots of the node. */
-const hangingEndpoints = 40
+/** Of each of four organisations: together as many as the node has places. */
+const hangingEndpoints = 16
 
 const requests: Array<string> = []
 const receiver = createServer((request, response) => {
@@ -91,20 +91,29 @@ describe("An endpoint", () => {
     )
   }, 120_000)
 
-  it("is told at once while so many of another organisation hang that they would fill the node", async () => {
-    const world = await svc.organisation("Hanging")
-    const other = await svc.organisation("Beside")
-    const endpoints: Array<string> = []
-    for (let n = 0; n < hangingEndpoints; n++) endpoints.push(await subscribe(world, `/hangs/${n}`, "installation.*"))
-    await subscribe(other, "/beside", "installation.*")
-    for (let n = 1; n <= 3; n++) await install(world, `hang${n}`)
+  it("is told at once while those of four other organisations hang, as many as would fill the node", async () => {
+    const beside = await svc.organisation("Beside")
+    await subscribe(beside, "/beside", "installation.*")
+    const hanging: Array<World> = []
+    for (let n = 0; n < 4; n++) {
+      const world = await svc.organisation(`Hanging ${n}`)
+      for (let m = 0; m < hangingEndpoints; m++) await subscribe(world, `/hangs/${n}/${m}`, "installation.*")
+      hanging.push(world)
+    }
+    for (let n = 1; n <= 3; n++) for (const world of hanging) await install(world, `hang${n}`)
+    const held = () => requests.filter((path) => path.startsWith("/hangs/")).length
     await eventually(
-      async () => requests.filter((path) => path.startsWith("/hangs/")).length,
-      (found) => found >= 16
+      async () => held(),
+      (found) => found >= 24
     )
     for (let n = 1; n <= 3; n++) {
-      await install(other, `beside${n}`)
+      await install(beside, `beside${n}`)
       await arrives("/beside", n)
     }
-  }, 60_000)
+    const late = await svc.organisation("Late")
+    await subscribe(late, "/late", "installation.*")
+    await install(late, "late")
+    await arrives("/late", 1)
+    assert.isAtMost(held(), 64)
+  }, 120_000)
 })

@@ -76,11 +76,17 @@ describe("the records that a plan allows", () => {
     const always = { dimension: "triggers", window: "total", resetAt: null }
     assert.deepStrictEqual(await triggersOf(""), {
       ...always,
-      ...{ scope: "organisation", used: 52, limit: 500, remaining: 448 }
+      scope: "organisation",
+      used: 52,
+      limit: 500,
+      remaining: 448
     })
     assert.deepStrictEqual(await triggersOf(`?customer_id=${customerId}`), {
       ...always,
-      ...{ scope: "customer", used: 1, limit: 3, remaining: 2 }
+      scope: "customer",
+      used: 1,
+      limit: 3,
+      remaining: 2
     })
     const smaller = await ask("PUT", `/organizations/${organisationId}`, { plan: "starter" })
     assert.deepStrictEqual([smaller.status, smaller.body.details?.[0]?.code], [409, "triggers"], smaller.text)

@@ -1,21 +1,25 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../src/actors/ports/Deliveries.js"
-import { endpointOf } from "../../src/domain/Delivery.js"
+import type { Room } from "../../src/actors/Places.js"
 import * as Driver from "../../src/runtime/postgres/Deliveries.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { layer as database } from "../support/Database.js"
+import { claimDue, endpointOf, openRoom } from "../support/deliveries.js"
 
-const insert = (rows: ReadonlyArray<{ readonly id: string; readonly url: string; readonly ageMillis?: number }>) =>
+const insert = (
+  rows: ReadonlyArray<{ readonly id: string; readonly url: string; readonly ageMillis?: number; readonly org?: string }>
+) =>
   Effect.flatMap(WriterSql, (sql) =>
     Effect.forEach(
       rows,
       ({
         ageMillis = 1_000,
         id,
+        org = "org_a",
         url
       }) => sql`INSERT INTO deliveries (id, org, space, kind, url, execution_id, payload, next_at)
-        VALUES (${id}, 'org_a', 'spc_a', 'callback', ${url}, 'exec_a', '{}', now() - ${ageMillis} * interval '1 millisecond')`,
+        VALUES (${id}, ${org}, 'spc_a', 'callback', ${url}, 'exec_a', '{}', now() - ${ageMillis} * interval '1 millisecond')`,
       { discard: true }
     )
   )
@@ -40,7 +44,6 @@ const rowOf = (id: string) =>
     )
   )
 
-const none: ReadonlyMap<string, number> = new Map()
 const ids = (claimed: ReadonlyArray<{ readonly id: string }>) => claimed.map(({ id }) => id).sort()
 
 layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
@@ -58,7 +61,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
         { id: "d4", url: "https://a.example/y", ageMillis: 500 },
         { id: "later", url: "https://b.example/", ageMillis: -60_000 }
       ])
-      const first = yield* deliveries.claim(64, none)
+      const first = yield* claimDue(deliveries)
       assert.deepStrictEqual(ids(first), ["d1", "d2", "d4"])
       const { id: _, ...oldest } = first.find(({ url }) => url.endsWith("n=1")) ?? { id: null }
       assert.deepStrictEqual<object>(oldest, {
@@ -72,20 +75,52 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
         scheduledAttempt: 1,
         endpoint: null
       })
-      const underWay = new Map([["https://a.example/x", 2]])
-      assert.deepStrictEqual(yield* deliveries.claim(64, underWay), [])
-      assert.deepStrictEqual(ids(yield* deliveries.claim(64, new Map([["https://a.example/x", 1]]))), ["d3"])
+      assert.deepStrictEqual(yield* claimDue(deliveries, { closedPartners: ["https://a.example/x"] }), [])
+      assert.deepStrictEqual(ids(yield* claimDue(deliveries)), ["d3"])
     })
   )
 
-  it.effect("are claimed up to the number of free slots", () =>
+  it.effect("are found up to the places of an organisation, organisations in turn, and of those who have room", () =>
     Effect.gen(function* () {
       const deliveries = yield* Deliveries
       yield* clear
-      yield* insert(
-        Array.from({ length: 10 }, (_, i) => ({ id: `d${i}`, url: `https://a.example/${i}`, ageMillis: 10_000 - i }))
+      const many = (org: string, ageMillis: number) =>
+        Array.from({ length: 50 }, (_, i) => ({
+          id: `${org}${i}`,
+          org,
+          url: `https://${org}.example/${i}`,
+          ageMillis: ageMillis - i
+        }))
+      yield* insert([...many("org_a", 9_000), ...many("org_b", 8_000)])
+      const found = (room: Partial<Room> = {}) =>
+        Effect.map(deliveries.find("deliveries", { ...openRoom, ...room }), (all) => all.map(({ id }): string => id))
+      const first = yield* found()
+      assert.lengthOf(first, 32)
+      assert.deepStrictEqual(first.slice(0, 4), ["org_a0", "org_b0", "org_a1", "org_b1"])
+      assert.deepStrictEqual((yield* found({ fullOrganisations: ["org_a"] }))[0], "org_b0")
+      const answering = ["https://org_a.example/7", "https://org_b.example/9"]
+      assert.deepStrictEqual(yield* found({ isReserved: true, answering }), ["org_a7", "org_b9"])
+      const reserved = yield* found({ reservedFor: ["org_b"], answering })
+      assert.deepStrictEqual(
+        reserved.filter((id) => id.startsWith("org_b")),
+        ["org_b9"]
       )
-      assert.deepStrictEqual(ids(yield* deliveries.claim(3, none)), ["d0", "d1", "d2"])
+      assert.lengthOf(reserved, 17)
+    })
+  )
+
+  it.effect("of notifications are found by themselves", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      const sql = yield* WriterSql
+      yield* clear
+      yield* insert([
+        { id: "callback", url: "https://a.example/" },
+        { id: "mail", url: "mailto:ops@example.com" }
+      ])
+      yield* sql`UPDATE deliveries SET kind = 'notification' WHERE id = 'mail'`
+      assert.deepStrictEqual(ids(yield* deliveries.find("notifications", openRoom)), ["mail"])
+      assert.deepStrictEqual(ids(yield* deliveries.find("deliveries", openRoom)), ["callback"])
     })
   )
 
@@ -98,12 +133,14 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
           SELECT 'flood' || n, 'org_a', 'spc_a', 'callback', 'https://flood.example/hook?n=' || n, '{}', now() - interval '1 hour'
           FROM generate_series(1, 5000) AS n`
       yield* insert([{ id: "other", url: "https://other.example/" }])
-      const first = yield* deliveries.claim(64, none)
+      const first = yield* claimDue(deliveries)
       assert.deepStrictEqual(
         first.map(({ url }) => endpointOf(url)),
         ["https://flood.example/hook", "https://flood.example/hook"]
       )
-      assert.deepStrictEqual(ids(yield* deliveries.claim(64, new Map([["https://flood.example/hook", 2]]))), ["other"])
+      assert.deepStrictEqual(ids(yield* claimDue(deliveries, { closedPartners: ["https://flood.example/hook"] })), [
+        "other"
+      ])
     })
   )
 
@@ -113,7 +150,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
       yield* clear
       yield* insert(Array.from({ length: 100 }, (_, i) => ({ id: `d${i}`, url: `https://a.example/${i}` })))
       const claims = yield* Effect.all(
-        Array.from({ length: 8 }, () => deliveries.claim(64, none)),
+        Array.from({ length: 8 }, () => claimDue(deliveries)),
         { concurrency: 8 }
       )
       const all = claims.flat().map(({ id }) => id)
@@ -126,7 +163,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
       const deliveries = yield* Deliveries
       yield* clear
       yield* insert(["a", "b", "c"].map((id) => ({ id, url: `https://a.example/${id}` })))
-      const claimed = yield* deliveries.claim(64, none)
+      const claimed = yield* claimDue(deliveries)
       for (const delivery of claimed) {
         const id: string = delivery.id
         yield* deliveries.settle(
@@ -161,7 +198,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
         lastStatus: null,
         lastError: "blocked"
       })
-      assert.deepStrictEqual(yield* deliveries.claim(64, none), [])
+      assert.deepStrictEqual(yield* claimDue(deliveries), [])
     })
   )
 
@@ -171,9 +208,9 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
       const sql = yield* WriterSql
       yield* clear
       yield* insert([{ id: "a", url: "https://a.example/" }])
-      const [late] = yield* deliveries.claim(1, none)
+      const [late] = yield* claimDue(deliveries)
       yield* sql`UPDATE deliveries SET claimed_until = now() - interval '1 second'`
-      const [next] = yield* deliveries.claim(1, none)
+      const [next] = yield* claimDue(deliveries)
       assert.strictEqual(next?.attempt, 2)
       if (late !== undefined)
         yield* deliveries.settle(late, { _tag: "Exhausted", status: 410, reason: "gone" }, Duration.zero)
@@ -186,10 +223,10 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
       const deliveries = yield* Deliveries
       yield* clear
       yield* insert([{ id: "a", url: "https://a.example/" }])
-      yield* deliveries.claim(1, none)
-      assert.deepStrictEqual(yield* deliveries.claim(1, none), [])
+      yield* claimDue(deliveries)
+      assert.deepStrictEqual(yield* claimDue(deliveries), [])
       const restarted = yield* Effect.provide(Deliveries, Layer.fresh(Driver.layer({ isOnlyNode: true })))
-      assert.deepStrictEqual(ids(yield* restarted.claim(1, none)), ["a"])
+      assert.deepStrictEqual(ids(yield* claimDue(restarted)), ["a"])
     })
   )
 })

@@ -6,8 +6,8 @@ import type { Delivery, Verdict } from "../../src/domain/Delivery.js"
 import * as Driver from "../../src/runtime/postgres/Deliveries.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { layer as database, ownerSql } from "../support/Database.js"
+import { claimDue } from "../support/deliveries.js"
 
-const none: ReadonlyMap<string, number> = new Map()
 const delivered: Verdict = { _tag: "Delivered", status: 200 }
 const refused: Verdict = { _tag: "Retry", after: Duration.minutes(5), status: 500, reason: "the endpoint answered 500" }
 const gone: Verdict = { _tag: "Exhausted", status: 410, reason: "the endpoint answered 410" }
@@ -76,7 +76,7 @@ layer(
       yield* begin
       yield* endpoint("whe_a", "https://old.example/")
       yield* deliver("dlv_a", "whe_a")
-      const [first] = yield* deliveries.claim(8, none)
+      const [first] = yield* claimDue(deliveries)
       assert.deepInclude(first, { url: "https://old.example/", attempt: 1, scheduledAttempt: 1, spaceId: null })
       assert.deepStrictEqual(
         [Buffer.from(first?.endpoint?.secret ?? []), Buffer.from(first?.endpoint?.secretBefore ?? [])].map(String),
@@ -85,7 +85,7 @@ layer(
       yield* settle(first, refused)
       yield* sql`UPDATE webhook_endpoints SET url = 'https://new.example/', rotated_at = now() - interval '25 hours'`
       yield* sql`UPDATE deliveries SET next_at = now()`
-      const [second] = yield* deliveries.claim(8, none)
+      const [second] = yield* claimDue(deliveries)
       assert.deepInclude(second, { url: "https://new.example/", attempt: 2 })
       assert.isNull(second?.endpoint?.secretBefore, "the overlap of the secrets has ended")
       yield* settle(second, delivered)
@@ -103,7 +103,7 @@ layer(
       yield* endpoint("whe_a", "https://a.example/")
       yield* deliver("dlv_a", "whe_a")
       yield* deliver("dlv_b", "whe_a")
-      for (const one of yield* deliveries.claim(8, none)) yield* settle(one, gone)
+      for (const one of yield* claimDue(deliveries)) yield* settle(one, gone)
       assert.deepStrictEqual(yield* endpoints, [{ status: "disabled", reason: "gone", failing: true, version: 2 }])
       assert.deepStrictEqual(yield* rows(`SELECT type, subject, payload FROM domain_events`), [
         {
@@ -126,7 +126,7 @@ layer(
       yield* begin
       yield* endpoint("whe_a", "https://old.example/")
       yield* deliver("dlv_a", "whe_a")
-      const [late] = yield* deliveries.claim(8, none)
+      const [late] = yield* claimDue(deliveries)
       yield* sql`UPDATE webhook_endpoints SET url = 'https://new.example/'`
       yield* settle(late, gone)
       assert.deepStrictEqual(yield* endpoints, [{ status: "active", reason: null, failing: false, version: 1 }])
@@ -140,7 +140,7 @@ layer(
       const next = (verdict: Verdict) =>
         Effect.gen(function* () {
           yield* sql`UPDATE deliveries SET next_at = now(), status = 'pending'`
-          yield* settle((yield* deliveries.claim(8, none))[0], verdict)
+          yield* settle((yield* claimDue(deliveries))[0], verdict)
           return (yield* endpoints)[0]
         })
       yield* begin
@@ -169,7 +169,7 @@ layer(
         FROM generate_series(1000, 3499) AS n`
       yield* deliver("dlv_b", "whe_b")
       assert.deepStrictEqual(
-        (yield* deliveries.claim(8, none)).map(({ id }) => String(id)),
+        (yield* claimDue(deliveries)).map(({ id }) => String(id)),
         ["dlv_b"]
       )
       assert.deepStrictEqual(yield* rows(`SELECT status, count(*)::int AS n FROM deliveries GROUP BY 1 ORDER BY 1`), [

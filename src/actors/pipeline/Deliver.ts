@@ -1,14 +1,15 @@
 /**
- * Sends the deliveries that are due, within limits per endpoint, organisation and node. A delivery whose attempt was not
+ * Sends the deliveries that are due and have a place. A delivery whose attempt was not
  * settled, because the process died or Postgres was away, is claimed again when its lease expires.
  */
 import { Cause, Clock, Duration, Effect, FiberSet, Layer } from "effect"
-import { decide, type Delivery, endpointOf, deliveriesInFlight, retrySchedule } from "../../domain/Delivery.js"
-import type { OrganisationId } from "../../domain/Ids.js"
-import { Deliveries } from "../ports/Deliveries.js"
+import { decide, type Delivery, retrySchedule } from "../../domain/Delivery.js"
+import { Deliveries, type DeliveryUse } from "../ports/Deliveries.js"
 import { Faults } from "../ports/Faults.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
+import { makePlacedWork } from "../PlacedWork.js"
+import { OutwardPlaces, type Places } from "../Places.js"
 import { makeStoredJobs, type StoredJobs } from "../StoredJobs.js"
 import { makeSender, type Sender } from "./DeliverySender.js"
 
@@ -20,13 +21,6 @@ export interface DeliverOptions {
   readonly schedule?: ReadonlyArray<Duration.Duration>
 }
 
-/** How many deliveries this node is sending. */
-interface InFlight {
-  total: number
-  readonly byEndpoint: Map<string, number>
-  readonly byOrganisation: Map<OrganisationId, number>
-}
-
 /** What sending needs. */
 interface DeliverContext {
   readonly deliveries: Deliveries["Type"]
@@ -35,9 +29,8 @@ interface DeliverContext {
   /** The pauses after failed attempts. */
   readonly pauses: ReadonlyArray<Duration.Duration>
   readonly fibers: FiberSet.FiberSet<void, unknown>
-  readonly inFlight: InFlight
   readonly jobs: StoredJobs<Delivery>
-  /** Opened when a slot becomes free or a retry becomes due. */
+  /** Opened when a retry becomes due. */
   readonly wakeLatch: Effect.Latch
 }
 
@@ -52,7 +45,7 @@ const attempt = Effect.fn("Deliver.attempt")(function* (context: DeliverContext,
 })
 
 /** Records a failure; the delivery is claimed again when its lease expires. */
-const attemptAndRelease = (context: DeliverContext, delivery: Delivery) =>
+const attemptAndRecord = (context: DeliverContext, delivery: Delivery) =>
   context.jobs.attempt(delivery, attempt(context, delivery)).pipe(
     Effect.asVoid,
     Effect.catchAllCause((cause) =>
@@ -62,77 +55,48 @@ const attemptAndRelease = (context: DeliverContext, delivery: Delivery) =>
             deliveryId: delivery.id,
             organisationId: delivery.organisationId
           })
-    ),
-    Effect.ensuring(
-      Effect.suspend(() => {
-        addInFlight(context, delivery, -1)
-        return context.wakeLatch.open
-      })
     )
   )
 
-const addInFlight = ({ inFlight }: DeliverContext, { organisationId, url }: Delivery, change: 1 | -1) => {
-  inFlight.total += change
-  addTo(inFlight.byEndpoint, endpointOf(url), change)
-  addTo(inFlight.byOrganisation, organisationId, change)
-}
-
-const addTo = <K>(counts: Map<K, number>, key: K, change: 1 | -1) => {
-  const now = (counts.get(key) ?? 0) + change
-  if (now === 0) counts.delete(key)
-  else counts.set(key, now)
-}
-
-/** Claims and sends deliveries until no slot is free or none is due. */
-const sendDue = (context: DeliverContext) =>
-  Effect.gen(function* () {
-    for (;;) {
-      const slots = deliveriesInFlight.perNode - context.inFlight.total
-      if (slots <= 0) return
-      const claimed = yield* context.deliveries.claim(
-        slots,
-        context.inFlight.byEndpoint,
-        context.inFlight.byOrganisation
-      )
-      if (claimed.length === 0) return
-      for (const delivery of claimed) {
-        addInFlight(context, delivery, 1)
-        yield* FiberSet.run(context.fibers, attemptAndRelease(context, delivery))
-      }
-    }
+/** Makes the effect that claims and sends deliveries of one use until no place is free or none is due. */
+const makeSending = (context: DeliverContext, use: DeliveryUse, places: Places) =>
+  makePlacedWork({
+    places,
+    find: (room) => context.deliveries.find(use, room),
+    lease: (found) => context.deliveries.claim(found.map(({ id }) => id)),
+    idOf: ({ id }) => id,
+    run: (delivery) => attemptAndRecord(context, delivery)
   })
 
 /** Makes the task: `sendDue` is one pass, `sweep` repeats it. */
 export const make = (options: DeliverOptions = {}) =>
   Effect.gen(function* () {
-    const deliveries = yield* Deliveries
-    const send = yield* makeSender
-    const faults = yield* Faults
     const wakeups = yield* Wakeups
-    const pauses = options.schedule ?? retrySchedule
-
-    const fibers = yield* FiberSet.make<void>()
-    const inFlight: InFlight = { total: 0, byEndpoint: new Map(), byOrganisation: new Map() }
+    const { deliveries: places, notifications } = yield* OutwardPlaces
     const wakeLatch = yield* Effect.makeLatch(false)
-
     const context: DeliverContext = {
-      deliveries,
-      send,
-      faults,
-      pauses,
-      fibers,
-      inFlight,
+      deliveries: yield* Deliveries,
+      send: yield* makeSender,
+      faults: yield* Faults,
+      pauses: options.schedule ?? retrySchedule,
+      fibers: yield* FiberSet.make<void>(),
       jobs: yield* makeStoredJobs("deliveries.send", ({ id, organisationId }: Delivery) => ({ id, organisationId })),
       wakeLatch
     }
+    const sendDue = Effect.zipRight(
+      yield* makeSending(context, "deliveries", places),
+      yield* makeSending(context, "notifications", notifications)
+    )
 
-    const task = yield* backgroundTask("deliveries.send", sendDue(context))
+    const task = yield* backgroundTask("deliveries.send", sendDue)
     const sweep = task.run.pipe(
       Effect.zipRight(task.reportWaiting(false)),
       Effect.zipRight(
         Effect.raceAll([
           wakeups.awaitDelivery,
           Effect.zipRight(wakeLatch.await, wakeLatch.close),
+          places.freed,
+          notifications.freed,
           Effect.sleep(pollInterval)
         ])
       ),
@@ -140,7 +104,7 @@ export const make = (options: DeliverOptions = {}) =>
       Effect.forever
     )
 
-    return { sendDue: sendDue(context), sweep }
+    return { sendDue, sweep }
   })
 
 export const layer = (options: DeliverOptions = {}) =>

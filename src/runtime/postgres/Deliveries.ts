@@ -1,20 +1,15 @@
 /** The port `Deliveries` on the writer's pool: claims due deliveries and records results. All times are Postgres'. */
 import { describe } from "../telemetry/SafeError.js"
 import { Duration, Effect, Layer } from "effect"
-import { Deliveries } from "../../actors/ports/Deliveries.js"
-import {
-  type Delivery,
-  type DeliveryEndpoint,
-  deliveriesInFlight,
-  deliveryTimeout,
-  isGone,
-  type Verdict
-} from "../../domain/Delivery.js"
+import { Deliveries, type DeliveryUse, type DueDelivery } from "../../actors/ports/Deliveries.js"
+import type { Room } from "../../actors/Places.js"
+import { type Delivery, type DeliveryEndpoint, deliveryTimeout, isGone, type Verdict } from "../../domain/Delivery.js"
 import { Unavailable } from "../../domain/Failure.js"
-import type { OrganisationId } from "../../domain/Ids.js"
-import { callbackSecretOverlap } from "../../domain/Limits.js"
+import type { DeliveryId } from "../../domain/Ids.js"
+import { callbackSecretOverlap, outwardPlaces } from "../../domain/Limits.js"
 import { disableAfterFailing } from "../../domain/WebhookEndpoint.js"
 import { notSetAside } from "./FailedJobs.js"
+import { placedCtes, roomValues } from "./PlaceRoom.js"
 import { WriterSql } from "./Pools.js"
 
 export interface DeliveriesOptions {
@@ -25,32 +20,34 @@ export interface DeliveriesOptions {
 /** Longer than any attempt, including the read of its secrets and the write of its result. */
 const lease = Duration.sum(deliveryTimeout, Duration.seconds(15))
 
-/** Due deliveries that one claim considers. */
-const maxCandidates = 1_000
-
-/** The endpoint of a URL, as `endpointOf` computes it. */
+/** The endpoint of a URL: without query and fragment. */
 const endpointSql = (url: string) => `split_part(split_part(${url}, '#', 1), '?', 1)`
 
 /** Columns of an attempt; `$n` of its rows are the statement's. */
 const attemptColumns = "id, org, endpoint_id, delivery_id, event_type, number, outcome, status, error, duration_ms"
 
+/** `d`: a delivery; `e`: its endpoint. */
+const present = {
+  org: "d.org",
+  partner: endpointSql("COALESCE(e.url, d.url)"),
+  at: "d.next_at"
+}
+
+const isDue = `d.status = 'pending' AND d.next_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until <= now())`
+
 /**
- * Claims the longest-due deliveries, within the limits of each endpoint and organisation, and sets those of disabled and
- * deleted endpoints aside. Deliveries of an endpoint go to its present URL. `$2`: endpoints that are full; `$3` and `$4`:
- * endpoints with deliveries in flight, and how many; `$6`: the overlap of secrets; `$7`: organisations that are full; `$8`
- * and `$9`: organisations with deliveries in flight, and how many. Always returns a row, so that
- * `skipped` is known.
+ * Finds deliveries that may get a place, and sets those of disabled and deleted endpoints aside. Deliveries of an endpoint
+ * go to its present URL. Always returns a row, so that `skipped` is known.
  */
-const claimSql = `
-  WITH due AS MATERIALIZED (
-    SELECT d.id, d.org, d.next_at, ${endpointSql("COALESCE(e.url, d.url)")} AS endpoint,
-      d.endpoint_id IS NOT NULL AND e.status IS DISTINCT FROM 'active' AS is_closed
-    FROM deliveries d LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
-    WHERE d.status = 'pending' AND d.next_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until <= now())
-      AND NOT ${endpointSql("COALESCE(e.url, d.url)")} = ANY($2::text[])
-      AND NOT d.org = ANY($7::text[]) AND ${notSetAside("deliveries.send", "d.id")}
-    ORDER BY d.next_at LIMIT ${maxCandidates}
-  ), skipped AS (
+const findSql = (use: DeliveryUse) => `
+  WITH ${placedCtes(
+    "d.id, d.endpoint_id IS NOT NULL AND e.status IS DISTINCT FROM 'active' AS is_closed",
+    `deliveries d LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
+      WHERE ${isDue} AND d.kind ${use === "notifications" ? "=" : "<>"} 'notification'
+        AND ${notSetAside("deliveries.send", "d.id")}`,
+    present,
+    outwardPlaces[use]
+  )}, skipped AS (
     UPDATE deliveries d SET status = 'undelivered', finished_at = now(), claimed_until = NULL, last_error = 'the endpoint is disabled'
     FROM due WHERE d.id = due.id AND due.is_closed AND d.status = 'pending'
     RETURNING d.id, d.org, d.endpoint_id, d.event_type, d.attempts
@@ -58,56 +55,46 @@ const claimSql = `
     INSERT INTO delivery_attempts (${attemptColumns})
     SELECT svc_new_id('att'), org, endpoint_id, id, event_type, attempts, 'skipped', NULL, 'the endpoint is disabled', NULL
     FROM skipped
-  ), placed AS (
-    SELECT due.id, due.org, due.next_at, COALESCE(t.taken, 0) + row_number() OVER (PARTITION BY due.endpoint ORDER BY due.next_at, due.id) AS place
-    FROM due LEFT JOIN unnest($3::text[], $4::int[]) AS t(endpoint, taken) USING (endpoint) WHERE NOT due.is_closed
-  ), shared AS (
-    SELECT p.id, p.next_at, COALESCE(t.taken, 0) + row_number() OVER (PARTITION BY p.org ORDER BY p.next_at, p.id) AS place
-    FROM placed p LEFT JOIN unnest($8::text[], $9::int[]) AS t(org, taken) USING (org)
-    WHERE p.place <= ${deliveriesInFlight.perEndpoint}
-  ), chosen AS (
-    SELECT d.id FROM deliveries d
-    WHERE d.id IN (SELECT id FROM shared WHERE place <= ${deliveriesInFlight.perOrganisation} ORDER BY next_at LIMIT $1)
-      AND d.status = 'pending' AND (d.claimed_until IS NULL OR d.claimed_until <= now())
-    FOR UPDATE SKIP LOCKED
+  )
+  SELECT p.id, p.org AS "organisationId", p.partner, (SELECT count(*)::int FROM skipped) AS skipped
+  FROM (SELECT) one LEFT JOIN placed p ON NOT p.is_closed ORDER BY p.place, p.due_at`
+
+const findSqls = { deliveries: findSql("deliveries"), notifications: findSql("notifications") } as const
+
+/** `$1`: the ids; `$2`: the lease; `$3`: the overlap of secrets. */
+const claimSql = `
+  WITH chosen AS (
+    SELECT d.id FROM deliveries d WHERE d.id = ANY($1::text[]) AND ${isDue} FOR UPDATE SKIP LOCKED
   ), claimed AS (
-    UPDATE deliveries d SET claimed_until = now() + $5 * interval '1 millisecond', attempts = d.attempts + 1
+    UPDATE deliveries d SET claimed_until = now() + $2 * interval '1 millisecond', attempts = d.attempts + 1
     FROM chosen WHERE d.id = chosen.id
     RETURNING d.id, d.org, d.space, d.kind, d.endpoint_id, d.url, d.execution_id, d.payload, d.attempts, d.attempts_before
   )
   SELECT c.id, c.org AS "organisationId", c.space AS "spaceId", c.kind, COALESCE(e.url, c.url) AS url,
     c.execution_id AS "executionId", c.payload, c.attempts AS attempt, c.attempts - c.attempts_before AS "scheduledAttempt",
     e.id AS "endpointId", e.secret,
-    CASE WHEN e.rotated_at > now() - $6 * interval '1 millisecond' THEN e.secret_before END AS "secretBefore",
-    (SELECT count(*)::int FROM skipped) AS skipped
-  FROM (SELECT) one LEFT JOIN claimed c ON true LEFT JOIN webhook_endpoints e ON e.id = c.endpoint_id`
+    CASE WHEN e.rotated_at > now() - $3 * interval '1 millisecond' THEN e.secret_before END AS "secretBefore"
+  FROM claimed c LEFT JOIN webhook_endpoints e ON e.id = c.endpoint_id`
 
-interface ClaimRow extends Omit<Delivery, "endpoint" | "id"> {
-  /** `null`: nothing was claimed. */
-  readonly id: Delivery["id"] | null
-  readonly endpointId: DeliveryEndpoint["id"] | null
-  readonly secret: Uint8Array | null
-  readonly secretBefore: Uint8Array | null
+interface FoundRow extends Omit<DueDelivery, "id"> {
+  /** `null`: none may get a place. */
+  readonly id: DueDelivery["id"] | null
   readonly skipped: number
 }
 
-const deliveryOf = ({
-  endpointId,
-  id,
-  secret,
-  secretBefore,
-  skipped: _skipped,
-  ...row
-}: ClaimRow): ReadonlyArray<Delivery> =>
-  id === null
-    ? []
-    : [
-        {
-          ...row,
-          id,
-          endpoint: endpointId === null || secret === null ? null : { id: endpointId, secret, secretBefore }
-        }
-      ]
+const foundOf = ({ id, organisationId, partner }: FoundRow): ReadonlyArray<DueDelivery> =>
+  id === null ? [] : [{ id, organisationId, partner }]
+
+interface ClaimRow extends Omit<Delivery, "endpoint"> {
+  readonly endpointId: DeliveryEndpoint["id"] | null
+  readonly secret: Uint8Array | null
+  readonly secretBefore: Uint8Array | null
+}
+
+const deliveryOf = ({ endpointId, secret, secretBefore, ...row }: ClaimRow): Delivery => ({
+  ...row,
+  endpoint: endpointId === null || secret === null ? null : { id: endpointId, secret, secretBefore }
+})
 
 /**
  * Records an attempt; a delivery that is given up becomes a dead letter. `$3`: the new status; `$4`: the pause before the next attempt; `$7`: milliseconds that it took; `$8`:
@@ -177,31 +164,19 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
       if (isOnlyNode)
         yield* sql`UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending' AND claimed_until > now()`
 
-      const claim = Effect.fn("Deliveries.claim")(function* (
-        slots: number,
-        underWay: ReadonlyMap<string, number>,
-        ofOrganisations: ReadonlyMap<OrganisationId, number> = new Map()
-      ) {
-        const busy = [...underWay]
-        const full = busy.filter(([, taken]) => taken >= deliveriesInFlight.perEndpoint)
-        const organisations = [...ofOrganisations]
-        const fullOrganisations = organisations.filter(([, taken]) => taken >= deliveriesInFlight.perOrganisation)
+      const find = Effect.fn("Deliveries.find")(function* (use: DeliveryUse, room: Room) {
         for (;;) {
-          const rows = yield* sql.unsafe<ClaimRow>(claimSql, [
-            slots,
-            full.map(([endpoint]) => endpoint),
-            busy.map(([endpoint]) => endpoint),
-            busy.map(([, taken]) => taken),
-            Duration.toMillis(lease),
-            Duration.toMillis(callbackSecretOverlap),
-            fullOrganisations.map(([id]) => id),
-            organisations.map(([id]) => id),
-            organisations.map(([, taken]) => taken)
-          ])
-          const claimed = rows.flatMap(deliveryOf)
+          const rows = yield* sql.unsafe<FoundRow>(findSqls[use], roomValues(room))
+          const found = rows.flatMap(foundOf)
           // Deliveries that were only set aside may have hidden others.
-          if (claimed.length > 0 || (rows[0]?.skipped ?? 0) === 0) return claimed
+          if (found.length > 0 || (rows[0]?.skipped ?? 0) === 0) return found
         }
+      }, Effect.mapError(unavailable))
+
+      const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<DeliveryId>) {
+        const overlap = Duration.toMillis(callbackSecretOverlap)
+        const rows = yield* sql.unsafe<ClaimRow>(claimSql, [ids, Duration.toMillis(lease), overlap])
+        return rows.map(deliveryOf)
       }, Effect.mapError(unavailable))
 
       const settle = Effect.fn("Deliveries.settle")(function* (
@@ -223,6 +198,6 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
         ])
       }, Effect.mapError(unavailable))
 
-      return Deliveries.of({ claim, settle })
+      return Deliveries.of({ find, claim, settle })
     })
   )

@@ -17,6 +17,7 @@ import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
 import * as SubscriptionSweep from "../../actors/pipeline/SubscriptionSweep.js"
 import * as Patterns from "../../actors/Patterns.js"
+import * as Places from "../../actors/Places.js"
 import * as PollSweep from "../../actors/pipeline/PollSweep.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
 import * as IntakeLoad from "../../actors/pipeline/IntakeLoad.js"
@@ -157,6 +158,7 @@ const pure = Layer.unwrapEffect(
       Layer.succeed(Origin, publicUrl),
       Layer.succeed(MailServer, Option.map(smtpUrl, Redacted.value)),
       Layer.succeed(PlatformConfiguration, platformValues),
+      Places.layer,
       Wakeups.layer
     )
   })

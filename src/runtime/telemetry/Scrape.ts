@@ -2,6 +2,7 @@
 import { Clock, Effect, Metric, Option } from "effect"
 import { memoryUsage, uptime } from "node:process"
 import { LiveRuns } from "../../actors/execution/LiveRuns.js"
+import { OutwardPlaces } from "../../actors/Places.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Egress, type EgressReadings } from "../../actors/ports/Egress.js"
 import { EventStream } from "../../actors/ports/EventStream.js"
@@ -52,6 +53,17 @@ const egressReadings = ({ capacity, open, refused, waiting }: EgressReadings): R
   counter("svc_egress_refused_total", "Requests for which no connection was free in time.", refused)
 ]
 
+const placeReadings = (all: OutwardPlaces["Type"]): ReadonlyArray<Gauge> =>
+  Object.entries(all).flatMap(([use, places]) => {
+    const { held, slow, waiting } = places.readings()
+    const labels = { use }
+    return [
+      { ...gauge("svc_places_held", "Places for work at partners outside that are taken, by use.", held), labels },
+      { ...gauge("svc_places_slow", "Those of them that slow partners have.", slow), labels },
+      { ...gauge("svc_places_waiting", "Requests that wait for such a place.", waiting), labels }
+    ]
+  })
+
 const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Gauge> => {
   const labels = { task: status.name }
   return [
@@ -81,6 +93,7 @@ export const make = Effect.gen(function* () {
   const failedJobs = yield* FailedJobs
   const ledger = yield* HeldBytes
   const egress = yield* Egress
+  const places = yield* OutwardPlaces
 
   /** Empty while the database does not answer. */
   const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Gauge> =>
@@ -134,6 +147,7 @@ export const make = Effect.gen(function* () {
         gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth()),
         ...ledgerReadings(ledger.readings()),
         ...egressReadings(yield* egress.readings),
+        ...placeReadings(places),
         ...audit,
         ...(yield* eventReadings),
         ...(yield* jobReadings),

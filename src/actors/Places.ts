@@ -1,0 +1,337 @@
+/**
+ * Places for work that waits for a partner outside: an endpoint, a provider, a mail server. Every user of the facility has
+ * places of its own, and configures only how many. Three rules keep partners that hang from stopping the others: an
+ * organisation gets another place only while more are free than twice what it holds; slow partners share three eighths of the
+ * places, and so do the unknown ones of an organisation whose last unknown one was slow; and a quarter is kept for
+ * partners that have answered. The shares also hold within an organisation.
+ */
+import { type Clock, Context, Data, Deferred, Duration, Effect, Fiber, Layer } from "effect"
+import { outwardPlaces } from "../domain/Limits.js"
+
+/** How many places there are. `slowAfter`: a partner that takes longer is slow until it is quicker. */
+export interface PlaceBounds {
+  readonly perNode: number
+  readonly perOrganisation: number
+  readonly perPartner: number
+  readonly slowAfter: Duration.Duration
+}
+
+/** Gives the place back; may be called more than once. */
+export type ReleasePlace = () => void
+
+/** There was no place in time, or too many wait for one. */
+export class NoPlace extends Data.TaggedError("NoPlace")<{ readonly reason: "waited" | "crowded" }> {}
+
+/** Who would get a place now; work of others is not worth finding. */
+export interface Room {
+  /** Organisations that get none. */
+  readonly fullOrganisations: ReadonlyArray<string>
+  /** Partners that get none. */
+  readonly closedPartners: ReadonlyArray<string>
+  /** Organisations of which only answering partners get one, and whether that is so for all. */
+  readonly reservedFor: ReadonlyArray<string>
+  readonly isReserved: boolean
+  /** Partners that have answered, of these organisations. */
+  readonly answering: ReadonlyArray<string>
+}
+
+export interface Places {
+  readonly limits: PlaceBounds
+  /** Takes a place if there is one now. `partner`: unique in the node. */
+  readonly tryTake: (organisation: string, partner: string) => ReleasePlace | undefined
+  /** `undefined`: all places are taken. */
+  readonly room: () => Room | undefined
+  /** Runs `body` in a place; waits for one for up to ten seconds, organisations in turn. */
+  readonly withPlace: <A, E, R>(
+    organisation: string,
+    partner: string,
+    body: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | NoPlace, R>
+  /** Waits until a place was given back since the last call. For one waiter. */
+  readonly freed: Effect.Effect<void>
+  /** Places in use, those of slow partners among them, and who waits. */
+  readonly readings: () => { readonly held: number; readonly slow: number; readonly waiting: number }
+}
+
+/** What the partner's last answer tells; a partner without one is unknown, or slow if its organisation is unsteady. */
+type Standing = "answering" | "slow" | "unknown"
+
+interface HeldPlace {
+  readonly organisation: string
+  readonly partner: string
+  readonly takenAt: number
+}
+
+interface Tally {
+  all: number
+  /** Of partners that are slow or unknown. */
+  unproven: number
+  slow: number
+}
+
+/** Partners that keep a place for too long, and their organisations. */
+interface Hanging {
+  readonly partners: Set<string>
+  readonly organisations: Set<string>
+}
+
+interface Waiter {
+  readonly partner: string
+  readonly give: (release: ReleasePlace) => void
+}
+
+interface PlacesState {
+  readonly limits: PlaceBounds
+  readonly clock: Clock.Clock
+  readonly held: Set<HeldPlace>
+  /** The standing of partners by their last answer, the latest last. */
+  readonly known: Map<string, { readonly organisation: string; readonly isSlow: boolean }>
+  /** Organisations whose last place of a partner that had not answered was slow. */
+  readonly unsteady: Set<string>
+  /** By organisation, the least recently served first. */
+  readonly waiting: Map<string, Array<Waiter>>
+  readonly freed: Effect.Latch
+}
+
+/** Partners whose standing is remembered. */
+const mostKnown = 10_000
+const longestWait = Duration.seconds(10)
+/** Pieces of work of one organisation that may wait, for each of its places. */
+const waitersPerPlace = 16
+
+const none: Readonly<Tally> = { all: 0, unproven: 0, slow: 0 }
+
+// --- Who may take a place ---
+
+/** The standing of a partner without an answer. `hanging`: those that keep a place for too long. */
+const newStanding = ({ unsteady }: PlacesState, organisation: string, hanging: Hanging): Standing =>
+  unsteady.has(organisation) || hanging.organisations.has(organisation) ? "slow" : "unknown"
+
+const standingOf = (state: PlacesState, organisation: string, partner: string, hanging: Hanging): Standing => {
+  if (hanging.partners.has(partner)) return "slow"
+  const found = state.known.get(partner)
+  return found === undefined ? newStanding(state, organisation, hanging) : found.isSlow ? "slow" : "answering"
+}
+
+/** The places in use, of the node and by organisation. A partner that keeps one for too long counts as slow at once. */
+const countHeld = (state: PlacesState) => {
+  const now = state.clock.unsafeCurrentTimeMillis()
+  const overdue = now - Duration.toMillis(state.limits.slowAfter)
+  const node: Tally = { ...none }
+  const organisations = new Map<string, Tally>()
+  const partners = new Map<string, number>()
+  const hanging: Hanging = { partners: new Set(), organisations: new Set() }
+  for (const { organisation, partner, takenAt } of state.held) {
+    if (takenAt <= overdue) {
+      hanging.partners.add(partner)
+      hanging.organisations.add(organisation)
+    }
+    partners.set(partner, (partners.get(partner) ?? 0) + 1)
+  }
+  for (const { organisation, partner } of state.held) {
+    const own = organisations.get(organisation) ?? { ...none }
+    organisations.set(organisation, own)
+    const standing = standingOf(state, organisation, partner, hanging)
+    for (const tally of [node, own]) {
+      tally.all += 1
+      if (standing !== "answering") tally.unproven += 1
+      if (standing === "slow") tally.slow += 1
+    }
+  }
+  return { node, organisations, partners, hanging }
+}
+
+/** Whether another place fits, where more must be free than twice what the organisation holds. */
+const fits = (own: number, most: number, used: number, all: number): boolean => own < most && all - used > 2 * own
+
+const mayTake = (
+  { perNode, perOrganisation }: PlaceBounds,
+  node: Readonly<Tally>,
+  own: Readonly<Tally>,
+  standing: Standing
+): boolean => {
+  const part = (of: number, share: number) => Math.max(1, Math.floor(of * share))
+  if (!fits(own.all, perOrganisation, node.all, perNode)) return false
+  if (standing === "answering") return true
+  if (!fits(own.unproven, part(perOrganisation, 3 / 4), node.unproven, part(perNode, 3 / 4))) return false
+  return standing === "unknown" || fits(own.slow, part(perOrganisation, 1 / 2), node.slow, part(perNode, 3 / 8))
+}
+
+const readRoom = (state: PlacesState): Room | undefined => {
+  const { limits } = state
+  const { hanging, node, organisations, partners } = countHeld(state)
+  if (node.all >= limits.perNode) return undefined
+  const may = (organisation: string, standing: Standing) =>
+    mayTake(limits, node, organisations.get(organisation) ?? none, standing)
+  const holders = new Set([...organisations.keys(), ...state.unsteady])
+  const reservedFor = [...holders].filter((one) => !may(one, newStanding(state, one, hanging)))
+  const isReserved = !mayTake(limits, node, none, "unknown")
+  const reserved = new Set(reservedFor)
+  const closed = new Set([...partners].flatMap(([one, count]) => (count < limits.perPartner ? [] : [one])))
+  const answering: Array<string> = []
+  for (const [partner, { isSlow, organisation }] of state.known)
+    if (isSlow || hanging.partners.has(partner)) {
+      if (!may(organisation, "slow")) closed.add(partner)
+    } else if (isReserved || reserved.has(organisation)) answering.push(partner)
+  return {
+    fullOrganisations: [...holders].filter((one) => !may(one, "answering")),
+    closedPartners: [...closed],
+    reservedFor,
+    isReserved,
+    answering
+  }
+}
+
+// --- Taking and giving back ---
+
+/** Notes how long the partner took. */
+const note = (state: PlacesState, { organisation, partner, takenAt }: HeldPlace): void => {
+  const { clock, known, limits, unsteady } = state
+  const isSlow = clock.unsafeCurrentTimeMillis() - takenAt >= Duration.toMillis(limits.slowAfter)
+  if (known.get(partner)?.isSlow !== false) {
+    unsteady.delete(organisation)
+    if (isSlow) unsteady.add(organisation)
+  }
+  known.delete(partner)
+  known.set(partner, { organisation, isSlow })
+  forgetOldest(known)
+  forgetOldest(unsteady)
+}
+
+const forgetOldest = (all: Map<string, unknown> | Set<string>): void => {
+  if (all.size <= mostKnown) return
+  for (const oldest of all.keys()) {
+    all.delete(oldest)
+    return
+  }
+}
+
+const tryTake = (state: PlacesState, organisation: string, partner: string): ReleasePlace | undefined => {
+  const { hanging, node, organisations, partners } = countHeld(state)
+  if ((partners.get(partner) ?? 0) >= state.limits.perPartner) return undefined
+  const standing = standingOf(state, organisation, partner, hanging)
+  if (!mayTake(state.limits, node, organisations.get(organisation) ?? none, standing)) return undefined
+  const place: HeldPlace = { organisation, partner, takenAt: state.clock.unsafeCurrentTimeMillis() }
+  state.held.add(place)
+  return () => {
+    if (!state.held.delete(place)) return
+    note(state, place)
+    serve(state)
+    state.freed.unsafeOpen()
+  }
+}
+
+/** Gives a place to the first who waits and may have one, and moves its organisation to the end. */
+const serveOne = (state: PlacesState): boolean => {
+  for (const [organisation, queue] of state.waiting)
+    for (const [at, { give, partner }] of queue.entries()) {
+      const release = tryTake(state, organisation, partner)
+      if (release === undefined) continue
+      queue.splice(at, 1)
+      state.waiting.delete(organisation)
+      if (queue.length > 0) state.waiting.set(organisation, queue)
+      give(release)
+      return true
+    }
+  return false
+}
+
+const serve = (state: PlacesState): void => {
+  while (state.held.size < state.limits.perNode && serveOne(state));
+}
+
+const leave = ({ waiting }: PlacesState, organisation: string, waiter: Waiter): boolean => {
+  const queue = waiting.get(organisation) ?? []
+  const at = queue.indexOf(waiter)
+  if (at < 0) return false
+  queue.splice(at, 1)
+  if (queue.length === 0) waiting.delete(organisation)
+  return true
+}
+
+/** Waits for a place. Run it uninterruptibly: only the wait can be interrupted, and then gives the place back. */
+const take = Effect.fnUntraced(function* (
+  state: PlacesState,
+  organisation: string,
+  partner: string
+): Effect.fn.Return<ReleasePlace, NoPlace> {
+  const { limits, waiting } = state
+  const queue = waiting.get(organisation) ?? []
+  if (queue.length >= limits.perOrganisation * waitersPerPlace) return yield* new NoPlace({ reason: "crowded" })
+  const found = yield* Deferred.make<ReleasePlace, NoPlace>()
+  let taken: ReleasePlace | undefined
+  const give = (release: ReleasePlace) => {
+    taken = release
+    Deferred.unsafeDone(found, Effect.succeed(release))
+  }
+  const waiter: Waiter = { partner, give }
+  queue.push(waiter)
+  waiting.set(organisation, queue)
+  serve(state)
+  if (taken !== undefined) return taken
+  const expire = Effect.sync(() => {
+    if (leave(state, organisation, waiter)) Deferred.unsafeDone(found, Effect.fail(new NoPlace({ reason: "waited" })))
+  })
+  const timer = yield* Effect.forkDaemon(Effect.interruptible(Effect.delay(expire, longestWait)))
+  return yield* Effect.interruptible(Deferred.await(found)).pipe(
+    Effect.onInterrupt(() =>
+      Effect.sync(() => {
+        leave(state, organisation, waiter)
+        taken?.()
+      })
+    ),
+    Effect.ensuring(Fiber.interruptFork(timer))
+  )
+})
+
+export const makePlaces = (limits: PlaceBounds): Effect.Effect<Places> =>
+  Effect.map(Effect.clock, (clock) => {
+    const freed = Effect.unsafeMakeLatch(false)
+    const state: PlacesState = {
+      limits,
+      clock,
+      held: new Set(),
+      known: new Map(),
+      unsteady: new Set(),
+      waiting: new Map(),
+      freed
+    }
+    return {
+      limits,
+      tryTake: (organisation, partner) => tryTake(state, organisation, partner),
+      room: () => readRoom(state),
+      withPlace: (organisation, partner, body) =>
+        Effect.acquireUseRelease(
+          take(state, organisation, partner),
+          () => body,
+          (release) => Effect.sync(release)
+        ),
+      freed: Effect.zipRight(freed.await, freed.close),
+      readings: () => {
+        let waiting = 0
+        for (const queue of state.waiting.values()) waiting += queue.length
+        const { node } = countHeld(state)
+        return { held: node.all, slow: node.slow, waiting }
+      }
+    }
+  })
+
+export type PlaceUse = keyof typeof outwardPlaces
+
+/** The places of this node, by their use. */
+export class OutwardPlaces extends Context.Tag("svc/OutwardPlaces")<
+  OutwardPlaces,
+  { readonly [U in PlaceUse]: Places }
+>() {}
+
+export const layer = Layer.effect(
+  OutwardPlaces,
+  Effect.all({
+    deliveries: makePlaces(outwardPlaces.deliveries),
+    notifications: makePlaces(outwardPlaces.notifications),
+    polls: makePlaces(outwardPlaces.polls),
+    subscriptions: makePlaces(outwardPlaces.subscriptions),
+    refreshes: makePlaces(outwardPlaces.refreshes),
+    tests: makePlaces(outwardPlaces.tests)
+  })
+)
