@@ -1,14 +1,27 @@
 /**
  * Bounds the depth and the number of values of a JSON text before it is parsed, without recursion: a client chooses both,
- * and a megabyte of empty objects takes a second to process.
+ * and a megabyte of empty objects takes a second to process, as does one of different names. Finds what of it cannot be
+ * stored as well, since the text is shorter than the walk through its values.
  */
+import { DistinctTexts } from "./DistinctTexts.js"
+import type { Unstorable } from "./Json.js"
 import { jsonDepth, jsonWeight } from "./Limits.js"
 
-const [quote, comma, backslash] = [34, 44, 92]
+const [quote, comma, colon, backslash, space] = [34, 44, 58, 92, 32]
+const [letterU, letterE, upperE, plus] = [117, 101, 69, 43]
 const [openArray, closeArray, openObject, closeObject] = [91, 93, 123, 125]
 
-/** The weight of an object or array; a scalar has weight 1. */
+/** The weight of an object or array; a number has weight 1. */
 const containerWeight = 5
+/** The further weights of a text, of a name, and of a text that the parser looks up in its table and that is new there. */
+const textWeight = 1
+const nameWeight = 2
+const distinctWeight = 18
+/** The parser looks up names, and texts up to this length; a character may be written as an escape of six. */
+const lookedUpLength = 10
+const escapedLength = 6 * lookedUpLength
+/** A number with fewer characters is finite if it has no exponent. */
+const finiteLength = 300
 
 /** The deepest nesting and the largest weight. */
 export interface JsonBounds {
@@ -16,36 +29,140 @@ export interface JsonBounds {
   readonly weight: number
 }
 
+/** What a text exceeds or contains. */
+export type JsonProblem = Unstorable["reason"] | "tooHeavy"
+
 const defaultBounds: JsonBounds = { depth: jsonDepth, weight: jsonWeight }
 
-/** The first bound that a JSON text exceeds; `undefined` if none. Meaningless for text that is not JSON. */
-export const exceededBound = (text: string, bounds: JsonBounds = defaultBounds): "tooDeep" | "tooHeavy" | undefined => {
-  // Too short to exceed either bound.
-  if (text.length <= bounds.depth && text.length * containerWeight <= bounds.weight) return undefined
-  let depth = 0
-  let weight = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === quote) at = endOfString(text, at + 1)
-    else if (code === openArray || code === openObject) {
-      weight += containerWeight
-      depth += 1
-      if (depth > bounds.depth) return "tooDeep"
-    } else if (code === closeArray || code === closeObject) depth -= 1
-    else if (code === comma) weight += 1
-  }
-  return weight > bounds.weight ? "tooHeavy" : undefined
-}
+/** That a JSON text is too heavy, or its first other problem; `undefined` if none. Meaningless for text that is not JSON. */
+export const findProblem = (text: string, bounds: JsonBounds = defaultBounds): JsonProblem | undefined =>
+  new JsonScan(text, bounds).run()
+
+/** Texts up to this length are parsed to find the place of what cannot be stored. */
+export const locatedLength = 256 * 1024
 
 /** The error message for a text that is too heavy. */
-export const tooHeavyMessage = `holds too many values: at most ${jsonWeight} in all, of which an object or an array counts ${containerWeight}`
+export const tooHeavyMessage =
+  `holds too many values: at most ${jsonWeight} in all, of which an object or an array counts ${containerWeight}, ` +
+  `a text ${1 + textWeight}, a member ${1 + nameWeight}, and each different name or short text ${1 + nameWeight + distinctWeight}`
 
-/** The index of the closing quote of the string that begins at `from`. */
-const endOfString = (text: string, from: number): number => {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === backslash) at += 1
-    else if (code === quote) return at
+class JsonScan {
+  /** Absent: the text is too short to be too heavy, as no text has more weight than one of opening brackets. */
+  private readonly texts: DistinctTexts | undefined
+  private weight = 0
+  private found: JsonProblem | undefined
+  /** Where the value or name that ends next begins. */
+  private start = 0
+  private hasLargeExponent = false
+
+  constructor(
+    private readonly text: string,
+    private readonly bounds: JsonBounds
+  ) {
+    this.texts = text.length * containerWeight > bounds.weight ? new DistinctTexts() : undefined
   }
-  return text.length
+
+  run(): JsonProblem | undefined {
+    const { bounds, text } = this
+    let depth = 0
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (code === quote) at = this.readString(at + 1)
+      else if (code === openArray || code === openObject) {
+        this.start = at + 1
+        this.weight += containerWeight
+        depth += 1
+        if (depth > bounds.depth) this.found ??= "tooDeep"
+      } else if (code === closeArray || code === closeObject) {
+        this.checkNumber(at)
+        depth -= 1
+      } else if (code === comma || code === colon) {
+        this.checkNumber(at)
+        this.weight += code === comma ? 1 : 0
+      } else if (code === letterE || code === upperE) this.hasLargeExponent ||= isLargeExponent(text, at)
+      if (this.weight > bounds.weight) return "tooHeavy"
+    }
+    this.checkNumber(text.length)
+    return this.found
+  }
+
+  /** Reads the string that begins at `from`; returns the index of its closing quote. */
+  private readString(from: number): number {
+    const { text, texts } = this
+    let at = from
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (code === quote) break
+      if (code !== backslash) continue
+      at += 1
+      if (text.charCodeAt(at) === letterU) at = this.readEscape(at + 1)
+    }
+    this.start = at + 1
+    if (texts === undefined) return at
+    const isName = this.isBeforeColon(at + 1)
+    this.weight += isName ? nameWeight : textWeight
+    if ((isName || this.isShort(from, at)) && texts.add(text, from, at)) this.weight += distinctWeight
+    return at
+  }
+
+  /** Reads the four digits of an escape, and those of the other half of a surrogate pair; returns their last index. */
+  private readEscape(from: number): number {
+    const { text } = this
+    const code = hexAt(text, from)
+    if (code === 0) this.found ??= "nul"
+    if (code < 0xd800 || code > 0xdfff) return from + 3
+    const isPair =
+      code < 0xdc00 &&
+      text.charCodeAt(from + 4) === backslash &&
+      text.charCodeAt(from + 5) === letterU &&
+      hexAt(text, from + 6) >> 10 === 0xdc00 >> 10
+    if (!isPair) this.found ??= "loneSurrogate"
+    return isPair ? from + 9 : from + 3
+  }
+
+  private isBeforeColon(from: number): boolean {
+    let at = from
+    while (this.text.charCodeAt(at) <= space) at++
+    return this.text.charCodeAt(at) === colon
+  }
+
+  /** Whether the text between these indices may be as short as those that the parser looks up. */
+  private isShort(start: number, end: number): boolean {
+    const length = end - start
+    return length <= lookedUpLength || (length <= escapedLength && this.text.slice(start, end).includes("\\"))
+  }
+
+  /** Checks the number that ends before this index, if it may be out of the range of a double. */
+  private checkNumber(end: number): void {
+    if (this.hasLargeExponent || end - this.start > finiteLength) {
+      this.weight += containerWeight
+      if (isInfinite(this.text.slice(this.start, end))) this.found ??= "notFinite"
+    }
+    this.hasLargeExponent = false
+    this.start = end + 1
+  }
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+
+/** Whether the letter at this index begins a positive exponent of three digits or more. */
+const isLargeExponent = (text: string, at: number): boolean => {
+  const first = text.charCodeAt(at + 1) === plus ? at + 2 : at + 1
+  return isDigit(text.charCodeAt(first)) && isDigit(text.charCodeAt(first + 1)) && isDigit(text.charCodeAt(first + 2))
+}
+
+const infinite = /^\s*-?\d[\d.]*(?:[eE]\+?\d+)?\s*$/
+
+const isInfinite = (text: string): boolean => infinite.test(text) && !Number.isFinite(Number(text))
+
+/** The number of four hexadecimal digits; -1 if they are not. */
+const hexAt = (text: string, from: number): number => {
+  let value = 0
+  for (let at = from; at < from + 4; at++) {
+    const code = text.charCodeAt(at) | 32
+    const digit = isDigit(code) ? code - 48 : code >= 97 && code <= 102 ? code - 87 : -1
+    if (digit < 0) return -1
+    value = value * 16 + digit
+  }
+  return value
 }

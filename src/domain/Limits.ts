@@ -35,7 +35,10 @@ export const headerDeadline = Duration.seconds(10)
 /** The deepest nesting of a JSON document; deeper ones could exhaust the stack when they are serialised. */
 export const jsonDepth = 64
 
-/** The most values in a JSON text, where an object or array counts five. Parsing more would block the main loop. */
+/**
+ * The most values in a JSON text, where an object or array counts five, a text two, a member three, and each different name
+ * or short text about twenty. Parsing more would block the main loop.
+ */
 export const jsonWeight = 1_000_000
 
 /** Records on a page of a list. */

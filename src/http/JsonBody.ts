@@ -4,7 +4,7 @@
  */
 import { InvalidRequest, invalid, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
 import { type Json, findUnstorable, unstorableMessage } from "../domain/Json.js"
-import { exceededBound, tooHeavyMessage } from "../domain/JsonText.js"
+import { findProblem, type JsonProblem, locatedLength, tooHeavyMessage } from "../domain/JsonText.js"
 import type { RawRequest } from "./Wire.js"
 
 /** Why a body is refused. */
@@ -33,6 +33,17 @@ export const readRecord = (request: RawRequest, limit: number): Json | undefined
     return at === undefined ? value : invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another")
   })
 
+const refused = (text: string, problem: JsonProblem): ValidationFailed => {
+  const message = problem === "tooHeavy" ? tooHeavyMessage : unstorableMessage[problem]
+  const isLocated = problem !== "tooHeavy" && problem !== "tooDeep" && text.length <= locatedLength
+  const { path = "" } = (isLocated ? findUnstorable(JSON.parse(text)) : undefined) ?? {}
+  return new ValidationFailed({
+    code: "VALIDATION_FAILED",
+    message: `${path === "" ? "the body" : path} ${message}`,
+    details: [{ path, code: "NOT_STORABLE", message }]
+  })
+}
+
 /** The body's JSON value; `undefined` for an empty body. `limit`: bytes. `check`: a further check of the value. */
 export const readJson = (
   request: RawRequest,
@@ -46,24 +57,10 @@ export const readJson = (
     return new UnsupportedMediaType({ got: type.slice(0, 100) })
   try {
     const text = decoder.decode(request.body)
-    const excess = exceededBound(text)
-    if (excess !== undefined) {
-      const message = excess === "tooDeep" ? unstorableMessage.tooDeep : tooHeavyMessage
-      return new ValidationFailed({
-        code: "VALIDATION_FAILED",
-        message: `the body ${message}`,
-        details: [{ path: "", code: "NOT_STORABLE", message }]
-      })
-    }
+    const problem = findProblem(text)
+    if (problem !== undefined) return refused(text, problem)
     const value: Json = JSON.parse(text)
-    const bad = findUnstorable(value)
-    if (bad === undefined) return check(text, value)
-    const message = unstorableMessage[bad.reason]
-    return new ValidationFailed({
-      code: "VALIDATION_FAILED",
-      message: `${bad.path === "" ? "the body" : bad.path} ${message}`,
-      details: [{ path: bad.path, code: "NOT_STORABLE", message }]
-    })
+    return check(text, value)
   } catch (error) {
     const why = error instanceof SyntaxError ? error.message : "it is not UTF-8"
     return new InvalidRequest({ code: "INVALID_REQUEST", message: `the body is not JSON: ${why.slice(0, 200)}` })

@@ -10,7 +10,14 @@ import type { ConnectorDefinition } from "./Definition.js"
 import { valueAt } from "./Path.js"
 import type { PatternLookup } from "./PatternProgram.js"
 import { answerSteps, StepBudget } from "./StepBudget.js"
-import { answerJson, mediaType, type ProviderAnswer, type ProviderFailure, answerText } from "./ProviderAnswer.js"
+import {
+  answerJson,
+  answerText,
+  mediaType,
+  type ProviderAnswer,
+  type ProviderFailure,
+  readAnswerJson
+} from "./ProviderAnswer.js"
 import { readRateHeaders } from "./RateReading.js"
 import { isTransient } from "./Retry.js"
 import { asText, renderAll } from "./Template.js"
@@ -75,18 +82,18 @@ const readSuccessBody = (action: ActionDefinition, answer: ProviderAnswer): Eith
 }
 
 const readJsonBody = (answer: ProviderAnswer, type: string): Either.Either<Json, string> => {
-  const value = answerJson(answer)
-  if (value === undefined) {
+  const read = readAnswerJson(answer)
+  if (read === undefined) {
     return Either.left(
       isJsonType(type)
         ? "the provider's answer has the content type JSON but is not JSON"
         : `the provider answered ${type === "" ? "without a content type" : type} where JSON was expected`
     )
   }
-  const bad = findUnstorable(value)
-  return bad === undefined
+  const { problem, value } = read
+  return problem === undefined
     ? Either.right(value)
-    : Either.left(`the provider's answer cannot be stored: ${bad.path} ${unstorableMessage[bad.reason]}`)
+    : Either.left(`the provider's answer cannot be stored: ${problem.path} ${unstorableMessage[problem.reason]}`)
 }
 
 const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json): Json => {

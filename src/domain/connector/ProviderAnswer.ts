@@ -1,10 +1,6 @@
 /** A provider's answer or failure, and readers of its headers and body. Pure. */
-import type { Json } from "../Json.js"
-import { exceededBound, type JsonBounds } from "../JsonText.js"
-import { jsonWeight } from "../Limits.js"
-
-/** Depth is checked when the value is stored, where the mistake has a path. */
-const answerBounds: JsonBounds = { depth: Number.MAX_SAFE_INTEGER, weight: jsonWeight }
+import { findUnstorable, type Json, type Unstorable } from "../Json.js"
+import { findProblem, locatedLength } from "../JsonText.js"
 
 /** Headers in the order in which they were received. */
 export type ProviderHeaders = ReadonlyArray<readonly [name: string, value: string]>
@@ -43,16 +39,26 @@ export const headerOf = (headers: ProviderHeaders, name: string): string | undef
 }
 
 /** The body as JSON, ignoring its content type; `undefined` if it is not JSON or has too many values. */
-export const answerJson = (answer: ProviderAnswer): Json | undefined => {
+export const answerJson = (answer: ProviderAnswer): Json | undefined => readAnswerJson(answer)?.value
+
+/** Like `answerJson`, with what of the value cannot be stored. */
+export const readAnswerJson = (
+  answer: ProviderAnswer
+): { readonly value: Json; readonly problem: Unstorable | undefined } | undefined => {
   const text = answerText(answer).trim()
-  if (text === "" || exceededBound(text, answerBounds) !== undefined) return undefined
+  const problem = text === "" ? "tooHeavy" : findProblem(text)
+  if (problem === "tooHeavy") return undefined
   try {
     const value: Json = JSON.parse(text)
-    return value
+    return { value, problem: problem === undefined ? undefined : locate(text, value, problem) }
   } catch {
     return undefined
   }
 }
+
+/** Where the problem is, if the text is short enough to walk through its value. */
+const locate = (text: string, value: Json, reason: Unstorable["reason"]): Unstorable =>
+  (text.length <= locatedLength ? findUnstorable(value) : undefined) ?? { path: "", reason }
 
 /** The content type without parameters; empty if absent. */
 export const mediaType = (answer: ProviderAnswer): string =>

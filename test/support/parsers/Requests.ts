@@ -1,12 +1,14 @@
 /** Parsers of what clients send: targets, headers, forms and bodies. */
 import { Redacted } from "effect"
 import { createHmac } from "node:crypto"
-import { headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
+import { bodyBytes, headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
 import { verifyDelivery } from "../../../src/domain/InboundWebhook.js"
 import { queryFields, queryChallenge } from "../../../src/domain/WebhookPayload.js"
+import { readRecord } from "../../../src/http/JsonBody.js"
 import { makeMatcher } from "../../../src/http/pipeline/Routes.js"
 import { readPayload } from "../../../src/http/webhook/Payload.js"
 import { makeDigests } from "../../../src/runtime/process/Crypto.js"
+import { worstJsonBytes } from "./JsonTexts.js"
 import { type Parser, parser, repeated } from "./Parser.js"
 
 const digests = {
@@ -25,6 +27,14 @@ const form = (text: string) => ({
   body: bytes(text)
 })
 
+const json = (body: Uint8Array) => ({
+  method: "POST",
+  target: "/",
+  remoteAddress: "",
+  headers: { "content-type": "application/json" },
+  body
+})
+
 const mostFields = (part: string) => (size: number) => {
   const length = Math.floor(size / webhookForm.fields)
   return Array.from({ length: webhookForm.fields }, () => part.repeat(length / part.length)).join("&")
@@ -41,6 +51,18 @@ const verify = (header: string) => (value: string) =>
   )
 
 export const requestParsers: ReadonlyArray<Parser> = [
+  parser(
+    ["src/http/JsonBody.ts#readJson", "src/http/JsonBody.ts#refused", "src/domain/JsonText.ts#JsonScan"],
+    largeWebhookBytes,
+    (body: Uint8Array) => readPayload(json(body), Number.POSITIVE_INFINITY),
+    worstJsonBytes
+  ),
+  parser(
+    "src/http/JsonBody.ts#readRecord",
+    bodyBytes.management,
+    (body: Uint8Array) => readRecord(json(body), Number.POSITIVE_INFINITY),
+    worstJsonBytes
+  ),
   parser(
     "src/domain/WebhookPayload.ts#queryFields",
     headerBytes,

@@ -1,6 +1,6 @@
 /** Limits on the size of a guest's outputs. */
 import { Buffer } from "node:buffer"
-import { exceededBound } from "../../../domain/JsonText.js"
+import { findProblem } from "../../../domain/JsonText.js"
 import { guest, jsonWeight } from "../../../domain/Limits.js"
 
 /** A call may carry the largest body of `fetch` as base64, with its headers. */
@@ -15,7 +15,7 @@ const weightOnly = { depth: Number.MAX_SAFE_INTEGER, weight: jsonWeight }
 
 /** Whether the outputs, a JSON array, hold more values than the service accepts at once. */
 export const isTooHeavy = (outputs: Buffer): boolean =>
-  outputs.length > smallBytes && exceededBound(outputs.toString("latin1"), weightOnly) === "tooHeavy"
+  outputs.length > smallBytes && findProblem(outputs.toString("latin1"), weightOnly) === "tooHeavy"
 
 /** Whether one of the outputs, or all together, exceed their limits. `outputs`: a JSON array. */
 export const isOversized = (outputs: Buffer): boolean => {
