@@ -1,6 +1,5 @@
-/** Entries of the audit trail, and the input of the hash that chains them. Specification: Audit log; contract: audit entry and its hash chain. */
+/** Entries of the audit trail. Specification: Audit log; contract: audit entry and its hash chain. */
 import { Schema } from "effect"
-import type { StoredAuditEntry } from "./AuditCommitment.js"
 import type { AuditId, CustomerId, OrganisationId } from "./Ids.js"
 import { canonicalJson, type Json } from "./Json.js"
 
@@ -42,10 +41,6 @@ export interface AuditEntry {
   /** Occurrences: reads of one minute are one entry. */
   readonly count: number
 }
-
-/** The input of a sealed entry's hash: the previous hash, a line feed, and the entry with its sequence number. */
-export const auditHashInput = (prevHash: string | null, seq: number, entry: StoredAuditEntry): string =>
-  `${prevHash ?? ""}\n${canonicalJson({ ...entry, seq, prevHash })}`
 
 const secretMembers = new Set([
   "secret",

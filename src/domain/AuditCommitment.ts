@@ -11,6 +11,10 @@ export interface StoredAuditEntry extends Omit<AuditEntry, "changes" | "resource
   readonly changes: ReadonlyArray<{ readonly path: string; readonly before: Json; readonly after: Json }>
 }
 
+/** The input of a sealed entry's hash: the previous hash, a line feed, and the entry with its sequence number. */
+export const auditHashInput = (prevHash: string | null, seq: number, entry: StoredAuditEntry): string =>
+  `${prevHash ?? ""}\n${canonicalJson({ ...entry, seq, prevHash })}`
+
 /** A value of an entry, in the order of its commitments, with the salt that its hash needs. */
 export type CommittedValue = readonly [salt: string, value: Json]
 

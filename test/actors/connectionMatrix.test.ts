@@ -3,6 +3,7 @@
  * use no grant twice, and leave the connection active.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { withEndlessMemory } from "../support/holdings.js"
 import { Clock, Duration, Effect, Either, Fiber, Layer, Option, Redacted, TestClock } from "effect"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { layer as callsLayer } from "../../src/actors/connection/ConnectedCalls.js"
@@ -129,7 +130,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
             retryAfterMillis: null
           })
     const ways: { readonly [way in Way]: Effect.Effect<void, unknown> } = {
-      run: Effect.asVoid(calls.send(call, read)),
+      run: withEndlessMemory(Effect.asVoid(calls.send(call, read))),
       proxy: Effect.flatMap(
         calls.open({ ...call, stall: Duration.seconds(30), upload: undefined }, () => null),
         ({ status }) => okay(status)

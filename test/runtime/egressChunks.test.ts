@@ -1,5 +1,6 @@
 /** A provider's answer costs memory by its bytes, however it is cut into chunks. */
 import { assert, describe, it } from "@effect/vitest"
+import { endlessHolding } from "../support/holdings.js"
 import { Dispatcher } from "undici"
 import { exchange, type ExchangeResponse } from "../../src/runtime/egress/Exchange.js"
 import { GatheredBytes } from "../../src/domain/GatheredBytes.js"
@@ -48,7 +49,7 @@ describe("an answer in chunks of one byte", () => {
       held = liveObjectBytes() - before
     })
     let result: ExchangeResponse | Error | undefined
-    exchange(dispatcher, hop, { maxBytes: bytes, discards: () => false }, (given) => {
+    exchange(dispatcher, hop, { maxBytes: bytes, discards: () => false, holding: endlessHolding }, (given) => {
       result = given
     })
     if (result === undefined || result instanceof Error) return assert.fail(String(result))

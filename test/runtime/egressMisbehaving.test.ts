@@ -1,4 +1,5 @@
 import type { Socket } from "node:net"
+import { withEndlessMemory } from "../support/holdings.js"
 import { brotliCompressSync, createGzip, deflateRawSync, deflateSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either } from "effect"
@@ -296,6 +297,6 @@ describe("compressed bodies", () => {
         redirects: 0
       })
       assert.strictEqual(response.body.length, 0)
-    }).pipe(Effect.provide(egressLayer()))
+    }).pipe(withEndlessMemory, Effect.provide(egressLayer()))
   )
 })

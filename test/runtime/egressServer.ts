@@ -6,6 +6,7 @@ import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import { parseAllowList } from "../../src/runtime/egress/Address.js"
 import { layer } from "../../src/runtime/egress/Egress.js"
 import type { Resolve } from "../../src/runtime/egress/Connect.js"
+import { withEndlessMemory } from "../support/holdings.js"
 import { organisation } from "../support/journal.js"
 
 export interface TestServer {
@@ -73,6 +74,6 @@ export const send = (url: string, request: Partial<EgressRequest> = {}) =>
       redirects: 0,
       ...request
     })
-  )
+  ).pipe(withEndlessMemory)
 
 export const textOf = (response: { readonly body: Uint8Array }) => new TextDecoder().decode(response.body)

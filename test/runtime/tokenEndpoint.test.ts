@@ -1,4 +1,5 @@
 import { Effect, Redacted } from "effect"
+import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { assert, describe, it } from "vitest"
 import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import type { TokenEndpoint } from "../../src/actors/ports/TokenEndpoint.js"
@@ -21,7 +22,7 @@ const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> =>
       open: () => Effect.dieMessage("nothing is opened"),
       check: () => Effect.void,
       readings: Effect.dieMessage("nothing is read")
-    })
+    }).pipe(Effect.provide(ByteLedger.layer({ bytes: 2 ** 28 })))
   )
   await Effect.runPromise(
     endpoint.revoke({

@@ -3,6 +3,7 @@ import { Entity, ShardingConfig } from "@effect/cluster"
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
+import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { Permits, type SharedPermits } from "../../src/actors/connection/SharedPermits.js"
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
 import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
@@ -257,6 +258,7 @@ export const makeWorld = (options: WorldOptions) =>
     })
 
     const ports = Layer.mergeAll(
+      ByteLedger.layer({ bytes: 2 ** 28 }),
       Layer.succeed(ConnectionStore, store),
       Layer.succeed(TokenEndpoint, endpoint),
       Layer.succeed(Egress, egress),

@@ -1,5 +1,6 @@
 /** The sweep of deliveries over ports in memory, under the test clock. */
 import { Duration, Effect, Fiber, Layer, Option, Redacted } from "effect"
+import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { CallbackSecrets } from "../../src/actors/ports/CallbackSecrets.js"
 import { Deliveries } from "../../src/actors/ports/Deliveries.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
@@ -98,6 +99,7 @@ export const makeWorld = Effect.fnUntraced(function* (
   })
 
   const ports = Layer.mergeAll(
+    ByteLedger.layer({ bytes: 2 ** 28 }),
     Layer.succeed(Deliveries, deliveries),
     Layer.succeed(Digests, digests),
     Layer.succeed(Vault, placeVault),

@@ -3,6 +3,7 @@ import { Clock, Duration, Effect, Either, Fiber, Option } from "effect"
 import type { ConnectedCall, Postponed } from "../ports/ConnectedCalls.js"
 import type { ConnectedEgress, ConnectedRequest, GrantRefused } from "../ports/ConnectedEgress.js"
 import type { ConnectionNotActive, Connections } from "../ports/Connections.js"
+import type { AnswerHolding } from "../ports/HeldBytes.js"
 import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import { readRateHeaders } from "../../domain/connector/RateReading.js"
@@ -68,7 +69,11 @@ export const sendOnce = Effect.fnUntraced(function* <A>(
   call: ConnectedCall,
   attempts: number,
   read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
-): Effect.fn.Return<{ readonly permit: string; readonly result: Either.Either<A, ProviderFailure> }, AuthorizeFailure> {
+): Effect.fn.Return<
+  { readonly permit: string; readonly result: Either.Either<A, ProviderFailure> },
+  AuthorizeFailure,
+  AnswerHolding
+> {
   const { permit, request, settle } = yield* authorizeCall(context, call, attempts, call.request.timeoutMillis)
   // The permit is settled also when the request fails or is interrupted.
   return yield* Effect.uninterruptibleMask((restore) =>
@@ -149,6 +154,12 @@ const noAnswerFailure = (error: EgressFailure | GrantRefused): ProviderFailure =
       return failed("provider", "BLOCKED", `the provider's address may not be called: ${error.reason}`)
     case "EgressTooLarge":
       return failed("provider", "TOO_LARGE", `the provider's answer has more than ${error.limitBytes} bytes`)
+    case "EgressNoMemory":
+      return failed(
+        "transient",
+        "MEMORY_BUSY",
+        "the service had no memory for the provider's answer: ask for less at once"
+      )
     case "EgressBusy":
       return failed("transient", "NO_CONNECTION", `the call was not sent: ${error.reason}`)
     case "GrantRefused":

@@ -8,6 +8,7 @@ import {
   type ProviderRefused
 } from "../ports/ConnectedCalls.js"
 import { ConnectedEgress } from "../ports/ConnectedEgress.js"
+import type { AnswerHolding } from "../ports/HeldBytes.js"
 import { Connections } from "../ports/Connections.js"
 import type { OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
@@ -32,7 +33,7 @@ const send = Effect.fnUntraced(function* <A>(
   call: ConnectedCall,
   read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
   onAttempt: (attempt: Attempt) => void = () => undefined
-): Effect.fn.Return<A, CallFailed> {
+): Effect.fn.Return<A, CallFailed, AnswerHolding> {
   let renewals = 0
   for (let attempts = call.earlierAttempts; ;) {
     const startedAt = yield* Clock.currentTimeMillis

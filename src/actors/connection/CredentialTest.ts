@@ -16,6 +16,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 import { Patterns } from "../Patterns.js"
 import { Egress, type EgressFailure } from "../ports/Egress.js"
+import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { MailEgress } from "../ports/MailEgress.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
@@ -100,7 +101,7 @@ const testCredential = (
   method: AuthMethod,
   credential: Credential,
   config: JsonObject
-): Effect.Effect<CredentialTestResult> => {
+): Effect.Effect<CredentialTestResult, never, AnswerHolding> => {
   const { test } = definition
   const action = test === undefined ? undefined : findAction(definition, test.action)
   if (test === undefined || action === undefined) return Effect.succeed(passedWithoutTest)
@@ -138,6 +139,7 @@ const make = Effect.gen(function* () {
   const mail = yield* MailEgress
   const identifiers = yield* Identifiers
   const digests = yield* SigningArithmetic
+  const ledger = yield* HeldBytes
 
   const context: TestContext = { egress, mail, identifiers, digests, patterns: yield* Patterns }
 
@@ -148,7 +150,8 @@ const make = Effect.gen(function* () {
       method: AuthMethod,
       credential: Credential,
       config: JsonObject
-    ) => testCredential(context, organisation, definition, method, credential, config),
+    ) =>
+      holdAnswers(ledger, organisation, testCredential(context, organisation, definition, method, credential, config)),
     signatureHeaders: (
       method: AuthMethod,
       credential: { readonly [name: string]: string },
@@ -192,6 +195,8 @@ const reasonOf = (
       return `${error.path} ${error.message}`
     case "Unavailable":
       return error.reason
+    case "EgressNoMemory":
+      return "the service had no memory for the provider's answer: try again"
     case "EgressBlocked":
       return `the provider's URL ${error.reason}`
     case "EgressUnreachable":

@@ -5,7 +5,15 @@ import { guest } from "../../domain/Limits.js"
 import type { CallFailure } from "../../domain/RunJournal.js"
 import { parseUrl } from "../../domain/Url.js"
 import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
-import { failure, type HostCall, type HostCallResult, type HostRequest, memberOf, refusedCall } from "./HostCall.js"
+import {
+  failure,
+  type HostCall,
+  type HostCallResult,
+  type HostRequest,
+  memberOf,
+  noMemoryFailure,
+  refusedCall
+} from "./HostCall.js"
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
@@ -42,6 +50,8 @@ const fetchFailure = (error: EgressFailure): CallFailure => {
         "provider",
         { code: "TOO_LARGE" }
       )
+    case "EgressNoMemory":
+      return noMemoryFailure(`fetch: there is no room for the answer of ${error.url}`)
     case "EgressBusy":
       return failure("Error", `fetch: ${error.url} was not called: ${error.reason}`, "transient", {
         code: "NO_CONNECTION"

@@ -11,6 +11,7 @@ import type { Json, JsonObject } from "../../domain/Json.js"
 import { importBytes, answerItems } from "../../domain/Limits.js"
 import { Computations, type Validated, type TooCostly, tooCostlyDetail } from "../ports/Computations.js"
 import { Egress } from "../ports/Egress.js"
+import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { OperatorNetworks } from "../ports/OperatorNetworks.js"
 
 /** A checked definition. `warnings`: the parts that an import left out; absent without an import. */
@@ -63,6 +64,7 @@ const locationOf = (source: Json) => (typeof source === "string" && isUrl(source
 
 /** What the functions of this module need. */
 interface ImportServices {
+  readonly ledger: HeldBytes["Type"]
   readonly compute: Computations["Type"]["compute"]
   readonly egress: Egress["Type"]
   readonly networks: OperatorNetworks["Type"]
@@ -98,7 +100,7 @@ const fetchText = (
   organisationId: OrganisationId,
   url: string,
   path: string
-): Effect.Effect<string, ValidationFailed | Unavailable> =>
+): Effect.Effect<string, ValidationFailed | Unavailable, AnswerHolding> =>
   egress
     .send({
       organisationId,
@@ -116,6 +118,8 @@ const fetchText = (
         EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
         EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
         EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
+        EgressNoMemory: () =>
+          new Unavailable({ reason: "the service has no memory for the document now", retryAfterSeconds: 5 }),
         EgressBusy: ({ reason }) =>
           new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
       }),
@@ -132,7 +136,7 @@ const contentOf = (
   organisation: OrganisationId,
   source: Json,
   path: string
-): Effect.Effect<Json, ValidationFailed | Unavailable> =>
+): Effect.Effect<Json, ValidationFailed | Unavailable, AnswerHolding> =>
   typeof source === "string" && isUrl(source)
     ? fetchText(services, organisation, source.trim(), path)
     : Effect.succeed(source)
@@ -176,7 +180,7 @@ const readBody =
     Effect.tap(
       body["import"] === undefined
         ? readDefinition(services, organisation, body)
-        : importFrom(services, organisation, body, slug),
+        : holdAnswers(services.ledger, organisation, importFrom(services, organisation, body, slug)),
       ({ definition }) => checkPlainUrls(services, definition)
     )
 
@@ -184,13 +188,14 @@ const readOpenApi =
   (services: ImportServices): ConnectorImport["Type"]["readOpenApi"] =>
   (organisation, document) => {
     const path = "openapi"
-    return Effect.flatMap(contentOf(services, organisation, document, path), (source) => {
+    const imported = Effect.flatMap(contentOf(services, organisation, document, path), (source) => {
       const options = locationOf(document)
       return valueOrFail(
         services.compute("importDefinition", organisation, { source, path, format: "openapi", options }),
         path
       )
     })
+    return holdAnswers(services.ledger, organisation, imported)
   }
 
 export const layer = Layer.effect(
@@ -201,7 +206,7 @@ export const layer = Layer.effect(
     const networks = yield* OperatorNetworks
     const allowsHttp = !networks.isEmpty
 
-    const services: ImportServices = { compute, egress, networks, allowsHttp }
+    const services: ImportServices = { compute, egress, networks, allowsHttp, ledger: yield* HeldBytes }
 
     return ConnectorImport.of({ readBody: readBody(services), readOpenApi: readOpenApi(services) })
   })

@@ -11,6 +11,7 @@ import { endpointSecretPlace } from "../../domain/WebhookEndpoint.js"
 import { CallbackSecrets } from "../ports/CallbackSecrets.js"
 import { Digests } from "../ports/Digests.js"
 import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
+import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { MailEgress } from "../ports/MailEgress.js"
 import { MailServer } from "../ports/MailServer.js"
 import { Vault } from "../ports/Vault.js"
@@ -62,7 +63,7 @@ const signHeaders = Effect.fnUntraced(function* (context: SenderContext, deliver
   ]
 })
 
-const post = (context: SenderContext, delivery: Delivery): Effect.Effect<AttemptResult, Unavailable> =>
+const post = (context: SenderContext, delivery: Delivery): Effect.Effect<AttemptResult, Unavailable, AnswerHolding> =>
   Effect.flatMap(signHeaders(context, delivery), (headers) =>
     context.egress
       .send({
@@ -115,13 +116,16 @@ export const makeSender = Effect.gen(function* () {
   const vault = yield* Vault
   const digests = yield* Digests
   const egress = yield* Egress
+  const ledger = yield* HeldBytes
 
   const mailEgress = yield* MailEgress
   const mailServer = yield* MailServer
 
   const context: SenderContext = { secrets, vault, digests, egress, mail: mailEgress, mailServer }
   const send: Sender = (delivery) =>
-    delivery.url.startsWith(mailScheme) ? mail(context, delivery) : post(context, delivery)
+    delivery.url.startsWith(mailScheme)
+      ? mail(context, delivery)
+      : holdAnswers(ledger, delivery.organisationId, post(context, delivery))
   return send
 })
 
@@ -135,6 +139,8 @@ const answeredResult = ({ headers, status }: EgressResponse): AttemptResult => (
 
 const failedResult = (failure: EgressFailure): AttemptResult => {
   switch (failure._tag) {
+    case "EgressNoMemory":
+      return { _tag: "Unanswered", reason: "the service had no memory for the endpoint's answer" }
     case "EgressBlocked":
       return { _tag: "Refused", reason: `the URL ${failure.reason}` }
     case "EgressUnreachable":

@@ -16,6 +16,7 @@ import { isAbout, type ItemChange, pollDifference, pollPause } from "../../domai
 import { parseProviderTime } from "../../domain/Time.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { makeStoredJobs } from "../StoredJobs.js"
+import { holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
@@ -159,6 +160,7 @@ const handle = Effect.fnUntraced(function* (services: PollServices, due: DuePoll
 
 /** @internal One pass, for tests. */
 export const makePollPass = Effect.gen(function* () {
+  const ledger = yield* HeldBytes
   const services: PollServices = {
     polls: yield* Polls,
     connectors: yield* Connectors,
@@ -175,7 +177,10 @@ export const makePollPass = Effect.gen(function* () {
   return Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
     yield* services.polls.reconcile
     const dues = yield* services.polls.lease(batchSize)
-    yield* jobs.each(dues, (due) => handle(services, due), { concurrency: pollsAtOnce, advance })
+    yield* jobs.each(dues, (due) => holdAnswers(ledger, due.organisationId, handle(services, due)), {
+      concurrency: pollsAtOnce,
+      advance
+    })
   })
 })
 

@@ -11,6 +11,7 @@ import { guest } from "../../domain/Limits.js"
 import { type CallFailed, ConnectedCalls } from "../ports/ConnectedCalls.js"
 import type { CallableConnection } from "../ports/ConnectionReads.js"
 import { Faults, withFaultPoints } from "../ports/Faults.js"
+import type { AnswerHolding } from "../ports/HeldBytes.js"
 import { Patterns } from "../Patterns.js"
 
 /** The definition and the arguments make no request. */
@@ -33,10 +34,15 @@ export interface ServiceCallResult {
   readonly next: Json | null
 }
 
+/** Calls an action; the caller holds the answer. */
+type MakeServiceCall = (
+  call: ServiceCall
+) => Effect.Effect<ServiceCallResult, CallFailed | UnusableAction, AnswerHolding>
+
 /** Makes the function that calls an action. */
 export const makeServiceCalls = Effect.map(
   Effect.all([ConnectedCalls, Faults, Patterns]),
-  ([calls, faults, patterns]) =>
+  ([calls, faults, patterns]): MakeServiceCall =>
     ({
       action: name,
       args,
@@ -44,7 +50,7 @@ export const makeServiceCalls = Effect.map(
       definition,
       idempotencyKey,
       organisationId
-    }: ServiceCall): Effect.Effect<ServiceCallResult, CallFailed | UnusableAction> => {
+    }: ServiceCall): Effect.Effect<ServiceCallResult, CallFailed | UnusableAction, AnswerHolding> => {
       const action = findAction(definition, name)
       if (action === undefined) return new UnusableAction({ message: `there is no action ${name}` })
       const request = buildRequest(definition, action, { args, config: connection.config, idempotencyKey })

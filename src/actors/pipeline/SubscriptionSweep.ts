@@ -21,6 +21,7 @@ import { makeServiceCalls } from "./ServiceCalls.js"
 import { disablingOf } from "./TriggerDisabling.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
+import { holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
 import { type DueSubscription, type SubscriptionChange, Subscriptions } from "../ports/Subscriptions.js"
@@ -316,6 +317,7 @@ const handle = Effect.fnUntraced(function* (services: SweepServices, due: DueSub
 })
 
 const makeSubscriptionPass = Effect.gen(function* () {
+  const ledger = yield* HeldBytes
   const services: SweepServices = {
     subscriptions: yield* Subscriptions,
     connectors: yield* Connectors,
@@ -336,7 +338,10 @@ const makeSubscriptionPass = Effect.gen(function* () {
   return Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
     yield* services.subscriptions.reconcile
     const dues = yield* services.subscriptions.lease(batchSize)
-    yield* jobs.each(dues, (due) => handle(services, due), { concurrency: callsAtOnce, advance })
+    yield* jobs.each(dues, (due) => holdAnswers(ledger, due.organisationId, handle(services, due)), {
+      concurrency: callsAtOnce,
+      advance
+    })
   })
 })
 

@@ -9,6 +9,7 @@ import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { AnswerHolding } from "./HeldBytes.js"
 import type { ConnectionNotActive } from "./Connections.js"
 import type { OpenRequest, OpenResponse } from "./Egress.js"
 
@@ -60,7 +61,7 @@ export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
       call: ConnectedCall,
       read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
       onAttempt?: (attempt: Attempt) => void
-    ) => Effect.Effect<A, CallFailed>
+    ) => Effect.Effect<A, CallFailed, AnswerHolding>
     /**
      * The same for a streamed answer: returns the first answer whose head `failureOf` accepts with `null`, or the last one
      * that the retry rule allows, a failure too. After that nothing is retried.

@@ -5,6 +5,7 @@
 import type { Duration, Effect } from "effect"
 import { Context, Data } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
+import type { AnswerHolding } from "./HeldBytes.js"
 
 export interface EgressRequest {
   /** For whom the request is sent: connections are divided among organisations. */
@@ -84,7 +85,16 @@ export class EgressBusy extends Data.TaggedError("EgressBusy")<{
   readonly reason: string
 }> {}
 
-export type EgressFailure = EgressBlocked | EgressUnreachable | EgressTimedOut | EgressTooLarge | EgressBusy
+/** The node had no memory for the answer, or the organisation has too much of it already. The request was sent. */
+export class EgressNoMemory extends Data.TaggedError("EgressNoMemory")<{ readonly url: string }> {}
+
+export type EgressFailure =
+  | EgressBlocked
+  | EgressUnreachable
+  | EgressTimedOut
+  | EgressTooLarge
+  | EgressBusy
+  | EgressNoMemory
 
 /** Connections of the node, and requests that waited for one. */
 export interface EgressReadings {
@@ -97,7 +107,8 @@ export interface EgressReadings {
 export class Egress extends Context.Tag("svc/Egress")<
   Egress,
   {
-    readonly send: (request: EgressRequest) => Effect.Effect<EgressResponse, EgressFailure>
+    /** The answer's bytes are counted from the first one on, in a holding of the caller. */
+    readonly send: (request: EgressRequest) => Effect.Effect<EgressResponse, EgressFailure, AnswerHolding>
     /** Like `send`, but returns with the answer's head. The caller must read the body to its end or cancel it. */
     readonly open: (request: OpenRequest) => Effect.Effect<OpenResponse, EgressFailure>
     /** Checks a URL before it is used: scheme, form, literal addresses. */

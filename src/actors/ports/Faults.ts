@@ -27,10 +27,10 @@ const none: FaultPoints = { at: () => Effect.void }
 export class Faults extends Context.Reference<Faults>()("svc/Faults", { defaultValue: () => none }) {}
 
 /** Runs the effect between two fault points; just the effect in production. */
-export const withFaultPoints = <A, E>(
+export const withFaultPoints = <A, E, R>(
   faults: FaultPoints,
   before: FaultPoint,
-  effect: Effect.Effect<A, E>,
+  effect: Effect.Effect<A, E, R>,
   after: FaultPoint
-): Effect.Effect<A, E> =>
+): Effect.Effect<A, E, R> =>
   faults === none ? effect : Effect.zipRight(faults.at(before), Effect.zipLeft(effect, faults.at(after)))

@@ -62,10 +62,10 @@ const openGrant = Effect.fnUntraced(function* (
  * Injects the credential, sends by `way`, and answers a challenge once. `discard` releases a response that is not
  * read.
  */
-const sendWithCredential = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">>(
+const sendWithCredential = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">, R>(
   context: CredentialContext,
   request: ConnectedRequest & Pick<OpenRequest, "upload">,
-  way: (outgoing: EgressRequest) => Effect.Effect<A, EgressFailure>,
+  way: (outgoing: EgressRequest) => Effect.Effect<A, EgressFailure, R>,
   read: (echo: EchoFilter, answer: A) => A,
   discard: (answer: A) => void = () => undefined
 ) {

@@ -8,11 +8,13 @@ import {
   type EgressRequest,
   type EgressResponse,
   EgressTimedOut,
+  EgressNoMemory,
   EgressTooLarge,
   EgressUnreachable,
   type OpenRequest,
   type OpenResponse
 } from "../../actors/ports/Egress.js"
+import { AnswerHolding } from "../../actors/ports/HeldBytes.js"
 import { MailEgress } from "../../actors/ports/MailEgress.js"
 import { egress, headerBytes } from "../../domain/Limits.js"
 import type { AllowList } from "./Address.js"
@@ -27,7 +29,7 @@ import {
 } from "./Connect.js"
 import { ConnectionPlaces } from "./ConnectionPlaces.js"
 import { busyFailure, NoConnection, OutOfTime, withPlace } from "./ConnectionWait.js"
-import { type ExchangeResponse, BodyTooLarge, exchange } from "./Exchange.js"
+import { type ExchangeResponse, BodyTooLarge, exchange, NoMemory } from "./Exchange.js"
 import { makeMailEgress } from "./MailEgress.js"
 import { type OpenExchange, openExchange } from "./OpenExchange.js"
 import { networkReasonOf } from "./NetworkReason.js"
@@ -87,17 +89,19 @@ const makePlaces = (options: EgressOptions): ConnectionPlaces => {
 const makeEgress = (places: ConnectionPlaces, allow: AllowList): typeof Egress.Service =>
   Egress.of({
     send: (request) =>
-      travelled<ExchangeResponse>(request, allow, (hop, follows, done) =>
-        withPlace(
-          places,
-          request,
-          hop.url.origin,
-          ({ dispatcher, release }) =>
-            exchange(dispatcher(), hop, { maxBytes: request.maxBytes, discards: follows }, (result) => {
-              release()
-              done(result)
-            }),
-          done
+      Effect.flatMap(AnswerHolding, (holding) =>
+        travelled<ExchangeResponse>(request, allow, (hop, follows, done) =>
+          withPlace(
+            places,
+            request,
+            hop.url.origin,
+            ({ dispatcher, release }) =>
+              exchange(dispatcher(), hop, { maxBytes: request.maxBytes, discards: follows, holding }, (result) => {
+                release()
+                done(result)
+              }),
+            done
+          )
         )
       ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url }))),
     open: (request) =>
@@ -238,6 +242,7 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
     const url = tellable(hop.url.href)
     if (error instanceof NoConnection) return busyFailure(url, error)
     if (error instanceof OutOfTime) return new EgressTimedOut({ url, afterMillis: this.millis })
+    if (error instanceof NoMemory) return new EgressNoMemory({ url })
     if (error instanceof BodyTooLarge) return new EgressTooLarge({ url, limitBytes: this.request.maxBytes })
     if (error instanceof BlockedAddress) return new EgressBlocked({ url, reason: `leads to ${error.message}` })
     return new EgressUnreachable({ url, reason: networkReasonOf(error) })

@@ -5,6 +5,8 @@ import { type Encoding, encodingsOf, inflate, type Inflater } from "./Inflate.js
 import { type Hop, isUpload } from "./RequestForm.js"
 import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import { egress } from "../../domain/Limits.js"
+import type { Holding } from "../../actors/ports/HeldBytes.js"
+import { BodyMemory } from "./BodyMemory.js"
 
 export interface ExchangeResponse {
   readonly status: number
@@ -16,11 +18,16 @@ export interface ExchangeResponse {
 /** The body, after decompression, is larger than `maxBytes`. */
 export class BodyTooLarge extends Error {}
 
+/** There was no memory for the body in time. */
+export class NoMemory extends Error {}
+
 export interface ExchangeOptions {
   /** Largest body in bytes, after decompression. */
   readonly maxBytes: number
   /** Whether the body of a response with this status is discarded; the result's body is then empty. */
   readonly discards: (status: number) => boolean
+  /** Counts the bytes of the body. */
+  readonly holding: Holding
 }
 
 /** Sends the hop and calls `done` once, with the response or an error. The returned function cancels it. */
@@ -61,6 +68,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   private encodings: ReadonlyArray<Encoding> = []
   private inflater: Inflater | undefined
   private body = new GatheredBytes()
+  private memory: BodyMemory | undefined
   private discarded = 0
 
   constructor(
@@ -74,6 +82,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     if (this.finished) return
     this.finished = true
     this.inflater?.destroy()
+    if (result instanceof Error) this.memory?.cancel()
     if (result instanceof Error) this.controller?.abort(result)
     this.done(result)
   }
@@ -100,6 +109,15 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.body = new GatheredBytes(length)
   }
 
+  private memoryOf(): BodyMemory {
+    this.memory ??= new BodyMemory(this.options.holding, {
+      pause: () => this.controller?.pause(),
+      resume: () => this.controller?.resume(),
+      refuse: () => this.finish(new NoMemory())
+    })
+    return this.memory
+  }
+
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     if (this.finished) return
     if (this.discarding) {
@@ -117,7 +135,7 @@ class Receiver implements Dispatcher.DispatchHandler {
         (part) => this.collect(part),
         (error) => this.finish(error)
       )
-      if (!this.inflater.write(chunk, () => controller.resume())) controller.pause()
+      if (!this.inflater.write(chunk, () => this.goOn())) controller.pause()
     }
   }
 
@@ -130,10 +148,16 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.finish(error)
   }
 
+  /** Reads on, unless the body waits for memory. */
+  private goOn(): void {
+    if (this.memory?.isWaiting !== true) this.controller?.resume()
+  }
+
   private collect(chunk: Uint8Array): void {
     if (this.finished) return
     if (this.body.bytes + chunk.length > this.options.maxBytes) return this.tooLarge()
     this.body.add(chunk)
+    this.memoryOf().take(chunk.length)
   }
 
   private tooLarge(): void {
@@ -141,6 +165,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   private complete(): void {
+    if (this.memory?.isWaiting === true) return this.memory.whenHeld(() => this.complete())
     // These headers describe the compressed body, not the one that the caller gets.
     const headers =
       this.inflater === undefined

@@ -4,6 +4,7 @@
  */
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { Egress, type EgressFailure, type EgressResponse } from "../../actors/ports/Egress.js"
+import { holdAnswers, HeldBytes } from "../../actors/ports/HeldBytes.js"
 import {
   type OAuthGrant,
   type TokenClient,
@@ -23,10 +24,13 @@ const answerBytes = 256 * 1024
 const messageLength = 300
 const codeLength = 100
 
+type Revocation = Parameters<TokenEndpoint["Type"]["revoke"]>[0]
+
 type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 
 export const make = Effect.gen(function* () {
   const egress = yield* Egress
+  const ledger = yield* HeldBytes
 
   const post = (
     { client, organisationId, url }: Pick<TokenRequest, "client" | "organisationId" | "url">,
@@ -60,7 +64,7 @@ export const make = Effect.gen(function* () {
     return tokensOf(asked, accessToken, answer)
   })
 
-  const revoke: TokenEndpoint["Type"]["revoke"] = Effect.fn("TokenEndpoint.revoke")(function* (asked) {
+  const revoke = Effect.fn("TokenEndpoint.revoke")(function* (asked: Revocation) {
     const { body, client, hint, token } = asked
     const ended = ["token", Redacted.value(token)] as const
     const response = yield* body === "json"
@@ -74,7 +78,10 @@ export const make = Effect.gen(function* () {
       )
   })
 
-  return TokenEndpoint.of({ request, revoke })
+  return TokenEndpoint.of({
+    request: (asked) => holdAnswers(ledger, asked.organisationId, request(asked)),
+    revoke: (asked) => holdAnswers(ledger, asked.organisationId, revoke(asked))
+  })
 })
 
 export const layer = Layer.effect(TokenEndpoint, make)
@@ -208,6 +215,7 @@ const unreachable = (failure: EgressFailure): TokenRequestFailed => {
   const message = {
     EgressBlocked: () => "the token endpoint's URL may not be called",
     EgressUnreachable: () => "the token endpoint cannot be reached",
+    EgressNoMemory: () => "the service has no memory for the token endpoint's answer now",
     EgressTimedOut: () => `the token endpoint did not answer within ${Duration.toSeconds(tokenTimeout)} s`,
     EgressTooLarge: () => "the token endpoint's answer is too large",
     EgressBusy: () => "the token endpoint was not called: no connection was free"

@@ -19,7 +19,7 @@ export interface RawResult {
 export class TooLarge extends Error {}
 
 /** There was no memory for the response in time. */
-export class NoMemory extends Error {}
+export class NoRowMemory extends Error {}
 
 export interface DatabaseSession {
   /** The process id of the server process. */
@@ -65,7 +65,7 @@ export const openSession = async (
     waiting.take(bytes, (refused) => {
       if (waiting !== holding) return
       if (refused === undefined) stream.resume()
-      else abort(new NoMemory())
+      else abort(new NoRowMemory())
     })
   }
 

@@ -4,7 +4,7 @@ import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { reasonOf } from "../process/OperatorError.js"
 import { resultTooLarge } from "./StatementResult.js"
-import { NoMemory, TooLarge } from "./DatabaseSession.js"
+import { NoRowMemory, TooLarge } from "./DatabaseSession.js"
 import { Unreadable } from "./Values.js"
 
 export const dbRefusal = (message: string, code: string, more: Partial<DbRefused> = {}): DbRefused =>
@@ -28,7 +28,7 @@ const noMemoryMessage =
 export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
   if (error instanceof DbRefused) return error
   if (error instanceof TooLarge) return dbRefusal(resultTooLarge, "TOO_LARGE")
-  if (error instanceof NoMemory) return dbRefusal(noMemoryMessage, "MEMORY_BUSY", { transient: true })
+  if (error instanceof NoRowMemory) return dbRefusal(noMemoryMessage, "MEMORY_BUSY", { transient: true })
   if (error instanceof Unreadable) return dbRefusal(error.message, error.code)
   if (error instanceof DatabaseError) {
     const code = error.code ?? "XX000"

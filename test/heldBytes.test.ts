@@ -1,0 +1,77 @@
+/**
+ * Bytes from outside are counted in the ledger of held bytes before they are joined: every place of the source that joins
+ * bytes, or reads rows by a driver, stands here with how it counts them, or why it need not.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { readdirSync, readFileSync } from "node:fs"
+import path from "node:path"
+
+/** What joins bytes, or makes rows of them. */
+const joins =
+  /Buffer\.concat\(|\.arrayBuffer\(\)|\.text\(\)|\.blob\(\)|\.bytes\(\)|new GatheredBytes\(|new Client\(|new Query[<(]|PgClient\.fromPool\(|\.toArray\(\)|\.setEncoding\(|text\(stream|buffer\(stream/
+
+interface Reasons {
+  readonly [file: string]: string
+}
+
+/** The bytes of tenants, clients, providers and databases of tenants. Each takes them from a holding. */
+const counted: Reasons = {
+  "src/runtime/http/BodyReceiver.ts": "bodies of requests",
+  "src/http/execution/BufferedBody.ts": "bodies that the proxy sends again",
+  "src/runtime/egress/Exchange.ts": "answers of providers",
+  "src/runtime/workspace/DatabaseSession.ts": "answers of the workspaces' databases"
+}
+
+/** Where a file's bytes are taken, if not in the file itself. */
+const takers: Reasons = {
+  "src/http/execution/BufferedBody.ts": "src/runtime/http/NodeServer.ts",
+  "src/runtime/egress/Exchange.ts": "src/runtime/egress/BodyMemory.ts"
+}
+
+const own: Reasons = {
+  "src/runtime/sandbox/RunnerProcess.ts": "frames to a runner, of events that are counted",
+  "src/runtime/jail/Frames.ts": "one frame of each jailed process, bounded; arguments are then counted by RunMemory",
+  "src/runtime/process/Crypto.ts": "digests",
+  "src/runtime/vault/Cipher.ts": "a sealed value, as long as what was opened",
+  "src/runtime/egress/Echo.ts": "forms of a secret",
+  "src/runtime/backup/Restore.ts": "the operator's archive",
+  "src/runtime/backup/Tar.ts": "the operator's archive",
+  "src/runtime/backup/Backup.ts": "the operator's database, by a command",
+  "src/runtime/embedded/EmbeddedServer.ts": "statements of the service at its start",
+  "src/runtime/postgres/Roles.ts": "statements of the service at its start",
+  "src/runtime/workspace/DatabaseSetup.ts": "statements of the service that create a workspace's database",
+  "src/runtime/postgres/journal/Flush.ts": "answers to flushes: ids",
+  "src/runtime/postgres/Pools.ts": "our own tables: pages of lists are bounded, journals are counted as they are read",
+  "src/runtime/sandbox/runner/prelude/Fetch.ts": "inside the guest's own memory"
+}
+
+const files = (directory: string): ReadonlyArray<string> =>
+  readdirSync(directory, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => path.join(entry.parentPath, entry.name))
+
+const code = (file: string) =>
+  readFileSync(file, "utf8")
+    .replaceAll(/\/\*[^]*?\*\//g, "")
+    .replaceAll(/(?<!:)\/\/.*$/gm, "")
+
+describe("bytes from outside", () => {
+  const found = files("src").filter((file) => joins.test(code(file)))
+
+  it("are joined only where they are counted, or are our own", () => {
+    assert.deepStrictEqual(
+      found.filter((file) => counted[file] === undefined && own[file] === undefined),
+      [],
+      "count them in a holding of the ledger (src/actors/ports/HeldBytes.ts), and name the place here"
+    )
+    assert.deepStrictEqual(
+      [...Object.keys(counted), ...Object.keys(own)].filter((file) => !found.includes(file)),
+      [],
+      "these join nothing any more"
+    )
+  })
+
+  it.each(Object.entries(counted))("in %s (%s) are taken from a holding", (file) => {
+    assert.match(code(takers[file] ?? file), /\.(?:tryTake|take)\(|takeForBody\(/)
+  })
+})
