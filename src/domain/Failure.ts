@@ -134,9 +134,11 @@ export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionI
 export class Unavailable extends Data.TaggedError("Unavailable")<{
   readonly reason: string
   readonly retryAfterSeconds: number
+  /** For the operator only; quotes no data of a client, a workflow or a provider. */
+  readonly detail?: string
 }> {
   get [operatorText]() {
-    return this.reason
+    return this.detail === undefined ? this.reason : `${this.reason} (${this.detail})`
   }
 }
 

@@ -3,7 +3,9 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Cause, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { inject } from "vitest"
+import { SqlError } from "@effect/sql/SqlError"
 import { Unavailable } from "../../src/domain/Failure.js"
+import { databaseUnavailable } from "../../src/runtime/postgres/DatabaseUnavailable.js"
 import { OperatorError } from "../../src/runtime/process/OperatorError.js"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { exporter } from "../../src/runtime/telemetry/Tracing.js"
@@ -64,8 +66,29 @@ describe("a log line", () => {
       assert.include(JSON.stringify(error), canary, "its detail quotes the value")
       const lines = yield* logged(everyWay(error))
       assert.notInclude(lines, canary)
-      assert.include(lines, "DatabaseError: 23505, severity ERROR, routine _bt_check_unique")
+      assert.include(lines, "DatabaseError: unique_violation (SQLSTATE 23505), routine _bt_check_unique")
       assert.notInclude(lines, "taken_once", "a table outside the service's schema is a tenant's")
+    })
+  )
+
+  it.effect("of a failed statement is one line with its SQLSTATE and condition", () =>
+    Effect.gen(function* () {
+      const cause = yield* Effect.flip(
+        Effect.tryPromise({ try: () => client.query(`SELECT 1 / (SELECT 0 AS "${canary}")`), catch: (error) => error })
+      )
+      const failure = new SqlError({ cause, message: canary })
+      const lines = yield* logged(
+        Effect.all([
+          Effect.logWarning("test.failed", Cause.fail(failure)),
+          Effect.logWarning("test.failed", Cause.fail(databaseUnavailable(failure))),
+          Effect.logWarning("test.failed", Cause.fail(new SqlError({ cause: new Error("Connection terminated") })))
+        ])
+      )
+      assert.notInclude(lines, canary)
+      assert.notMatch(lines, /\\n +at /)
+      assert.match(lines, /"SqlError: division_by_zero \(SQLSTATE 22012\), routine \w+"/)
+      assert.include(lines, "Unavailable: the database did not execute a statement (SqlError: division_by_zero")
+      assert.include(lines, "SqlError: Connection terminated")
     })
   )
 
@@ -80,7 +103,7 @@ describe("a log line", () => {
       })
       const lines = yield* logged(everyWay(error))
       assert.notInclude(lines, canary)
-      assert.include(lines, "Error: 23503, table runs, constraint runs_org_fkey")
+      assert.include(lines, "Error: foreign_key_violation (SQLSTATE 23503), table runs, constraint runs_org_fkey")
     })
   )
 

@@ -15,6 +15,10 @@ Object.assign(Logger.tracerLogger, {
   }
 })
 
+// As the service's own loggers, the tests' one shows an error by its kind, code and frames.
+const shown = Logger.withConsoleLog(withSafeErrors(Logger.logfmtLogger))
+Object.assign(Logger.defaultLogger, { log: shown.log })
+
 beforeEach(beginTest)
 afterEach(() => endScope("test"))
 // Registered first, this hook runs last: after the file's own hooks, which stop its services.

@@ -4,18 +4,17 @@ import { Effect } from "effect"
 import type { AuditQuery, SealedEntry } from "../../actors/ports/AuditTrail.js"
 import type { AuditEntry } from "../../domain/Audit.js"
 import { type CommittedValue, restoreValues, type StoredAuditEntry } from "../../domain/AuditCommitment.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { OrganisationVault, Vault } from "../../actors/ports/Vault.js"
 import { auditValuesPlace } from "../postgres/AuditRow.js"
+import { databaseUnavailable } from "../postgres/DatabaseUnavailable.js"
 
 /** Customers of one page whose keys are read at once. */
 const openersAtOnce = 10
 
 /** Entries that the backlog counts at most for each organisation. */
 const mostCounted = 50_000
-
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 /** Reads in a transaction that sees this organisation only. */
 export const asOrganisation = <A>(
@@ -25,7 +24,7 @@ export const asOrganisation = <A>(
 ): Effect.Effect<A, Unavailable> =>
   app
     .withTransaction(Effect.zipRight(app`SELECT set_config('svc.org', ${organisation}, true)`, body))
-    .pipe(Effect.mapError(unavailable))
+    .pipe(Effect.mapError(databaseUnavailable))
 
 /** Conditions that limit a query to the entries that the caller may see. */
 const reachConditions = (reach: AuditQuery["reach"], add: (value: unknown) => string): ReadonlyArray<string> => {
@@ -80,7 +79,7 @@ const openEntries = Effect.fnUntraced(function* (vault: Vault["Type"], rows: Rea
   const customers = new Set(rows.flatMap(({ entry, sealed }) => (sealed === null ? [] : [entry.customerId ?? ""])))
   const openers = yield* Effect.forEach(
     customers,
-    (id) => Effect.map(Effect.mapError(vault.opener(id), unavailable), (opener) => [id, opener] as const),
+    (id) => Effect.map(Effect.mapError(vault.opener(id), databaseUnavailable), (opener) => [id, opener] as const),
     { concurrency: openersAtOnce }
   )
   const byCustomer = new Map(openers)
@@ -120,5 +119,5 @@ export const sealBacklog = (writer: SqlClient) =>
     WHERE e.org = o.id AND (e.xid, e.id) > (coalesce(h.xid, 0), coalesce(h.entry_id, ''))
     ORDER BY e.xid, e.id LIMIT ${mostCounted}) e`.pipe(
     Effect.map(([row]) => ({ unsealed: row?.unsealed ?? 0, oldestSeconds: Math.max(0, row?.oldest ?? 0) })),
-    Effect.mapError(unavailable)
+    Effect.mapError(databaseUnavailable)
   )

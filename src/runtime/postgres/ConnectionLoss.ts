@@ -4,10 +4,10 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Cause, Effect, Option } from "effect"
 import { DatabaseError } from "pg"
 
-/** Connection exceptions, insufficient resources, operator intervention. */
-const serverIsAway = /^(08|53|57)/
+/** Connection exceptions, insufficient resources, operator intervention, system errors, read-only, refused logins. */
+const serverIsAway = /^(?:08|53|57|58|28|25006)/
 
-/** Whether the connection is lost, or the server accepts none. False for errors of the statement itself. */
+/** Whether the connection is lost, or the server does no work. False for errors of the statement itself. */
 export const isConnectionLoss = ({ cause }: SqlError): boolean =>
   !(cause instanceof DatabaseError) || serverIsAway.test(cause.code ?? "")
 

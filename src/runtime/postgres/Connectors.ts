@@ -17,6 +17,7 @@ import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { makeReadCache, noOrganisation, organisationOfKey, type ReadCache } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 /** A list of published versions is cached for this long. */
 const publishedMaxAgeMillis = 800
@@ -31,7 +32,6 @@ interface PublishedVersion {
   readonly semver: string
 }
 
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 const builtIn = (slug: string) => Option.fromNullable(builtInOf(slug))
 
 /** What finding connectors needs: the database, and the caches of this node. */
@@ -50,7 +50,7 @@ interface ConnectorsContext {
 const loadPublished = ({ sql }: ConnectorsContext, organisation: OrganisationId, slug: string) =>
   sql<PublishedVersion>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
     WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
-    ORDER BY v.number DESC`.pipe(Effect.mapError(unavailable))
+    ORDER BY v.number DESC`.pipe(Effect.mapError(databaseUnavailable))
 
 const publishedOf = (context: ConnectorsContext, organisation: OrganisationId, slug: string) =>
   Effect.map(
@@ -64,7 +64,7 @@ const definitionOf = ({ definitions, sql }: ConnectorsContext, id: string, numbe
       `${id}|${number}`,
       sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
         WHERE connector_id = ${id} AND number = ${number}`.pipe(
-        Effect.mapError(unavailable),
+        Effect.mapError(databaseUnavailable),
         Effect.flatMap(([row]) => (row === undefined ? Effect.succeed(undefined) : readStoredDefinition(row)))
       )
     ),
@@ -106,7 +106,7 @@ const withAction = (context: ConnectorsContext): Connectors["Type"]["withAction"
       `${organisation}|${newest.id}|${action.name}`,
       context.sql<{ number: number; version: number }>`SELECT number, (actions ->> ${action.name})::int AS version
       FROM connector_versions WHERE connector_id = ${newest.id} AND published_at IS NOT NULL
-        AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`.pipe(Effect.mapError(unavailable))
+        AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`.pipe(Effect.mapError(databaseUnavailable))
     )
     const versionRows = rows ?? []
     const bound = action.bound ? [action.version] : []
@@ -140,7 +140,7 @@ const clientOf = ({ sql, vault }: ConnectorsContext): Connectors["Type"]["client
       })
     },
     Effect.catchTags({
-      SqlError: unavailable,
+      SqlError: databaseUnavailable,
       VaultRefused: () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
     })
   )

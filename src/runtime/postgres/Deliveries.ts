@@ -1,16 +1,15 @@
 /** The port `Deliveries` on the writer's pool: claims due deliveries and records results. All times are Postgres'. */
-import { describe } from "../telemetry/SafeError.js"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries, type DeliveryUse, type DueDelivery } from "../../actors/ports/Deliveries.js"
 import type { Room } from "../../actors/Places.js"
 import { type Delivery, type DeliveryEndpoint, deliveryTimeout, isGone, type Verdict } from "../../domain/Delivery.js"
-import { Unavailable } from "../../domain/Failure.js"
 import type { DeliveryId } from "../../domain/Ids.js"
 import { callbackSecretOverlap, outwardPlaces } from "../../domain/Limits.js"
 import { disableAfterFailing } from "../../domain/WebhookEndpoint.js"
 import { notSetAside } from "./FailedJobs.js"
 import { placedCtes, roomValues } from "./PlaceRoom.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 export interface DeliveriesOptions {
   /** No other node uses this database, so claims found at the start belong to a process that has ended. */
@@ -154,8 +153,6 @@ const settleSql = `
 const statusOf = (verdict: Verdict) =>
   verdict._tag === "Delivered" ? "delivered" : verdict._tag === "Exhausted" ? "exhausted" : "pending"
 
-const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
-
 export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
   Layer.effect(
     Deliveries,
@@ -171,13 +168,13 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
           // Deliveries that were only set aside may have hidden others.
           if (found.length > 0 || (rows[0]?.skipped ?? 0) === 0) return found
         }
-      }, Effect.mapError(unavailable))
+      }, Effect.mapError(databaseUnavailable))
 
       const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<DeliveryId>) {
         const overlap = Duration.toMillis(callbackSecretOverlap)
         const rows = yield* sql.unsafe<ClaimRow>(claimSql, [ids, Duration.toMillis(lease), overlap])
         return rows.map(deliveryOf)
-      }, Effect.mapError(unavailable))
+      }, Effect.mapError(databaseUnavailable))
 
       const settle = Effect.fn("Deliveries.settle")(function* (
         { attempt, id, url }: Delivery,
@@ -196,7 +193,7 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
           Duration.toMillis(disableAfterFailing),
           url
         ])
-      }, Effect.mapError(unavailable))
+      }, Effect.mapError(databaseUnavailable))
 
       return Deliveries.of({ find, claim, settle })
     })

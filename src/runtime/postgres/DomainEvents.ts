@@ -3,12 +3,11 @@ import { Effect, Layer } from "effect"
 import type { DomainEvent } from "../../actors/ports/ConnectionStore.js"
 import { DomainEvents, type PublishedEvent } from "../../actors/ports/DomainEvents.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
-import { Unavailable } from "../../domain/Failure.js"
 import type { EventId } from "../../domain/Ids.js"
-import { describe } from "../telemetry/SafeError.js"
 import { platformAutoReplay, startedReplays } from "./events/ReplayCauses.js"
 import { notSetAside } from "./FailedJobs.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 /**
  * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON;
@@ -63,8 +62,6 @@ interface EventRow extends Omit<DomainEvent, "at"> {
   readonly at: Date
 }
 
-const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
-
 export const layer = Layer.effect(
   DomainEvents,
   Effect.gen(function* () {
@@ -76,7 +73,7 @@ export const layer = Layer.effect(
         sql<EventRow>`SELECT id, org AS "organisationId", type, subject, customer_id AS "customerId", payload, at
           FROM domain_events e WHERE ${sql.literal(notSetAside("events.publish", "e.id"))} ORDER BY id LIMIT ${limit}`.pipe(
           Effect.map((rows) => rows.map((row) => ({ ...row, at: row.at.toISOString() }))),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       publish: (events) =>
         sql
@@ -89,7 +86,7 @@ export const layer = Layer.effect(
           ])
           .pipe(
             Effect.map((rows) => rows.map(({ id }) => id)),
-            Effect.mapError(unavailable)
+            Effect.mapError(databaseUnavailable)
           )
     })
   })

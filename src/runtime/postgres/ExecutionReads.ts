@@ -8,12 +8,13 @@ import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../a
 import type { FinishedRun, OpenRun, RunRecord } from "../../actors/ports/Journal.js"
 import { type ExecutionStatus, isTerminal } from "../../domain/Execution.js"
 import { type ExecutionDetail, ExecutionView, type LogLine } from "../../domain/ExecutionView.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import { type BlobId, type ExecutionId, type OrganisationId, timeOfId, ulidTime } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { isColumn, isTime, selectMembers, sharedColumn } from "./journal/RunColumns.js"
 import { logStatementErrors } from "./ConnectionLoss.js"
 import { AppSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 /** A run of either table under the names of its members; times are Unix milliseconds. */
 interface Row extends Pick<OpenRun, "id" | "retention" | "waiting"> {
@@ -88,8 +89,6 @@ const closeStep = (step: Json, isEnded: boolean): Json =>
 /** Periods that a page is searched in before all partitions are. */
 const recentPeriods = [Duration.days(2), Duration.days(16)]
 
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
-
 /** With one workflow an index yields the rows in the page's order; `ANY` of several does not. */
 const workflowCondition = (ids: ReadonlyArray<string>, add: (value: unknown) => string): string =>
   ids.length === 1
@@ -125,7 +124,7 @@ const asOrganisation = <A>(
 ): Effect.Effect<A, Unavailable> =>
   sql
     .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
-    .pipe(logStatementErrors("executions.read_failed"), Effect.mapError(unavailable))
+    .pipe(logStatementErrors("executions.read_failed"), Effect.mapError(databaseUnavailable))
 
 const page = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
   const values: Array<unknown> = [organisationId, spaceId]

@@ -1,9 +1,9 @@
 /** The port `FailedJobs` on the writer's pool, and the condition by which a lease leaves out what is set aside. */
 import { Cause, Effect, Layer } from "effect"
 import { type FailedJob, FailedJobs, type SetAside, type StoredJobTask } from "../../actors/ports/FailedJobs.js"
-import { Unavailable } from "../../domain/Failure.js"
 import { describe } from "../telemetry/SafeError.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 /** Failures in a row after which a job is set aside. */
 const tries = 3
@@ -12,8 +12,6 @@ const firstMinutes = 15
 const longestMinutes = 24 * 60
 /** Ids and reasons that `/readyz` names for each task. */
 const named = 5
-
-const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
 
 /** A condition of SQL: the job whose id the expression is, is not set aside. */
 export const notSetAside = (task: StoredJobTask, id: string): string =>
@@ -39,17 +37,17 @@ export const layer = Layer.effect(
       record: (task, { id, organisationId }, cause) =>
         sql.unsafe<FailedJob>(recordSql, [task, id, organisationId, describe(Cause.squash(cause)).slice(0, 500)]).pipe(
           Effect.map(([row]) => row ?? { id, failures: 1, isSetAside: false }),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       forget: (task, id) =>
         sql`DELETE FROM failed_jobs WHERE task = ${task} AND job = ${id}`.pipe(
           Effect.asVoid,
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       of: (task) =>
         sql
           .unsafe<FailedJob>(`SELECT job AS id, failures, ${isSetAside} FROM failed_jobs WHERE task = $1`, [task])
-          .pipe(Effect.mapError(unavailable)),
+          .pipe(Effect.mapError(databaseUnavailable)),
       setAside: sql
         .unsafe<Omit<SetAside, "since"> & { readonly since: Date }>(
           `SELECT task, count(*)::int AS jobs, min(first_at) AS since,
@@ -59,7 +57,7 @@ export const layer = Layer.effect(
         )
         .pipe(
           Effect.map((rows) => rows.map((row) => ({ ...row, since: row.since.toISOString() }))),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         )
     })
   )

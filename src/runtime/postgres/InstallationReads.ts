@@ -1,9 +1,10 @@
 /** The port `InstallationReads`, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import { makeReadCache, organisationOfKey } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 const maxAgeMillis = 800
 const maxCachedInstallations = 10_000
@@ -26,7 +27,7 @@ export const layer = Layer.effect(
             sql<KnownInstallation>`SELECT id, customer_id AS "customerId", workflow_ids AS "workflowIds",
             connections, config, status FROM installations WHERE org = ${organisation} AND id = ${id}`.pipe(
               Effect.map(([row]) => row),
-              Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+              Effect.mapError(databaseUnavailable)
             )
           ),
           Option.fromNullable

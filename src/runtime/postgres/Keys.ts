@@ -7,11 +7,12 @@ import { Effect, Layer, Option, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import type { ApiKey } from "../../domain/ApiKey.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 import { recordOf, selectColumns } from "./records/Table.js"
 import { apiKeys } from "./records/RecordTables.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 /** Revocation may take a second; the rest is for requests in flight. */
 const maxAgeMillis = 800
@@ -39,8 +40,6 @@ interface OrganisationRow {
   readonly org_settings: KnownKey["organisation"]["settings"]
   readonly org_parent: KnownKey["organisation"]["parentId"]
 }
-
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 /** What keys are read from, and the uses that are not yet written. */
 interface KeysContext {
@@ -75,7 +74,7 @@ const load = Effect.fnUntraced(function* ({ sql }: KeysContext, hash: string) {
       parentId: org_parent
     }
   } satisfies KnownKey
-}, Effect.mapError(unavailable))
+}, Effect.mapError(databaseUnavailable))
 
 const loadPrefixes = ({ sql }: KeysContext) =>
   sql<{ begin: string }>`
@@ -83,7 +82,7 @@ const loadPrefixes = ({ sql }: KeysContext) =>
   UNION SELECT left(hash_before, ${prefixLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
   LIMIT ${maxPrefixes + 1}`.pipe(
     Effect.map((rows) => (rows.length > maxPrefixes ? ("too many" as const) : new Set(rows.map(({ begin }) => begin)))),
-    Effect.mapError(unavailable)
+    Effect.mapError(databaseUnavailable)
   )
 
 /** Writes when keys were last used; a failed write is repeated with the next. */
@@ -151,7 +150,7 @@ export const layer = Layer.scoped(
           ? Effect.succeed("")
           : vault
               .open(identityPlace(organisation, key.id), key.hmacSecret)
-              .pipe(Effect.map(Redacted.value), Effect.mapError(unavailable))
+              .pipe(Effect.map(Redacted.value), Effect.mapError(databaseUnavailable))
     })
   })
 )

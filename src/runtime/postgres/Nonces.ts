@@ -1,8 +1,8 @@
 /** The port `Nonces`: a nonce is a row of `claims`, and over all nodes only the first insert of it succeeds. */
 import { Duration, Effect, Layer } from "effect"
 import { Nonces } from "../../actors/ports/Nonces.js"
-import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 export const layer = Layer.effect(
   Nonces,
@@ -15,7 +15,7 @@ export const layer = Layer.effect(
         ON CONFLICT (org, scope, key) DO UPDATE SET expires_at = excluded.expires_at WHERE claims.expires_at < now()
         RETURNING key`.pipe(
           Effect.map((rows) => rows.length > 0),
-          Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+          Effect.mapError(databaseUnavailable)
         )
     })
   })

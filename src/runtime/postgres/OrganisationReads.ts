@@ -1,9 +1,10 @@
 /** The port `OrganisationReads`, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
 import { type KnownOrganisation, OrganisationReads } from "../../actors/ports/OrganisationReads.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import { makeReadCache } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 const maxAgeMillis = 800
 const maxCachedOrganisations = 10_000
@@ -25,7 +26,7 @@ export const layer = Layer.effect(
             id,
             sql<KnownOrganisation>`SELECT id, plan, status, settings FROM organisations WHERE id = ${id}`.pipe(
               Effect.map(([row]) => row),
-              Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+              Effect.mapError(databaseUnavailable)
             )
           ),
           Option.fromNullable

@@ -1,9 +1,9 @@
 /** The port `Polls`. */
 import { Effect, Layer } from "effect"
 import { type DuePoll, Polls } from "../../actors/ports/Polls.js"
-import { Unavailable } from "../../domain/Failure.js"
 import { notSetAside } from "./FailedJobs.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 export interface PollsOptions {
   /** No other node uses this database, so leases found at the start belong to a process that has ended. */
@@ -11,7 +11,6 @@ export interface PollsOptions {
 }
 
 const leaseSeconds = 60
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 /** The triggers `t` on polled events, with the connections `c` that they are for. */
 const polledBy = (triggers: string) => `triggers t JOIN connections c ON c.org = t.org
@@ -50,22 +49,25 @@ export const layer = ({ isOnlyNode }: PollsOptions) =>
             `UPDATE polls SET ${assignments}, leased_until = NULL WHERE connection_id = $1 AND event = $2 AND seq = $3`,
             [connectionId, event, seq, ...values]
           )
-          .pipe(Effect.asVoid, Effect.mapError(unavailable))
+          .pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
 
       return Polls.of({
         reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(
           Effect.asVoid,
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
-        lease: (limit) => sql.unsafe<DuePoll>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
+        lease: (limit) => sql.unsafe<DuePoll>(leaseSql, [limit]).pipe(Effect.mapError(databaseUnavailable)),
         renew: ({ connectionId, event }) =>
           sql`UPDATE polls SET leased_until = now() + make_interval(secs => ${leaseSeconds})
-          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(Effect.asVoid, Effect.mapError(unavailable)),
+          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
+            Effect.asVoid,
+            Effect.mapError(databaseUnavailable)
+          ),
         seen: ({ connectionId, event }) =>
           sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
           WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
             Effect.map((rows) => new Map(rows.map(({ hash, key }) => [key, hash]))),
-            Effect.mapError(unavailable)
+            Effect.mapError(databaseUnavailable)
           ),
         commit: ({ connectionId, event, organisationId, seq }, { pauseSeconds, removed, stored }) =>
           sql`WITH mine AS (UPDATE polls SET seq = seq + 1, failures = 0, last_error = NULL, polled_at = now(),
@@ -78,7 +80,7 @@ export const layer = ({ isOnlyNode }: PollsOptions) =>
             FROM json_to_recordset(${JSON.stringify(stored)}::json) AS t(key text, hash text), mine
             ON CONFLICT (connection_id, event, key) DO UPDATE SET hash = excluded.hash`.pipe(
             Effect.asVoid,
-            Effect.mapError(unavailable)
+            Effect.mapError(databaseUnavailable)
           ),
         fail: (poll, error, pauseSeconds) =>
           reschedule(

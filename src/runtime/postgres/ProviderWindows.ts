@@ -5,8 +5,8 @@
 import { Effect, Layer, Schema } from "effect"
 import { ProviderWindows } from "../../actors/ports/ProviderWindows.js"
 import { unusedState } from "../../domain/connection/SharedLimiter.js"
-import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 const count = { count: Schema.Number, at: Schema.Number }
 const State = Schema.Struct({
@@ -20,13 +20,12 @@ export const layer = Layer.effect(
   ProviderWindows,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
     return ProviderWindows.of({
       load: (organisation, connector) =>
         sql<{ state: unknown; revision: string }>`SELECT state, revision FROM provider_limits
           WHERE org = ${organisation} AND connector = ${connector}`.pipe(
-          Effect.mapError(unavailable),
+          Effect.mapError(databaseUnavailable),
           Effect.flatMap(([row]) =>
             row === undefined
               ? Effect.succeed({ state: unusedState, revision: 0 })
@@ -41,7 +40,7 @@ export const layer = Layer.effect(
               WHERE provider_limits.revision = ${revision}
             RETURNING revision`.pipe(
           Effect.mapBoth({
-            onFailure: unavailable,
+            onFailure: databaseUnavailable,
             onSuccess: (rows) => rows.length === 1
           })
         )

@@ -3,8 +3,8 @@
  */
 import { Effect, Layer } from "effect"
 import { RateWindows } from "../../actors/ports/RateWindows.js"
-import { Unavailable } from "../../domain/Failure.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 export const layer = Layer.effect(
   RateWindows,
@@ -32,7 +32,7 @@ export const layer = Layer.effect(
           )
         }),
         sql.withTransaction,
-        Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+        Effect.mapError(databaseUnavailable)
       )
 
     return RateWindows.of({ take })

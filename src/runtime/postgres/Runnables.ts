@@ -5,12 +5,14 @@
 import { Effect, Layer, Option } from "effect"
 import { type Runnable, Runnables } from "../../actors/ports/Runnables.js"
 import { readBindings } from "../../domain/connector/Binding.js"
-import { NotFound, Unavailable, WorkflowUnavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import { NotFound, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { archivedRefusal, latestEnvironment } from "../../domain/Workflow.js"
 import { makeReadCache } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 const headMaxAgeMillis = 900
 const maxCachedVersions = 1_000
@@ -50,7 +52,6 @@ export const layer = Layer.effect(
     })
     const versions = new Map<string, Content>()
 
-    const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
     const notFound = () => new NotFound({ what: "workflow" })
 
     const loadHead = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
@@ -59,7 +60,7 @@ export const layer = Layer.effect(
           `SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
           [workflow, organisation]
         )
-        .pipe(Effect.mapError(unavailable))
+        .pipe(Effect.mapError(databaseUnavailable))
       return head
     })
 
@@ -80,7 +81,7 @@ export const layer = Layer.effect(
           workflow,
           number
         ])
-        .pipe(Effect.mapError(unavailable))
+        .pipe(Effect.mapError(databaseUnavailable))
       if (row === undefined) return yield* notFound()
       const found = contentOf(row)
       if (versions.size >= maxCachedVersions) versions.clear()
@@ -143,7 +144,7 @@ export const layer = Layer.effect(
           `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
           [workflow, organisation]
         )
-        .pipe(Effect.mapError(unavailable))
+        .pipe(Effect.mapError(databaseUnavailable))
       if (found === undefined) return yield* notFound()
       const archived = archivedRefusal(found)
       return archived === undefined ? makeRunnable(found, contentOf(found), null) : yield* archived
@@ -159,7 +160,7 @@ export const layer = Layer.effect(
           ON CONFLICT (workflow_id, content_hash) DO UPDATE SET kept_until = excluded.kept_until
             WHERE s.kept_until < now() + ${retention} * interval '1 day'`.pipe(
         Effect.asVoid,
-        Effect.mapError(unavailable)
+        Effect.mapError(databaseUnavailable)
       )
 
     const draftThatRan = Effect.fnUntraced(function* (
@@ -172,7 +173,7 @@ export const layer = Layer.effect(
           `SELECT ${contentColumns} FROM draft_snapshots WHERE workflow_id = $1 AND content_hash = $2 AND org = $3`,
           [workflow, contentHash, organisation]
         )
-        .pipe(Effect.mapError(unavailable))
+        .pipe(Effect.mapError(databaseUnavailable))
       if (row === undefined) return Option.none()
       return Option.some(makeRunnable(yield* head(organisation, workflow), contentOf(row), null))
     })

@@ -1,7 +1,6 @@
 /** The port `Schedules`: due times are compared with Postgres' clock, whatever the clocks of the nodes say. */
 import { Effect, Layer } from "effect"
 import { type DueSchedule, Schedules } from "../../actors/ports/Schedules.js"
-import { Unavailable } from "../../domain/Failure.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { AuditRows } from "./AuditRow.js"
@@ -11,8 +10,8 @@ import { WriterSql } from "./Pools.js"
 import { triggers } from "./records/RecordTables.js"
 import { recordOf, selectColumns } from "./records/Table.js"
 import { disableTrigger } from "./TriggerDisabling.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 const columns = selectColumns(triggers)
 const isActive = "status = 'active' AND deleted_at IS NULL"
 const millis = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`
@@ -28,7 +27,7 @@ export const layer = Layer.effect(
         .unsafe<{ readonly [member: string]: unknown }>(`SELECT ${columns} FROM triggers WHERE ${condition}`, values)
         .pipe(
           Effect.map((rows) => rows.map((row) => recordOf<Trigger>(row))),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         )
 
     return Schedules.of({
@@ -45,19 +44,19 @@ export const layer = Layer.effect(
                ${millis("now()")} AS now`,
             [limit]
           )
-          .pipe(Effect.mapError(unavailable)),
+          .pipe(Effect.mapError(databaseUnavailable)),
       triggers: (ids) => select(`id = ANY($1) AND ${isActive}`, [ids]),
       move: ({ dueAt, triggerId }, nextAt) =>
         sql`UPDATE trigger_states SET next_fire_at = ${nextAt === null ? null : new Date(nextAt)}, leased_until = NULL
           WHERE trigger_id = ${triggerId} AND next_fire_at = ${new Date(dueAt)}`.pipe(
           Effect.asVoid,
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       isBusy: (organisation, lane) =>
         sql<{ readonly busy: boolean }>`SELECT EXISTS (SELECT FROM lanes WHERE org = ${organisation} AND lane = ${lane})
           OR EXISTS (SELECT FROM start_queue WHERE org = ${organisation} AND lane = ${lane}) AS busy`.pipe(
           Effect.map(([row]) => row?.busy === true),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       failing: (limit) =>
         select(
@@ -66,7 +65,7 @@ export const layer = Layer.effect(
           [limit]
         ),
       disable: (after, event, audit) =>
-        disableTrigger(sql, auditRows, after, event, audit).pipe(Effect.asVoid, Effect.mapError(unavailable))
+        disableTrigger(sql, auditRows, after, event, audit).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
     })
   })
 )

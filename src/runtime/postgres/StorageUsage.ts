@@ -1,11 +1,12 @@
 /** The port `StorageUsage`, and the hourly count of what organisations store. */
 import { Effect, Layer } from "effect"
 import { StorageUsage } from "../../actors/ports/StorageUsage.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import { WriterSql } from "./Pools.js"
 import { makeReadCache } from "./ReadCache.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 const maxAgeMillis = 800
 const maxCachedOrganisations = 10_000
@@ -33,7 +34,7 @@ export const layer = Layer.effect(
             org,
             sql<Usage>`SELECT org, (bytes + workspace_bytes)::float8 AS bytes FROM storage_usage WHERE org = ${org}`.pipe(
               Effect.map(([found]) => found ?? { org, bytes: 0 }),
-              Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+              Effect.mapError(databaseUnavailable)
             )
           ),
           (found) => (found?.bytes ?? 0) / bytesPerMegabyte

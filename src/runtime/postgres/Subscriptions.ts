@@ -1,13 +1,14 @@
 /** The port `Subscriptions`. */
 import { Effect, Layer, Option } from "effect"
 import { type DueSubscription, type Subscription, Subscriptions } from "../../actors/ports/Subscriptions.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import { AuditRows } from "./AuditRow.js"
 import { notSetAside } from "./FailedJobs.js"
 import { WriterSql } from "./Pools.js"
 import { transact, writeEvents } from "./connections/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
 import { disableTrigger } from "./TriggerDisabling.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 export interface SubscriptionsOptions {
   /** No other node uses this database, so leases found at the start belong to a process that has ended. */
@@ -18,7 +19,6 @@ export interface SubscriptionsOptions {
 const leaseSeconds = 120
 const maxAgeMillis = 800
 const maxCached = 10_000
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 const timeOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
 
 const columns = `s.org AS "organisationId", s.trigger_id AS "triggerId", s.connection_id AS "connectionId", s.state,
@@ -62,8 +62,8 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
       })
 
       return Subscriptions.of({
-        reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(unavailable)),
-        lease: (limit) => sql.unsafe<DueSubscription>(leaseSql, [limit]).pipe(Effect.mapError(unavailable)),
+        reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
+        lease: (limit) => sql.unsafe<DueSubscription>(leaseSql, [limit]).pipe(Effect.mapError(databaseUnavailable)),
         save: ({ connectionId, triggerId }, change) => {
           const {
             attempts,
@@ -91,7 +91,7 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
           const updated = sql`UPDATE subscriptions SET ${sql.update(row)}
           WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
           return events.length === 0
-            ? updated.pipe(Effect.asVoid, Effect.mapError(unavailable))
+            ? updated.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
             : transact(sql, Effect.zipRight(updated, writeEvents(sql, auditRows, events, [])))
         },
         refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
@@ -133,7 +133,7 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
                 )
                 .pipe(
                   Effect.map(([row]) => row),
-                  Effect.mapError(unavailable)
+                  Effect.mapError(databaseUnavailable)
                 )
             ),
             Option.fromNullable

@@ -1,13 +1,14 @@
 /** The port `TriggerReads`, cached for less than a second. */
 import { Effect, Layer, Option } from "effect"
 import { TriggerReads } from "../../actors/ports/Triggers.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { matchesEventType } from "../../domain/TriggerChecks.js"
 import { WriterSql } from "./Pools.js"
 import { makeReadCache, organisationOfKey } from "./ReadCache.js"
 import { triggers } from "./records/RecordTables.js"
 import { recordOf, selectColumns } from "./records/Table.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 const maxAgeMillis = 800
 /** A trigger may have a megabyte, so that the caches hold fewer than those of small records. */
@@ -42,7 +43,7 @@ export const layer = Layer.effect(
         )
         .pipe(
           Effect.map((rows) => rows.map((row) => recordOf<Trigger>(row))),
-          Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+          Effect.mapError(databaseUnavailable)
         )
 
     const isActive = "status = 'active' AND deleted_at IS NULL"

@@ -1,11 +1,15 @@
 /** Explains to the operator why a connection to Postgres failed: which setting is wrong and what to do. */
 import type { SqlError } from "@effect/sql"
 import { Redacted } from "effect"
+import { operatorText } from "../../domain/OperatorText.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 
 /** The server cannot be reached, or refuses the login. The message tells the operator what to do. */
 export class UnreachableDatabase extends Error {
   readonly _tag = "Unreachable"
+  get [operatorText]() {
+    return this.message
+  }
 }
 
 /**

@@ -3,15 +3,12 @@ import { Duration, Effect, Layer } from "effect"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { UsageMeter } from "../../actors/ports/UsageMeter.js"
 import { UsageReads } from "../../actors/ports/UsageReads.js"
-import { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
 import type { UsageDay } from "../../domain/Usage.js"
-import { describe } from "../telemetry/SafeError.js"
 import { WriterSql } from "./Pools.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 const flushInterval = Duration.seconds(10)
-
-const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
 
 const reads = Layer.effect(
   UsageReads,
@@ -23,18 +20,18 @@ const reads = Layer.effect(
         sql<{ readonly granted: number }>`SELECT granted FROM rate_windows
           WHERE org = ${organisation} AND bucket = ${bucket} AND minute = ${new Date(start)}`.pipe(
           Effect.map(([row]) => row?.granted ?? 0),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       topCustomers: (organisation, start) =>
         sql<{ readonly customerId: CustomerId; readonly used: number }>`
           SELECT substr(bucket, 8) AS "customerId", granted AS used FROM rate_windows
           WHERE org = ${organisation} AND bucket LIKE 'starts|%' AND minute = ${new Date(start)}
-          ORDER BY granted DESC, bucket LIMIT 20`.pipe(Effect.mapError(unavailable)),
+          ORDER BY granted DESC, bucket LIMIT 20`.pipe(Effect.mapError(databaseUnavailable)),
       days: (organisation, from, to) =>
         sql<UsageDay>`SELECT to_char(day, 'YYYY-MM-DD') AS date, events::int AS events, api_calls::int AS "apiCalls", executions::int AS executions,
             0 AS "agentSessions", 0 AS "llmTokens"
           FROM usage_days WHERE org = ${organisation} AND day BETWEEN ${from}::date AND ${to}::date ORDER BY day`.pipe(
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         )
     })
   })

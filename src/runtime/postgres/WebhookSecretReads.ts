@@ -1,10 +1,11 @@
 /** The port `WebhookSecretReads`, cached for less than a second. Values stay sealed in the cache. */
 import { Duration, Effect, Layer } from "effect"
 import { type SealedSecret, WebhookSecretReads } from "../../actors/ports/WebhookSecretReads.js"
-import { Unavailable } from "../../domain/Failure.js"
+import type { Unavailable } from "../../domain/Failure.js"
 import { webhookSecretOverlap } from "../../domain/Limits.js"
 import { WriterSql } from "./Pools.js"
 import { makeReadCache, organisationOfKey } from "./ReadCache.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 const maxAgeMillis = 800
 const maxCachedSecrets = 5_000
@@ -33,7 +34,7 @@ export const layer = Layer.effect(
               WHERE s.org = ${organisationId} AND (${spaceId}::text IS NULL OR s.space = ${spaceId}) AND s.name = ${name}
                 AND s.deleted_at IS NULL AND (s.customer_id IS NULL OR s.customer_id = ${customerId})
               ORDER BY s.customer_id IS NULL, v.number = s.current DESC, s.id, v.number DESC LIMIT ${maxValues}`.pipe(
-              Effect.mapError(() => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 }))
+              Effect.mapError(databaseUnavailable)
             )
           ),
           (found = []) => found

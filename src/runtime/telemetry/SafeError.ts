@@ -4,18 +4,24 @@
  */
 import { Cause } from "effect"
 import { hasOperatorText, operatorText } from "../../domain/OperatorText.js"
+import { conditionOf } from "./SqlStates.js"
 
 const mostFrames = 20
 const mostCauses = 5
 const withheld = "its message is not logged"
 
-/** An error that may be logged as it is: it quotes no tenant. */
+/** An error that may be logged as it is: it quotes no tenant. `isExpected`: a failure that tells all without frames. */
 export class SafeError extends Error {
-  constructor(error: unknown, depth = 0) {
-    const inner = depth < mostCauses ? innerOf(error) : undefined
-    super(detailsOf(error), inner === undefined ? undefined : { cause: new SafeError(inner, depth + 1) })
+  constructor(error: unknown, isExpected = false, depth = 0) {
+    const told = databaseErrorOf(error)
+    const inner = depth < mostCauses && told === undefined ? innerOf(error) : undefined
+    super(
+      detailsOf(told ?? error),
+      inner === undefined ? undefined : { cause: new SafeError(inner, isExpected, depth + 1) }
+    )
     Object.defineProperty(this, "name", { value: kindOf(error) })
-    this.stack = [`${this.name}: ${this.message}`, ...framesOf(error)].join("\n")
+    const frames = isExpected && (told !== undefined || isTold(error)) ? [] : framesOf(error)
+    this.stack = [`${this.name}: ${this.message}`, ...frames].join("\n")
   }
 }
 
@@ -26,7 +32,7 @@ export const describe = (error: unknown): string => lineOf(new SafeError(error))
 export const safeCause = (cause: Cause.Cause<unknown>): Cause.Cause<SafeError> =>
   Cause.match(cause, {
     onEmpty: Cause.empty,
-    onFail: (error) => Cause.fail(new SafeError(error)),
+    onFail: (error) => Cause.fail(new SafeError(error, true)),
     onDie: (defect) => Cause.die(new SafeError(defect)),
     onInterrupt: Cause.interrupt,
     onSequential: Cause.sequential,
@@ -52,6 +58,15 @@ export const framesOf = (error: unknown): ReadonlyArray<string> => {
 // --- Private ---
 
 const frame = /^ +at (?:.+ \()?(?:file:\/\/|node:|\/).*:\d+:\d+\)?$/
+/** The texts of the Postgres driver for a connection that is lost, which have no code. */
+const driverTexts: ReadonlySet<string> = new Set([
+  "Connection terminated",
+  "Connection terminated unexpectedly",
+  "Connection terminated due to connection timeout",
+  "timeout exceeded when trying to connect",
+  "Client has encountered a connection error and is not queryable",
+  "Cannot use a pool after calling end on the pool"
+])
 /** Matches names of types and tables, and codes. */
 const wordPattern = /^[A-Za-z_][A-Za-z0-9_./]{0,62}$/
 const isWord = (value: unknown): value is string => typeof value === "string" && wordPattern.test(value)
@@ -64,8 +79,18 @@ const kindOf = (error: unknown): string => {
   if (typeof error !== "object" || error === null) return typeof error
   const tag = fieldOf(error, "_tag") ?? ("_tag" in error ? error._tag : undefined)
   if (isWord(tag)) return tag
+  // The bundle renames the driver's class.
+  if (isSqlState(fieldOf(error, "code")) && "severity" in error) return "DatabaseError"
   return isWord(error.constructor?.name) ? error.constructor.name : "Error"
 }
+
+/** What a failed statement or connection failed with; the library's error around it says nothing more. */
+const databaseErrorOf = (error: unknown): object | undefined => {
+  if (!(error instanceof Error) || kindOf(error) !== "SqlError") return undefined
+  return typeof error.cause === "object" && error.cause !== null ? error.cause : undefined
+}
+
+const isTold = (error: unknown): boolean => typeof error === "object" && error !== null && hasOperatorText(error)
 
 const innerOf = (error: unknown): unknown => {
   if (!(error instanceof Error)) return undefined
@@ -76,6 +101,7 @@ const innerOf = (error: unknown): unknown => {
 const detailsOf = (error: unknown): string => {
   if (typeof error !== "object" || error === null) return withheld
   if (hasOperatorText(error)) return error[operatorText]
+  if (error instanceof Error && driverTexts.has(error.message)) return error.message
   const details = [...codeOf(error), ...postgresOf(error)]
   return details.length === 0 ? withheld : details.join(", ")
 }
@@ -84,7 +110,7 @@ const detailsOf = (error: unknown): string => {
 const codeOf = (error: object): ReadonlyArray<string> => {
   const code = fieldOf(error, "code")
   const syscall = fieldOf(error, "syscall")
-  if (isSqlState(code)) return [code]
+  if (isSqlState(code)) return [`${conditionOf(code) ?? "unknown condition"} (SQLSTATE ${code})`]
   if (!(error instanceof Error) || typeof code !== "string" || !/^[A-Z][A-Z0-9_]{1,60}$/.test(code)) return []
   return [isWord(syscall) ? `${code} of ${syscall}` : code]
 }
@@ -93,7 +119,7 @@ const codeOf = (error: object): ReadonlyArray<string> => {
 const postgresOf = (error: object): ReadonlyArray<string> => {
   if (!isSqlState(fieldOf(error, "code"))) return []
   const own = fieldOf(error, "schema") === "public" ? ["table", "column", "constraint"] : []
-  return ["severity", "routine", ...own].flatMap((name) => {
+  return ["routine", ...own].flatMap((name) => {
     const value = fieldOf(error, name)
     return isWord(value) ? [`${name} ${value}`] : []
   })

@@ -4,17 +4,19 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
-import { databaseUnavailable } from "../records/RecordErrors.js"
 import type { AuditRows } from "../AuditRow.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 /** Runs a change in one transaction; a database that does not answer is `Unavailable`. */
 export const transact = <A, E>(sql: SqlClient, body: Effect.Effect<A, E>) =>
-  sql.withTransaction(body).pipe(
-    Effect.catchIf(
-      (error): error is Extract<E, SqlError> | SqlError => error instanceof SqlError,
-      () => databaseUnavailable()
+  sql
+    .withTransaction(body)
+    .pipe(
+      Effect.catchIf(
+        (error): error is Extract<E, SqlError> | SqlError => error instanceof SqlError,
+        databaseUnavailable
+      )
     )
-  )
 
 /** Writes what a change tells: domain events and audit entries. */
 export const writeEvents = (

@@ -4,7 +4,7 @@ import { Effect, Option } from "effect"
 import type { AuthorizingSession, ConnectionStore, ConnectSession } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditRows } from "../AuditRow.js"
 import { transact, writeEvents } from "./ChangeWrites.js"
-import { databaseUnavailable } from "../records/RecordErrors.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 type SessionRow = Omit<AuthorizingSession, "expiresAt"> & { readonly expiresAt: Date }
 

@@ -6,14 +6,13 @@ import {
   type ConnectionQuery,
   type CallableConnection
 } from "../../../actors/ports/ConnectionReads.js"
-import { Unavailable } from "../../../domain/Failure.js"
+import type { Unavailable } from "../../../domain/Failure.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../Pools.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 const maxAgeMillis = 800
 const maxCachedConnections = 10_000
-
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 const columns = `id, customer_id AS "customerId", user_id AS "userId", label, status, connector,
   connector_version AS "connectorVersion", config, is_default AS "isDefault"`
@@ -50,7 +49,7 @@ export const layer = Layer.effect(
         )
         .pipe(
           Effect.map(([row]) => row),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         )
 
     return ConnectionReads.of({
@@ -75,13 +74,15 @@ export const layer = Layer.effect(
               )
               .pipe(
                 Effect.map(([row]) => row),
-                Effect.mapError(unavailable)
+                Effect.mapError(databaseUnavailable)
               )
           ),
           Option.fromNullable
         ),
       withAccount: (organisation, slug, account) =>
-        sql.unsafe<AccountConnection>(accountSql, [organisation, slug, account]).pipe(Effect.mapError(unavailable))
+        sql
+          .unsafe<AccountConnection>(accountSql, [organisation, slug, account])
+          .pipe(Effect.mapError(databaseUnavailable))
     })
   })
 )

@@ -11,7 +11,7 @@ import { connections } from "./ConnectionTables.js"
 import { type LoadRow, loadSql, ownedConnection, insertSql, updatedMembers, updateSql } from "./ConnectionRows.js"
 import { AuditRows } from "../AuditRow.js"
 import { transact, writeEvents } from "./ChangeWrites.js"
-import { databaseUnavailable } from "../records/RecordErrors.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 import {
   putSession,
   openConnectSession,

@@ -1,16 +1,14 @@
 /** The port `ConnectionSweeps` on the writer's pool: finds connections that are due for renewal or removal. */
 import { Effect, Layer } from "effect"
 import { ConnectionSweeps, type DueConnection } from "../../../actors/ports/ConnectionSweeps.js"
-import { Unavailable } from "../../../domain/Failure.js"
 import { notSetAside } from "../FailedJobs.js"
 import { WriterSql } from "../Pools.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 /** How long a disconnected connection is kept as a tombstone, and a finished connect session for its outcome. */
 const tombstoneRetention = "interval '30 days'"
 const sessionRetention = "interval '1 day'"
 const batchSize = 1_000
-
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 export const layer = Layer.effect(
   ConnectionSweeps,
@@ -22,7 +20,7 @@ export const layer = Layer.effect(
            WHERE ${notSetAside("connections.renew", "c.id")} AND ${condition} LIMIT $1`,
           [limit]
         )
-        .pipe(Effect.mapError(unavailable))
+        .pipe(Effect.mapError(databaseUnavailable))
 
     return ConnectionSweeps.of({
       findToRenew: due("c.status = 'active' AND c.next_look_at <= now() ORDER BY c.next_look_at"),
@@ -37,7 +35,7 @@ export const layer = Layer.effect(
         yield* sql.unsafe(`DELETE FROM connect_sessions WHERE finished_at < now() - ${sessionRetention}`)
         yield* sql.unsafe(`DELETE FROM connections WHERE id IN
           (SELECT id FROM connections WHERE disconnected_at < now() - ${tombstoneRetention} LIMIT ${batchSize})`)
-      }).pipe(Effect.mapError(unavailable)),
+      }).pipe(Effect.mapError(databaseUnavailable)),
       recordUses: (uses) =>
         uses.size === 0
           ? Effect.void
@@ -45,7 +43,7 @@ export const layer = Layer.effect(
               [...uses].map(([id, at]) => ({ id, at }))
             )}::json) AS u(id text, at timestamptz) WHERE c.id = u.id AND (c.last_used_at IS NULL OR c.last_used_at < u.at)`.pipe(
               Effect.asVoid,
-              Effect.mapError(unavailable)
+              Effect.mapError(databaseUnavailable)
             )
     })
   })

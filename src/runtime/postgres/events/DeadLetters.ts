@@ -12,7 +12,6 @@ import type { EventHome } from "../../../actors/ports/EventReads.js"
 import { PlatformConfiguration } from "../../../actors/ports/PlatformConfiguration.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import type { ReplayView } from "../../../domain/EventView.js"
-import { Unavailable } from "../../../domain/Failure.js"
 import type { DeadLetterId } from "../../../domain/Ids.js"
 import { isObject } from "../../../domain/Json.js"
 import { autoReplays, eventLimits } from "../../../domain/Limits.js"
@@ -21,13 +20,12 @@ import { notSetAside } from "../FailedJobs.js"
 import { AppSql, WriterSql } from "../Pools.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 /** Seconds for which a node has a replay that it advances. */
 const leaseSeconds = 15
 
 const seconds = (duration: Duration.Duration) => Duration.toSeconds(duration)
-
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 type SourceRow = Omit<DeadLetterSource, "routeId"> &
   Pick<EventRow, "sealed"> & { readonly context: unknown; readonly organisationId: EventRow["organisationId"] }
@@ -121,7 +119,7 @@ export const layer = Layer.effect(
     const asOrganisation = <A>({ organisationId }: EventHome, body: Effect.Effect<A, unknown>) =>
       app
         .withTransaction(Effect.zipRight(app`SELECT set_config('svc.org', ${organisationId}, true)`, body))
-        .pipe(Effect.mapError(unavailable))
+        .pipe(Effect.mapError(databaseUnavailable))
 
     const sourceOf = (row: SourceRow) => {
       // A delivery has no event, and so no payload that could be sealed.
@@ -169,7 +167,7 @@ export const layer = Layer.effect(
               return true
             })
           )
-          .pipe(Effect.mapError(unavailable)),
+          .pipe(Effect.mapError(databaseUnavailable)),
 
       startReplay: ({ organisationId, spaceId }, { createdBy, filter, id, limit, ratePerSecond }, audit) =>
         asOrganisation(
@@ -204,11 +202,13 @@ export const layer = Layer.effect(
         ),
 
       takeScheduled: (most) =>
-        writer.unsafe<ScheduledReplay>(takeScheduledSql, [most, platformPolicy]).pipe(Effect.mapError(unavailable)),
+        writer
+          .unsafe<ScheduledReplay>(takeScheduledSql, [most, platformPolicy])
+          .pipe(Effect.mapError(databaseUnavailable)),
 
       putBack: (id) =>
         writer`UPDATE dead_letters SET status = 'pending', replay_id = NULL, replay_cause = NULL, replay_at = NULL
-          WHERE id = ${id} AND status = 'replaying'`.pipe(Effect.asVoid, Effect.mapError(unavailable)),
+          WHERE id = ${id} AND status = 'replaying'`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
 
       takeReplays: (most) =>
         writer
@@ -219,7 +219,7 @@ export const layer = Layer.effect(
                FOR UPDATE SKIP LOCKED) RETURNING ${replayColumns}`,
             [most]
           )
-          .pipe(Effect.mapError(unavailable)),
+          .pipe(Effect.mapError(databaseUnavailable)),
 
       nextOf: (replay, most) => {
         const { resolved } = replay.filter
@@ -245,7 +245,7 @@ export const layer = Layer.effect(
           )
           .pipe(
             Effect.map((rows) => rows.map(({ id }) => id).toSorted()),
-            Effect.mapError(unavailable)
+            Effect.mapError(databaseUnavailable)
           )
       },
 
@@ -254,7 +254,7 @@ export const layer = Layer.effect(
           ? writer.unsafe(finishSql, [id, after, replayed, failed, causes])
           : writer`UPDATE replays SET after = ${after}, replayed = ${replayed}, failed = ${failed},
               next_at = now() + ${pauseMillis} * interval '1 millisecond' WHERE id = ${id}`
-        ).pipe(Effect.asVoid, Effect.mapError(unavailable))
+        ).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
     })
   })
 )

@@ -14,13 +14,14 @@ import {
 import { Vault } from "../../../actors/ports/Vault.js"
 import type { EventDelivery, EventFacts } from "../../../domain/Event.js"
 import type { DeadLetterDetail, EventDetail, EventSummary } from "../../../domain/EventView.js"
-import { Unavailable } from "../../../domain/Failure.js"
+import type { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
 import { logStatementErrors } from "../ConnectionLoss.js"
 import { AppSql } from "../Pools.js"
 import { boundedPage } from "./BoundedPage.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
 import { reconcile, type ReconcileScope } from "./Reconcile.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
   readonly settledAt: number | null
@@ -90,8 +91,6 @@ const detailOf = (row: DetailRow): EventDetail => ({
 /** Periods that a page is searched in before all partitions are. */
 const recentPeriods = [Duration.days(2), Duration.days(16)]
 
-const unavailable = () => new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
-
 const asOrganisation = <A>(
   sql: SqlClient,
   organisation: OrganisationId,
@@ -99,7 +98,7 @@ const asOrganisation = <A>(
 ): Effect.Effect<A, Unavailable> =>
   sql
     .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
-    .pipe(logStatementErrors("events.read_failed"), Effect.mapError(unavailable))
+    .pipe(logStatementErrors("events.read_failed"), Effect.mapError(databaseUnavailable))
 
 type Add = (value: unknown) => string
 

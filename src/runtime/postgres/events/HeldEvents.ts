@@ -8,14 +8,13 @@ import {
   type QuotaReason
 } from "../../../actors/ports/HeldEvents.js"
 import type { EventAllowance } from "../../../actors/ports/EventJournal.js"
-import { Unavailable } from "../../../domain/Failure.js"
 import type { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { longestHold } from "../../../domain/Limits.js"
-import { describe } from "../../telemetry/SafeError.js"
 import { notSetAside } from "../FailedJobs.js"
 import { keptEventColumns } from "../journal/EventRow.js"
 import { allowanceColumns, allowanceRow, countersOf, decideCtes, openCountersSql } from "../QuotaDecision.js"
 import { WriterSql } from "../Pools.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 /** The condition as the indexes have it; a parameter would not match them. */
 const heldBecause: { readonly [R in QuotaReason | "customer_suspended" | "connection_inactive"]: string } = {
@@ -115,8 +114,6 @@ const expireSql = `
 
 const unlimited: EventAllowance = { day: 0, organisationLimit: null, customerId: null, customerLimit: null, units: 1 }
 
-const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
-
 export const layer = Layer.effect(
   HeldEvents,
   Effect.gen(function* () {
@@ -126,7 +123,7 @@ export const layer = Layer.effect(
       organisations: (reason) =>
         sql.unsafe<{ readonly value: OrganisationId }>(distinctSql("org", heldBecause[reason])).pipe(
           Effect.map((rows) => rows.map(({ value }) => value)),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       oldest: (organisation, reason, exceptOf, limit) =>
         sql
@@ -135,7 +132,7 @@ export const layer = Layer.effect(
               AND COALESCE(NOT e.customer_id = ANY($2::text[]), true) AND ${canBeReleased} ORDER BY e.id LIMIT $3`,
             [organisation, exceptOf, limit]
           )
-          .pipe(Effect.mapError(unavailable)),
+          .pipe(Effect.mapError(databaseUnavailable)),
       release: (organisation, events) => {
         const rows = events.map(({ allowance = unlimited, id }, nth) => allowanceRow(id, organisation, nth, allowance))
         const counters = events.flatMap(({ allowance = unlimited }) => countersOf(organisation, allowance))
@@ -147,12 +144,14 @@ export const layer = Layer.effect(
             const beyond = new Set(decided.filter(({ runs }) => !runs).map(({ id }) => id))
             return { count: decided.length - beyond.size, beyond }
           }),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         )
       },
-      due: (over, limit) => sql.unsafe<DueEvent>(dueSql[over], [limit]).pipe(Effect.mapError(unavailable)),
+      due: (over, limit) => sql.unsafe<DueEvent>(dueSql[over], [limit]).pipe(Effect.mapError(databaseUnavailable)),
       settle: (over, events) =>
-        sql.unsafe(over === "expired" ? expireSql : freeSql, [events]).pipe(Effect.asVoid, Effect.mapError(unavailable))
+        sql
+          .unsafe(over === "expired" ? expireSql : freeSql, [events])
+          .pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
     })
   })
 )

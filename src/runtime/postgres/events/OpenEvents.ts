@@ -2,12 +2,9 @@
 import { Effect, Layer } from "effect"
 import { OpenEvents } from "../../../actors/ports/OpenEvents.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import { Unavailable } from "../../../domain/Failure.js"
-import { describe } from "../../telemetry/SafeError.js"
 import { WriterSql } from "../Pools.js"
 import { type EventRow, eventOfRow, selectEvent } from "./EventRows.js"
-
-const unavailable = (error: unknown) => new Unavailable({ reason: describe(error), retryAfterSeconds: 1 })
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 export const layer = Layer.effect(
   OpenEvents,
@@ -19,20 +16,20 @@ export const layer = Layer.effect(
       load: (ids) =>
         sql.unsafe<EventRow>(`SELECT ${selectEvent("events")} FROM events WHERE id = ANY($1::text[])`, [ids]).pipe(
           Effect.flatMap((rows) => Effect.forEach(rows, (row) => eventOfRow(vault, row))),
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       postpone: ({ claims, id }, afterMillis) =>
         sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL,
           not_before = now() + ${afterMillis} * interval '1 millisecond' WHERE id = ${id} AND claims = ${claims}`.pipe(
           Effect.asVoid,
-          Effect.mapError(unavailable)
+          Effect.mapError(databaseUnavailable)
         ),
       hold: ({ claims, id }, reason) =>
         sql`WITH put AS (UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL, held = true
             WHERE id = ${id} AND claims = ${claims} RETURNING id)
           UPDATE events e SET status = 'held',
             record = (e.record::jsonb || jsonb_build_object('heldBecause', ${reason}::text))::json
-          FROM put WHERE e.id = put.id`.pipe(Effect.asVoid, Effect.mapError(unavailable))
+          FROM put WHERE e.id = put.id`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
     })
   })
 )

@@ -2,14 +2,12 @@
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import { AlreadyExists } from "../../../actors/ports/Records.js"
-import { Unavailable } from "../../../domain/Failure.js"
+import type { Unavailable } from "../../../domain/Failure.js"
 import { isConnectionLoss } from "../ConnectionLoss.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 const databaseError = (error: unknown): { readonly code?: string; readonly constraint?: string } =>
   error instanceof SqlError && typeof error.cause === "object" && error.cause !== null ? error.cause : {}
-
-export const databaseUnavailable = () =>
-  new Unavailable({ reason: "the database cannot be reached", retryAfterSeconds: 1 })
 
 /**
  * A unique violation is the client's error, a lost connection is `Unavailable`, any other error of Postgres is a
@@ -18,7 +16,7 @@ export const databaseUnavailable = () =>
 export const writeError = (error: SqlError): Effect.Effect<never, AlreadyExists | Unavailable> => {
   const { code, constraint } = databaseError(error)
   if (code === "23505") return new AlreadyExists({ index: constraint ?? "" })
-  return isConnectionLoss(error) ? databaseUnavailable() : Effect.die(error)
+  return isConnectionLoss(error) ? databaseUnavailable(error) : Effect.die(error)
 }
 /** As `writeError`, for statements that insert nothing unique. */
 export const readError = (error: SqlError): Effect.Effect<never, Unavailable> =>

@@ -13,10 +13,11 @@ import { AuditRows } from "../AuditRow.js"
 import { Commits, transactionWrites } from "../CommitLog.js"
 import { AppSql } from "../Pools.js"
 import * as outbound from "./OutboundTables.js"
-import { readError, databaseUnavailable } from "./RecordErrors.js"
+import { readError } from "./RecordErrors.js"
 import * as tables from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
+import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 /** Writes a domain event with the change that it tells of. */
 const emit = (sql: SqlClient, { at, customerId, id, payload, subject, type }: DomainEvent) =>
@@ -127,16 +128,11 @@ export const layer = Layer.effect(
           organisation,
           sql.withTransaction(
             Effect.zipRight(
-              Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, () => databaseUnavailable()),
+              Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, databaseUnavailable),
               body(tx)
             )
           )
-        ).pipe(
-          Effect.catchIf(
-            (error): error is SqlError => error instanceof SqlError,
-            () => databaseUnavailable()
-          )
-        )
+        ).pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, databaseUnavailable))
     })
   })
 )
