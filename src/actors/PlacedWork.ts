@@ -2,9 +2,10 @@
  * Starts stored work of which each piece waits for a partner outside, as places become free, and does not wait for its
  * end: work that hangs keeps its place, and no other work from starting.
  */
-import { Effect, FiberSet } from "effect"
+import { Clock, Duration, Effect, FiberSet } from "effect"
 import type { Unavailable } from "../domain/Failure.js"
 import type { OrganisationId } from "../domain/Ids.js"
+import { backgroundTask } from "./BackgroundTask.js"
 import type { Places, ReleasePlace, Room } from "./Places.js"
 
 /** Work that is due. `id`: unique among the work of its use. */
@@ -73,3 +74,34 @@ export const makePlacedWork = <W extends DueWork, J>({ find, idOf, lease, places
       }
     })
   })
+
+/**
+ * Repeats, as a background task: `reconcile` once an interval, and what is due then and whenever a place becomes free.
+ * Forks it into the scope.
+ */
+export const repeatPlaced = (
+  task: string,
+  {
+    interval,
+    places,
+    reconcile,
+    startDue
+  }: {
+    readonly interval: Duration.Duration
+    readonly places: Places
+    readonly reconcile: Effect.Effect<void, Unavailable>
+    readonly startDue: Effect.Effect<void, Unavailable>
+  }
+) => {
+  let reconciledAt = Number.NEGATIVE_INFINITY
+  const reconcileOnce = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    if (now - reconciledAt < Duration.toMillis(interval)) return Effect.void
+    return Effect.map(reconcile, () => void (reconciledAt = now))
+  })
+  return Effect.flatMap(backgroundTask(task, Effect.zipRight(reconcileOnce, startDue)), ({ run }) =>
+    Effect.flatMap(run, (succeeded) =>
+      // A failure waits, or places that become free would repeat it at once.
+      succeeded ? Effect.raceFirst(Effect.sleep(interval), places.freed) : Effect.sleep(interval)
+    ).pipe(Effect.forever, Effect.interruptible, Effect.forkScoped)
+  )
+}

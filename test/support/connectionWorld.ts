@@ -38,6 +38,7 @@ import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
 import * as Patterns from "../../src/actors/Patterns.js"
+import * as OutwardPlaces from "../../src/actors/Places.js"
 import { computationsInProcess } from "./computations.js"
 
 export const organisation = "org_00000000000000000000000001"
@@ -267,6 +268,7 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(Origin, "https://svc.example"),
       Layer.succeed(Identifiers, identifiers),
       Patterns.layer.pipe(Layer.provideMerge(computationsInProcess)),
+      OutwardPlaces.layer,
       Layer.succeed(
         Connectors,
         Connectors.of({

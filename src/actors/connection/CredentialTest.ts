@@ -15,11 +15,14 @@ import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { makeScrubber } from "../../domain/Redaction.js"
 import { Patterns } from "../Patterns.js"
+import { OutwardPlaces, type Places } from "../Places.js"
 import { Egress, type EgressFailure } from "../ports/Egress.js"
 import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { MailEgress } from "../ports/MailEgress.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
+import { busy, failWith } from "./ConnectionOwner.js"
+import type { CommandRefusal } from "./Protocol.js"
 
 export type CredentialTestResult =
   /** Also if the connector defines no test. `config`: members that the test takes from the answer. */
@@ -41,6 +44,7 @@ interface TestContext {
   readonly identifiers: Identifiers["Type"]
   readonly digests: SigningArithmetic["Type"]
   readonly patterns: Patterns["Type"]
+  readonly places: Places
 }
 
 /** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
@@ -93,7 +97,9 @@ const send = Effect.fnUntraced(function* (
   return isChallenged ? yield* sendSigned(challenge) : answer
 })
 
-/** Never fails: an unreachable provider is a result as well. */
+const noPlace = (): CommandRefusal => busy("too many connections are tested at the moment", 5)
+
+/** Fails with `Busy` if there is no place for the test; an unreachable provider is a result. */
 const testCredential = (
   context: TestContext,
   organisation: OrganisationId,
@@ -101,7 +107,7 @@ const testCredential = (
   method: AuthMethod,
   credential: Credential,
   config: JsonObject
-): Effect.Effect<CredentialTestResult, never, AnswerHolding> => {
+): Effect.Effect<CredentialTestResult, CommandRefusal, AnswerHolding> => {
   const { test } = definition
   const action = test === undefined ? undefined : findAction(definition, test.action)
   if (test === undefined || action === undefined) return Effect.succeed(passedWithoutTest)
@@ -109,7 +115,7 @@ const testCredential = (
   const scrub = makeScrubber(Object.values(values)).scrubText
   // A provider may echo the secret, which must not become the label.
   const redactSecrets = makeScrubber(injectedSecrets(method, values).map((secret) => Redacted.value(secret))).scrubJson
-  return Effect.gen(function* () {
+  const testing = Effect.gen(function* () {
     const request = yield* buildRequest(definition, action, {
       args: test.args ?? {},
       config,
@@ -132,6 +138,8 @@ const testCredential = (
       })
     )
   )
+  const partner = `${organisation}|${definition.slug}`
+  return Effect.catchTag(context.places.withPlace(organisation, partner, testing), "NoPlace", () => failWith(noPlace()))
 }
 
 const make = Effect.gen(function* () {
@@ -140,8 +148,9 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const digests = yield* SigningArithmetic
   const ledger = yield* HeldBytes
+  const { tests: places } = yield* OutwardPlaces
 
-  const context: TestContext = { egress, mail, identifiers, digests, patterns: yield* Patterns }
+  const context: TestContext = { egress, mail, identifiers, digests, patterns: yield* Patterns, places }
 
   return {
     testCredential: (

@@ -14,7 +14,8 @@ import type { Json } from "../../domain/Json.js"
 import { pollLimits } from "../../domain/Limits.js"
 import { isAbout, type ItemChange, pollDifference, pollPause } from "../../domain/Poll.js"
 import { parseProviderTime } from "../../domain/Time.js"
-import { backgroundTask } from "../BackgroundTask.js"
+import { makePlacedWork, repeatPlaced } from "../PlacedWork.js"
+import { OutwardPlaces } from "../Places.js"
 import { makeStoredJobs } from "../StoredJobs.js"
 import { holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
@@ -26,8 +27,6 @@ import { TriggerReads } from "../ports/Triggers.js"
 import { Events } from "../ports/Events.js"
 
 const sweepInterval = Duration.seconds(2)
-const batchSize = 50
-const pollsAtOnce = 4
 const eventsAtOnce = 8
 /** After this time a poll is tried again whose connector or event is gone. */
 const missingPauseSeconds = 300
@@ -158,39 +157,30 @@ const handle = Effect.fnUntraced(function* (services: PollServices, due: DuePoll
   )
 })
 
-/** @internal One pass, for tests. */
-export const makePollPass = Effect.gen(function* () {
-  const ledger = yield* HeldBytes
-  const services: PollServices = {
-    polls: yield* Polls,
-    connectors: yield* Connectors,
-    connections: yield* ConnectionReads,
-    triggers: yield* TriggerReads,
-    events: yield* Events,
-    digests: yield* Digests,
-    call: yield* makeServiceCalls
-  }
-  const jobs = yield* makeStoredJobs("events.poll", ({ connectionId, event, organisationId }: DuePoll) => ({
-    id: `${connectionId}|${event}`,
-    organisationId
-  }))
-  return Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
-    yield* services.polls.reconcile
-    const dues = yield* services.polls.lease(batchSize)
-    yield* jobs.each(dues, (due) => holdAnswers(ledger, due.organisationId, handle(services, due)), {
-      concurrency: pollsAtOnce,
-      advance
-    })
-  })
-})
+const jobOf = ({ connectionId, event, organisationId }: DuePoll) => ({ id: `${connectionId}|${event}`, organisationId })
 
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
-    const task = yield* backgroundTask("events.poll", yield* makePollPass)
-    yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(
-      Effect.forever,
-      Effect.interruptible,
-      Effect.forkScoped
-    )
+    const ledger = yield* HeldBytes
+    const services: PollServices = {
+      polls: yield* Polls,
+      connectors: yield* Connectors,
+      connections: yield* ConnectionReads,
+      triggers: yield* TriggerReads,
+      events: yield* Events,
+      digests: yield* Digests,
+      call: yield* makeServiceCalls
+    }
+    const { polls } = services
+    const { polls: places } = yield* OutwardPlaces
+    const jobs = yield* makeStoredJobs("events.poll", jobOf)
+    const startDue = yield* makePlacedWork({
+      places,
+      find: polls.find,
+      lease: polls.lease,
+      idOf: (due: DuePoll) => jobOf(due).id,
+      run: (due) => jobs.attempt(due, holdAnswers(ledger, due.organisationId, handle(services, due)))
+    })
+    yield* repeatPlaced("events.poll", { places, interval: sweepInterval, reconcile: polls.reconcile, startDue })
   })
 )

@@ -15,7 +15,8 @@ import type { Trigger } from "../../domain/Trigger.js"
 import { subscriptionFailedEvent } from "../../domain/TriggerChanges.js"
 import { subscriptionAddress, subscriptionPlace } from "../../domain/SubscriptionAddress.js"
 import { accountText } from "../../domain/WebhookPayload.js"
-import { backgroundTask } from "../BackgroundTask.js"
+import { makePlacedWork, repeatPlaced } from "../PlacedWork.js"
+import { OutwardPlaces } from "../Places.js"
 import { makeStoredJobs } from "../StoredJobs.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
 import { disablingOf } from "./TriggerDisabling.js"
@@ -29,8 +30,6 @@ import { TriggerReads } from "../ports/Triggers.js"
 import { Vault } from "../ports/Vault.js"
 
 const sweepInterval = Duration.seconds(2)
-const batchSize = 50
-const callsAtOnce = 4
 const numberLength = 32
 /** After so many failures a subscription that is not wanted is forgotten: the provider's deliveries are refused. */
 const maxUnsubscribes = 10
@@ -316,42 +315,35 @@ const handle = Effect.fnUntraced(function* (services: SweepServices, due: DueSub
   )
 })
 
-const makeSubscriptionPass = Effect.gen(function* () {
-  const ledger = yield* HeldBytes
-  const services: SweepServices = {
-    subscriptions: yield* Subscriptions,
-    connectors: yield* Connectors,
-    connections: yield* ConnectionReads,
-    triggers: yield* TriggerReads,
-    identifiers: yield* Identifiers,
-    vault: yield* Vault,
-    origin: yield* Origin,
-    call: yield* makeServiceCalls
-  }
-  const jobs = yield* makeStoredJobs(
-    "events.subscribe",
-    ({ connectionId, organisationId, triggerId }: DueSubscription) => ({
-      id: `${triggerId}|${connectionId}`,
-      organisationId
-    })
-  )
-  return Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
-    yield* services.subscriptions.reconcile
-    const dues = yield* services.subscriptions.lease(batchSize)
-    yield* jobs.each(dues, (due) => holdAnswers(ledger, due.organisationId, handle(services, due)), {
-      concurrency: callsAtOnce,
-      advance
-    })
-  })
+const jobOf = ({ connectionId, organisationId, triggerId }: DueSubscription) => ({
+  id: `${triggerId}|${connectionId}`,
+  organisationId
 })
 
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
-    const task = yield* backgroundTask("events.subscribe", yield* makeSubscriptionPass)
-    yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(
-      Effect.forever,
-      Effect.interruptible,
-      Effect.forkScoped
-    )
+    const ledger = yield* HeldBytes
+    const services: SweepServices = {
+      subscriptions: yield* Subscriptions,
+      connectors: yield* Connectors,
+      connections: yield* ConnectionReads,
+      triggers: yield* TriggerReads,
+      identifiers: yield* Identifiers,
+      vault: yield* Vault,
+      origin: yield* Origin,
+      call: yield* makeServiceCalls
+    }
+    const { subscriptions } = services
+    const { subscriptions: places } = yield* OutwardPlaces
+    const jobs = yield* makeStoredJobs("events.subscribe", jobOf)
+    const startDue = yield* makePlacedWork({
+      places,
+      find: subscriptions.find,
+      lease: subscriptions.lease,
+      idOf: (due: DueSubscription) => jobOf(due).id,
+      run: (due) => jobs.attempt(due, holdAnswers(ledger, due.organisationId, handle(services, due)))
+    })
+    const { reconcile } = subscriptions
+    yield* repeatPlaced("events.subscribe", { places, interval: sweepInterval, reconcile, startDue })
   })
 )

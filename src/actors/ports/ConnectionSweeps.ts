@@ -2,22 +2,25 @@
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
+import type { ConnectionId } from "../../domain/Ids.js"
+import type { DueWork } from "../PlacedWork.js"
+import type { Room } from "../Places.js"
 
-export interface DueConnection {
+/** Its partner is the connection itself. */
+export interface DueConnection extends DueWork {
   readonly id: ConnectionId
-  readonly organisationId: OrganisationId
 }
 
 export class ConnectionSweeps extends Context.Tag("svc/ConnectionSweeps")<
   ConnectionSweeps,
   {
+    // Each finds connections of those who would get a place.
     /** Active connections whose credential is due or has ended, the longest due first. */
-    readonly findToRenew: (limit: number) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
+    readonly findToRenew: (room: Room) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
     /** Pending connections whose last connect session has ended. */
-    readonly findToAbandon: (limit: number) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
+    readonly findToAbandon: (room: Room) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
     /** Connections of deleted customers. */
-    readonly findToDisconnect: (limit: number) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
+    readonly findToDisconnect: (room: Room) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>
     /** Expires sessions and deletes records past their retention. */
     readonly tidy: Effect.Effect<void, Unavailable>
     /** Records when connections were last used, in RFC 3339. */

@@ -2,6 +2,11 @@
 import { Context, type Effect } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
+import type { DueWork } from "../PlacedWork.js"
+import type { Room } from "../Places.js"
+
+/** A poll that is due. Its partner is the connection. */
+export type FoundPoll = DueWork & Pick<DuePoll, "connectionId" | "event">
 
 /** A poll that this node leased. */
 export interface DuePoll {
@@ -20,8 +25,10 @@ export class Polls extends Context.Tag("svc/Polls")<
   {
     /** Creates the polls of new triggers and connections, and deletes those of deleted triggers. */
     readonly reconcile: Effect.Effect<void, Unavailable>
-    /** Leases polls that are due, with an active trigger and an active connection. */
-    readonly lease: (limit: number) => Effect.Effect<ReadonlyArray<DuePoll>, Unavailable>
+    /** Finds polls that are due, with an active trigger and an active connection, of those who would get a place. */
+    readonly find: (room: Room) => Effect.Effect<ReadonlyArray<FoundPoll>, Unavailable>
+    /** Leases those that are still due. */
+    readonly lease: (found: ReadonlyArray<FoundPoll>) => Effect.Effect<ReadonlyArray<DuePoll>, Unavailable>
     readonly renew: (poll: DuePoll) => Effect.Effect<void, Unavailable>
     /** The hashes of all seen items, by key. */
     readonly seen: (poll: DuePoll) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>

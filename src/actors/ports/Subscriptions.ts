@@ -6,6 +6,8 @@ import type { ConnectionId, OrganisationId, TriggerId } from "../../domain/Ids.j
 import type { DomainEvent } from "./ConnectionStore.js"
 import type { SubscriptionStatus } from "../../domain/Subscription.js"
 import type { Trigger } from "../../domain/Trigger.js"
+import type { DueWork } from "../PlacedWork.js"
+import type { Room } from "../Places.js"
 
 /** A subscription. Times are Unix milliseconds. */
 export interface Subscription extends Pick<SubscriptionStatus, "state" | "attempts"> {
@@ -28,6 +30,9 @@ export interface DueSubscription extends Subscription {
   /** The connection is active. */
   readonly isOpen: boolean
 }
+
+/** The same before it is leased. Its partner is the connection. */
+export type FoundSubscription = DueWork & Pick<Subscription, "triggerId" | "connectionId">
 
 /** A new state with the members that change; absent ones stay. `nextAt`: `null` if nothing is due. */
 export interface SubscriptionChange extends Partial<
@@ -54,7 +59,12 @@ export class Subscriptions extends Context.Tag("svc/Subscriptions")<
   {
     /** Creates the subscriptions of new triggers and connections. */
     readonly reconcile: Effect.Effect<void, Unavailable>
-    readonly lease: (limit: number) => Effect.Effect<ReadonlyArray<DueSubscription>, Unavailable>
+    /** Finds subscriptions that are due, of those who would get a place. */
+    readonly find: (room: Room) => Effect.Effect<ReadonlyArray<FoundSubscription>, Unavailable>
+    /** Leases those that are still due. */
+    readonly lease: (
+      found: ReadonlyArray<FoundSubscription>
+    ) => Effect.Effect<ReadonlyArray<DueSubscription>, Unavailable>
     readonly save: (
       subscription: Pick<Subscription, "triggerId" | "connectionId">,
       change: SubscriptionChange

@@ -20,9 +20,6 @@ export const roomValues = (room: Room): ReadonlyArray<unknown> => [
   room.answering
 ]
 
-/** How many parameters the condition has. */
-export const roomParameters = 5
-
 const hasRoom = ({ org, partner }: DueColumns): string =>
   `NOT ${org} = ANY($1::text[]) AND NOT ${partner} = ANY($2::text[])
     AND (${partner} = ANY($5::text[]) OR NOT ($3::boolean OR ${org} = ANY($4::text[])))`

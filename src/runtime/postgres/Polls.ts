@@ -1,7 +1,9 @@
 /** The port `Polls`. */
 import { Effect, Layer } from "effect"
-import { type DuePoll, Polls } from "../../actors/ports/Polls.js"
+import { type DuePoll, type FoundPoll, Polls } from "../../actors/ports/Polls.js"
+import { outwardPlaces } from "../../domain/Limits.js"
 import { notSetAside } from "./FailedJobs.js"
+import { placedCtes, roomValues } from "./PlaceRoom.js"
 import { WriterSql } from "./Pools.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
@@ -27,12 +29,21 @@ const createSql = `INSERT INTO polls (connection_id, event, org, connector)
 const deleteSql = `DELETE FROM polls p WHERE NOT EXISTS (
   SELECT FROM ${polledBy("c.id = p.connection_id AND t.app_event->>'event' = p.event")})`
 
+const isDue = "d.next_at <= now() AND (d.leased_until IS NULL OR d.leased_until < now())"
+const id = "d.connection_id || '|' || d.event"
+
+const findSql = `WITH ${placedCtes(
+  `d.connection_id, d.event, ${id} AS id`,
+  `polls d WHERE ${isDue} AND ${notSetAside("events.poll", id)}
+    AND EXISTS (SELECT FROM ${polledBy("t.status = 'active' AND c.status = 'active' AND c.id = d.connection_id AND t.app_event->>'event' = d.event")})`,
+  { org: "d.org", partner: "d.connection_id", at: "d.next_at" },
+  outwardPlaces.polls
+)} SELECT id, org AS "organisationId", partner, connection_id AS "connectionId", event FROM placed ORDER BY place, due_at`
+
 const leaseSql = `UPDATE polls p SET leased_until = now() + interval '${leaseSeconds} seconds'
   FROM (SELECT d.connection_id, d.event FROM polls d
-    WHERE d.next_at <= now() AND (d.leased_until IS NULL OR d.leased_until < now())
-      AND ${notSetAside("events.poll", "d.connection_id || '|' || d.event")}
-      AND EXISTS (SELECT FROM ${polledBy("t.status = 'active' AND c.status = 'active' AND c.id = d.connection_id AND t.app_event->>'event' = d.event")})
-    ORDER BY d.next_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED) due
+    WHERE (d.connection_id, d.event) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND ${isDue}
+    FOR UPDATE OF d SKIP LOCKED) due
   WHERE p.connection_id = due.connection_id AND p.event = due.event
   RETURNING p.org AS "organisationId", p.connection_id AS "connectionId", p.connector, p.event, p.seq, p.failures`
 
@@ -56,7 +67,11 @@ export const layer = ({ isOnlyNode }: PollsOptions) =>
           Effect.asVoid,
           Effect.mapError(databaseUnavailable)
         ),
-        lease: (limit) => sql.unsafe<DuePoll>(leaseSql, [limit]).pipe(Effect.mapError(databaseUnavailable)),
+        find: (room) => sql.unsafe<FoundPoll>(findSql, roomValues(room)).pipe(Effect.mapError(databaseUnavailable)),
+        lease: (found) =>
+          sql
+            .unsafe<DuePoll>(leaseSql, [found.map(({ connectionId }) => connectionId), found.map(({ event }) => event)])
+            .pipe(Effect.mapError(databaseUnavailable)),
         renew: ({ connectionId, event }) =>
           sql`UPDATE polls SET leased_until = now() + make_interval(secs => ${leaseSeconds})
           WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(

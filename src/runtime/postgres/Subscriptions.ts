@@ -1,9 +1,16 @@
 /** The port `Subscriptions`. */
 import { Effect, Layer, Option } from "effect"
-import { type DueSubscription, type Subscription, Subscriptions } from "../../actors/ports/Subscriptions.js"
-import type { Unavailable } from "../../domain/Failure.js"
+import {
+  type DueSubscription,
+  type FoundSubscription,
+  type Subscription,
+  Subscriptions
+} from "../../actors/ports/Subscriptions.js"
 import { AuditRows } from "./AuditRow.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import { outwardPlaces } from "../../domain/Limits.js"
 import { notSetAside } from "./FailedJobs.js"
+import { placedCtes, roomValues } from "./PlaceRoom.js"
 import { WriterSql } from "./Pools.js"
 import { transact, writeEvents } from "./connections/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
@@ -35,16 +42,27 @@ const createSql = `INSERT INTO subscriptions (trigger_id, connection_id, org)
 const wanted = `(t.status = 'active' AND t.deleted_at IS NULL AND (t.app_event->>'connectionId' IS NULL
   OR t.app_event->>'connectionId' = s.connection_id))`
 const open = "(c.status = 'active')"
+const id = "s.trigger_id || '|' || s.connection_id"
+const dueSince = "COALESCE(s.next_at, '-infinity'::timestamptz)"
+const from = "subscriptions s JOIN triggers t ON t.id = s.trigger_id JOIN connections c ON c.id = s.connection_id"
+const isDue = `(s.leased_until IS NULL OR s.leased_until < now()) AND CASE
+  WHEN NOT ${wanted} THEN s.state <> 'unsubscribed'
+  WHEN NOT ${open} THEN s.state <> 'suspended'
+  WHEN s.state IN ('suspended', 'unsubscribed') THEN true
+  ELSE s.next_at <= now() END`
+
+const findSql = `WITH ${placedCtes(
+  `s.trigger_id, s.connection_id, ${id} AS id`,
+  `${from} WHERE ${isDue} AND ${notSetAside("events.subscribe", id)}`,
+  { org: "s.org", partner: "s.connection_id", at: dueSince },
+  outwardPlaces.subscriptions
+)} SELECT id, org AS "organisationId", partner, trigger_id AS "triggerId", connection_id AS "connectionId"
+  FROM placed ORDER BY place, due_at`
+
 const leaseSql = `UPDATE subscriptions s SET leased_until = now() + interval '${leaseSeconds} seconds'
-  FROM (SELECT s.trigger_id, s.connection_id, ${wanted} AS wanted, ${open} AS open FROM subscriptions s
-    JOIN triggers t ON t.id = s.trigger_id JOIN connections c ON c.id = s.connection_id
-    WHERE (s.leased_until IS NULL OR s.leased_until < now())
-      AND ${notSetAside("events.subscribe", "s.trigger_id || '|' || s.connection_id")} AND CASE
-      WHEN NOT ${wanted} THEN s.state <> 'unsubscribed'
-      WHEN NOT ${open} THEN s.state <> 'suspended'
-      WHEN s.state IN ('suspended', 'unsubscribed') THEN true
-      ELSE s.next_at <= now() END
-    LIMIT $1 FOR UPDATE OF s SKIP LOCKED) due
+  FROM (SELECT s.trigger_id, s.connection_id, ${wanted} AS wanted, ${open} AS open FROM ${from}
+    WHERE (s.trigger_id, s.connection_id) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND ${isDue}
+    FOR UPDATE OF s SKIP LOCKED) due
   WHERE s.trigger_id = due.trigger_id AND s.connection_id = due.connection_id
   RETURNING ${columns}, due.wanted AS "isWanted", due.open AS "isOpen"`
 
@@ -63,7 +81,15 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
 
       return Subscriptions.of({
         reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
-        lease: (limit) => sql.unsafe<DueSubscription>(leaseSql, [limit]).pipe(Effect.mapError(databaseUnavailable)),
+        find: (room) =>
+          sql.unsafe<FoundSubscription>(findSql, roomValues(room)).pipe(Effect.mapError(databaseUnavailable)),
+        lease: (found) =>
+          sql
+            .unsafe<DueSubscription>(leaseSql, [
+              found.map(({ triggerId }) => triggerId),
+              found.map(({ connectionId }) => connectionId)
+            ])
+            .pipe(Effect.mapError(databaseUnavailable)),
         save: ({ connectionId, triggerId }, change) => {
           const {
             attempts,
