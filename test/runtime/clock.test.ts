@@ -14,10 +14,8 @@ class Kept extends Context.Tag("test/Kept")<Kept, Runtime.Runtime<never>>() {}
 
 const unasked = () => Effect.dieMessage("not asked for by a clock")
 
-/** A Postgres whose clock is ahead: each measurement takes one entry of the list, and all later ones the last. */
-const runs = (offsets: ReadonlyArray<number | "gone">) => {
-  let n = 0
-  return Layer.succeed(
+const runsWith = (clockOffset: Effect.Effect<number, JournalUnavailable>) =>
+  Layer.succeed(
     Runs,
     Runs.of({
       get: unasked,
@@ -30,12 +28,19 @@ const runs = (offsets: ReadonlyArray<number | "gone">) => {
       findWork: unasked,
       findDue: unasked,
       findOverdue: unasked,
-      clockOffset: Effect.suspend(() => {
-        const offset = offsets[Math.min(n++, offsets.length - 1)]
-        return typeof offset === "number"
-          ? Effect.succeed(offset)
-          : Effect.fail(new JournalUnavailable({ reason: "gone" }))
-      })
+      clockOffset
+    })
+  )
+
+/** A Postgres whose clock is ahead: each measurement takes one entry of the list, and all later ones the last. */
+const runs = (offsets: ReadonlyArray<number | "gone">) => {
+  let n = 0
+  return runsWith(
+    Effect.suspend(() => {
+      const offset = offsets[Math.min(n++, offsets.length - 1)]
+      return typeof offset === "number"
+        ? Effect.succeed(offset)
+        : Effect.fail(new JournalUnavailable({ reason: "gone" }))
     })
   )
 }
@@ -94,6 +99,22 @@ describe("the clock of the service", () => {
         yield* pass
         assert.strictEqual(yield* ahead, 40)
       }).pipe(Effect.provide(above([...times(-250), "gone", ...times(40)])))
+    })
+  )
+
+  it.scoped("stays corrected however often it is measured", () =>
+    Effect.gen(function* () {
+      announce(/"clock\.differs_from_postgres"/, { required: true })
+      const real = yield* Effect.clock
+      const hour = 3_600_000
+      // Measured as Postgres' port does: against the clock of the fiber that asks.
+      const asked = Effect.map(Clock.currentTimeMillis, (now) => real.unsafeCurrentTimeMillis() + hour - now)
+      yield* Effect.gen(function* () {
+        for (let n = 0; n < 4; n++) {
+          yield* Effect.withClock(TestClock.adjust("31 seconds"), real)
+          assert.strictEqual((yield* Clock.currentTimeMillis) - real.unsafeCurrentTimeMillis(), hour, `pass ${n}`)
+        }
+      }).pipe(Effect.provide(Layer.empty.pipe(Layer.provideMerge(clockLayer.pipe(Layer.provide(runsWith(asked)))))))
     })
   )
 })

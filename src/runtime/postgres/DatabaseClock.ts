@@ -2,7 +2,7 @@
  * Makes the process's `Clock` follow Postgres' clock. SQL compares deadlines, expiries and leases with Postgres' time,
  * so the times that this process writes must be of the same clock.
  */
-import { Clock, Duration, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, DefaultServices, Duration, Effect, Layer, Queue } from "effect"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { Runs } from "../../actors/ports/Runs.js"
 
@@ -17,10 +17,41 @@ interface CorrectedClock extends Clock.Clock {
   readonly correct: (ahead: number) => void
 }
 
-/** The time of another clock, moved by the correction. Sleeps are not affected. */
-const correctedClock = (base: Clock.Clock): CorrectedClock => {
+/** A larger difference between two clocks of one machine is a jump of one of them. */
+const jumpMillis = 1_000
+
+/**
+ * Finds jumps of a machine's clock, as when it is set: the time since the last call by the clock that nothing sets is the
+ * true one. Also a machine that slept: that clock stood still, and the next measurement corrects both.
+ */
+const jumpsOf = (base: Clock.Clock): (() => number) => {
+  // A test that moves its own clock means it.
+  if (base !== Context.get(DefaultServices.liveServices, Clock.Clock)) return () => 0
+  let difference = base.unsafeCurrentTimeMillis() - performance.now()
+  return () => {
+    const now = base.unsafeCurrentTimeMillis() - performance.now()
+    const jumped = now - difference
+    if (Math.abs(jumped) < jumpMillis) return 0
+    difference = now
+    return jumped
+  }
+}
+
+/**
+ * The time of another clock, moved by the correction. Sleeps are not affected. A jump of the other clock is taken out
+ * at once, and told by `jumped`, so that it can be measured.
+ */
+const correctedClock = (base: Clock.Clock, jumped: () => void): CorrectedClock => {
   let ahead = 0
-  const millis = () => base.unsafeCurrentTimeMillis() + ahead
+  const jumpSinceLastCall = jumpsOf(base)
+  const millis = () => {
+    const jump = jumpSinceLastCall()
+    if (jump !== 0) {
+      ahead -= Math.round(jump)
+      jumped()
+    }
+    return base.unsafeCurrentTimeMillis() + ahead
+  }
   const nanos = () => base.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n
   return {
     [Clock.ClockTypeId]: Clock.ClockTypeId,
@@ -45,10 +76,13 @@ const measureOffset = Effect.gen(function* () {
 /** Everything that is built on this layer uses Postgres' time. */
 export const layer = Layer.unwrapScoped(
   Effect.gen(function* () {
-    const clock = correctedClock(yield* Effect.clock)
+    const jumps = yield* Queue.sliding<void>(1)
+    const base = yield* Effect.clock
+    const clock = correctedClock(base, () => jumps.unsafeOffer(undefined))
     let lastAhead = 0
     const correctClock = Effect.gen(function* () {
-      const offset = yield* measureOffset
+      // Of the clock that is corrected: the corrected one has none.
+      const offset = yield* Effect.withClock(measureOffset, base)
       const ahead = Math.abs(offset) > Duration.toMillis(tolerance) ? Math.round(offset) : 0
       clock.correct(ahead)
       if (Math.abs(ahead - lastAhead) > 1_000)
@@ -62,7 +96,8 @@ export const layer = Layer.unwrapScoped(
     // The task's reports use the corrected clock, as everything above this layer does.
     const pass = Effect.withClock(task.run, clock)
     yield* pass
-    yield* Effect.forkScoped(Effect.schedule(pass, Schedule.spaced(interval)))
+    const next = Effect.raceFirst(Effect.sleep(interval), Queue.take(jumps))
+    yield* Effect.forkScoped(Effect.forever(Effect.zipRight(next, pass)))
     return Layer.setClock(clock)
   })
 )

@@ -31,6 +31,13 @@ export const eventColumns = {
 
 const columnNames = Object.keys(eventColumns)
 
+const queueExpressions = (special: { readonly [column: string]: string }): string => {
+  const values: { readonly [column: string]: string } = { not_before: startsAtOnce, ...special }
+  return Object.keys(queueColumns)
+    .map((name) => values[name] ?? name)
+    .join(", ")
+}
+
 /** The expressions that insert these columns: bytes come as base64. */
 export const eventValues = columnNames.map((name) => (name === "sealed" ? "decode(sealed, 'base64')" : name)).join(", ")
 
@@ -96,27 +103,22 @@ export const queueColumns = {
   not_before: "timestamptz"
 } as const
 
+/** What enters the queue may start at once, by the clock of Postgres, also if a node's clock is ahead for a moment. */
+const startsAtOnce = "LEAST(not_before, now())"
+
 /** The expressions that insert these columns: the lease is counted by the clock of Postgres. */
-export const queueValues = Object.keys(queueColumns)
-  .map((name) =>
-    name === "claimed_until"
-      ? `CASE WHEN claimed_by IS NOT NULL THEN now() + interval '${leaseSeconds} seconds' END`
-      : name
-  )
-  .join(", ")
+export const queueValues = queueExpressions({
+  claimed_until: `CASE WHEN claimed_by IS NOT NULL THEN now() + interval '${leaseSeconds} seconds' END`
+})
 
 /** The same if events that meet the condition are held. */
-export const queueValuesBeyond = (condition: string): string => {
-  const values: { readonly [column: string]: string } = {
+export const queueValuesBeyond = (condition: string): string =>
+  queueExpressions({
     held: `held OR ${condition}`,
     claimed_by: `CASE WHEN NOT ${condition} THEN claimed_by END`,
     claimed_until: `CASE WHEN claimed_by IS NOT NULL AND NOT ${condition} THEN now() + interval '${leaseSeconds} seconds' END`,
     claims: `CASE WHEN ${condition} THEN 0 ELSE claims END`
-  }
-  return Object.keys(queueColumns)
-    .map((name) => values[name] ?? name)
-    .join(", ")
-}
+  })
 
 export const queuedRunRow = ({ enqueue, id, open, organisationId: org }: RunChange) =>
   enqueue === undefined || open === undefined
