@@ -232,6 +232,11 @@ describe("a key", () => {
     const forwarded = { headers: { authorization: `Bearer ${made.key}`, "x-forwarded-for": "192.0.2.7" } }
     assertServed(await both(made.key, { from: "10.9.1.1", ...forwarded }))
     assertRefused(await both(made.key, { from: "203.0.113.5", ...forwarded }), 403, "IP_NOT_ALLOWED")
+    const behind = (hop: string) =>
+      both(made.key, { from: "10.9.1.1", headers: { ...forwarded.headers, "x-forwarded-for": hop } })
+    for (const hop of ["192.0.2.7:4711", "[2001:db8::1]:4711", "203.0.113.5, 192.0.2.7:4711, 10.9.1.2:80"])
+      assertServed(await behind(hop))
+    assertRefused(await behind("192.0.2.8:4711"), 403, "IP_NOT_ALLOWED")
     const wrong = await svc.ask("POST", "/api/v1/api-keys", {
       key: full,
       body: { name: "x", allowedIps: ["192.0.2.7", "300.1.1.1"] }

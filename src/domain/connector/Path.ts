@@ -47,10 +47,14 @@ export const valueAt = (value: Json | undefined, path: string): Json | undefined
 /** A path of a field map with every `[*]` replaced by the first index. */
 export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
 
-/** Caches a pure function's results; the cache is cleared when it is full. */
+/** A longer text is not kept in a cache: tenants write the texts. */
+const cachedLength = 1024
+
+/** Caches a pure function's results for short texts; the cache is cleared when it is full. */
 export const memoize = <A>(make: (text: string) => A, maxEntries = 20_000): ((text: string) => A) => {
   const cache = new Map<string, A>()
   return (text) => {
+    if (text.length > cachedLength) return make(text)
     const found = cache.get(text)
     if (found !== undefined) return found
     if (cache.size >= maxEntries) cache.clear()

@@ -22,8 +22,13 @@ export type TemplatePart =
 /** The parts of a template in order. */
 export type Template = ReadonlyArray<TemplatePart>
 
+/** Characters of a text with expressions: each of them costs its parsing where it is used. */
+export const templateLength = 64 * 1024
+
 /** Parses a template. Left: what is wrong with it. */
 export const parseTemplate = (text: string): Either.Either<Template, string> => {
+  if (text.length > templateLength && text.includes("{{"))
+    return Either.left(`has more than ${templateLength} characters, which a text with "{{" must not`)
   const parts: Array<TemplatePart> = []
   let from = 0
   while (from < text.length) {

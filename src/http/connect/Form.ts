@@ -3,6 +3,7 @@ import { Redacted } from "effect"
 import type { CredentialSecrets } from "../../actors/ports/Connections.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { readFormFields } from "../../domain/FormFields.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
 
@@ -110,6 +111,9 @@ export const fieldsOf = (
   given: JsonObject
 ): ReadonlyArray<Field> => [...configFields(definition, method, given), ...credentialFields(method)]
 
+/** Fields of a posted form. */
+const formFields = 1_000
+
 type Values = ReadonlyMap<string, string>
 
 const markupIf = (shown: boolean, markup: Markup): Markup => (shown ? markup : html``)
@@ -177,15 +181,22 @@ export const formMarkup = (
       ${fields.map((field) => row(field, values, problem))}<button type="submit">Connect</button>
     </form>`
 
-const parseForm = (body: Uint8Array) => new URLSearchParams(new TextDecoder().decode(body))
+/** The first value of each field; none of a form that no page of this service sends. */
+const parseForm = (body: Uint8Array): ReadonlyMap<string, string> => {
+  const form = new Map<string, string>()
+  const problem = readFormFields(body, formFields, (name, value) => {
+    if (!form.has(name)) form.set(name, value)
+  })
+  return problem === undefined ? form : new Map()
+}
 
 /** The posted values that the form shows again, without secrets. */
 export const displayedValues = (fields: ReadonlyArray<Field>, body: Uint8Array): Values => {
   const form = parseForm(body)
   return new Map(
     fields.flatMap(({ name, secret, type }) => {
-      const text = secret ? null : form.get(name)
-      return text === null || text === "" ? [] : [[name, type === "boolean" ? "true" : text] as const]
+      const text = secret ? undefined : form.get(name)
+      return text === undefined || text === "" ? [] : [[name, type === "boolean" ? "true" : text] as const]
     })
   )
 }
@@ -202,8 +213,8 @@ export const readEntries = (
     const [part = "", ...rest] = name.split(".")
     const member = rest.join(".")
     const text = form.get(name)
-    if (part === "config" && type === "boolean") config[member] = text !== null
-    else if (text === null || text === "") continue
+    if (part === "config" && type === "boolean") config[member] = text !== undefined
+    else if (text === undefined || text === "") continue
     else if (part === "config") config[member] = type === "string" ? text.trim() : Number(text)
     else secrets[member] = Redacted.make(text)
   }

@@ -36,6 +36,14 @@ const matches = (address: Address, [base, bits]: readonly [Address, number]): bo
     : base instanceof ipaddr.IPv6 && address.match(base, bits)
 
 export const make = (trustedProxies: ReadonlyArray<string>) => {
+  const trusted = trustedProxies.flatMap((text) => {
+    const range = parseRange(text)
+    return range === undefined ? [] : [range]
+  })
+  const isTrusted = (text: string): boolean => {
+    const address = parse(text)
+    return address !== undefined && trusted.some((range) => matches(address, range))
+  }
   const within = (text: string, ranges: ReadonlyArray<string>): boolean => {
     const address = parse(text)
     if (address === undefined) return false
@@ -57,12 +65,18 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
     mistake: (range) =>
       parseRange(range) === undefined ? `"${range}" is neither an address nor a range such as 192.0.2.0/24` : undefined,
     client: (peer, forwardedFor) => {
-      if (forwardedFor === undefined || trustedProxies.length === 0) return normal(peer)
+      if (forwardedFor === undefined || trusted.length === 0) return normal(peer)
       // From the nearest hop outwards: entries beyond the first untrusted hop can be forged.
-      const hops = [...forwardedFor.split(",").map((hop) => hop.trim()), peer].toReversed()
-      return normal(hops.find((hop) => !within(hop, trustedProxies)) ?? peer)
+      const hops = [...forwardedFor.split(",").map(hopAddress), peer].toReversed()
+      return normal(hops.find((hop) => !isTrusted(hop)) ?? peer)
     }
   })
+}
+
+/** The address of a hop, which some proxies write with a port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+const hopAddress = (hop: string): string => {
+  const text = hop.trim()
+  return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
 }
 
 const normal = (text: string): string => parse(text)?.toString() ?? text

@@ -1,0 +1,187 @@
+/** Parsers of the headers and the paths of requests, and of text in records. */
+import { parseIdentityHeader, verifyWebhook, webhookKey } from "../../../src/domain/Signature.js"
+import { readAppWebhookId } from "../../../src/domain/AppWebhookAddress.js"
+import { parseTenancy } from "../../../src/domain/Tenancy.js"
+import { scheduleMistakes } from "../../../src/domain/Schedule.js"
+import { secretText, secretValue } from "../../../src/domain/Secret.js"
+import { parseUrl } from "../../../src/domain/Url.js"
+import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limits.js"
+import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
+import { displayedValues, type Field, readEntries } from "../../../src/http/connect/Form.js"
+import { canEscape } from "../../../src/domain/connector/PathEscape.js"
+import { parsePath } from "../../../src/domain/connector/Path.js"
+import { parseTemplate, templateLength } from "../../../src/domain/connector/Template.js"
+import { encodingsOf } from "../../../src/runtime/egress/Inflate.js"
+import { make as makeAddresses } from "../../../src/runtime/process/Addresses.js"
+import { worstJson } from "./JsonTexts.js"
+import { type Parser, parser, repeated } from "./Parser.js"
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+const digests = { hmacBase64: () => "", equal: () => false }
+
+const field: Field = {
+  name: "config.name",
+  title: "",
+  description: null,
+  secret: false,
+  required: false,
+  options: null,
+  type: "string",
+  initial: null,
+  min: null,
+  max: null,
+  form: { pattern: null, format: null }
+}
+
+const { client } = makeAddresses(["10.0.0.0/8", "192.168.0.0/16", "fd00::/8"])
+
+const organisation = "org_01jd0000000000000000000000"
+
+export const headerParsers: ReadonlyArray<Parser> = [
+  parser("src/domain/Signature.ts#parseIdentityHeader", headerBytes, parseIdentityHeader, {
+    commas: repeated(","),
+    "empty members": repeated("a=,"),
+    spaces: (size) => `t=${" ".repeat(size)}1`
+  }),
+  parser(
+    ["src/domain/Signature.ts#verifyWebhook", "src/domain/Signature.ts#webhookKey"],
+    headerBytes,
+    (signature: string) => [
+      webhookKey(signature),
+      verifyWebhook(
+        digests,
+        ["whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"],
+        { "webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": signature },
+        "",
+        1
+      )
+    ],
+    { spaces: repeated(" "), signatures: repeated("v1, "), "one long key": (size) => `whsec_${"A".repeat(size)}` }
+  ),
+  parser(
+    "src/domain/AppWebhookAddress.ts#readAppWebhookId",
+    headerBytes,
+    (id: string) => readAppWebhookId(`app.${id}`),
+    { dots: repeated("."), escapes: repeated("%41"), "broken escapes": repeated("%") }
+  ),
+  parser(
+    ["src/domain/Tenancy.ts#parseConnections", "src/domain/Tenancy.ts#parseConfig"],
+    headerBytes,
+    (text: string) => [
+      parseTenancy((name) => (name === "x-svc-connections" ? text : undefined), organisation),
+      parseTenancy((name) => (name === "x-svc-installation-config" ? text : undefined), organisation)
+    ],
+    { commas: repeated(","), "slugs without an end": repeated("a"), ...worstJson }
+  ),
+  parser(
+    "src/http/connect/BrowserCookie.ts#isSameBrowser",
+    headerBytes,
+    (cookie: string) => isSameBrowser((text) => text, { headers: { cookie } }, "state"),
+    { semicolons: repeated(";"), spaces: repeated(" "), pairs: repeated("a=b; ") }
+  ),
+  parser(
+    ["src/http/connect/Form.ts#parseForm", "src/http/connect/Form.ts#readEntries"],
+    bodyBytes.management,
+    (body: Uint8Array) => [readEntries([field], body), displayedValues([field], body)],
+    {
+      "one name many times": (size) => bytes(repeated("a&")(size)),
+      "escaped bytes": (size) => bytes(repeated("%C3%A9=&")(size)),
+      spaces: (size) => bytes(`config.name=${"+".repeat(size - 20)}a`)
+    }
+  ),
+  parser("src/runtime/process/Addresses.ts#make", headerBytes, (forwarded: string) => client("10.0.0.1", forwarded), {
+    "trusted proxies": (size) => `${"10.0.0.1,".repeat(size / 9)}10.0.0.1`,
+    "trusted proxies, IPv6": (size) => `${"fd00::1,".repeat(size / 8)}fd00::1`,
+    commas: repeated(","),
+    "one long address": repeated("1."),
+    colons: repeated(":"),
+    "an open bracket": repeated("[")
+  }),
+  parser("src/domain/connector/PathEscape.ts#canEscape", headerBytes, canEscape, {
+    "escapes of escapes": (size) => `%${"25".repeat(size / 2)}41`,
+    "many escapes of escapes": repeated("%252525252541"),
+    slashes: repeated("a/"),
+    dots: repeated("."),
+    "spaces after dots": (size) => `..${" ".repeat(size)}a`,
+    semicolons: repeated(";"),
+    "invalid bytes": repeated("%C3")
+  }),
+  parser(
+    "src/runtime/egress/Inflate.ts#encodingsOf",
+    headerBytes,
+    (text: string) => encodingsOf([["content-encoding", text]]),
+    {
+      commas: repeated(","),
+      encodings: repeated("gzip,"),
+      spaces: repeated(" ")
+    }
+  )
+]
+
+/** Characters of a URL in a record, of a schedule's pattern, and of a secret. */
+const longest = {
+  url: 64 * 1024,
+  cron: triggerLimits.cronLength,
+  secret: 64 * 1024,
+  path: bodyBytes.management,
+  template: templateLength
+}
+
+export const textParsers: ReadonlyArray<Parser> = [
+  parser("src/domain/Url.ts#parseUrl", longest.url, (url: string) => parseUrl(url), {
+    "a long host": (size) => `http://${"a".repeat(size)}`,
+    "a host of dots": (size) => `http://${"a.".repeat(size / 2)}`,
+    "a host of other letters": (size) => `http://${"ü".repeat(size / 2)}.example`,
+    "different letters in a host": (size) =>
+      `http://${Array.from({ length: size / 4 }, (_, at) => String.fromCodePoint(0x4e00 + (at % 20_000))).join("")}`,
+    "a host in punycode": (size) => `http://xn--${"a".repeat(size)}`,
+    "dot segments": (size) => `http://a/${"../".repeat(size / 3)}`,
+    "segments and dot segments": (size) => `http://a/${"a/".repeat(size / 8)}${"../".repeat(size / 8)}`,
+    "a long query": (size) => `http://a/?${"é".repeat(size / 2)}`,
+    "at signs": (size) => `http://${"@".repeat(size)}a`,
+    tabs: (size) => `http://a/${"\t".repeat(size)}`,
+    "different letters after a scheme and a tab": (size) =>
+      ` ht\ttp:${Array.from({ length: size / 4 }, (_, at) => String.fromCodePoint(0x4e00 + (at % 20_000))).join("")}`
+  }),
+  parser(
+    ["src/domain/Schedule.ts#parseCron", "src/domain/Schedule.ts#cronMistakes", "src/domain/Schedule.ts#nextCron"],
+    longest.cron,
+    (cron: string) => scheduleMistakes({ mode: "cron", cron }, 0),
+    {
+      spaces: repeated(" "),
+      stars: repeated("*"),
+      lists: (size) => `${"1,".repeat(size / 2)}1 * * * *`,
+      ranges: (size) => `${"0-59,".repeat(size / 5)}1 0-23 * * *`,
+      "spaces between fields": (size) => `* ${" ".repeat(size)}* * * *a`,
+      steps: (size) => `*${"/1".repeat(size / 2)} * * * *`,
+      names: (size) => `* * * ${"JAN,".repeat(size / 4)}JAN *`,
+      "days that never come": () => "0 0 30 2 *"
+    }
+  ),
+  parser(
+    ["src/domain/Secret.ts#jsonMistake", "src/domain/Secret.ts#secretValue"],
+    longest.secret,
+    (text: string) => [
+      secretText("json", text),
+      typeof secretText("json", text) === "string" && secretValue("json", text)
+    ],
+    worstJson
+  ),
+  parser("src/domain/connector/Path.ts#firstSegment", longest.path, parsePath, {
+    names: repeated("a."),
+    indices: repeated("[0]"),
+    "one long name": repeated("a"),
+    "an open quote": (size) => `["${"a".repeat(size)}`,
+    "escaped quotes": (size) => `["${'\\"'.repeat(size / 2)}`,
+    spaces: repeated(" ")
+  }),
+  parser("src/domain/connector/Template.ts#parseTemplate", longest.template, parseTemplate, {
+    "open braces": repeated("{"),
+    expressions: repeated("{{a}}"),
+    "an expression without an end": (size) => `{{${"a".repeat(size)}`,
+    "many without an end": repeated("{{a "),
+    alternatives: (size) => `{{${"a ?? ".repeat(size / 5)}a}}`,
+    quotes: (size) => `{{${'"'.repeat(size)}}}`
+  })
+]
