@@ -8,6 +8,8 @@ export interface World {
   readonly api: () => Api
   readonly systems: () => Provider
   readonly output: () => string
+  /** The process of the service. */
+  readonly pid: () => number
   readonly dataDir: string
   /** Kills the process by SIGKILL and starts another on the same data. */
   readonly crash: () => Promise<void>
@@ -46,6 +48,7 @@ export const worldOf = (options: {
       if (systems === undefined) throw new Error("not started")
       return systems
     },
+    pid: () => current?.pid ?? 0,
     output: () => log + (current?.output() ?? ""),
     start: async () => {
       systems = await startProvider(options.answer)

@@ -77,3 +77,31 @@ export interface HeldBodies {
 
 /** Opens connections, sends a part of a body on each, and closes them. Returns the number of connections. */
 export const holdBodies = async (options: HeldBodies): Promise<number> => JSON.parse(await ask(holding, options))
+
+const unread = `
+import { connect } from "node:net"
+const { host, port, path, count, pipelined, millis } = JSON.parse(process.argv[1])
+const request = ("GET " + path + " HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n").repeat(pipelined)
+const open = Array.from({ length: count }, () => {
+  const socket = connect(port, host, () => socket.write(request))
+  socket.on("error", () => undefined)
+  socket.pause()
+  return socket
+})
+await new Promise((resolve) => setTimeout(resolve, millis))
+for (const one of open) one.destroy()
+process.stdout.write(JSON.stringify(open.length))
+`
+
+export interface UnreadAnswers {
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  readonly count: number
+  /** Requests that each connection sends at once. */
+  readonly pipelined: number
+  readonly millis: number
+}
+
+/** Opens connections that request and never read, and closes them. Returns the number of connections. */
+export const leaveUnread = async (options: UnreadAnswers): Promise<number> => JSON.parse(await ask(unread, options))

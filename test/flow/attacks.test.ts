@@ -1,0 +1,141 @@
+/** Promise 6 and 7: what comes from providers, in addresses, patterns and unread answers is bounded before it is held. */
+import { afterAll, assert, beforeAll, describe } from "@effect/vitest"
+import { answered, attackedWorld, code, refusedWith } from "../support/attacks.js"
+import { holdBodies, leaveUnread, sendFlood } from "../support/flood.js"
+import { type HostileProvider, startHostileProvider } from "../support/hostileProvider.js"
+
+let provider: HostileProvider
+beforeAll(async () => {
+  provider = await startHostileProvider()
+})
+afterAll(() => provider.stop())
+
+// A ledger as on a machine of 1 GiB.
+const { attacker, baseUrl, run, vector, workflow } = attackedWorld({ SVC_HELD_MEMORY_MB: "256" }, () => provider.url)
+
+/** Runs a workflow that fetches the path 64 times at once, and returns the number of bytes. */
+const fetchMany =
+  (path: string, more = "") =>
+  async () =>
+    run(
+      attacker,
+      await workflow(
+        attacker,
+        code(
+          `const all = await Promise.all(Array.from({ length: 64 }, async () => (await (await fetch(${JSON.stringify(provider.url + path)}, {${more}})).text()).length)); return { ok: all.reduce((a, b) => a + b) }`
+        ),
+        { tier: "instant" }
+      )
+    )
+const bytes = (expected: number) => (answer: { readonly status: number; readonly body: unknown }) =>
+  assert.deepStrictEqual(answer.body, { ok: expected })
+
+const KiB = 1024
+
+describe("a provider", () => {
+  vector("answers 64 requests at once with 768 KiB each", fetchMany(`/large?bytes=${768 * KiB}`), bytes(64 * 768 * KiB))
+  vector(
+    "answers 64 requests at once with 64 KiB each, in chunks of one byte",
+    fetchMany(`/chunks?bytes=${64 * KiB}`),
+    bytes(64 * 64 * KiB)
+  )
+  vector(
+    "never answers 192 requests of three runs, which keep only the organisation's own connections busy",
+    async () => {
+      const hang = await workflow(
+        attacker,
+        code(
+          `await Promise.allSettled(Array.from({ length: 64 }, () => fetch(${JSON.stringify(`${provider.url}/hang`)}, { signal: AbortSignal.timeout(3000) }))); return { ok: true }`
+        )
+      )
+      const [first] = await Promise.all(Array.from({ length: 3 }, () => run(attacker, hang)))
+      assert.isDefined(first)
+      return first
+    },
+    answered
+  )
+})
+
+describe("an address", () => {
+  vector(
+    "of a webhook with 15,000 equal parameters, without a key",
+    async () => {
+      const flow = await workflow(attacker, code("return 1"))
+      const made = await attacker("POST", "/api/v1/triggers", {
+        type: "webhook",
+        name: "queries",
+        routes: [{ workflowId: flow }],
+        webhook: { auth: "access_key" }
+      })
+      assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+      const { url } = made.body.data.webhook
+      const { pathname } = new URL(url)
+      const all = await sendFlood({
+        url: `${baseUrl()}${pathname}?${"a&".repeat(7_000)}`,
+        headers: {},
+        count: 40,
+        atOnce: 8
+      })
+      assert.isTrue(
+        all.every((status) => status >= 400 && status < 500),
+        JSON.stringify(all)
+      )
+      return { status: all[0] ?? 0, body: null }
+    },
+    answered
+  )
+})
+
+describe("a pattern", () => {
+  for (const pattern of [
+    String.raw`(?:\w{1000}){1000}`,
+    `(?:${String.raw`[\p{L}\p{N}]{100}`}){100}`,
+    `${"(a|b|c){900}".repeat(20)}`,
+    "((((a{0}[^x]{0,1000}){0,1000}){0,1000}){0,1000})"
+  ])
+    vector(
+      `in a route's filter: ${pattern.slice(0, 40)}`,
+      async () => {
+        const flow = await workflow(attacker, code("return 1"))
+        return attacker("POST", "/api/v1/triggers", {
+          type: "webhook",
+          name: "pattern",
+          routes: [{ workflowId: flow, filter: [{ path: "body.a", op: "matches", value: pattern }] }],
+          webhook: { auth: "public" }
+        })
+      },
+      refusedWith(422, /filter/)
+    )
+})
+
+describe("a time", () => {
+  for (const createdAfter of ["https://[::1", "%00", "1", "2026-13-01", "Mon Nov 23"])
+    vector(
+      `of a replay's filter: ${createdAfter}`,
+      () => attacker("POST", "/api/v1/dlq/replay", { filter: { createdAfter } }),
+      refusedWith(422, /createdAfter/)
+    )
+})
+
+describe("a client without a key", () => {
+  for (const path of ["/docs", "/api/v1/openapi.json"])
+    vector(
+      `requests ${path} four times on each of 200 connections, and reads nothing`,
+      async () => {
+        const { hostname, port } = new URL(baseUrl())
+        await leaveUnread({ host: hostname, port: Number(port), path, count: 200, pipelined: 4, millis: 3_000 })
+        return { status: 200, body: null }
+      },
+      answered
+    )
+  vector(
+    "sends bodies over their limit on 20 connections",
+    async () => {
+      const headers = { "content-type": "application/json", "content-length": 6_000_000 }
+      const url = `${baseUrl()}/api/v1/customers`
+      await holdBodies({ url, headers, count: 20, bytes: 5_900_000, millis: 1_000 })
+      return { status: 200, body: null }
+    },
+    answered
+  )
+})

@@ -1,0 +1,146 @@
+/**
+ * Attacks beside a neighbour, over the public interface: each ends as its own typed failure, the service answers
+ * everybody else meanwhile, and the neighbour's runs and queries succeed. `SVC_TEST_LONG=1` holds it to the goals on a
+ * quiet machine: no request delays `/healthz` by more than 250 ms, neighbours keep a p99 of three times theirs, and no
+ * attack takes more than 128 MB.
+ */
+import { afterAll, assert, beforeAll, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+import { createSecondOrganisation } from "./secondOrganisation.js"
+import {
+  type Answer,
+  type Attacker,
+  attackerOf,
+  runBesideNeighbour,
+  type Client,
+  clientOf,
+  type Probe
+} from "./neighbours.js"
+import { worldOf } from "./World.js"
+
+const long = process.env["SVC_TEST_LONG"] === "1"
+/** Generous, since other test files run beside this one: the defects that this prevents took seconds to minutes. */
+const mostDelay = long ? 250 : 1_500
+const mostMebibytes = long ? 128 : 400
+/** The neighbour's runs that the long form measures beside each attack, which it repeats: fewer make no percentile. */
+const measured = long ? 200 : 0
+
+/** The largest resident memory of a process from now on. */
+const watchMemory = (pid: number) => {
+  const read = () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024
+  const before = read()
+  let most = before
+  const timer = setInterval(() => (most = Math.max(most, read())), 50)
+  return () => {
+    clearInterval(timer)
+    return Math.max(most, read()) - before
+  }
+}
+
+/** Starts a service for a test file. `env`: of the service. `origin`: where the neighbour's runs call. */
+export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: () => string) => {
+  const world = worldOf({ allow: true, env: { SVC_RUNNERS: "2", ...env } })
+  const baseUrl = () => world.api().dev.baseUrl
+  let thread: Attacker
+  let neighbour: Client
+  let quiet: Probe
+  let named = 0
+  let calling = ""
+  let querying = ""
+
+  const attacker: Client = (...request) => thread.send(...request)
+
+  /** Publishes a workflow. Returns its id, or the refusal. */
+  const workflow = async (client: Client, code: string, more: object = {}): Promise<string> => {
+    const made = await client("POST", "/api/v1/workflows", {
+      name: `flow_${(named += 1)}`,
+      form: "code",
+      tier: "instant",
+      code,
+      ...more
+    })
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    const { id } = made.body.data
+    assert.strictEqual((await client("POST", `/api/v1/workflows/${id}/publish`, {})).status, 200)
+    return id
+  }
+  const run = (client: Client, id: string, input: object = {}) =>
+    client("POST", `/api/v1/workflows/${id}/execute`, { input })
+
+  const succeeds = async (id: string) => {
+    const { body: answer, status } = await run(neighbour, id)
+    assert.strictEqual(status, 200, JSON.stringify(answer))
+    assert.deepInclude(answer, { ok: true }, "a run of the neighbour failed")
+  }
+  const probed = <A>(body: (count: () => number) => Promise<A>) =>
+    runBesideNeighbour({ baseUrl: baseUrl(), runs: [() => succeeds(calling), () => succeeds(querying)] }, body)
+
+  beforeAll(async () => {
+    await world.start()
+    thread = attackerOf(baseUrl, world.api().dev.apiKey)
+    neighbour = clientOf(baseUrl, await createSecondOrganisation(world.dataDir, "Neighbour"))
+    calling = await workflow(
+      neighbour,
+      code(
+        `for (let i = 0; i < 3; i++) await (await fetch("${origin?.() ?? world.systems().url}/ok")).text(); return { ok: true }`
+      )
+    )
+    querying = await workflow(
+      neighbour,
+      code(`const rows = await svc.db.query("SELECT 1 AS one"); return { ok: rows[0].one === 1 }`)
+    )
+    await run(neighbour, querying)
+    quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, long ? 6_000 : 3_000)))).probe
+  }, 120_000)
+  afterAll(async () => {
+    await thread.stop()
+    await world.stop()
+  })
+
+  /** Asserts that the attack ends as `judge` expects, and that no neighbour is delayed or fails. */
+  const vector = (
+    name: string,
+    attack: () => Promise<Answer>,
+    judge: (answer: Answer) => void,
+    { millis = 120_000, leastRuns = 1 }: { readonly millis?: number; readonly leastRuns?: number } = {}
+  ) =>
+    it(name, { timeout: millis }, async () => {
+      const memory = watchMemory(world.pid())
+      const { probe, value: answers } = await probed(async (count) => {
+        const answers: Array<Answer> = []
+        do answers.push(await attack())
+        while (count() < measured)
+        return answers
+      })
+      const mebibytes = memory()
+      if (process.env["SVC_TEST_FIGURES"] === "1")
+        console.log(
+          `${name}: healthz ${probe.worst.toFixed(0)} ms, neighbour p99 ${probe.p99.toFixed(0)} ms (${quiet.p99.toFixed(0)} quiet), +${mebibytes.toFixed(0)} MB, ${answers.length} times`
+        )
+      for (const answer of answers) judge(answer)
+      assert.isBelow(probe.worst, mostDelay, `/healthz was delayed (${JSON.stringify({ probe, quiet })})`)
+      assert.isBelow(mebibytes, mostMebibytes, "the attack took memory")
+      if (long) assert.isBelow(probe.p99, Math.max(3 * quiet.p99, 100), "the neighbour's runs were delayed")
+      assert.isAtLeast(probe.runs, leastRuns, "the neighbour's runs came to nothing")
+    })
+
+  return { world, baseUrl, attacker, workflow, run, vector }
+}
+
+export const code = (body: string) => `export default async function (ctx) { ${body} }`
+
+/** Expects a failed run with this code or name. */
+export const failedWith =
+  (expected: RegExp) =>
+  ({ body, status }: Answer) => {
+    assert.strictEqual(status, 200)
+    assert.match(`${body.error?.code} ${body.error?.name} ${body.error?.message}`, expected, JSON.stringify(body))
+  }
+export const refusedWith =
+  (expected: number, detail: RegExp) =>
+  ({ body, status }: Answer) => {
+    assert.strictEqual(status, expected, JSON.stringify(body))
+    assert.match(JSON.stringify(body), detail)
+  }
+/** Expects any outcome except an error of the service. */
+export const answered = ({ body, status }: Answer) => assert.isBelow(status, 500, JSON.stringify(body))
