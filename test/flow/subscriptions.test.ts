@@ -194,7 +194,10 @@ describe("a trigger on an app event", () => {
     )
     const forged = await deliver(hook, { events: [deal(99)] }, { "x-crm-signature": "00" })
     assert.deepStrictEqual([forged.status, forged.body.details?.[0]?.code], [401, "INVALID_SIGNATURE"])
-    const other = await deliver({ ...hook, url: hook.url.replace(/.$/, "_") }, { events: [deal(99)] })
+    const other = await deliver(
+      { ...hook, url: hook.url.replace(/.$/, (last) => (last === "_" ? "-" : "_")) },
+      { events: [deal(99)] }
+    )
     assert.strictEqual(other.status, 404)
     const challenged = await deliver(hook, { type: "ping", echo: "e1" }, { "x-crm-signature": "" })
     assert.deepStrictEqual([challenged.status, challenged.body.challenge], [200, "e1"])
