@@ -74,6 +74,8 @@ describe("A run that began on an earlier engine", () => {
       carried: [later.engine],
       others: [{ engine: earlier.engine, n: 1 }]
     })
+    assert.deepInclude(await api(dataDir).call("GET", "/readyz"), { status: 200 })
+    assert.strictEqual((await api(dataDir).call("GET", "/readyz")).body.status, "degraded")
     assert.strictEqual((await api(dataDir).execution(begun)).status, "running")
     await stop()
 

@@ -2,6 +2,8 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Client } from "pg"
 import { inject } from "vitest"
+import type { DatabaseTrouble } from "../../src/actors/ports/DatabaseTrouble.js"
+import * as Trouble from "../../src/runtime/postgres/DatabaseTrouble.js"
 import { type AppSql, connect, layer as pools, type WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/Roles.js"
 
@@ -64,7 +66,10 @@ export const dropWorkspaces = (base: string) =>
 export const databaseUrl = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
 
 /** The fresh database and the service's pools on it. */
-export const layer: Layer.Layer<TestDatabase | AppSql | WriterSql> = Layer.scoped(TestDatabase, freshDatabase).pipe(
+export const layer: Layer.Layer<TestDatabase | AppSql | WriterSql | DatabaseTrouble> = Layer.merge(
+  Layer.scoped(TestDatabase, freshDatabase),
+  Trouble.layer
+).pipe(
   (database) =>
     Layer.provideMerge(
       Layer.unwrapEffect(Effect.map(TestDatabase, ({ urls }) => pools(urls, { app: 8, writer: 8 }))),

@@ -23,6 +23,7 @@ import {
   stop,
   untilReady
 } from "./Postmaster.js"
+import { DatabaseTrouble } from "../../actors/ports/DatabaseTrouble.js"
 import { type DatabaseUrls, ensureRoles, hasRoles, urlsOf } from "../postgres/Roles.js"
 import { postgresUser } from "./SystemUser.js"
 
@@ -53,7 +54,9 @@ export const startEmbedded = Effect.fn("Embedded.start")(function* (options: Emb
   const admin = adminUrl(held.server, cluster)
   const complete = yield* Effect.promise(() => hasRoles(held.session))
   if (!complete) yield* ensureRoles(admin, cluster.access)
-  yield* Effect.forkScoped(supervise(held, launch, cluster))
+  const trouble = yield* Effect.serviceOption(DatabaseTrouble)
+  const noteLog = Option.match(trouble, { onNone: () => () => undefined, onSome: (registry) => registry.noteLog })
+  yield* Effect.forkScoped(supervise(held, launch, cluster, noteLog))
   return { urls: urlsOf(admin, cluster.access), admin, adopted: held.adopted } satisfies Embedded
 })
 
@@ -191,7 +194,7 @@ const release = (held: Held) =>
   })
 
 /** Restarts the server on the same port if it dies, so that the pools reconnect. */
-const supervise = (held: Held, launch: Launch, cluster: Cluster) =>
+const supervise = (held: Held, launch: Launch, cluster: Cluster, noteLog: (text: string) => void) =>
   Effect.gen(function* () {
     if (!lost.has(held.session) && isProcessAlive(held.server.pid)) return
     yield* Effect.annotateLogs(Effect.logError("postgres.ended"), { pid: held.server.pid })
@@ -199,6 +202,7 @@ const supervise = (held: Held, launch: Launch, cluster: Cluster) =>
     held.server = Option.isSome(found) ? found.value : yield* startPostmaster(launch, held.server.port)
     held.session = yield* lock(held.server, launch, cluster)
   }).pipe(
+    Effect.tapError(({ message }) => Effect.sync(() => noteLog(message))),
     Effect.catchAll((failure) => Effect.logError("postgres.not_restarted", Cause.fail(failure))),
     Effect.repeat(Schedule.spaced("1 second"))
   )

@@ -10,6 +10,7 @@ import { FailedJobs } from "../../actors/ports/FailedJobs.js"
 import { StartQueue } from "../../actors/ports/StartQueue.js"
 import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../../http/Wire.js"
+import { DatabaseTrouble, type OngoingTrouble, type TroubleRegistry } from "../../actors/ports/DatabaseTrouble.js"
 import { type MissingAction, findMissingActions } from "../postgres/MissingActions.js"
 import { pendingMigrations } from "../postgres/Migrations.js"
 import { WriterSql } from "../postgres/Pools.js"
@@ -34,14 +35,39 @@ interface HealthContext {
   readonly stream: EventStream["Type"]
   readonly queue: StartQueue["Type"]
   readonly failedJobs: FailedJobs["Type"]
+  readonly trouble: TroubleRegistry
 }
 
-const checkDatabase = ({ sql }: HealthContext) =>
+/** Whether the database answers, and what it refuses. `works`: work can be accepted. */
+const checkDatabase = ({ sql, trouble }: HealthContext) =>
   sql`SELECT 1`.pipe(
     Effect.timeout("2 seconds"),
-    Effect.as({ ok: true, detail: "" }),
-    Effect.catchAll((error) => Effect.succeed({ ok: false, detail: String(error) }))
+    Effect.isSuccess,
+    Effect.map((answers) => {
+      const refusals = trouble.ongoing()
+      const [first] = refusals.toSorted((a, b) => Number(b.condition.refusesAll) - Number(a.condition.refusesAll))
+      const reason = first === undefined ? undefined : `${first.condition.cause}: ${first.condition.remedy}`
+      const detail = answers ? reason : [unanswered, reason].filter((part) => part !== undefined).join("; ")
+      return {
+        answers,
+        works: answers && !refusals.some(({ condition }) => condition.refusesAll),
+        check: {
+          ok: answers && first === undefined,
+          ...(detail === undefined ? {} : { detail }),
+          ...(first === undefined ? {} : { refuses: refusals.map(shownTrouble) })
+        }
+      }
+    })
   )
+
+const unanswered = "the database does not answer"
+
+const shownTrouble = ({ condition, lastAt, refusals, since }: OngoingTrouble) => ({
+  condition: condition.name,
+  refusals,
+  since: new Date(since).toISOString(),
+  lastAt: new Date(lastAt).toISOString()
+})
 
 /** Runs that no engine of this release can replay. */
 const findForeignEngines = ({ sql, sandbox }: HealthContext) =>
@@ -107,29 +133,30 @@ const checkReadiness = Effect.fnUntraced(function* (
   const db = yield* checkDatabase(context)
   const jail = yield* sandbox.jail
   const workspaces = yield* workspaceDb.status
-  const foreign = db.ok ? yield* findForeignEngines(context) : []
-  const gone = db.ok ? yield* lost : []
-  const lacking = db.ok ? yield* findMissingMigrations(context) : []
+  const foreign = db.answers ? yield* findForeignEngines(context) : []
+  const gone = db.answers ? yield* lost : []
+  const lacking = db.answers ? yield* findMissingMigrations(context) : []
   const failing = yield* findFailingTasks(context)
-  const setAside = db.ok ? yield* findSetAside(context) : []
-  const sealed = db.ok ? yield* checkAudit(context) : { ok: false, detail: "the database does not answer" }
+  const setAside = db.answers ? yield* findSetAside(context) : []
+  const sealed = db.answers ? yield* checkAudit(context) : { ok: false, detail: unanswered }
   const events = yield* checkEvents(context)
   const phase = phaseOf()
-  const ready = db.ok && lacking.length === 0 && phase === null
-  const degraded = failing.length > 0 || setAside.length > 0 || !sealed.ok || !events.ok
+  const ready = db.works && lacking.length === 0 && phase === null
+  const checks = {
+    database: db.check,
+    migrations: { ok: lacking.length === 0, missing: lacking },
+    engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
+    tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside },
+    audit: sealed,
+    events,
+    actions: { ok: gone.length === 0, lost: gone },
+    dbQuery: { ok: db.answers && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
+  }
+  const degraded = Object.values(checks).some(({ ok }) => !ok)
   return jsonReply(ready ? 200 : 503, {
     status: phase ?? (!ready ? "not_ready" : degraded ? "degraded" : "ready"),
-    checks: {
-      database: { ok: db.ok, ...(db.ok ? {} : { detail: "the database does not answer" }) },
-      migrations: { ok: lacking.length === 0, missing: lacking },
-      jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail },
-      engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
-      tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside },
-      audit: sealed,
-      events,
-      actions: { ok: gone.length === 0, lost: gone },
-      dbQuery: { ok: db.ok && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
-    }
+    // How strong the jail is depends on the machine only: it makes no node degraded.
+    checks: { ...checks, jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail } }
   })
 })
 
@@ -144,12 +171,14 @@ export const make = Effect.gen(function* () {
   const queue = yield* StartQueue
   const failedJobs = yield* FailedJobs
 
-  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb, stream, queue, failedJobs }
+  const trouble = yield* DatabaseTrouble
+  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb, stream, queue, failedJobs, trouble }
   let isDraining = false
   let isStarting = false
 
-  const lost = yield* Effect.cached(
-    findMissingActions(sql, builtInConnectors).pipe(
+  const find = Effect.orElseSucceed(findMissingActions(sql, builtInConnectors), () => [])
+  const lostAtStart = yield* Effect.cached(
+    find.pipe(
       Effect.tap((actions) =>
         actions.length === 0
           ? Effect.void
@@ -157,11 +186,13 @@ export const make = Effect.gen(function* () {
               actions: actions.map(lostText),
               remedy: "publish the workflows that call them again"
             })
-      ),
-      Effect.catchAll(() => Effect.succeed([]))
+      )
     )
   )
-  yield* Effect.forkDaemon(lost)
+  // Publishing again may repair them; no further ones are lost while this release runs.
+  const lostNow = yield* Effect.cachedWithTTL(find, "1 minute")
+  const lost = Effect.flatMap(lostAtStart, (actions) => (actions.length === 0 ? Effect.succeed(actions) : lostNow))
+  yield* Effect.forkDaemon(lostAtStart)
 
   return {
     healthz: Effect.map(Clock.currentTimeMillis, (now) =>

@@ -1,14 +1,6 @@
 /** Conditions in which Postgres refuses work for a cause that only its operator can remove. */
 
-export interface DatabaseCondition {
-  /** Its name by Postgres, or of a group of conditions. */
-  readonly name: string
-  /** What is wrong, for clients and operators. */
-  readonly cause: string
-  readonly remedy: string
-  /** Whether no work can be accepted meanwhile; else single statements fail. */
-  readonly refusesAll: boolean
-}
+import type { DatabaseCondition } from "../../actors/ports/DatabaseTrouble.js"
 
 const full: DatabaseCondition = {
   name: "disk_full",
@@ -75,3 +67,11 @@ const conditions: Readonly<Record<string, DatabaseCondition>> = {
 
 /** The condition of an error code of Postgres, if it is one. */
 export const databaseConditionOf = (sqlState: string): DatabaseCondition | undefined => conditions[sqlState]
+
+/** The condition that a text of Postgres' log tells of, if it is one: it may have ended before it could answer. */
+export const databaseConditionIn = (text: string): DatabaseCondition | undefined =>
+  /No space left on device|Disk quota exceeded/.test(text)
+    ? full
+    : /Read-only file system/.test(text)
+      ? files
+      : undefined

@@ -4,6 +4,7 @@ import { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { types } from "pg"
+import { DatabaseTrouble, type TroubleRegistry } from "../../actors/ports/DatabaseTrouble.js"
 import { failOnConnectionLoss } from "./ConnectionLoss.js"
 import { QueuedPool } from "./QueuedPool.js"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
@@ -22,6 +23,8 @@ export interface PoolOptions {
   readonly statementTimeout?: Duration.DurationInput
   /** The setting that the login comes from, for messages. */
   readonly setting?: string
+  /** Where the errors of the server are counted. */
+  readonly trouble?: TroubleRegistry
 }
 
 /**
@@ -55,10 +58,14 @@ export interface PoolSizes {
 
 /** Both pools. */
 export const layer = (urls: DatabaseUrls, sizes: PoolSizes) =>
+  Layer.unwrapEffect(Effect.map(DatabaseTrouble, (trouble) => bothPools(urls, sizes, trouble)))
+
+const bothPools = (urls: DatabaseUrls, sizes: PoolSizes, trouble: TroubleRegistry) =>
   Layer.merge(
     Layer.scoped(
       AppSql,
       connect(urls.app, {
+        trouble,
         maxConnections: sizes.app,
         applicationName: "svc app",
         statementTimeout: "30 seconds",
@@ -68,6 +75,7 @@ export const layer = (urls: DatabaseUrls, sizes: PoolSizes) =>
     Layer.scoped(
       WriterSql,
       connect(urls.writer, {
+        trouble,
         maxConnections: sizes.writer,
         applicationName: "svc writer",
         statementTimeout: "60 seconds",
@@ -77,7 +85,8 @@ export const layer = (urls: DatabaseUrls, sizes: PoolSizes) =>
   )
 
 const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
-  const pool = new QueuedPool({
+  const { trouble } = options
+  const settings = {
     connectionString: withServerSettings(Redacted.value(url)),
     max: options.maxConnections,
     application_name: options.applicationName,
@@ -90,6 +99,9 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
       : { statement_timeout: Duration.toMillis(options.statementTimeout) }),
     idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser }
+  }
+  const pool = new QueuedPool(settings, (sqlState) => {
+    if (sqlState !== "") trouble?.note(sqlState)
   })
   // The pool drops a broken connection by itself; without a listener the error would end the process.
   pool.on("error", () => {})

@@ -1,4 +1,5 @@
 /** The pool of `pg`, with what it lacks: connections are handed over one by one, and a cancellation hits its statement only. */
+import { EventEmitter } from "node:events"
 import { Pool, type PoolClient } from "pg"
 
 type ConnectCallback = (
@@ -26,10 +27,17 @@ const cancellation = /^SELECT pg_cancel_backend\((\d+)\)$/
  * user's statement would be cancelled otherwise.
  */
 export class QueuedPool extends Pool {
+  private readonly noteRefusal: (error: unknown) => void
   private readonly checkouts = new Map<number, Checkout>()
 
-  constructor(options: ConstructorParameters<typeof Pool>[0]) {
+  /** `onError`: called with the code of each error that the server sends. */
+  constructor(options: ConstructorParameters<typeof Pool>[0], onError: (sqlState: string) => void = ignore) {
     super(options)
+    this.on("connect", (client) => {
+      const connection: unknown = Reflect.get(client, "connection")
+      if (connection instanceof EventEmitter) connection.on("errorMessage", (error) => onError(codeOf(error)))
+    })
+    this.noteRefusal = (error) => onError(codeOf(error))
     const query = this.query.bind(this)
     // Overloads cannot be overridden one by one.
     this.query = ((text: unknown, ...rest: ReadonlyArray<unknown>) => {
@@ -46,6 +54,8 @@ export class QueuedPool extends Pool {
   override connect(onConnected?: ConnectCallback): Promise<PoolClient> | void {
     if (onConnected === undefined) return super.connect()
     super.connect((error, client, release) => {
+      // A refused login reaches no listener.
+      if (error !== undefined && error !== null) this.noteRefusal(error)
       if (client === undefined) return queueMicrotask(() => onConnected(error, client, release))
       const releasing = this.checkOut(client, release)
       // Until the user of the connection listens. If it breaks before, the first statement fails.
@@ -100,5 +110,8 @@ const backendOf = (client: PoolClient): number => {
   const found: unknown = Reflect.get(client, "processID")
   return typeof found === "number" ? found : 0
 }
+
+const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : ""
 
 const ignore = (): void => undefined

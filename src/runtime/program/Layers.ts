@@ -5,6 +5,7 @@ import { type InstallationSecrets, resolveSecrets } from "../vault/InstallationS
 import { waitForPort } from "../process/Port.js"
 import { startEmbedded, reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { migrate } from "../postgres/Migrations.js"
+import * as DatabaseTrouble from "../postgres/DatabaseTrouble.js"
 import { connect, layer as pools } from "../postgres/Pools.js"
 import type { DatabaseUrls } from "../postgres/Roles.js"
 import { holdDatabase } from "../postgres/DatabaseLock.js"
@@ -96,7 +97,8 @@ const ownServer = asPhase("postgres")(serverBy(startEmbedded))
  * check; built with the same memo map, they are opened once. A failed migration is reported before a pool's failure.
  */
 export const layers = (config: ServiceConfig) => {
-  const server = Layer.provideMerge(ownServer, Layer.provideMerge(createdSecrets, Layer.succeed(Settings, config)))
+  const settings = Layer.merge(Layer.succeed(Settings, config), DatabaseTrouble.layer)
+  const server = Layer.provideMerge(ownServer, Layer.provideMerge(createdSecrets, settings))
   return {
     ahead: Layer.provide(connections, server),
     base: asPhase("secrets checked")(secretsChecked).pipe(
@@ -118,5 +120,5 @@ export const layerUnproven = (config: ServiceConfig) =>
     Layer.provideMerge(migrated),
     Layer.provideMerge(serverBy(reachEmbedded)),
     Layer.provideMerge(secrets({ create: false })),
-    Layer.provideMerge(Layer.succeed(Settings, config))
+    Layer.provideMerge(Layer.merge(Layer.succeed(Settings, config), DatabaseTrouble.layer))
   )

@@ -126,6 +126,7 @@ import * as WebhookEndpoints from "../../actors/management/WebhookEndpoints.js"
 import * as Workspaces from "../../actors/management/Workspaces.js"
 import * as HeldEvents from "../postgres/events/HeldEvents.js"
 import * as StorageUsage from "../postgres/StorageUsage.js"
+import * as TroubleProbe from "../postgres/TroubleProbe.js"
 import * as UsageDays from "../postgres/UsageDays.js"
 import * as Records from "../postgres/records/Records.js"
 import * as Runnables from "../postgres/Runnables.js"
@@ -356,7 +357,9 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(asPhase("audit")(trail)),
   Layer.provideMerge(asPhase("stores")(stores)),
   Layer.provideMerge(asPhase("cluster")(cluster)),
-  Layer.provideMerge(asPhase("maintenance")(Layer.merge(Maintenance.layer, QuotaWarnings.layer))),
+  Layer.provideMerge(
+    asPhase("maintenance")(Layer.mergeAll(Maintenance.layer, QuotaWarnings.layer, TroubleProbe.layer))
+  ),
   Layer.provideMerge(asPhase("clock")(clock)),
   Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))
 )

@@ -11,6 +11,7 @@ import { FailedJobs } from "../../actors/ports/FailedJobs.js"
 import { StartQueue } from "../../actors/ports/StartQueue.js"
 import { BackgroundTasks, isFailing, type TaskStatus } from "../../actors/ports/BackgroundTasks.js"
 import type { RawReply } from "../../http/Wire.js"
+import { DatabaseTrouble, type TroubleRegistry } from "../../actors/ports/DatabaseTrouble.js"
 import { contentType, exposition, type Gauge } from "./Exposition.js"
 import { JournalDepth } from "./JournalMetrics.js"
 
@@ -64,6 +65,17 @@ const placeReadings = (all: OutwardPlaces["Type"]): ReadonlyArray<Gauge> =>
     ]
   })
 
+const databaseReadings = (trouble: TroubleRegistry): ReadonlyArray<Gauge> => [
+  ...[...trouble.errors()].map(([condition, errors]) => ({
+    ...counter("svc_database_errors_total", "Errors that Postgres answered, by condition.", errors),
+    labels: { condition }
+  })),
+  ...trouble.ongoing().map(({ condition }) => ({
+    ...gauge("svc_database_refusing", "Whether Postgres refuses work for a cause to remove, by condition.", 1),
+    labels: { condition: condition.name }
+  }))
+]
+
 const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Gauge> => {
   const labels = { task: status.name }
   return [
@@ -93,6 +105,7 @@ export const make = Effect.gen(function* () {
   const failedJobs = yield* FailedJobs
   const ledger = yield* HeldBytes
   const egress = yield* Egress
+  const trouble = yield* DatabaseTrouble
   const places = yield* OutwardPlaces
 
   /** Empty while the database does not answer. */
@@ -148,6 +161,7 @@ export const make = Effect.gen(function* () {
         ...ledgerReadings(ledger.readings()),
         ...egressReadings(yield* egress.readings),
         ...placeReadings(places),
+        ...databaseReadings(trouble),
         ...audit,
         ...(yield* eventReadings),
         ...(yield* jobReadings),

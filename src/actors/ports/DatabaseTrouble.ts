@@ -1,0 +1,35 @@
+/** What the database refuses for a cause that its operator must remove, for example because its disk is full. */
+import { Context, type Effect } from "effect"
+
+/** A condition in which the database refuses work. */
+export interface DatabaseCondition {
+  readonly name: string
+  /** What is wrong, for clients and operators. */
+  readonly cause: string
+  readonly remedy: string
+  /** Whether no work can be accepted meanwhile; else single statements fail. */
+  readonly refusesAll: boolean
+}
+
+/** A condition that lasts. Times are Unix milliseconds. */
+export interface OngoingTrouble {
+  readonly condition: DatabaseCondition
+  readonly since: number
+  readonly lastAt: number
+  /** Refused statements and connections. */
+  readonly refusals: number
+}
+
+export interface TroubleRegistry {
+  /** Counts an error of the server, by its code (SQLSTATE). */
+  readonly note: (sqlState: string) => void
+  /** Counts what the log of a server that ended tells of. */
+  readonly noteLog: (text: string) => void
+  readonly ongoing: () => ReadonlyArray<OngoingTrouble>
+  /** Errors of the server by condition, since the start. */
+  readonly errors: () => ReadonlyMap<string, number>
+  /** The conditions that were last met before `lastAt` are over. */
+  readonly clear: (lastAt: number) => Effect.Effect<void>
+}
+
+export class DatabaseTrouble extends Context.Tag("svc/DatabaseTrouble")<DatabaseTrouble, TroubleRegistry>() {}
