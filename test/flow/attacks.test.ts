@@ -33,7 +33,13 @@ const bytes = (expected: number) => (answer: { readonly status: number; readonly
 const KiB = 1024
 
 describe("a provider", () => {
-  vector("answers 64 requests at once with 768 KiB each", fetchMany(`/large?bytes=${768 * KiB}`), bytes(64 * 768 * KiB))
+  vector(
+    "answers 64 requests at once with 768 KiB each",
+    fetchMany(`/large?bytes=${768 * KiB}`),
+    bytes(64 * 768 * KiB),
+    // The ledger bounds the bytes; texts and copies of them take more.
+    { most: 400 }
+  )
   vector(
     "answers 64 requests at once with 64 KiB each, in chunks of one byte",
     fetchMany(`/chunks?bytes=${64 * KiB}`),

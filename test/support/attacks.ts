@@ -102,7 +102,11 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
     name: string,
     attack: () => Promise<Answer>,
     judge: (answer: Answer) => void,
-    { millis = 120_000, leastRuns = 1 }: { readonly millis?: number; readonly leastRuns?: number } = {}
+    {
+      millis = 120_000,
+      leastRuns = 1,
+      most = mostMebibytes
+    }: { readonly millis?: number; readonly leastRuns?: number; readonly most?: number } = {}
   ) =>
     it(name, { timeout: millis }, async () => {
       const memory = watchMemory(world.pid())
@@ -119,7 +123,7 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
         )
       for (const answer of answers) judge(answer)
       assert.isBelow(probe.worst, mostDelay, `/healthz was delayed (${JSON.stringify({ probe, quiet })})`)
-      assert.isBelow(mebibytes, mostMebibytes, "the attack took memory")
+      assert.isBelow(mebibytes, most, "the attack took memory")
       if (long) assert.isBelow(probe.p99, Math.max(3 * quiet.p99, 100), "the neighbour's runs were delayed")
       assert.isAtLeast(probe.runs, leastRuns, "the neighbour's runs came to nothing")
     })

@@ -50,7 +50,9 @@ export const makeCallExecution = (
         at,
         secret: Exit.isSuccess(exit) ? exit.value.secret : undefined,
         isWritten: false,
-        ...(holding === undefined || holding.bytes === 0 ? {} : { release: () => queue.memory.releaseAnswer(holding) }),
+        ...(holding === undefined || holding.bytes === 0
+          ? {}
+          : { held: { bytes: holding.bytes, release: () => queue.memory.releaseAnswer(holding) } }),
         attempts:
           attempts.length > 0
             ? attempts

@@ -28,12 +28,14 @@ export interface CompletedCall {
   }>
   /** The journal row of the result is already committed. */
   readonly isWritten: boolean
-  /** Gives back what the answer takes of the node's memory, once the result is fed and committed. */
-  readonly release?: () => void
+  /** What the answer takes of the node's memory, to be released once the result is fed and committed. */
+  readonly held?: { readonly bytes: number; readonly release: () => void }
 }
 
-/** Completions that are taken, and so fed to the guest, at a time. */
+/** Completions that are taken, and so fed to the guest and committed, at a time. */
 const maxTaken = 100
+/** Bytes of their answers: a larger one is taken alone. */
+const maxTakenBytes = 1024 * 1024
 
 /** Filled by the fibers that make calls, read by the one fiber that drives the run. */
 export class CompletionQueue {
@@ -49,7 +51,14 @@ export class CompletionQueue {
   }
 
   take(): ReadonlyArray<Completion> {
-    return this.completions.splice(0, maxTaken)
+    let taken = 0
+    let bytes = 0
+    for (const completion of this.completions) {
+      bytes += completion._tag === "Ended" ? (completion.held?.bytes ?? 0) : 0
+      if (taken === maxTaken || (taken > 0 && bytes > maxTakenBytes)) break
+      taken++
+    }
+    return this.completions.splice(0, taken)
   }
 
   get isEmpty(): boolean {

@@ -211,8 +211,8 @@ export const makeGuestDriver = (
 
   /** Adds a result to the journal and the trace, without the value of a secret; returns the event that feeds it. */
   const record = (p: Progress, completed: CompletedCall, json: string): GuestEvent => {
-    const { at, attempts, call, isWritten, release, result, secret } = completed
-    if (release !== undefined) p.unwrittenAnswers.push(release)
+    const { at, attempts, call, held, isWritten, result, secret } = completed
+    if (held !== undefined) p.unwrittenAnswers.push(held.release)
     const { ok } = result
     p.journalBytes += json.length
     if (!isWritten) {
