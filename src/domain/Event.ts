@@ -141,6 +141,8 @@ export interface Deduplication {
   readonly value: string | null
   /** The provider's id of the delivery. */
   readonly deliveryId: string | null
+  /** The provider's signature, where anyone can repeat it with another id of the delivery. */
+  readonly signature?: string | null
 }
 
 interface Identified extends Pick<Event, "id" | "source" | "triggerId" | "connector" | "customerId" | "payload"> {
@@ -148,23 +150,32 @@ interface Identified extends Pick<Event, "id" | "source" | "triggerId" | "connec
 }
 
 /**
- * The text whose SHA-256 is the idempotency key. Without a deduplication value, a delivery id and a provider's time the
+ * The text whose SHA-256 is the idempotency key. Without a deduplication value, a delivery id, a signature and a time the
  * event's own id is the last part: two equal payloads are two events.
  */
-export const idempotencyText = (event: Identified, { deliveryId, value }: Deduplication): string => {
+export const idempotencyText = (event: Identified, { deliveryId, signature, value }: Deduplication): string => {
   const { connector, customerId, id, occurredAt, payload, source, triggerId } = event
   const last =
     value ??
     deliveryId ??
+    signature ??
     (occurredAt === null ? id : `${canonicalJson(payload)}\n${new Date(occurredAt).toISOString()}`)
   return ["svc-event-v1", source, triggerId ?? connector ?? "", customerId ?? "", last].join("\n")
 }
 
+/** The text whose SHA-256 tells a signature of the same receiver; `undefined` if another part recognises repetitions. */
+export const signatureText = (event: Identified, { signature = null, value }: Deduplication): string | undefined => {
+  const { connector, customerId, source, triggerId } = event
+  return signature === null || value !== null
+    ? undefined
+    : ["svc-event-v1", source, triggerId ?? connector ?? "", customerId ?? "", "signature", signature].join("\n")
+}
+
 /** How long a repetition is recognised; `undefined` if nothing identifies the event but its own id. */
 export const deduplicationWindow = (
-  { deliveryId, value }: Deduplication,
+  { deliveryId, signature = null, value }: Deduplication,
   occurredAt: number | null
 ): Duration.Duration | undefined => {
-  if (value !== null || deliveryId !== null) return Duration.days(7)
+  if (value !== null || deliveryId !== null || signature !== null) return Duration.days(7)
   return occurredAt === null ? undefined : Duration.hours(24)
 }

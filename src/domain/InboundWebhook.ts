@@ -20,6 +20,11 @@ export interface WebhookRequest {
 export interface VerifiedDelivery {
   /** The provider's id of the delivery, the same in all its attempts. */
   readonly deliveryId: string | null
+  /**
+   * The signature, if the scheme signs neither the id of the delivery nor a time: whoever repeats the request can choose
+   * another id, but no other signature. `null`: the id, the time or the content tell a repetition.
+   */
+  readonly signature: string | null
   /** The provider's time, in Unix milliseconds. */
   readonly occurredAt: number | null
 }
@@ -51,7 +56,7 @@ export const verifyDelivery = (
 // --- Rules ---
 
 /** How requests of a scheme are signed. */
-interface Rule extends Omit<WebhookVerification, "scheme"> {
+export interface Rule extends Omit<WebhookVerification, "scheme"> {
   readonly scheme: "standard" | "hmac" | "token" | "none" | "stripe"
   /** A path into the signed body to the id of the delivery, of providers that send no header with it. */
   readonly idPath?: string
@@ -79,11 +84,11 @@ const presets: { readonly [name in NonNullable<WebhookVerification["preset"]>]: 
     }
   }
 
-/** The preset with the members that the definition sets; a definition with a preset cannot choose the scheme `standard`. */
-const ruleOf = ({ preset, scheme, ...members }: WebhookVerification): Rule => {
+/** The preset with the members that the definition sets, except the scheme, which is the preset's. */
+export const ruleOf = ({ preset, scheme = "standard", ...members }: WebhookVerification): Rule => {
   if (preset === undefined) return { scheme, ...members }
   const base = presets[preset]
-  return { ...base, ...members, scheme: scheme === "standard" ? base.scheme : scheme }
+  return { ...base, ...members, scheme: base.scheme }
 }
 
 type Scheme = (
@@ -103,7 +108,7 @@ const schemes: { readonly [name in Rule["scheme"]]: Scheme } = {
     const sent = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature }
     return Either.map(
       verifyWebhook(digests, secrets, sent, body, Math.floor(nowMillis / 1_000), rule.maxAgeSeconds),
-      (message) => ({ deliveryId: message.id, occurredAt: message.timestamp * 1_000 })
+      (message) => ({ deliveryId: message.id, occurredAt: message.timestamp * 1_000, signature: null })
     )
   },
   hmac: (rule, secrets, request, digests) => {
@@ -116,9 +121,13 @@ const schemes: { readonly [name in Rule["scheme"]]: Scheme } = {
       const signed = signedBytes(payload, request.body, parts)
       if (signed === undefined) return Either.left("malformed")
       const offered = [normalise(sent.slice(prefix.length), encoding)]
-      return isSigned(digests, secrets, offered, { algorithm, encoding, signed })
-        ? Either.right({ deliveryId: deliveryIdOf(rule, request), occurredAt })
-        : Either.left("mismatch")
+      const signature = findSignature(digests, secrets, offered, { algorithm, encoding, signed })
+      if (signature === undefined) return Either.left("mismatch")
+      return Either.right({
+        deliveryId: deliveryIdOf(rule, request),
+        occurredAt,
+        signature: canRepeat(rule, payload) ? signature : null
+      })
     })
   },
   stripe: (rule, secrets, request, digests) => {
@@ -135,9 +144,13 @@ const schemes: { readonly [name in Rule["scheme"]]: Scheme } = {
     return Either.flatMap(freshTime(timestamp, "unix", rule, request), (occurredAt) => {
       const signed = signedBytes(payload, request.body, { timestamp })
       if (signed === undefined) return Either.left("malformed")
-      return isSigned(digests, secrets, offered, { algorithm, encoding, signed })
-        ? Either.right({ deliveryId: deliveryIdOf(rule, request), occurredAt })
-        : Either.left("mismatch")
+      const signature = findSignature(digests, secrets, offered, { algorithm, encoding, signed })
+      if (signature === undefined) return Either.left("mismatch")
+      return Either.right({
+        deliveryId: deliveryIdOf(rule, request),
+        occurredAt,
+        signature: canRepeat(rule, payload) ? signature : null
+      })
     })
   },
   token: (rule, secrets, request, digests) => {
@@ -147,12 +160,23 @@ const schemes: { readonly [name in Rule["scheme"]]: Scheme } = {
     if (!sent.startsWith(prefix)) return Either.left("malformed")
     const offered = sent.slice(prefix.length)
     return secrets.reduce((found, secret) => digests.equal(secret, offered) || found, false)
-      ? Either.map(timeOf(rule, request), (occurredAt) => ({ deliveryId: deliveryIdOf(rule, request), occurredAt }))
+      ? unsignedDelivery(rule, request)
       : Either.left("mismatch")
   },
-  none: (rule, _secrets, request) =>
-    Either.map(timeOf(rule, request), (occurredAt) => ({ deliveryId: deliveryIdOf(rule, request), occurredAt }))
+  none: (rule, _secrets, request) => unsignedDelivery(rule, request)
 }
+
+/** Whether a signature is also that of the request with another id of the delivery, at any time. */
+const canRepeat = ({ idHeader }: Rule, payload: string): boolean =>
+  idHeader !== undefined && !payload.includes("{id}") && !payload.includes("{timestamp}")
+
+/** What a request says of itself that is not signed. */
+const unsignedDelivery = (rule: Rule, request: WebhookRequest): Either.Either<VerifiedDelivery, DeliveryProblem> =>
+  Either.map(timeOf(rule, request), (occurredAt) => ({
+    deliveryId: deliveryIdOf(rule, request),
+    occurredAt,
+    signature: null
+  }))
 
 /** Signatures in one header that are compared. */
 const maxSignatures = 8
@@ -179,17 +203,17 @@ interface SignedText {
 
 const utf8 = new TextEncoder()
 
-/** Compares every pair, so that the time taken does not reveal whether or which one matched. */
-const isSigned = (
+/** The signature that was offered. Compares every pair, so that the time taken does not reveal which one matched. */
+const findSignature = (
   { equal, hmac }: WebhookDigests,
   secrets: ReadonlyArray<string>,
   offered: ReadonlyArray<string>,
   { algorithm, encoding, signed }: SignedText
-): boolean => {
-  let found = false
+): string | undefined => {
+  let found: string | undefined
   for (const secret of secrets) {
     const expected = encode(hmac(algorithm, utf8.encode(secret), signed), encoding)
-    for (const one of offered) found = equal(expected, one) || found
+    for (const one of offered) if (equal(expected, one)) found = expected
   }
   return found
 }

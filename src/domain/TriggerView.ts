@@ -1,4 +1,5 @@
 /** Triggers as the API shows them. Contract: trigger record and states. */
+import { withoutPresetScheme } from "./connector/Webhook.js"
 import type { SpaceId, TriggerId } from "./Ids.js"
 import type { Trigger, TriggerState } from "./Trigger.js"
 
@@ -66,9 +67,14 @@ export interface TriggerWithKey extends TriggerView {
 
 const webhookView = (
   { id, spaceId }: Trigger,
-  { accessKeyHash: _hash, ...webhook }: NonNullable<Trigger["webhook"]>,
+  { accessKeyHash: _hash, verify, ...webhook }: NonNullable<Trigger["webhook"]>,
   origin: string
-) => ({ id: webhookIdOf(id), url: `${origin}${webhookPath(spaceId, id)}`, ...webhook })
+) => ({
+  id: webhookIdOf(id),
+  url: `${origin}${webhookPath(spaceId, id)}`,
+  ...webhook,
+  verify: verify === null ? null : withoutPresetScheme(verify)
+})
 
 const appEventView = (
   { delivery: _delivery, ...appEvent }: NonNullable<Trigger["appEvent"]>,

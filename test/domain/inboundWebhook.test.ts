@@ -152,7 +152,8 @@ describe("published vectors of the providers are accepted", () => {
       "x-hub-signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     }
     const delivery = { ...(deliveries["github"] ?? assert.fail()), headers, body: "Hello, World!" }
-    assert.deepStrictEqual(verdict(delivery), { deliveryId: null, occurredAt: null })
+    const signature = headers["x-hub-signature-256"].slice("sha256=".length)
+    assert.deepStrictEqual(verdict(delivery), { deliveryId: null, occurredAt: null, signature })
   })
 
   it("Slack's, a form", () => {
@@ -164,7 +165,7 @@ describe("published vectors of the providers are accepted", () => {
       },
       body: "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
     }
-    assert.deepStrictEqual(verdict(delivery), { deliveryId: null, occurredAt: 1_531_420_618_000 })
+    assert.deepStrictEqual(verdict(delivery), { deliveryId: null, occurredAt: 1_531_420_618_000, signature: null })
   })
 })
 
@@ -219,6 +220,22 @@ describe.each(Object.entries(deliveries).map(([name, delivery]) => ({ name, deli
       assert.deepStrictEqual(found, verdict(delivery))
     })
 
+    it("has an identity that is signed: its id, its time, or else its signature, however that is written", () => {
+      const found = verdict(delivery)
+      if (typeof found === "string") return assert.fail(found)
+      if (timed.includes(name)) return assert.isNull(found.signature)
+      assert.match(found.signature ?? "", /^[0-9a-f]{64}$|^[\w+/]{43}$/)
+      const headers = Object.fromEntries(
+        Object.entries(delivery.headers).map(([header, value]) => {
+          if (header.endsWith("sha256")) return [header, value.replace("=", "").replaceAll("+", "-")]
+          return [header, header.endsWith("256") ? value.toUpperCase().replace("SHA", "sha") : "another"]
+        })
+      )
+      const again = verdict(delivery, { headers })
+      if (typeof again === "string") return assert.fail(again)
+      assert.deepStrictEqual([again.signature, again.deliveryId], [found.signature, "another"])
+    })
+
     it("is refused with garbage in its signature and time headers", () => {
       for (const garbage of [
         "",
@@ -239,14 +256,51 @@ describe.each(Object.entries(deliveries).map(([name, delivery]) => ({ name, deli
   }
 )
 
+describe("a scheme that signs neither an id nor a time", () => {
+  const sent = (more: object, text: string, headers: { readonly [name: string]: string } = {}) => {
+    const verification = rule({ scheme: "hmac", secretName: "S", header: "x-signature", ...more })
+    return verdict({
+      verification,
+      secret: "secret",
+      headers: { "x-signature": sign("secret", text), "x-id": "1", ...headers },
+      body: "{}",
+      now
+    })
+  }
+  const signatureOf = (found: ReturnType<typeof verdict>) =>
+    typeof found === "string" ? assert.fail(found) : found.signature
+
+  it("is recognised by its signature if it names the header of an id, which anyone could change", () => {
+    assert.strictEqual(signatureOf(sent({ idHeader: "x-id" }, "{}")), sign("secret", "{}"))
+    assert.strictEqual(signatureOf(sent({ idHeader: "x-other" }, "{}")), sign("secret", "{}"))
+  })
+
+  it("is recognised by nothing without the header of an id: equal bodies are two events", () => {
+    assert.isNull(signatureOf(sent({}, "{}")))
+  })
+
+  it("is recognised by the id, where that is signed", () => {
+    assert.isNull(signatureOf(sent({ idHeader: "x-id", payload: "{id}.{body}" }, "1.{}")))
+  })
+})
+
+describe("a preset", () => {
+  it("determines the scheme, also in records of before this was required", () => {
+    const { stripe } = deliveries
+    if (stripe === undefined) return assert.fail()
+    assert.isObject(verdict(stripe, { verification: { ...stripe.verification, scheme: "hmac" } }))
+  })
+})
+
 describe("the scheme none", () => {
   const delivery: Delivery = { verification: rule({ scheme: "none" }), secret: "", headers: {}, body: "{}", now }
 
   it("accepts unsigned requests, with the id that the sender gives", () => {
-    assert.deepStrictEqual(verdict(delivery), { deliveryId: null, occurredAt: null })
+    assert.deepStrictEqual(verdict(delivery), { deliveryId: null, occurredAt: null, signature: null })
     assert.deepStrictEqual(verdict(delivery, { headers: { "webhook-id": "msg_9" } }), {
       deliveryId: "msg_9",
-      occurredAt: null
+      occurredAt: null,
+      signature: null
     })
   })
 

@@ -135,6 +135,7 @@ export const layer = Layer.effect(
     ): Effect.fn.Return<ReadonlyArray<Arrival>, Unavailable> {
       const arrivals: Array<Arrival> = []
       const identity = identityOf(delivered, verified, all.length)
+      const signature = eventDeliveryId(verified.signature, delivered.index, all.length)
       for (const event of eventsOfKey(definition, webhook, delivered.key)) {
         const listening = yield* triggers.ofConnector(organisationId, definition.slug, event.id)
         for (const { customerId, id: connectionId } of found)
@@ -149,7 +150,8 @@ export const layer = Layer.effect(
               // Two connections of one customer are two receivers of the same event.
               deduplication: {
                 value: null,
-                deliveryId: identity === null ? null : [identity, event.id, connectionId, spaceId].join("|")
+                deliveryId: identity === null ? null : [identity, event.id, connectionId, spaceId].join("|"),
+                signature: signature === null ? null : [signature, event.id, connectionId, spaceId].join("|")
               }
             })
       }

@@ -121,7 +121,11 @@ export const layer = Layer.effect(
           trigger,
           connectionId: connection.id,
           customerId: connection.customerId,
-          deduplication: { value: null, deliveryId: eventDeliveryId(verified.deliveryId, one.index, all.length) }
+          deduplication: {
+            value: null,
+            deliveryId: eventDeliveryId(verified.deliveryId, one.index, all.length),
+            signature: eventDeliveryId(verified.signature, one.index, all.length)
+          }
         })
       )
       return receptionOf(receptions) ?? { _tag: "Unmatched" }

@@ -5,6 +5,7 @@
 import { Clock, Context, Duration, Effect, Either, Layer, Option, Redacted } from "effect"
 import { eventHeaders } from "../../domain/EventHeaders.js"
 import { deduplicationValue } from "../../domain/EventRouting.js"
+import type { WebhookVerification } from "../../domain/connector/Webhook.js"
 import { customerRefusal } from "../../domain/Customer.js"
 import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound, Unauthorized } from "../../domain/Failure.js"
 import type { TriggerId } from "../../domain/Ids.js"
@@ -88,6 +89,9 @@ export const organisationRefusal = ({ status }: Pick<KnownOrganisation, "status"
 export const webhookBytes = ({ plan }: Pick<KnownOrganisation, "plan">): number =>
   plans[plan].eventsPerDay === null ? largeWebhookBytes : bodyBytes.webhook
 
+/** How a delivery is read to a trigger that verifies none: a time that it sends must be fresh. */
+const unsigned: WebhookVerification = { scheme: "none", maxAgeSeconds: 300 }
+
 const accessKeyHeader = "x-svc-access-key"
 
 /** The headers that the event keeps. */
@@ -142,14 +146,14 @@ export const layer = Layer.effect(
     /** Verifies the signature; the provider's id and time of the delivery. */
     const verify = Effect.fnUntraced(function* (trigger: Trigger, { body, headers }: WebhookDelivery) {
       const verification = trigger.webhook?.verify ?? null
-      const unverified = { deliveryId: headers["webhook-id"] ?? null, occurredAt: null }
-      if (verification === null) return unverified
-      const valid = (yield* secrets.ofTrigger(trigger)).map(Redacted.value)
+      const valid = verification === null ? [] : (yield* secrets.ofTrigger(trigger)).map(Redacted.value)
       const nowMillis = yield* Clock.currentTimeMillis
-      const verified = verifyDelivery(verification, valid, { headers, body, nowMillis }, signing)
+      const verified = verifyDelivery(verification ?? unsigned, valid, { headers, body, nowMillis }, signing)
       if (Either.isRight(verified)) return verified.right
-      yield* events.reject(trigger, verified.left, keptHeaders(trigger, headers))
-      return yield* refusalOf(verified.left)
+      // Without a signature, only the time can be wrong: one that cannot be read is not within the window.
+      const problem = verification === null ? "stale" : verified.left
+      yield* events.reject(trigger, problem, keptHeaders(trigger, headers))
+      return yield* refusalOf(problem)
     })
 
     /** The customer for whom the event is: the trigger's, or the one that a sender with the access key names. */
@@ -199,7 +203,11 @@ export const layer = Layer.effect(
           occurredAt: verified.occurredAt,
           payload,
           headers: keptHeaders(trigger, delivery.headers),
-          deduplication: { value: deduplicationValue(trigger, payload), deliveryId: verified.deliveryId },
+          deduplication: {
+            value: deduplicationValue(trigger, payload),
+            deliveryId: verified.deliveryId,
+            signature: verified.signature
+          },
           traceparent: delivery.headers["traceparent"] ?? null
         },
         trigger.webhook?.respond === "result"

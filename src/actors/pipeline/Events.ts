@@ -3,7 +3,14 @@
  * that recognises its repetitions, before its sender gets an answer. Contract: events.
  */
 import { Cause, Clock, Duration, Effect, Layer, Option } from "effect"
-import { deduplicationWindow, type Event, eventRetention, idempotencyText, priorityOf } from "../../domain/Event.js"
+import {
+  deduplicationWindow,
+  type Event,
+  eventRetention,
+  idempotencyText,
+  priorityOf,
+  signatureText
+} from "../../domain/Event.js"
 import { laneOf, matchRoutes } from "../../domain/EventRouting.js"
 import { InvalidState, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
@@ -106,17 +113,19 @@ const eventOf = (
 }
 
 /** The claim that makes a later arrival of the same event a repetition. */
-const claimOf = (arrival: Arrival, { receivedAt, record }: Event): Claim | undefined => {
+const claimOf = ({ digests }: EventsContext, arrival: Arrival, event: Event): Claim | undefined => {
   if (arrival.claim !== undefined || arrival.replay !== undefined) return arrival.claim
+  const { receivedAt, record } = event
   const window = deduplicationWindow(arrival.deduplication, arrival.occurredAt)
-  return window === undefined
-    ? undefined
-    : {
-        scope: "event",
-        key: record.idempotencyKey,
-        hash: record.idempotencyKey,
-        expiresAt: receivedAt + Duration.toMillis(window)
-      }
+  if (window === undefined) return undefined
+  const signature = signatureText({ ...event, occurredAt: arrival.occurredAt }, arrival.deduplication)
+  return {
+    scope: "event",
+    key: record.idempotencyKey,
+    hash: record.idempotencyKey,
+    expiresAt: receivedAt + Duration.toMillis(window),
+    ...(signature === undefined ? {} : { signatureKey: digests.sha256Hex(signature) })
+  }
 }
 
 /** Commits the change; a repetition is recorded as one. */
@@ -174,7 +183,7 @@ const receive = Effect.fnUntraced(function* (
   const organisation = Option.getOrUndefined(yield* context.organisations.find(arrival.organisationId))
   if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
   const event = eventOf(context, arrival, organisation, yield* Clock.currentTimeMillis)
-  const claim = claimOf(arrival, event)
+  const claim = claimOf(context, arrival, event)
   const claims = claim === undefined ? {} : { claim }
   const together = membersOf(arrival)
   const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]

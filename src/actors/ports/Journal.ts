@@ -121,6 +121,8 @@ export interface Claim {
   /** Identifies the request, to tell a repetition from another use of the key. */
   readonly hash: string
   readonly expiresAt: number
+  /** A second key of the scope. The append takes both keys, or is refused. */
+  readonly signatureKey?: string
 }
 
 /** `endpointId`: the endpoint of the organisation to which an event goes; `null` for a callback. */

@@ -6,6 +6,7 @@ import { canonicalJson, Json, type JsonObject } from "../Json.js"
 import { Counter } from "../Scalars.js"
 import { ConnectorDefinition as Definition, type ConnectorDefinition, definitionForm } from "./Definition.js"
 import { isReadOnly } from "./ConnectorOffer.js"
+import { withoutPresetScheme } from "./Webhook.js"
 import { compareVersions, nextVersion } from "./Versions.js"
 
 /** The stored connector; its definition is a `ConnectorVersion`. Times are RFC 3339. */
@@ -131,10 +132,21 @@ export const readStoredDefinition = ({
   definition,
   form
 }: Pick<ConnectorVersion, "definition" | "form">): Effect.Effect<ConnectorDefinition> =>
-  form === definitionForm
-    ? // It was validated and completed when it was stored; decoding megabytes again would block the main loop.
-      Effect.succeed(definition as unknown as ConnectorDefinition)
-    : Effect.orDie(Schema.decodeUnknown(Definition)(definition))
+  Effect.map(
+    form === definitionForm
+      ? // It was validated and completed when it was stored; decoding megabytes again would block the main loop.
+        Effect.succeed(definition as unknown as ConnectorDefinition)
+      : Effect.orDie(Schema.decodeUnknown(Definition)(definition)),
+    withoutPresetSchemes
+  )
+
+const withoutPresetSchemes = (definition: ConnectorDefinition): ConnectorDefinition =>
+  definition.webhooks.some(({ verify }) => verify.preset !== undefined && verify.scheme !== undefined)
+    ? {
+        ...definition,
+        webhooks: definition.webhooks.map((webhook) => ({ ...webhook, verify: withoutPresetScheme(webhook.verify) }))
+      }
+    : definition
 
 /** The part of a definition that lists show: names of actions, methods, events and entities. */
 export const connectorSummary = (definition: ConnectorDefinition): JsonObject => ({

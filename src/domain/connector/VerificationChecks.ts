@@ -1,6 +1,7 @@
 /** Finds mistakes in how webhooks are verified. */
 import { Either } from "effect"
 import { mistakeAt, type Mistakes, mistakeUnless } from "./Checks.js"
+import { ruleOf } from "../InboundWebhook.js"
 import { encodeHeader } from "./ValueEncoding.js"
 import type { WebhookVerification } from "./Webhook.js"
 
@@ -11,10 +12,13 @@ export const verificationMistakes = (verify: WebhookVerification, path: string):
   )
   return [
     ...mistakeUnless(
-      verify.preset !== undefined ||
-        verify.header !== undefined ||
-        verify.scheme === "standard" ||
-        verify.scheme === "none",
+      verify.preset === undefined || verify.scheme === undefined,
+      `${path}.scheme`,
+      "NOT_ALLOWED",
+      `must be absent: the preset ${verify.preset} determines the scheme`
+    ),
+    ...mistakeUnless(
+      verify.preset !== undefined || verify.header !== undefined || !needsHeader(verify),
       `${path}.header`,
       "REQUIRED",
       `is required by the scheme ${verify.scheme}`
@@ -26,12 +30,10 @@ export const verificationMistakes = (verify: WebhookVerification, path: string):
       "must contain {body}: a signature that does not cover the body proves nothing"
     ),
     ...mistakeUnless(
-      verify.timestampHeader === undefined ||
-        verify.scheme !== "hmac" ||
-        (verify.payload ?? "").includes("{timestamp}"),
+      !hasTime(verify) || (ruleOf(verify).payload ?? "").includes("{timestamp}"),
       `${path}.payload`,
       "INVALID_VALUE",
-      "must contain {timestamp} if there is a timestampHeader: anyone could change a time that is not signed"
+      "must contain {timestamp} if the request has a time: anyone could change a time that is not signed"
     ),
     ...mistakeUnless(
       sources.length <= 1,
@@ -45,6 +47,14 @@ export const verificationMistakes = (verify: WebhookVerification, path: string):
     })
   ]
 }
+
+/** Whether requests have a time beside their signature. */
+const hasTime = (verify: WebhookVerification): boolean => {
+  const { scheme, timestampHeader } = ruleOf(verify)
+  return scheme === "stripe" || (scheme === "hmac" && timestampHeader !== undefined)
+}
+
+const needsHeader = ({ scheme }: WebhookVerification): boolean => scheme === "hmac" || scheme === "token"
 
 /** The mistake in a header's name. */
 export const headerMistakes = (name: string, path: string): Mistakes =>

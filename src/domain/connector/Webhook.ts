@@ -34,9 +34,12 @@ export type EventDefinition = typeof EventDefinition.Type
 export const WebhookVerification = Schema.Struct({
   preset: optional(
     Schema.Literal("standard-webhooks", "stripe", "slack", "github", "shopify", "svc"),
-    "The other members override those of the preset."
+    "It determines the scheme; the other members override those of the preset."
   ),
-  scheme: withDefault(Schema.Literal("standard", "hmac", "token", "none"), () => "standard" as const),
+  scheme: optional(
+    Schema.Literal("standard", "hmac", "token", "none"),
+    "Default: `standard`; must be absent beside `preset`."
+  ),
   secretName: optional(text, "The name of the organisation's secret to verify with."),
   clientSecret: optional(Schema.Boolean, "Whether to verify with the OAuth client's secret."),
   subscriptionSecret: optional(Schema.Boolean, "Whether to verify with the secret of the subscription."),
@@ -51,6 +54,13 @@ export const WebhookVerification = Schema.Struct({
   idHeader: optional(text)
 }).annotations({ identifier: "Verification" })
 export type WebhookVerification = typeof WebhookVerification.Type
+
+/** How it is shown. An earlier release stored a scheme beside each preset, which a request must not have. */
+export const withoutPresetScheme = (verify: WebhookVerification): WebhookVerification => {
+  if (verify.preset === undefined) return verify
+  const { scheme: _scheme, ...shown } = verify
+  return shown
+}
 
 /** A webhook: its subscription, its verification and how its payload is read. */
 export const WebhookDefinition = Schema.Struct({

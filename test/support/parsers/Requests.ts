@@ -44,7 +44,7 @@ const findRoute = makeMatcher([])
 
 const verify = (header: string) => (value: string) =>
   verifyDelivery(
-    { scheme: "hmac", preset: header === "stripe-signature" ? "stripe" : "shopify", maxAgeSeconds: 300 },
+    { preset: header === "stripe-signature" ? "stripe" : "shopify", maxAgeSeconds: 300 },
     ["whsec_c2VjcmV0"],
     { headers: { [header]: value }, body: bytes("{}"), nowMillis: 0 },
     digests

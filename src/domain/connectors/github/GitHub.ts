@@ -99,7 +99,7 @@ export const github = defineBuiltIn({
         action: "deleteWebhook",
         args: { owner: "{{args.owner}}", repo: "{{args.repo}}", id: "{{subscription.id}}" }
       },
-      verify: { preset: "github", scheme: "hmac", subscriptionSecret: true, idHeader: "x-github-delivery" }
+      verify: { preset: "github", subscriptionSecret: true, idHeader: "x-github-delivery" }
     }
   ]
 })

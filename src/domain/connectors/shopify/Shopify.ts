@@ -158,7 +158,7 @@ export const shopify = defineBuiltIn({
         idFrom: "$.id"
       },
       unsubscribe: { action: "deleteWebhook", args: { id: "{{subscription.id}}" } },
-      verify: { preset: "shopify", scheme: "hmac", clientSecret: true, idHeader: "x-shopify-webhook-id" }
+      verify: { preset: "shopify", clientSecret: true, idHeader: "x-shopify-webhook-id" }
     }
   ],
   entities: [productEntity, customerEntity, orderEntity, fulfillmentEntity, inventoryEntity]

@@ -306,7 +306,7 @@ export const slack = defineBuiltIn({
       type: "app",
       eventKey: "$.event.type",
       account: { payload: "$.team_id", connection: "$.config.teamId" },
-      verify: { preset: "slack", scheme: "hmac", secretName: "SLACK_SIGNING_SECRET" },
+      verify: { preset: "slack", secretName: "SLACK_SIGNING_SECRET" },
       challenge: { when: { path: "type", op: "eq", value: "url_verification" }, respond: "$.challenge" }
     }
   ],

@@ -91,7 +91,7 @@ export const stripe = defineBuiltIn({
         secretFrom: "$.secret"
       },
       unsubscribe: { action: "deleteWebhookEndpoint", args: { id: "{{subscription.id}}" } },
-      verify: { preset: "stripe", scheme: "hmac", subscriptionSecret: true }
+      verify: { preset: "stripe", subscriptionSecret: true }
     }
   ],
   entities: [

@@ -22,6 +22,8 @@ export interface Batch {
   /** Runs that must still have these epochs, in the same order. */
   readonly fence: { readonly ids: ReadonlyArray<string>; readonly epochs: ReadonlyArray<number> }
   readonly hasClaims: boolean
+  /** Some claims have a second key. */
+  readonly hasSignatures: boolean
   /** Some units replay dead letters. */
   readonly hasReplays: boolean
   /** Received events that count against the limits of their day, in their order. */
@@ -63,6 +65,7 @@ const changeRows = ({ ids, unit }: PreparedUnit): ReadonlyArray<Row> => {
     fenced: unit.runs[n] !== undefined && unit.runs[n].epoch !== null,
     scope: claim?.scope ?? null,
     key: claim?.key ?? null,
+    signature_key: claim?.signatureKey ?? null,
     hash: claim?.hash ?? null,
     expires_at: timestamp(claim?.expiresAt ?? null),
     takes: settlement?.eventId ?? null,
@@ -103,6 +106,7 @@ export const makeBatch = (prepared: ReadonlyArray<PreparedUnit>): Batch => {
     changes: prepared.flatMap(changeRows),
     fence: fenceOf(changes),
     hasClaims: prepared.some(({ unit }) => claimOfUnit(unit) !== undefined),
+    hasSignatures: prepared.some(({ unit }) => claimOfUnit(unit)?.signatureKey !== undefined),
     hasReplays: prepared.some(({ unit }) => unit.event?.replays !== undefined),
     allowances: prepared.flatMap(({ unit: { event, organisationId } }, nth) =>
       event?.receives?.allowance === undefined

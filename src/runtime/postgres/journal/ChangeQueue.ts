@@ -1,7 +1,7 @@
 /** Changes that wait for a flush, in their order. Each batch has at most one change of each run, event and claim. */
 import type { AppendFailure } from "../../../actors/ports/Journal.js"
 import type { PreparedUnit } from "./Batch.js"
-import { claimOfUnit } from "./Unit.js"
+import { claimKeys, claimOfUnit } from "./Unit.js"
 
 export interface QueuedChange extends PreparedUnit {
   /** `isHeld`: the received event is held, since it is beyond its allowance. */
@@ -15,7 +15,8 @@ const maxBatchCharacters = 1_000_000
 /** What no two changes of a batch have in common. */
 const keysOf = ({ ids, unit }: PreparedUnit): ReadonlyArray<string> => {
   const claim = claimOfUnit(unit)
-  return claim === undefined ? ids : [...ids, `${unit.organisationId}|${claim.scope}|${claim.key}`]
+  if (claim === undefined) return ids
+  return [...ids, ...claimKeys(claim).map((key) => `${unit.organisationId}|${claim.scope}|${key}`)]
 }
 
 export class ChangeQueue {

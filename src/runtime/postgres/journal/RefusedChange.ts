@@ -1,7 +1,7 @@
 /** Tells why the writer's statement did not apply a change, and whether an error of Postgres will repeat. */
 import { type Client, DatabaseError } from "pg"
 import { type AppendFailure, ClaimTaken, Fenced, type RunChange } from "../../../actors/ports/Journal.js"
-import { claimOfUnit, idsOf, type Unit } from "./Unit.js"
+import { claimKeys, claimOfUnit, idsOf, type Unit } from "./Unit.js"
 import { selectAppended } from "./Fence.js"
 
 const sqlState = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? "") : "")
@@ -28,12 +28,12 @@ export const findRefusal = async (
   const [id] = idsOf(unit)
   if (claim !== undefined) {
     const found = await client.query<{ target_id: string; hash: string | null }>(
-      "SELECT target_id, hash FROM claims WHERE org = $1 AND scope = $2 AND key = $3",
-      [unit.organisationId, claim.scope, claim.key]
+      "SELECT target_id, hash FROM claims WHERE org = $1 AND scope = $2 AND key = ANY ($3)",
+      [unit.organisationId, claim.scope, claimKeys(claim)]
     )
-    const [row] = found.rows
-    if (row !== undefined && row.target_id !== id) return new ClaimTaken({ target: row.target_id, hash: row.hash })
-    if (row !== undefined) return undefined
+    const other = found.rows.find(({ target_id }) => target_id !== id)
+    if (other !== undefined) return new ClaimTaken({ target: other.target_id, hash: other.hash })
+    if (found.rows.length > 0) return undefined
   }
   const wasApplied = run === undefined ? wasEventCommitted : wasRunCommitted
   if (isResend && (await wasApplied(client, unit, run))) return undefined

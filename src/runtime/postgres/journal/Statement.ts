@@ -33,6 +33,7 @@ const changeColumns = {
   fenced: "boolean",
   scope: "text",
   key: "text",
+  signature_key: "text",
   hash: "text",
   expires_at: "timestamptz",
   takes: "text",
@@ -73,11 +74,26 @@ const insertCte = (table: FlushTableName, parameter: number, { counted, limited 
 }
 
 // A claim that has expired is free, even if it is not yet purged.
-const claimsCte = `taken AS (INSERT INTO claims (org, scope, key, target_id, hash, expires_at)
-    SELECT org, scope, key, id, hash, expires_at FROM ch WHERE key IS NOT NULL ORDER BY org, scope, key
+const takeClaims = (name: string, column: string, condition: string) =>
+  `${name} AS (INSERT INTO claims (org, scope, key, target_id, hash, expires_at)
+    SELECT org, scope, ${column}, id, hash, expires_at FROM ch WHERE ${condition} ORDER BY org, scope, ${column}
     ON CONFLICT (org, scope, key) DO UPDATE SET target_id = excluded.target_id, hash = excluded.hash,
       expires_at = excluded.expires_at WHERE claims.expires_at < now()
     RETURNING org, scope, key)`
+
+/** Only whose signature is new takes the key with its id: a repetition, whose id anyone can choose, takes none. */
+const claimCtes = (signed: boolean): ReadonlyArray<string> =>
+  signed
+    ? [
+        takeClaims("signatures", "signature_key", "signature_key IS NOT NULL"),
+        takeClaims(
+          "taken",
+          "key",
+          `key IS NOT NULL AND (signature_key IS NULL
+            OR (org, scope, signature_key) IN (SELECT s.org, s.scope, s.key FROM signatures s))`
+        )
+      ]
+    : [takeClaims("taken", "key", "key IS NOT NULL")]
 
 /** The places in the start queue whose lease the batch still has. Whoever deletes one decides what its event starts. */
 const takenPlacesCte = `gone AS (DELETE FROM start_queue q USING (SELECT DISTINCT takes, claims FROM ch WHERE takes IS NOT NULL) c
@@ -182,6 +198,7 @@ export interface Statement {
 interface Parts {
   readonly fenced: boolean
   readonly claimed: boolean
+  readonly signed: boolean
   readonly patched: boolean
   readonly ended: boolean
   readonly dequeued: boolean
@@ -200,6 +217,7 @@ interface Parts {
 const partsOf = (batch: Batch, isResend: boolean): Parts => ({
   fenced: batch.fence.ids.length > 0,
   claimed: batch.hasClaims,
+  signed: batch.hasSignatures,
   patched: batch.patches.length > 0,
   ended: batch.endedRuns.length > 0,
   dequeued: batch.dequeuedRuns.length > 0,
@@ -219,6 +237,7 @@ const keyOf = (parts: Parts): string =>
   [
     parts.fenced ? "f" : "",
     parts.claimed ? "c" : "",
+    parts.signed ? "g" : "",
     parts.patched ? "p" : "",
     parts.ended ? "e" : "",
     parts.dequeued ? "d" : "",
@@ -239,7 +258,7 @@ const textOf = (parts: Parts): string => {
   const next = () => (last += 1)
   const ctes = [`ch AS MATERIALIZED (SELECT * FROM ${recordset(1, changeColumns)})`]
   if (parts.fenced) ctes.push(`owned AS MATERIALIZED (${selectOwned(`$${next()}`, `$${next()}`)})`)
-  if (parts.claimed) ctes.push(claimsCte)
+  if (parts.claimed) ctes.push(...claimCtes(parts.signed))
   if (parts.settled) ctes.push(takenPlacesCte)
   if (parts.replayed) ctes.push(replayedCte)
   ctes.push(acceptedCte(parts))

@@ -13,6 +13,10 @@ export interface Unit {
 export const claimOfUnit = ({ event, runs }: Unit): Claim | undefined =>
   runs[0]?.claim ?? event?.receives?.claim ?? event?.records?.claim
 
+/** All keys of a claim. */
+export const claimKeys = ({ key, signatureKey }: Claim): ReadonlyArray<string> =>
+  signatureKey === undefined ? [key] : [signatureKey, key]
+
 export const settlementOf = ({ event, runs }: Unit): EventSettlement | undefined => event?.settles ?? runs[0]?.settles
 
 const eventIdOf = ({ event }: Unit): EventId | undefined =>
