@@ -27,6 +27,14 @@ export const incomingBody = {
   deadline: Duration.seconds(30)
 } as const
 
+/** What is discarded of a request that was answered before it ended, so that its client can read the answer. */
+export const refusedBody = {
+  bytes: 2 * bodyBytes.unified,
+  /** The longest time without a byte. */
+  idle: Duration.seconds(2),
+  deadline: Duration.seconds(10)
+} as const
+
 /** All request headers together, in bytes. */
 export const headerBytes = 32 * KiB
 /** The longest time until the headers are complete. */

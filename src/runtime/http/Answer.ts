@@ -1,7 +1,9 @@
 /** Writes replies, complete or streamed, also before their request has ended. */
+import { Duration } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { pipeline } from "node:stream"
 import { pipeline as pour } from "node:stream/promises"
+import { refusedBody } from "../../domain/Limits.js"
 import type { StreamedBody, RawReply } from "../../http/Wire.js"
 
 /** The unread rest of a request that is answered early. */
@@ -69,12 +71,10 @@ const stream = (
 }
 
 /**
- * How long the rest of an answered request is discarded: a client that still sends would lose the response otherwise.
+ * Discards the rest of an answered request: most clients send it before they read the answer, which they would lose with
+ * a connection that is reset. Ends when the request has ended, when nothing comes for a while, or at a bound of time or
+ * size; a client that sends more is not read meanwhile, so that it finds the answer.
  */
-const forgetMillis = 2_000
-/** Bytes that are discarded at most; then the connection is closed. */
-const forgetBytes = 1024 * 1024
-
 const afterRest = ({ forget, request }: Rest, done: (ended: boolean) => void): void => {
   forget()
   if (request.complete) return done(true)
@@ -82,16 +82,17 @@ const afterRest = ({ forget, request }: Rest, done: (ended: boolean) => void): v
   const end = () => {
     if (ended) return
     ended = true
-    clearTimeout(patience)
+    clearTimeout(idle)
+    clearTimeout(whole)
     done(request.complete)
   }
-  const patience = setTimeout(end, forgetMillis)
+  const idle = setTimeout(end, Duration.toMillis(refusedBody.idle))
+  const whole = setTimeout(end, Duration.toMillis(refusedBody.deadline))
   let bytes = 0
   request.on("data", (piece: Buffer) => {
     bytes += piece.length
-    if (bytes <= forgetBytes) return
-    request.pause()
-    end()
+    idle.refresh()
+    if (bytes > refusedBody.bytes) request.pause()
   })
   request.once("end", end).once("close", end)
 }

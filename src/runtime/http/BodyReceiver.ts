@@ -186,6 +186,8 @@ class Reader {
   }
 
   private fail(failure: Failure): void {
+    // Its response may take a while, until the rest of the body is discarded.
+    this.share?.release()
     this.end(failed(failure))
   }
 
