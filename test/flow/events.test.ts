@@ -145,6 +145,26 @@ describe("a webhook", () => {
     assert.match(sent.headers.get("x-svc-event-id") ?? "", /^evt_/)
   })
 
+  it("that responds with the result says so of one route, whatever its tier, and accepts when there are two", async () => {
+    const standard = await world
+      .api()
+      .workflow("standard", "standard", "export default async (ctx) => ({ got: ctx.input })")
+    const failing = await world
+      .api()
+      .workflow("fails_at_once", "instant", "export default async () => { throw new Error('no') }")
+    const answers = async (routes: ReadonlyArray<string>) => {
+      const { path } = await trigger(
+        routes.map((workflowId) => ({ workflowId })),
+        { respond: "result" }
+      )
+      const { body, status } = await send(path, { n: 1 })
+      return [status, body.got?.n ?? body.error?.message ?? body.status]
+    }
+    assert.deepStrictEqual(await answers([standard]), [200, 1])
+    assert.deepStrictEqual(await answers([failing]), [200, "no"])
+    assert.deepStrictEqual(await answers([echo, standard]), [202, "accepted"])
+  })
+
   it("lets headers choose a customer only behind its access key", async () => {
     const { customerId } = world.api().dev
     const open = await trigger([{ workflowId: echo }])

@@ -206,7 +206,8 @@ const receive = Effect.fnUntraced(function* (
   const slot: ExecutionId | undefined = isDirect
     ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns, false)
     : undefined
-  const watch = watches ? dispatch.watchEnd(event.id) : undefined
+  // Of several runs none is the answer.
+  const watch = watches && matched.length === 1 ? dispatch.watchEnd(event.id) : undefined
   const counted: Event = { ...event, record: { ...event.record, units } }
   const received: Event =
     reason === undefined ? counted : { ...counted, status: "held", record: { ...counted.record, heldBecause: reason } }

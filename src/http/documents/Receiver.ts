@@ -73,7 +73,7 @@ export const receiverPaths: JsonObject = {
       responses: {
         200: {
           description:
-            "A repetition of the event `eventId`, the answer to a challenge, or with `respond: result` the output of the run.",
+            "A repetition of the event `eventId`, the answer to a challenge, or with `respond: result` and one matching route what its run returned or failed with, if it ended within 30 seconds.",
           headers,
           content: { ...json({}), ...challengeText }
         },
