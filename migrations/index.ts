@@ -31,6 +31,7 @@ import queuePlans from "./0028_queue_plans.js"
 import failedJobs from "./0029_failed_jobs.js"
 import triggerPatterns from "./0030_trigger_patterns.js"
 import auditValues from "./0031_audit_values.js"
+import endedRoutes from "./0032_ended_routes.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -63,5 +64,6 @@ export const migrations = {
   "0028_queue_plans": Effect.asVoid(queuePlans),
   "0029_failed_jobs": Effect.asVoid(failedJobs),
   "0030_trigger_patterns": Effect.asVoid(triggerPatterns),
-  "0031_audit_values": Effect.asVoid(auditValues)
+  "0031_audit_values": Effect.asVoid(auditValues),
+  "0032_ended_routes": Effect.asVoid(endedRoutes)
 }

@@ -347,29 +347,3 @@ describe("what cannot fire is refused with its path", () => {
     await made({ type: "webhook", routes, customerId: svc.first.customerId })
   })
 })
-
-describe("triggers of an archived or deleted workflow", () => {
-  it("are disabled if all their routes lead to it", async () => {
-    const other = await workflow("return 2")
-    const alone = await made({
-      type: "schedule",
-      schedule: daily,
-      routes: [{ workflowId: other }, { workflowId: other }]
-    })
-    const shared = await made({ type: "webhook", routes: [{ workflowId: other }, { workflowId: flow }] })
-    const archived = await svc.ask("POST", `/api/v1/workflows/${other}/archive`, { key: svc.first.key })
-    assert.strictEqual(archived.status, 200, archived.text)
-    const { body } = await ask("GET", `/${alone.id}`)
-    assert.deepStrictEqual([body.data.status, body.data.stats.nextFireAt], ["disabled", null])
-    assert.strictEqual((await ask("GET", `/${shared.id}`)).body.data.status, "active")
-    const again = await create({ type: "webhook", routes: [{ workflowId: other }] })
-    assert.strictEqual(again.body.details[0].path, "routes[0].workflowId")
-    const told = await svc.run(
-      Effect.flatMap(
-        WriterSql,
-        (sql) => sql`SELECT 1 FROM domain_events WHERE type = 'trigger.disabled' AND subject = ${alone.id}`
-      )
-    )
-    assert.lengthOf(told, 1)
-  })
-})

@@ -1,7 +1,7 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
 import { Context, Effect, Layer } from "effect"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
-import { type Failure, InvalidState, ValidationFailed } from "../../domain/Failure.js"
+import { type Failure, invalid, InvalidState, ValidationFailed } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import {
   type CreateTrigger,
@@ -47,6 +47,7 @@ import {
   viewsOfTriggers
 } from "./TriggerRecords.js"
 import { checkAppEvent, checkRoutes, checkSecretName } from "./TriggerReferences.js"
+import { hasRunnableRoute, lockRoutes } from "./WorkflowTriggers.js"
 
 export interface TriggerListParams extends PageRequest {
   readonly customer_id?: string | undefined
@@ -157,6 +158,7 @@ const create = Effect.fnUntraced(function* (
   const accessKey = isKeyed ? newAccessKey(services) : null
   return yield* change(context, (tx) =>
     Effect.gen(function* () {
+      yield* lockRoutes(tx)
       const customerId = yield* customerOf(tx, context, input)
       yield* checkTriggerLimit(tx, caller, customerId)
       yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
@@ -273,12 +275,15 @@ const update = Effect.fnUntraced(function* (
   const event = yield* checkInput(services, context.caller, type, input, false)
   return yield* change(context, (tx) =>
     Effect.gen(function* () {
+      if (input.routes !== undefined) yield* lockRoutes(tx)
       const before = yield* lockTrigger(tx, context, id, input.version)
       const view = yield* viewOfTrigger(tx, origin, before)
       const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
       yield* checkReadOnly(view, changes)
       const now = yield* currentTimestamp
       const { accessKey, after } = yield* withChanges(services, tx, context, before, { changes, event }, now)
+      if (changes.routes !== undefined && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
+        return yield* invalid("routes", "INVALID_VALUE", "lead only to workflows that are archived or deleted")
       yield* checkPatternTotal(tx, after, before)
       yield* tx.triggers.update(after)
       if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
@@ -313,10 +318,16 @@ const setStatus = (
 ) =>
   change(context, (tx) =>
     Effect.gen(function* () {
+      yield* lockRoutes(tx)
       const before = yield* lockTrigger(tx, context, id)
       const now = yield* currentTimestamp
       const after = next(before, now)
       if (after instanceof InvalidState) return yield* after
+      if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
+        return yield* new InvalidState({
+          state: before.status,
+          message: "all workflows of the trigger are archived or deleted: publish one again, or change its routes"
+        })
       if (after !== before) {
         yield* tx.triggers.update(after)
         yield* saveTimes(tx, after, false, now)

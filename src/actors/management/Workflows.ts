@@ -48,7 +48,7 @@ export class Workflows extends Context.Tag("svc/Workflows")<
     /** Code and contracts change the draft only; the other members take effect at once. */
     readonly update: (context: CallContext, id: string, input: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
     readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
-    /** An archived workflow does not run until it is published again; triggers that lead to it alone are disabled. */
+    /** An archived workflow does not run until it is published again; triggers that lead to no other are disabled. */
     readonly archive: (context: CallContext, id: string) => Effect.Effect<WorkflowView, Failure>
     readonly draw: (context: CallContext, id: string) => Effect.Effect<DraftDiagram, Failure>
   }

@@ -34,8 +34,8 @@ import type { DomainEvent } from "./ConnectionStore.js"
 export type Where<R> = { readonly [K in keyof R]?: R[K] | ReadonlyArray<R[K]> }
 
 /**
- * A condition on a member that has several values: all of them must be among `among`. `part`: the items of a list, or the
- * keys or values of an object.
+ * A condition on a member that has several values and the values `among`. `part`: the items of a list, or the keys or
+ * values of an object.
  */
 export interface MemberFilter<R> {
   readonly member: keyof R & string
@@ -45,7 +45,10 @@ export interface MemberFilter<R> {
 
 export interface ListQuery<R> {
   readonly where?: Where<R>
+  /** All values of the member must be among these. */
   readonly only?: ReadonlyArray<MemberFilter<R>>
+  /** At least one item of the list must be among these. */
+  readonly some?: ReadonlyArray<MemberFilter<R> & { readonly part: "items" }>
   /** Text to find in any of these members, in any case. */
   readonly search?: { readonly text: string; readonly in: ReadonlyArray<keyof R & string> }
   /** Bounds on the time of creation, RFC 3339. */

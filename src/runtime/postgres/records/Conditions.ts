@@ -49,6 +49,7 @@ export const listConditions = <R>(
   return [
     ...conditionsOf(table, query.where ?? {}, add),
     ...(query.only ?? []).map((only) => amongCondition(table, only, add)),
+    ...(query.some ?? []).map(({ among, member }) => `"${columnOf(table, member)}" && ${add(among)}::text[]`),
     ...(found === undefined
       ? []
       : [`(${found.in.map((member) => `"${columnOf(table, member)}" ILIKE ${pattern}`).join(" OR ")})`]),
