@@ -4,7 +4,7 @@ import { valueAt } from "./connector/Path.js"
 import { concatBytes } from "./connector/RequestContent.js"
 import type { SigningDigests } from "./connector/Signing.js"
 import type { WebhookVerification } from "./connector/Webhook.js"
-import type { Json } from "./Json.js"
+import { parseBounded } from "./JsonText.js"
 import { type SignatureDigests, verifyWebhook } from "./Signature.js"
 import { parseProviderTime } from "./Time.js"
 
@@ -278,16 +278,7 @@ const deliveryIdOf = ({ idHeader, idPath, timestampHeader }: Rule, request: Webh
   const hasSignedIdentity = idPath !== undefined || timestampHeader !== undefined
   const id =
     inHeader ??
-    (idPath === undefined ? undefined : valueAt(jsonOf(request.body), idPath)) ??
+    (idPath === undefined ? undefined : valueAt(parseBounded(new TextDecoder().decode(request.body)), idPath)) ??
     (hasSignedIdentity ? undefined : headerOf(request, "webhook-id"))
   return typeof id === "string" && id !== "" ? id.slice(0, maxIdLength) : null
-}
-
-const jsonOf = (body: Uint8Array): Json => {
-  try {
-    const value: Json = JSON.parse(new TextDecoder().decode(body))
-    return value
-  } catch {
-    return null
-  }
 }

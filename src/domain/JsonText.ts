@@ -4,7 +4,7 @@
  * stored as well, since the text is shorter than the walk through its values.
  */
 import { DistinctTexts } from "./DistinctTexts.js"
-import type { Unstorable } from "./Json.js"
+import type { Json, Unstorable } from "./Json.js"
 import { jsonDepth, jsonWeight } from "./Limits.js"
 
 const [quote, comma, colon, backslash, space] = [34, 44, 58, 92, 32]
@@ -13,7 +13,10 @@ const [openArray, closeArray, openObject, closeObject] = [91, 93, 123, 125]
 
 /** The weight of an object or array; a number has weight 1. */
 const containerWeight = 5
-/** The further weights of a text, of a name, and of a text that the parser looks up in its table and that is new there. */
+/**
+ * The further weights of a text, of a name, and of a text that the parser looks up in its table and that is new there,
+ * beside an eighth of its length.
+ */
 const textWeight = 1
 const nameWeight = 2
 const distinctWeight = 18
@@ -38,6 +41,27 @@ const defaultBounds: JsonBounds = { depth: jsonDepth, weight: jsonWeight }
 export const findProblem = (text: string, bounds: JsonBounds = defaultBounds): JsonProblem | undefined =>
   new JsonScan(text, bounds).run()
 
+/** Like `findProblem`, with the number of values inside objects and arrays, as far as the text was read. */
+export const measureJson = (
+  text: string,
+  bounds: JsonBounds
+): { readonly problem: JsonProblem | undefined; readonly values: number } => {
+  const scan = new JsonScan(text, bounds)
+  const problem = scan.run()
+  return { problem, values: scan.values }
+}
+
+/** The value of a JSON text; `undefined` for text that is not JSON, or too heavy to be parsed. */
+export const parseBounded = (text: string): Json | undefined => {
+  if (findProblem(text) === "tooHeavy") return undefined
+  try {
+    const value: Json = JSON.parse(text)
+    return value
+  } catch {
+    return undefined
+  }
+}
+
 /** Texts up to this length are parsed to find the place of what cannot be stored. */
 export const locatedLength = 256 * 1024
 
@@ -50,6 +74,8 @@ class JsonScan {
   /** Absent: the text is too short to be too heavy, as no text has more weight than one of opening brackets. */
   private readonly texts: DistinctTexts | undefined
   private weight = 0
+  /** Objects, arrays and commas. */
+  values = 0
   private found: JsonProblem | undefined
   /** Where the value or name that ends next begins. */
   private start = 0
@@ -71,14 +97,18 @@ class JsonScan {
       else if (code === openArray || code === openObject) {
         this.start = at + 1
         this.weight += containerWeight
+        this.values += 1
         depth += 1
         if (depth > bounds.depth) this.found ??= "tooDeep"
       } else if (code === closeArray || code === closeObject) {
         this.checkNumber(at)
         depth -= 1
-      } else if (code === comma || code === colon) {
+      } else if (code === comma) {
         this.checkNumber(at)
-        this.weight += code === comma ? 1 : 0
+        this.weight += 1
+        this.values += 1
+      } else if (code === colon) {
+        this.checkNumber(at)
       } else if (code === letterE || code === upperE) this.hasLargeExponent ||= isLargeExponent(text, at)
       if (this.weight > bounds.weight) return "tooHeavy"
     }
@@ -101,7 +131,8 @@ class JsonScan {
     if (texts === undefined) return at
     const isName = this.isBeforeColon(at + 1)
     this.weight += isName ? nameWeight : textWeight
-    if ((isName || this.isShort(from, at)) && texts.add(text, from, at)) this.weight += distinctWeight
+    if ((isName || this.isShort(from, at)) && texts.add(text, from, at))
+      this.weight += distinctWeight + ((at - from) >> 3)
     return at
   }
 

@@ -122,6 +122,8 @@ export const workspaceDb = {
   /** Values in a result, including those inside JSON and arrays; and in one JSON value or array. */
   values: 200_000,
   valuesInOne: 100_000,
+  /** Like `jsonWeight`, of one JSON value. */
+  jsonWeight: 1_400_000,
   /** Characters of each part of a Postgres error that are returned. */
   messageLength: 2_000,
   /** Bytes of a workspace's schema. */

@@ -4,6 +4,7 @@
  */
 import { Either, Encoding, Redacted } from "effect"
 import { type Json, type JsonObject, isObject } from "../Json.js"
+import { parseBounded } from "../JsonText.js"
 import type { AuthMethod, Injection } from "./AuthMethod.js"
 import type { UnsignedRequest } from "./UnsignedRequest.js"
 import { type CallMistake, encodeHeader, callMistake } from "./ValueEncoding.js"
@@ -112,18 +113,29 @@ const injectPart = (request: UnsignedRequest, part: InjectedPart): Either.Either
       return Either.right({ ...request, headers: [...request.headers.filter(([key]) => key !== name), [name, value]] })
     }
     case "query":
-      return Either.right({ ...request, url: withParameter(request.url, part.name, value) })
+      return Either.map(withParameter(request.url, part.name, value), (url) => ({ ...request, url }))
     case "body":
       return Either.map(withMember(request, part.name, value), (body) => ({ ...request, body }))
   }
 }
 
-const withParameter = (url: string, name: string, value: string): string => {
+/** Parameters of a query or form into which a credential is injected. */
+const mostParameters = 10_000
+
+const withParameter = (url: string, name: string, value: string): Either.Either<string, CallMistake> => {
   const [before = "", query = ""] = splitOnce(url, "?")
-  const encoded = encodeURIComponent(name)
-  const others = query.split("&").filter((pair) => pair !== "" && decodeOrKeep(pair.split("=")[0] ?? "") !== name)
-  return `${before}?${[...others, `${encoded}=${encodeURIComponent(value)}`].join("&")}`
+  const pairs = query.split("&", mostParameters + 1)
+  if (pairs.length > mostParameters)
+    return callMistake(`inject.${name}`, `cannot be injected into more than ${mostParameters} parameters`)
+  const others = pairs.filter((pair) => pair !== "" && !isNamed(splitOnce(pair, "=")[0], name))
+  return Either.right(`${before}?${[...others, `${encodeURIComponent(name)}=${encodeURIComponent(value)}`].join("&")}`)
 }
+
+/** The most characters that a character is encoded as. */
+const escapeLength = 9
+
+const isNamed = (encoded: string, name: string): boolean =>
+  encoded.length <= escapeLength * name.length && decodeOrKeep(encoded) === name
 
 const splitOnce = (text: string, at: string): readonly [string, string] => {
   const index = text.indexOf(at)
@@ -142,19 +154,39 @@ const withMember = (request: UnsignedRequest, name: string, value: string): Eith
   const type = request.headers.find(([key]) => key === "content-type")?.[1] ?? "application/json"
   if (request.body instanceof Uint8Array) return callMistake(`inject.${name}`, "cannot be injected into a binary body")
   if (type.startsWith("application/x-www-form-urlencoded")) {
-    return Either.right(withParameter(`?${request.body ?? ""}`, name, value).slice(1))
+    return Either.map(withParameter(`?${request.body ?? ""}`, name, value), (form) => form.slice(1))
   }
   const body = request.body === null ? {} : jsonBody(request.body)
-  return body === undefined
-    ? callMistake(`inject.${name}`, "can be injected into a JSON object or a form only")
-    : Either.right(JSON.stringify(Object.fromEntries([...Object.entries(body), [name, value]])))
+  if (body === undefined) return callMistake(`inject.${name}`, "can be injected into a JSON object or a form only")
+  const text = typeof request.body === "string" ? request.body : "{}"
+  return Object.hasOwn(body, name) ? replaceMember(text, body, name, value) : Either.right(addMember(text, name, value))
+}
+
+/** The text of an object with a further member, otherwise as it was written. */
+const addMember = (text: string, name: string, value: string): string => {
+  const members = text.slice(text.indexOf("{") + 1, text.lastIndexOf("}")).trim()
+  return `{${members}${members === "" ? "" : ","}${JSON.stringify(name)}:${JSON.stringify(value)}}`
+}
+
+/** Characters of an object that is written anew, to replace a member. */
+const rewrittenLength = 2 * 1024 * 1024
+
+const replaceMember = (
+  text: string,
+  body: JsonObject,
+  name: string,
+  value: string
+): Either.Either<string, CallMistake> => {
+  if (text.length > rewrittenLength)
+    return callMistake(
+      `inject.${name}`,
+      "is a member of the body already, which is too large to replace it: leave it out"
+    )
+  // Defined, as an assignment to `__proto__` would be lost.
+  return Either.right(JSON.stringify(Object.defineProperty({ ...body }, name, { value, enumerable: true })))
 }
 
 const jsonBody = (text: string): JsonObject | undefined => {
-  try {
-    const value: Json = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseBounded(text)
+  return isObject(value) ? value : undefined
 }

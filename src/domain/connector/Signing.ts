@@ -178,10 +178,9 @@ const hashes: { readonly [algorithm: string]: "md5" | "sha256" } = {
 const challengeOf = (text: string): { readonly [name: string]: string | undefined } => {
   const after = /\bDigest\s+([^]*)/i.exec(text.slice(0, 8_192))?.[1] ?? ""
   return Object.fromEntries(
-    [...after.matchAll(/(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g)].map(([, name = "", quoted, token]) => [
-      name.toLowerCase(),
-      quoted?.replace(/\\(.)/g, "$1") ?? token
-    ])
+    [...after.matchAll(/(?<!\w)(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g)].map(
+      ([, name = "", quoted, token]) => [name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? token]
+    )
   )
 }
 

@@ -9,6 +9,7 @@ import {
   type EgressFailure,
   type EgressRequest,
   type EgressResponse,
+  EgressUnreachable,
   type OpenRequest
 } from "../../actors/ports/Egress.js"
 import { MailEgress } from "../../actors/ports/MailEgress.js"
@@ -66,7 +67,7 @@ const sendWithCredential = Effect.fnUntraced(function* <A extends Pick<EgressRes
   context: CredentialContext,
   request: ConnectedRequest & Pick<OpenRequest, "upload">,
   way: (outgoing: EgressRequest) => Effect.Effect<A, EgressFailure, R>,
-  read: (echo: EchoFilter, answer: A) => A,
+  filter: (echo: EchoFilter, answer: A) => A | EgressUnreachable,
   discard: (answer: A) => void = () => undefined
 ) {
   const { connectionId, organisationId } = request
@@ -101,14 +102,18 @@ const sendWithCredential = Effect.fnUntraced(function* <A extends Pick<EgressRes
     })
     return Effect.mapError(sent, echo.failure)
   }
+  const read = (answer: A) => {
+    const filtered = filter(echo, answer)
+    return filtered instanceof EgressUnreachable ? Effect.fail(filtered) : Effect.succeed(filtered)
+  }
   const answer = yield* go(yield* signature(null))
   const challenge = headerOf(answer.headers, "www-authenticate")
-  if (!signs || answer.status !== 401 || challenge === undefined) return read(echo, answer)
+  if (!signs || answer.status !== 401 || challenge === undefined) return yield* read(answer)
   const answered = yield* signature(challenge)
   // Only schemes with challenges change the request now.
-  if (!answered.some(([name]) => name === "authorization")) return read(echo, answer)
+  if (!answered.some(([name]) => name === "authorization")) return yield* read(answer)
   discard(answer)
-  return read(echo, yield* go(answered))
+  return yield* read(yield* go(answered))
 })
 
 export const layer = Layer.effect(
@@ -127,7 +132,7 @@ export const layer = Layer.effect(
           context,
           request,
           (outgoing) => (outgoing.url.startsWith("smtp") ? mail.send(outgoing) : egress.send(outgoing)),
-          (echo, answer) => echo.answer(answer)
+          (echo, answer) => echo.refusal(answer) ?? echo.answer(answer)
         ),
       open: ({ stall, ...request }) =>
         sendWithCredential(

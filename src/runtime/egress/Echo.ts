@@ -11,12 +11,14 @@ import {
   EgressUnreachable,
   type OpenResponse
 } from "../../actors/ports/Egress.js"
-import type { Json } from "../../domain/Json.js"
+import { parseBounded } from "../../domain/JsonText.js"
 import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
 
 export interface EchoFilter {
   /** Returns the same object if it contains no secret. All other bytes of a body stay unchanged. */
   readonly answer: (answer: EgressResponse) => EgressResponse
+  /** Why the answer is not read: it repeats secrets so often that their removal would take too long. */
+  readonly refusal: (answer: EgressResponse) => EgressUnreachable | undefined
   /**
    * Filters a response whose body is streamed. A possible beginning of a secret waits for the next chunk; all else
    * passes at once. If a secret was a number in JSON, the result is not valid JSON.
@@ -50,7 +52,7 @@ const bodyOf = (forms: SecretForms, body: Uint8Array): Uint8Array => {
 
 /** Repairs JSON in which a secret was a number and its replacement is not. */
 const scrubbedJson = ({ scrubber }: SecretForms, bytes: Buffer): string | undefined => {
-  const value = parsed(bytes.toString("utf8"))
+  const value = parseBounded(bytes.toString("utf8"))
   return value === undefined
     ? undefined
     : Buffer.from(JSON.stringify(scrubber().scrubJson(value)), "utf8").toString("latin1")
@@ -80,7 +82,12 @@ const filterStream = async function* (
 export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilter => {
   const values = secrets.map((secret) => Redacted.value(secret)).filter((value) => value.length >= minSecretLength)
   if (values.length === 0)
-    return { answer: (answer) => answer, opened: (answer) => answer, failure: (failure) => failure }
+    return {
+      answer: (answer) => answer,
+      refusal: () => undefined,
+      opened: (answer) => answer,
+      failure: (failure) => failure
+    }
   const traces = values.flatMap(tracesOf)
   const suspicious = (bytes: Buffer) => traces.some((trace) => bytes.includes(trace, 0, "latin1"))
   let made: ReturnType<typeof makeScrubber> | undefined
@@ -105,6 +112,8 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
       const same = !changed && url === answer.url && headers.every(([, value], at) => value === answer.headers[at]?.[1])
       return same ? answer : { ...answer, url, headers, body }
     },
+    refusal: ({ body, url }) =>
+      countTraces(traces, body) > mostTraces ? new EgressUnreachable({ url: text(url), reason: tooOften }) : undefined,
     failure: (failure) => {
       const url = text(failure.url)
       switch (failure._tag) {
@@ -117,6 +126,22 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
       }
     }
   }
+}
+
+/** Traces of secrets in one answer that are removed. */
+const mostTraces = 10_000
+const tooOften = `the answer repeats the credential more than ${mostTraces} times`
+
+/** The number of traces in the body, up to one more than are removed. */
+const countTraces = (traces: ReadonlyArray<string>, { buffer, byteLength, byteOffset }: Uint8Array): number => {
+  const bytes = Buffer.from(buffer, byteOffset, byteLength)
+  let count = 0
+  for (const trace of traces) {
+    if (trace === "") continue
+    for (let at = bytes.indexOf(trace, 0, "latin1"); at >= 0 && count <= mostTraces; count++)
+      at = bytes.indexOf(trace, at + trace.length, "latin1")
+  }
+  return count
 }
 
 const split = (text: string, at: number) => ({ safe: text.slice(0, at), pending: text.slice(at) })
@@ -175,14 +200,6 @@ const entities: Readonly<Record<string, string>> = {
 
 // --- JSON ---
 
-const parsed = (text: string): Json | undefined => {
-  try {
-    const value: Json = JSON.parse(text)
-    return value
-  } catch {
-    return undefined
-  }
-}
-
-/** Whether `before` was valid JSON and `after` is not. */
-const isBroken = (before: string, after: string): boolean => parsed(after) === undefined && parsed(before) !== undefined
+/** Whether `before` was valid JSON and `after` is not; of a text that is too heavy to be parsed, this is not asked. */
+const isBroken = (before: string, after: string): boolean =>
+  parseBounded(after) === undefined && parseBounded(before) !== undefined

@@ -3,7 +3,8 @@
  * Types that are exact in JSON become numbers; money, numerics and 64-bit integers stay text.
  */
 import { types } from "pg"
-import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
+import { type Json, unstorableMessage } from "../../domain/Json.js"
+import { measureJson } from "../../domain/JsonText.js"
 import { jsonDepth, workspaceDb } from "../../domain/Limits.js"
 
 /** Why a value cannot be returned to the workflow. */
@@ -86,31 +87,18 @@ const backslash = 92
 
 // --- JSON ---
 
-const jsonOf = (text: string, budget: Budget): Json => {
-  measureJson(text, budget)
-  const value: Json = JSON.parse(text)
-  const reason = findUnstorable(value)?.reason
-  if (reason !== undefined)
-    throw new Unreadable("NOT_STORABLE", `a JSON value ${unstorableMessage[reason]}, or cast it to text`)
-  return value
-}
+const jsonBounds = { depth: jsonDepth, weight: workspaceDb.jsonWeight }
 
-/** Checks depth and number of values of a JSON text. Postgres has checked its syntax. */
-const measureJson = (text: string, budget: Budget): void => {
-  let depth = 0
-  let values = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === quote) at = endOfString(text, at + 1)
-    else if (code === 91 || code === 123) {
-      values += 1
-      depth += 1
-      if (depth > jsonDepth) throw tooDeep()
-    } else if (code === 93 || code === 125) depth -= 1
-    else if (code === comma) values += 1
-  }
-  if (values > workspaceDb.valuesInOne) throw tooMany()
+/** Postgres has checked the syntax. */
+const jsonOf = (text: string, budget: Budget): Json => {
+  const { problem, values } = measureJson(text, jsonBounds)
+  if (problem === "tooHeavy" || values > workspaceDb.valuesInOne) throw tooMany()
+  if (problem === "tooDeep") throw tooDeep()
+  if (problem !== undefined)
+    throw new Unreadable("NOT_STORABLE", `a JSON value ${unstorableMessage[problem]}, or cast it to text`)
   spend(budget, values)
+  const value: Json = JSON.parse(text)
+  return value
 }
 
 /** The position of the closing quote of the string that begins at `from`. */

@@ -1,13 +1,24 @@
 /** Parsers of what providers send. */
-import { Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
+import { Egress } from "../../../src/actors/ports/Egress.js"
 import { ActionDefinition } from "../../../src/domain/connector/Action.js"
 import { actionResult } from "../../../src/domain/connector/ActionResult.js"
 import { answerText, mediaType } from "../../../src/domain/connector/ProviderAnswer.js"
-import { guest } from "../../../src/domain/Limits.js"
+import { HeldBytes } from "../../../src/actors/ports/HeldBytes.js"
+import { ByteLedger } from "../../../src/runtime/memory/ByteLedger.js"
+import { guest, workspaceDb } from "../../../src/domain/Limits.js"
+import { AuthMethod } from "../../../src/domain/connector/AuthMethod.js"
+import { injectParts } from "../../../src/domain/connector/Injection.js"
+import { signRequest } from "../../../src/domain/connector/Signing.js"
+import type { UnsignedRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { echoFilter } from "../../../src/runtime/egress/Echo.js"
+import { make as makeTokenEndpoint } from "../../../src/runtime/oauth/TokenEndpoint.js"
+import { valueOf } from "../../../src/runtime/workspace/Values.js"
+import { organisation } from "../journal.js"
 import { nextPageArgs } from "../../../src/domain/connector/Pagination.js"
 import { buildMessage } from "../../../src/domain/connector/MailMessage.js"
 import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
-import { worstJsonBytes } from "./JsonTexts.js"
+import { worstJson, worstJsonBytes } from "./JsonTexts.js"
 import { type Parser, parser, repeated } from "./Parser.js"
 
 const MiB = 1024 * 1024
@@ -30,7 +41,161 @@ const answered = (body: Uint8Array, type = "application/json") => ({
   body
 })
 
+const request = (url: string, type: string, body: string | null): UnsignedRequest => ({
+  method: "POST",
+  url,
+  origin: "https://a.example",
+  headers: [["content-type", type]],
+  body,
+  timeoutMillis: 1
+})
+
+const injected = (place: "query" | "body", type: string) => (text: string) =>
+  injectParts(
+    place === "query" ? request(`https://a.example/?${text}`, type, null) : request("https://a.example/", type, text),
+    [{ in: place, name: "key", value: Redacted.make("secret") }]
+  )
+
+const pairs = {
+  ampersands: repeated("&"),
+  "escaped names": repeated("%C3%A9=&"),
+  "broken escapes": repeated("%=&"),
+  "plus signs": repeated("+"),
+  "equal signs": repeated("=")
+}
+
+const digestMethod = Schema.decodeUnknownSync(AuthMethod)({
+  id: "digest",
+  type: "custom",
+  fields: [{ name: "username" }, { name: "password" }],
+  sign: "hook:digest"
+})
+
+const sign = (challenge: string) =>
+  digestMethod.type === "custom"
+    ? signRequest(
+        digestMethod,
+        { method: "GET", url: "https://a.example/", body: null, challenge },
+        { credential: {}, now: 0, nonce: "00", digests: { hash: (_, data) => data, hmac: (_, __, data) => data } }
+      )
+    : undefined
+
+const secret = "abcdefgh-0123456789"
+const echo = echoFilter([Redacted.make(secret)])
+
+/** The answer of a token endpoint with this body. */
+const tokenAnswer = (type: string) => (body: Uint8Array) =>
+  Effect.runSync(
+    Effect.flatMap(makeTokenEndpoint, (endpoint) =>
+      Effect.either(
+        endpoint.request({
+          organisationId: organisation,
+          url: "https://a.example/token",
+          client: { clientId: "a", clientSecret: null, auth: "none" },
+          grant: { type: "client_credentials", scope: "" },
+          params: {},
+          expiresInField: "expires_in",
+          scopeSeparator: " ",
+          config: {}
+        })
+      )
+    ).pipe(
+      Effect.provideService(Egress, {
+        send: () => Effect.succeed({ ...answered(body, type), url: "" }),
+        open: () => Effect.dieMessage("open"),
+        check: () => Effect.void,
+        readings: Effect.dieMessage("readings")
+      }),
+      Effect.provideService(HeldBytes, new ByteLedger({ bytes: 64 * MiB }))
+    )
+  )
+
+/** Bytes of an answer of a token endpoint. */
+const tokenBytes = 256 * 1024
+
 export const answerParsers: ReadonlyArray<Parser> = [
+  parser(
+    ["src/domain/connector/Injection.ts#withParameter", "src/domain/connector/Injection.ts#decodeOrKeep"],
+    guest.fetchHead,
+    injected("query", ""),
+    pairs
+  ),
+  parser(
+    "src/domain/connector/Injection.ts#withParameter",
+    guest.fetchBytes,
+    injected("body", "application/x-www-form-urlencoded"),
+    pairs
+  ),
+  parser(
+    "src/domain/connector/Injection.ts#jsonBody",
+    guest.fetchBytes,
+    injected("body", "application/json"),
+    worstJson
+  ),
+  parser(
+    "src/domain/connector/Injection.ts#replaceMember",
+    2 * MiB,
+    injected("body", "application/json"),
+    Object.fromEntries(
+      Object.entries(worstJson).map(([name, make]) => [name, (size: number) => `{"key":1,"a":${make(size - 20)}}`])
+    )
+  ),
+  parser(
+    ["src/domain/connector/Signing.ts#digest", "src/domain/connector/Signing.ts#challengeOf"],
+    answerHeaderBytes,
+    sign,
+    {
+      "one long word": (size) => `Digest ${"a".repeat(size)}`,
+      words: (size) => `Digest ${repeated("a ")(size)}`,
+      "open quotes": (size) => `Digest ${repeated('a="')(size)}`,
+      "qop of commas": (size) => `Digest nonce="a", qop="${",".repeat(size)}"`,
+      spaces: (size) => `Digest a${" ".repeat(size)}`
+    }
+  ),
+  parser(
+    [
+      "src/runtime/egress/Echo.ts#isBroken",
+      "src/runtime/egress/Echo.ts#bodyOf",
+      "src/runtime/egress/Echo.ts#scrubbedJson"
+    ],
+    guest.fetchBytes,
+    (text: string) => {
+      const answer = { ...answered(bytes(text)), url: "" }
+      return echo.refusal(answer) ?? echo.answer(answer)
+    },
+    {
+      ...worstJson,
+      "beginnings of the secret": repeated(secret.slice(0, -1)),
+      "the secret many times": repeated(secret),
+      "the secret in JSON": (size) => `[${repeated(`"${secret}",`)(size)}0]`
+    }
+  ),
+  parser(
+    ["src/runtime/oauth/TokenEndpoint.ts#answerOf", "src/runtime/oauth/TokenEndpoint.ts#tokensOf"],
+    tokenBytes,
+    (body: Uint8Array) => [
+      tokenAnswer("application/json")(body),
+      tokenAnswer("application/x-www-form-urlencoded")(body)
+    ],
+    {
+      ...worstJsonBytes,
+      ampersands: (size) => bytes(repeated("a&")(size)),
+      escapes: (size) => bytes(repeated("%C3%A9=&")(size)),
+      "a long scope": (size) => bytes(`{"access_token":"a","scope":"${repeated("a ")(size)}"}`)
+    }
+  ),
+  parser(
+    ["src/runtime/workspace/Values.ts#jsonOf"],
+    workspaceDb.resultBytes,
+    (text: string) => {
+      try {
+        return valueOf(114, text, { left: workspaceDb.values })
+      } catch (error) {
+        return error
+      }
+    },
+    worstJson
+  ),
   parser(
     ["src/domain/connector/ProviderAnswer.ts#answerJson", "src/domain/connector/ActionResult.ts#readJsonBody"],
     guest.fetchBytes,

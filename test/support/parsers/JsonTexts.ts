@@ -32,9 +32,9 @@ export const worstJson: { readonly [name: string]: (size: number) => string } = 
     return `{${members.join(",")}}`
   }),
   "different short texts": listOf("[", "]", weightOf.distinct, () => `"${newName()}"`),
-  "different numbers as names": listOf("{", "}", weightOf.distinctMember, () => `"${names++ * 7919}":0`),
-  "different names, escaped": listOf("{", "}", weightOf.distinctMember, () => `"\\u0061${newName()}":0`),
-  "different long names": listOf("{", "}", weightOf.distinctMember, () => `"${newName().padStart(60, "k")}":0`),
+  "different numbers as names": listOf("{", "}", weightOf.distinctMember + 1, () => `"${names++ * 7919}":0`),
+  "different names, escaped": listOf("{", "}", weightOf.distinctMember + 1, () => `"\\u0061${newName()}":0`),
+  "different long names": listOf("{", "}", weightOf.distinctMember + 7, () => `"${newName().padStart(60, "k")}":0`),
   "one name many times": listOf("{", "}", weightOf.member, () => `"a":0`),
   "a thousand names in turn": listOf("{", "}", weightOf.member, (at) => `"k${at % 1000}":0`),
   "equal objects": listOf("[", "]", weightOf.member + 6, () => `{"a":0}`),

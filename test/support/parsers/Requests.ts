@@ -50,7 +50,19 @@ const verify = (header: string) => (value: string) =>
     digests
   )
 
+const slack = { scheme: "hmac", preset: "slack", maxAgeSeconds: 300 } as const
+const slackHeaders = { "x-slack-signature": "v0=00", "x-slack-request-timestamp": "0" }
+/** The id of a delivery is read once its signature is verified. */
+const digestsThatAgree = { ...digests, equal: () => true }
+
 export const requestParsers: ReadonlyArray<Parser> = [
+  parser(
+    ["src/domain/JsonText.ts#parseBounded", "src/domain/InboundWebhook.ts#signedBytes"],
+    largeWebhookBytes,
+    (body: Uint8Array) =>
+      verifyDelivery(slack, ["secret"], { headers: slackHeaders, body, nowMillis: 0 }, digestsThatAgree),
+    worstJsonBytes
+  ),
   parser(
     ["src/http/JsonBody.ts#readJson", "src/http/JsonBody.ts#refused", "src/domain/JsonText.ts#JsonScan"],
     largeWebhookBytes,
