@@ -87,7 +87,7 @@ describe("With a collector", () => {
         SVC_EGRESS_ALLOW: "127.0.0.1/32",
         SVC_OTLP_URL: otlp.url,
         SVC_LOG_LEVEL: "trace",
-        SVC_LOG_FORMAT: "json"
+        SVC_LOG: "json"
       }
     })
     await current.ready

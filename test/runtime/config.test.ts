@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { announce } from "../support/LogExpectations.js"
-import { readConfig } from "../../src/runtime/configuration/Config.js"
+import { readConfig, readLogFormat } from "../../src/runtime/configuration/Config.js"
 import { settingTable } from "../../src/runtime/configuration/SettingTable.js"
 import { environmentExample, environmentTable } from "../../src/runtime/configuration/EnvironmentPages.js"
 import { resolveSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
@@ -165,3 +165,13 @@ it("no other file of src reads the environment", () => {
     )
   assert.deepStrictEqual(readers, ["runtime/configuration/Config.ts"])
 })
+
+it.effect("the form of the log is read before the rest, also under its former name", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* readLogFormat({ SVC_LOG: "pretty", SVC_PORT: "eighty" }), "pretty")
+    assert.strictEqual(yield* readLogFormat({ SVC_LOG_FORMAT: "pretty" }), "pretty")
+    assert.strictEqual(yield* readLogFormat({ SVC_LOG_FORMAT: "pretty", SVC_LOG: "json" }), "json")
+    assert.strictEqual((yield* readConfig({ SVC_LOG_FORMAT: "pretty" })).logFormat, "pretty")
+    assert.deepStrictEqual(yield* withWarnings(readConfig({ SVC_LOG_FORMAT: "pretty" })), [])
+  })
+)

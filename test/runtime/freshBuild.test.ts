@@ -45,13 +45,14 @@ const run = () => {
   )
   assert.strictEqual(status, 0, stderr)
   assert.strictEqual(stdout, `${pid} ${marker()} start\n`, "the program runs in the process that was started")
+  return stderr
 }
 
 it("the first start builds, the next does not, and one after a change does", () => {
-  run()
+  assert.match(run(), /^svc is built from its sources[^\n]*\n$/, "one line before it builds")
   assert.strictEqual(builds(), 1)
   touch(marker(), 60)
-  run()
+  assert.strictEqual(run(), "")
   assert.strictEqual(builds(), 1)
   touch(path.join(root, "src", "Main.ts"), 120)
   run()

@@ -8,6 +8,7 @@ import { Unavailable } from "../../src/domain/Failure.js"
 import { databaseUnavailable } from "../../src/runtime/postgres/DatabaseUnavailable.js"
 import { OperatorError } from "../../src/runtime/process/OperatorError.js"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
+import { prettyLogger } from "../../src/runtime/telemetry/PrettyLogger.js"
 import { exporter } from "../../src/runtime/telemetry/Tracing.js"
 import { startCollector } from "../support/collector.js"
 import { announce } from "../support/LogExpectations.js"
@@ -31,7 +32,11 @@ const logged = (effect: Effect.Effect<unknown>) =>
     const lines: Array<string> = []
     const json = Logger.map(withSafeErrors(Logger.jsonLogger), (line) => void lines.push(line))
     const text = Logger.map(withSafeErrors(Logger.logfmtLogger), (line) => void lines.push(line))
-    yield* Effect.provide(effect, Logger.replace(Logger.defaultLogger, Logger.zipLeft(json, text)))
+    const pretty = Logger.map(withSafeErrors(prettyLogger(false)), (line) => void lines.push(line))
+    yield* Effect.provide(
+      effect,
+      Logger.replace(Logger.defaultLogger, Logger.zipLeft(Logger.zipLeft(json, text), pretty))
+    )
     return lines.join("\n")
   })
 

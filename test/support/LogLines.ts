@@ -7,7 +7,7 @@ export interface PrintedLine {
 
 const severe = new Set(["WARN", "ERROR", "FATAL"])
 /** Lines of Effect's default logger and of the service's pretty logger. */
-const severeText = /^timestamp=\S+ level=(?:WARN|ERROR|FATAL) |^\[\d\d:\d\d:\d\d\.\d{3}\] (?:WARN|ERROR|FATAL) /
+const severeText = /^timestamp=\S+ level=(?:WARN|ERROR|FATAL) |^\d\d:\d\d:\d\d (?:WARN|ERROR|FATAL) /
 
 const levelOf = (line: string): string | undefined => {
   try {

@@ -6,7 +6,7 @@ import type { PlanName } from "../../domain/Plan.js"
 import { type DatabaseUrls, forEachRole, urlsOfLogin } from "../postgres/Roles.js"
 import { closestName } from "./ClosestName.js"
 import { OperatorError } from "../process/OperatorError.js"
-import { settings, settingTable } from "./SettingTable.js"
+import { defaultLogFormat, formerNames, settings, settingTable } from "./SettingTable.js"
 
 /** Which Postgres to use: the embedded one, or the operator's. */
 export type Database = { readonly _tag: "Embedded" } | { readonly _tag: "External"; readonly urls: DatabaseUrls }
@@ -24,6 +24,19 @@ const environment = (): Readonly<Record<string, string>> => {
   )
 }
 
+/** The variables with former names replaced by today's; a variable under today's name wins. */
+const renamed = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(Object.entries(env).map(([name, value]) => [formerNames[name] ?? name, value])),
+  ...env
+})
+
+/** The form of log lines, for what is logged before the configuration is read; a wrong value counts as not set. */
+export const readLogFormat = Effect.fnUntraced(function* (env: Readonly<Record<string, string>> = environment()) {
+  const provider = ConfigProvider.fromMap(new Map(Object.entries(renamed(env))))
+  const found = yield* Effect.either(Effect.withConfigProvider(settingTable.logFormat.config, provider))
+  return Either.getOrElse(found, () => defaultLogFormat())
+})
+
 /**
  * Reads the configuration. Fails with one error that lists everything that is wrong or missing; warns of unknown
  * variables `SVC_…`.
@@ -35,7 +48,7 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
       ...(meant === undefined ? {} : { didYouMean: meant })
     })
   const found = yield* Effect.either(
-    Effect.withConfigProvider(variables, ConfigProvider.fromMap(new Map(Object.entries(env))))
+    Effect.withConfigProvider(variables, ConfigProvider.fromMap(new Map(Object.entries(renamed(env)))))
   )
   const problems = Either.isLeft(found) ? sentences(found.left) : missing(found.right)
   if (Either.isLeft(found) || problems.length > 0) {
@@ -77,7 +90,7 @@ const unknownVariables = (
 ): ReadonlyArray<{ readonly name: string; readonly meant: string | undefined }> =>
   Object.keys(env)
     .filter((name) => name.startsWith("SVC_") && !name.startsWith("SVC_TEST_"))
-    .filter((name) => !settings.some((one) => one.name === name))
+    .filter((name) => !(name in formerNames) && !settings.some((one) => one.name === name))
     .map((name) => {
       const meant = closestName(
         name,

@@ -79,6 +79,9 @@ const mailServer: Parse<OperatorMailServer> = (text) => {
   })
 }
 
+/** A terminal is read by a person, a file or a pipe by a program. */
+export const defaultLogFormat = (): "json" | "pretty" => (process.stdout.isTTY ? "pretty" : "json")
+
 const postgresUrl = urlText("postgres", "postgresql")
 
 /** Every variable, in the order of the documents. */
@@ -264,9 +267,12 @@ export const settingTable = {
     "info"
   ),
   logFormat: setting(
-    { name: "SVC_LOG_FORMAT", meaning: "json or pretty." },
+    {
+      name: "SVC_LOG",
+      meaning: "The form of log lines: json, one object a line, or pretty, for people. Also read as SVC_LOG_FORMAT."
+    },
     oneOfTexts("json", "pretty"),
-    process.stdout.isTTY ? "pretty" : "json",
+    defaultLogFormat(),
     "pretty on a terminal, else json"
   ),
   otlpUrl: optionalSetting(
@@ -289,6 +295,9 @@ export const settingTable = {
     "30s"
   )
 }
+
+/** Former names of variables, which are still read. */
+export const formerNames: Readonly<Record<string, string>> = { SVC_LOG_FORMAT: settingTable.logFormat.name }
 
 /** The table as rows for documents. */
 export const settings: ReadonlyArray<Setting<unknown>> = Object.values(settingTable)

@@ -25,8 +25,12 @@ export const migrate = Effect.fn("Migrations.migrate")(
       ),
       Effect.provideService(SqlClient.SqlClient, sql)
     )
-    for (const [id, name] of applied)
-      yield* Effect.annotateLogs(Effect.logInfo("postgres.migrated"), { migration: id, name })
+    const last = applied.at(-1)
+    if (last !== undefined)
+      yield* Effect.annotateLogs(Effect.logInfo("postgres.migrated"), {
+        migrations: applied.length,
+        last: `${String(last[0]).padStart(4, "0")}_${last[1]}`
+      })
     return applied.map(([, name]) => name)
   },
   Effect.scoped,

@@ -21,22 +21,34 @@ const DevFile = Schema.Struct({
 /** The content of `.svc/dev.json`: what a developer needs to begin. Readable by its owner only. */
 export type DevFile = typeof DevFile.Type
 
-const fileOf = (config: ServiceConfig) => path.join(config.dataDir, "dev.json")
+const fileOf = (config: Pick<ServiceConfig, "dataDir">) => path.join(config.dataDir, "dev.json")
 
-/** A command that works when it is pasted. */
-const curl = ({ apiKey, baseUrl, exampleWorkflowId }: DevFile): string =>
+/** A command that works when it is pasted: with the key, or reading it from `dev.json`. */
+const curl = (
+  config: Pick<ServiceConfig, "dataDir">,
+  { apiKey, baseUrl, exampleWorkflowId }: DevFile,
+  isTerminal: boolean
+): string =>
   [
     `curl -sS ${baseUrl}/api/v1/workflows/${exampleWorkflowId}/execute \\`,
-    `  -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' \\`,
+    isTerminal
+      ? `  -H 'Authorization: Bearer ${apiKey}' \\`
+      : `  -H "Authorization: Bearer $(node -p 'require(process.argv[1]).apiKey' '${path.resolve(fileOf(config))}')" \\`,
+    `  -H 'content-type: application/json' \\`,
     `  -d '{"input":{"name":"you"}}'`
   ].join("\n")
 
-const text = (config: ServiceConfig, dev: DevFile): string =>
+/** What a first start prints. `isTerminal`: with the key. */
+export const greeting = (
+  config: Pick<ServiceConfig, "dataDir" | "egressAllow">,
+  dev: DevFile,
+  isTerminal: boolean
+): string =>
   [
     "",
     `svc is ready on ${dev.baseUrl}. Run the example workflow:`,
     "",
-    curl(dev),
+    curl(config, dev, isTerminal),
     "",
     `The key and ids are in ${fileOf(config)}. The API is described on ${dev.baseUrl}/docs.`,
     ...(config.egressAllow.length > 0 ? [] : [egressHint]),
@@ -98,6 +110,6 @@ export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config:
   return Option.none<DevFile>()
 })
 
-/** Prints the greeting to the terminal, beside the log. */
+/** Prints the greeting beside the log. The key stands in it on a terminal only: elsewhere the output may be kept. */
 export const printGreeting = (config: ServiceConfig, dev: DevFile) =>
-  Effect.sync(() => void process.stdout.write(`${text(config, dev)}\n`))
+  Effect.sync(() => void process.stdout.write(`${greeting(config, dev, process.stdout.isTTY)}\n`))

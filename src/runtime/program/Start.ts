@@ -1,6 +1,6 @@
 /** `svc start`: runs the service from reading its configuration until it is stopped. */
 import { Duration, Effect, Layer, Logger, Option, Runtime, RuntimeFlags, RuntimeFlagsPatch, type Scope } from "effect"
-import { readConfig, type ServiceConfig, Settings, withPort } from "../configuration/Config.js"
+import { readConfig, readLogFormat, type ServiceConfig, Settings, withPort } from "../configuration/Config.js"
 import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/UnreachableDatabase.js"
@@ -121,12 +121,13 @@ export const startService = Effect.gen(function* () {
     return yield* Effect.scoped(run(config, listener))
   })
   return yield* exported(config, Effect.scoped(running)).pipe(
-    Effect.provide(Layer.merge(Logging.layer(config.logFormat), Logger.minimumLogLevel(config.logLevel))),
+    Effect.provide(Logger.minimumLogLevel(config.logLevel)),
     Effect.withTracerEnabled(false),
     // Effect's metrics of fibers cost more than most fibers do, and are not used.
     Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
   )
 }).pipe(
+  (body) => Effect.flatMap(readLogFormat(), (format) => Effect.provide(body, Logging.layer(format))),
   Effect.catchTags({
     SqlError: unreachableError,
     NotFound: ({ what }) => new OperatorError({ message: `The ${what} is not there.` }),

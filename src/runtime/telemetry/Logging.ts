@@ -1,5 +1,6 @@
 /** The loggers of the service. They log an error's message only if the service wrote it for the operator. */
 import { HashMap, Layer, Logger } from "effect"
+import { prettyLogger } from "./PrettyLogger.js"
 import { describe, safeCause } from "./SafeError.js"
 
 /** Wraps a logger: replaces errors in the cause, the message and the annotations by safe ones. */
@@ -25,7 +26,7 @@ const messageOf = (message: unknown): unknown =>
 // --- Private ---
 
 const json = Logger.withConsoleLog(withSafeErrors(Logger.jsonLogger))
-const pretty = withSafeErrors(Logger.prettyLogger())
+const pretty = Logger.withConsoleLog(withSafeErrors(prettyLogger(process.stdout.isTTY)))
 
 const mostDepth = 4
 
