@@ -31,9 +31,13 @@ const made = {
   status: Schema.Literal("accepted", "held", "ignored", "duplicate")
 }
 export const MadeEvent = Schema.Struct(made).annotations({ identifier: "MadeEvent" })
-export const ReplayedEvent = Schema.Struct({ ...made, replayOf: Schema.String }).annotations({
-  identifier: "ReplayedEvent"
-})
+export const ReplayedEvent = Schema.Struct({
+  ...made,
+  replayOf: Schema.String,
+  executionIds: Schema.Array(Schema.String).annotations({
+    description: "the runs that the new event has started; empty if it waits: the event shows them later"
+  })
+}).annotations({ identifier: "ReplayedEvent" })
 
 export const ReplayedLetter = Schema.Struct({
   id: Schema.String,

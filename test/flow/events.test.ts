@@ -256,10 +256,17 @@ describe("a failed run of an event", () => {
     )
     const detail = (await call("GET", `/dlq/${letter.id}`)).body.data
     assert.deepStrictEqual(detail.payload, { order: 1, apiKey: "[redacted]" })
-    assert.deepInclude(detail.error, { name: "TypeError", message: "no" })
+    assert.deepInclude(detail.error, { name: "TypeError", message: "no", code: "EXECUTION_FAILED" })
+    const byCode = (await call("GET", "/dlq?code=EXECUTION_FAILED")).body.data
+    assert.include(
+      byCode.map(({ id }: { id: string }) => id),
+      letter.id
+    )
     assert.match(detail.executionId, /^exec_/)
     const discarded = await call("DELETE", `/dlq/${letter.id}`)
-    assert.deepStrictEqual([discarded.status, discarded.body.data.status], [200, "discarded"])
+    assert.strictEqual(discarded.status, 204)
+    assert.strictEqual((await call("DELETE", `/dlq/${letter.id}`)).status, 404)
+    assert.strictEqual((await call("GET", `/dlq/${letter.id}`)).body.data.status, "discarded")
     assert.strictEqual((await call("POST", `/dlq/${letter.id}/replay`, {})).status, 409)
   })
 

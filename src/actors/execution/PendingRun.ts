@@ -32,8 +32,14 @@ const startTimeout = (request: StartRequest): number => {
 }
 
 /** What the record keeps of the event that starts the run. */
-const eventMembers = ({ event, lane, routeId }: StartRequest): Pick<RunRecord, "event" | "routeId" | "lane"> => ({
-  ...(event === undefined ? {} : { event: originOf(event) }),
+const eventMembers = ({
+  event,
+  lane,
+  routeId,
+  trigger
+}: StartRequest): Pick<RunRecord, "event" | "routeId" | "lane"> => ({
+  // An event of a connector names no trigger, and has several.
+  ...(event === undefined ? {} : { event: { ...originOf(event), triggerId: event.triggerId ?? trigger.id ?? null } }),
   ...(routeId === undefined ? {} : { routeId }),
   ...(lane === undefined ? {} : { lane })
 })

@@ -145,6 +145,17 @@ export const endDeliveries = (
 /** The error of a run that was given up because it ended its processes. */
 const isPoisoned = (error: Json) => isObject(error) && error["code"] === poisonedCode
 
+/** What a workflow throws has no code unless it gives one, and a dead letter has one, by which it is found. */
+const withCode = (error: Json, status: "failed" | "timed_out"): Json => ({
+  ...(isObject(error) ? error : {}),
+  code:
+    isObject(error) && error["code"] !== undefined
+      ? error["code"]
+      : status === "failed"
+        ? "EXECUTION_FAILED"
+        : "EXECUTION_TIMED_OUT"
+})
+
 /** The dead letter of a run that failed for good, if an event started it or it was given up. */
 export const deadLettersOf = (
   { error, run, status }: FinishedRun,
@@ -163,5 +174,5 @@ export const deadLettersOf = (
     environment,
     attempts: run.attempt
   }
-  return [{ id: id(), of, executionId: run.id, error, context }]
+  return [{ id: id(), of, executionId: run.id, error: withCode(error, status), context }]
 }

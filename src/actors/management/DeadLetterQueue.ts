@@ -38,7 +38,8 @@ export class DeadLetterQueue extends Context.Tag("svc/DeadLetterQueue")<
     /** Starts a replay of many, which goes on in the background, also after a restart. */
     readonly replayMany: (context: CallContext, input: ReplayCustomerDeadLetters) => Effect.Effect<ReplayView, Failure>
     readonly getReplay: (context: CallContext, id: string) => Effect.Effect<ReplayView, Failure>
-    readonly discard: (context: CallContext, id: string) => Effect.Effect<DeadLetterDetail, Failure>
+    /** Marks it as discarded. A second request fails with `NotFound`. */
+    readonly discard: (context: CallContext, id: string) => Effect.Effect<void, Failure>
   }
 >() {}
 
@@ -155,11 +156,14 @@ export const layer = Layer.effect(
 
       discard: (context, id) =>
         Effect.gen(function* () {
-          const found = yield* find(context, id)
-          const audit = auditEntry(context, id, found.customerId, yield* Clock.currentTimeMillis)
-          if (!(yield* letters.discard(context.caller, id, audit))) return yield* notPending(found.status)
-          context.isAudited = true
-          return { ...found, status: "discarded" as const }
+          const { customerId } = yield* find(context, id)
+          const audit = auditEntry(context, id, customerId, yield* Clock.currentTimeMillis)
+          if (yield* letters.discard(context.caller, id, audit)) {
+            context.isAudited = true
+            return
+          }
+          const { status } = yield* find(context, id)
+          return yield* status === "discarded" ? letterNotFound() : notPending(status)
         })
     })
   })

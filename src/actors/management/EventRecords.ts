@@ -3,9 +3,11 @@ import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import type { EventSource, EventStatus } from "../../domain/Event.js"
 import type { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
 import { type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
-import { type CustomerId, timeOfId } from "../../domain/Ids.js"
+import { type CustomerId, timeOfId, type TriggerId } from "../../domain/Ids.js"
 import { reconciliationPeriod } from "../../domain/Limits.js"
+import type { Trigger } from "../../domain/Trigger.js"
 import { EventReads } from "../ports/EventReads.js"
+import { TriggerReads } from "../ports/Triggers.js"
 import type { CallContext } from "./CallContext.js"
 import { type Principal, reaches } from "./Caller.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
@@ -48,6 +50,13 @@ export const customersOf = (
 export const isReached = (caller: Principal, customerId: string | null): boolean =>
   caller.customers === "all" || (customerId !== null && reaches(caller, customerId as CustomerId)) // as it is stored
 
+/** The events that reach the trigger without naming it: those of its connector or type. */
+const addressedTo = ({ appEvent, createdAt, customerId, event, spaceId }: Trigger, caller: Principal) => {
+  const of = appEvent === null ? event : { connector: appEvent.connector, event: appEvent.event }
+  if (of === null || spaceId !== caller.spaceId) return {}
+  return { addressed: { of, customerId, connectionId: appEvent?.connectionId ?? null, since: createdAt } }
+}
+
 /** The place of an id that says its time. */
 export const positionAt = (id: string | undefined) =>
   id === undefined ? undefined : { createdAt: new Date(timeOfId(id)).toISOString(), id }
@@ -68,6 +77,15 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const reads = yield* EventReads
     const pages = yield* Pages
+    const triggers = yield* TriggerReads
+
+    const addressedBy = (caller: Principal, id: string | undefined) =>
+      id === undefined || id === ""
+        ? Effect.succeed({})
+        : Effect.map(
+            triggers.byId(id as TriggerId), // only compared with stored ids
+            Option.match({ onNone: () => ({}), onSome: (trigger) => addressedTo(trigger, caller) })
+          )
 
     return EventRecords.of({
       list: ({ caller }, params) =>
@@ -78,6 +96,7 @@ export const layer = Layer.effect(
           const { connector, source, status, trigger_id: triggerId, type } = params
           const { lookedTo, rows } = yield* reads.list(caller, {
             ...filtersOf({ status, source, triggerId, connector, type }),
+            ...(yield* addressedBy(caller, triggerId)),
             ...customersOf(caller, params.customer_id),
             ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
             ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),

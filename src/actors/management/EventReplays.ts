@@ -1,5 +1,5 @@
 /** Use cases that make events: inject one, replay one. Contract: events; replay. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schedule } from "effect"
 import type { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
 import { type Failure, NotFound, ValidationFailed } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
@@ -16,6 +16,8 @@ import { isExecutionId } from "./ExecutionRecords.js"
 
 export interface Replayed extends MadeEvent {
   readonly replayOf: string
+  /** The runs that it has started by now. */
+  readonly executionIds: ReadonlyArray<string>
 }
 
 export class EventReplays extends Context.Tag("svc/EventReplays")<
@@ -31,6 +33,9 @@ export class EventReplays extends Context.Tag("svc/EventReplays")<
     readonly replay: (context: CallContext, id: string, input: ReplayEvent) => Effect.Effect<Replayed, Failure>
   }
 >() {}
+
+/** How often and how long the answer to a replay waits for the runs of its event: about a second. */
+const untilStarted = Schedule.intersect(Schedule.exponential("20 millis"), Schedule.recurs(6))
 
 const invalidMember = (path: string, message: string) =>
   new ValidationFailed({
@@ -70,6 +75,20 @@ export const layer = Layer.effect(
         if (run !== undefined && run.workflowVersion !== null) versions[workflowId] = run.workflowVersion
       }
       return versions
+    })
+
+    /** The runs of a new event, which waits for its turn in the start queue: empty if none starts soon. */
+    const runsOf = Effect.fnUntraced(function* (caller: Principal, { eventId, status }: MadeEvent) {
+      if (status !== "accepted") return []
+      const settled = yield* reads
+        .get(caller, eventId)
+        .pipe(
+          Effect.flatMap(Option.filter((event) => event.settledAt !== null)),
+          Effect.retry({ schedule: untilStarted, while: ({ _tag }) => _tag === "NoSuchElementException" }),
+          Effect.optionFromOptional
+        )
+      const deliveries = Option.match(settled, { onNone: () => [], onSome: (event) => event.deliveries })
+      return deliveries.flatMap(({ executionId }) => (executionId === null ? [] : [executionId]))
     })
 
     return EventReplays.of({
@@ -115,7 +134,7 @@ export const layer = Layer.effect(
             ...(input.routes === undefined ? {} : { routes: input.routes }),
             ...(versions === undefined ? {} : { versions })
           })
-          return { ...made, replayOf: id }
+          return { ...made, replayOf: id, executionIds: yield* runsOf(caller, made) }
         })
     })
   })

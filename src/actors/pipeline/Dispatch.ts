@@ -107,7 +107,7 @@ const letterOf = (
   matched: MatchedRoute | undefined
 ): DeadLetter => ({
   id: identifiers.next("dlq"),
-  of: originOf(event),
+  of: { ...originOf(event), triggerId: event.triggerId ?? matched?.trigger.id ?? null },
   executionId: null,
   error: { code, message, category: "routing", step: null },
   context: {

@@ -27,10 +27,23 @@ interface Period {
   readonly limit: number
 }
 
+/** The events that reach a trigger by what they are, without naming it. */
+export interface AddressedEvents {
+  /** The event of a connector, or the type of other events, which may end with `*`. */
+  readonly of: { readonly connector: string; readonly event: string } | { readonly type: string }
+  /** `null`: of any. */
+  readonly connectionId: string | null
+  readonly customerId: string | null
+  /** When the trigger was created, RFC 3339. */
+  readonly since: string
+}
+
 export interface EventQuery extends Period {
   readonly status?: EventStatus
   readonly source?: EventSource
   readonly triggerId?: string
+  /** Beside the events that name `triggerId`. */
+  readonly addressed?: AddressedEvents
   readonly connector?: string
   readonly type?: string
   /** Only these customers' events; a key that reaches some customers sees no others. */

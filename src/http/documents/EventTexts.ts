@@ -79,6 +79,6 @@ export const eventTexts: Pick<TextsOf<typeof ResourceApi>, EventOperation> = {
   "deadLetters.discard": {
     summary: "Discard a dead letter",
     description: "Marks a dead letter as discarded: no replay takes it.",
-    answers: { 200: "The dead letter is discarded." }
+    answers: { 204: "The dead letter is discarded." }
   }
 }

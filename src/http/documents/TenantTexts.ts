@@ -85,6 +85,6 @@ export const tenantTexts: TextsOf<typeof TenantApi> = {
   "tenantDeadLetters.discard": {
     summary: "Discard a tenant's dead letter",
     description: "Marks a dead letter as discarded: no replay takes it.",
-    answers: { 200: "The dead letter is discarded." }
+    answers: { 204: "The dead letter is discarded." }
   }
 }

@@ -1,5 +1,5 @@
 /** The endpoints of the dead letter queue. Contract: dead letters. */
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
@@ -67,7 +67,7 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
   .add(
     HttpApiEndpoint.del("discard", `${basePath}/:dlq`)
       .setPath(path)
-      .addSuccess(Data(DeadLetterDetail))
+      .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "events:delete")
       .annotate(Audited, auditAction("dead_letter.discard"))
       .annotate(Shared, "customers")

@@ -26,7 +26,7 @@ export const DeadLettersLive = groupLayer(ResourceApi, "deadLetters", (handlers)
         inData(Effect.flatMap(CurrentExchange, (exchange) => letters.replay(exchange, path.dlq, payload)))
       )
       .handle("discard", ({ path }) =>
-        inData(Effect.flatMap(CurrentExchange, (exchange) => letters.discard(exchange, path.dlq)))
+        Effect.flatMap(CurrentExchange, (exchange) => letters.discard(exchange, path.dlq))
       )
   )
 )

@@ -1,5 +1,5 @@
 /** The endpoints of a tenant's dead letters: those of surface C, for one customer. Contract: surface B bodies; dead letters. */
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayCustomerDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
@@ -66,7 +66,7 @@ export const TenantDeadLettersApi = HttpApiGroup.make("tenantDeadLetters")
   .add(
     HttpApiEndpoint.del("discard", `${basePath}/:dlq`)
       .setPath(path)
-      .addSuccess(Data(DeadLetterDetail))
+      .addSuccess(HttpApiSchema.NoContent)
       .annotate(Permit, "events:delete")
       .annotate(Audited, auditAction("dead_letter.discard"))
       .annotate(Shared, "customers")

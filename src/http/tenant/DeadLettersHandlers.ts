@@ -21,6 +21,6 @@ export const TenantDeadLettersLive = groupLayer(TenantApi, "tenantDeadLetters", 
       .handle("replay", ({ path, payload }) =>
         inData(asTenant(path.tid, (exchange) => letters.replay(exchange, path.dlq, payload)))
       )
-      .handle("discard", ({ path }) => inData(asTenant(path.tid, (exchange) => letters.discard(exchange, path.dlq))))
+      .handle("discard", ({ path }) => asTenant(path.tid, (exchange) => letters.discard(exchange, path.dlq)))
   )
 )

@@ -5,6 +5,7 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import {
+  type AddressedEvents,
   type DeadLetterQuery,
   type EventHome,
   type EventQuery,
@@ -118,9 +119,34 @@ const boundsOf = (query: EventQuery | DeadLetterQuery, prefix: string, add: Add)
   ...(query.to === undefined ? [] : [`id < ${add(`${prefix}_${ulidTime(query.to)}`)}`])
 ]
 
+/** Events are routed by their connector or type unless they name their trigger, so that their rows name none. */
+const receivedCondition = (
+  triggerId: string,
+  { connectionId, customerId, of, since }: AddressedEvents,
+  add: Add
+): string => {
+  const kind =
+    "type" in of
+      ? `connector IS NULL AND ${of.type.endsWith("*") ? `starts_with(type, ${add(of.type.slice(0, -1))})` : `type = ${add(of.type)}`}`
+      : `connector = ${add(of.connector)} AND COALESCE(record->>'connectorEvent', type) = ${add(of.event)}`
+  const place = [
+    ...(connectionId === null ? [] : [`connection_id = ${add(connectionId)}`]),
+    ...(customerId === null ? [] : [`customer_id = ${add(customerId)}`])
+  ].map((condition) => ` AND ${condition}`)
+  const addressed = `trigger_id IS NULL AND received_at >= ${add(since)}::timestamptz AND ${kind}${place.join("")}`
+  return `(trigger_id = ${add(triggerId)} OR ${addressed})`
+}
+
+const triggerConditions = (query: EventQuery | DeadLetterQuery, add: Add): ReadonlyArray<string> => {
+  if (query.triggerId === undefined) return []
+  return "addressed" in query && query.addressed !== undefined
+    ? [receivedCondition(query.triggerId, query.addressed, add)]
+    : [`trigger_id = ${add(query.triggerId)}`]
+}
+
 /** The filters that events and dead letters share. */
 const filtersOf = (query: EventQuery | DeadLetterQuery, add: Add): ReadonlyArray<string> => [
-  ...(query.triggerId === undefined ? [] : [`trigger_id = ${add(query.triggerId)}`]),
+  ...triggerConditions(query, add),
   ...(query.connector === undefined ? [] : [`connector = ${add(query.connector)}`]),
   ...(query.type === undefined ? [] : [`type = ${add(query.type)}`]),
   ...(query.customerIds === undefined ? [] : [`customer_id = ANY(${add(query.customerIds)})`]),
@@ -133,11 +159,11 @@ type EventTable = keyof typeof listSql
 
 /** The filter whose index finds the rows; without one, the index of all rows of the organisation. */
 const indexedBy = (
-  { customerIds, status, triggerId }: EventQuery,
+  { addressed, customerIds, status, triggerId }: EventQuery,
   table: EventTable,
   add: Add
 ): ReadonlyArray<string> => {
-  if (triggerId !== undefined) return [`trigger_id = ${add(triggerId)}`]
+  if (triggerId !== undefined && addressed === undefined) return [`trigger_id = ${add(triggerId)}`]
   if (customerIds?.length === 1) return [`customer_id = ${add(customerIds[0])}`]
   if (status === "held") return ["status = 'held'"]
   if (table === "event_records" && status !== undefined && status !== "delivered")

@@ -1,0 +1,139 @@
+/** Events and dead letters are found by the trigger that received them, also where they name none; a replay tells its runs. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { connect, publishConnector, scripts, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { eventually } from "../support/eventually.js"
+
+let items: ReadonlyArray<{ readonly id: string }> = []
+let flow: string
+let failing: string
+
+const ask = (method: string, path: string, body?: unknown) =>
+  svc.ask(method, `/api/v1${path}`, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
+const trigger = async (settings: object): Promise<string> => {
+  const made = await ask("POST", "/triggers", { name: "listens", routes: [{ workflowId: flow }], ...settings })
+  assert.strictEqual(made.status, 201, made.text)
+  return made.body.data.id
+}
+const listed = async (path: string): Promise<ReadonlyArray<{ readonly id: string; readonly status: string }>> =>
+  (await ask("GET", path)).body.data
+const sql = <A extends object>(text: string) => svc.run(Effect.flatMap(WriterSql, (writer) => writer.unsafe<A>(text)))
+/** Polls again until an event with the payload is there, and returns its id. */
+const polled = (id: string): Promise<string> =>
+  eventually(
+    async () => {
+      await sql("UPDATE polls SET next_at = now()")
+      return sql<{ id: string }>(
+        `SELECT id FROM event_records WHERE connector = 'crm' AND payload->>'id' = '${id}' AND status = 'delivered'`
+      )
+    },
+    ([found]) => found !== undefined,
+    20_000
+  ).then(([found]) => found?.id ?? assert.fail("no event"))
+
+beforeAll(async () => {
+  await startCalls()
+  scripts.set("/crm/list", () => ({ body: { results: items } }))
+  const poll = { action: "list", key: "$.id", intervalSeconds: 30 }
+  await publishConnector("crm", "1.0.0", {
+    events: [
+      { id: "contact", delivery: "poll", poll },
+      { id: "deal", delivery: "poll", poll }
+    ]
+  })
+  await connect("crm", "k")
+  flow = await workflow("return ctx.input")
+  failing = await workflow("throw new Error('no')")
+}, 60_000)
+afterAll(() => stopCalls())
+
+describe("the events of a trigger", () => {
+  it("are also those of its connector, which name none, and its dead letters, which replay for it alone", async () => {
+    const appEvent = { connector: "crm", event: "contact" }
+    const own = await trigger({ type: "app_event", appEvent, routes: [{ workflowId: flow }, { workflowId: failing }] })
+    const unmatched = { path: "id", op: "eq", value: "none" }
+    const filtered = await trigger({
+      type: "app_event",
+      appEvent,
+      routes: [{ workflowId: flow, filter: unmatched }]
+    })
+    const other = await trigger({ type: "app_event", appEvent: { ...appEvent, event: "deal" } })
+    const hook = await trigger({ type: "webhook" })
+    await eventually(
+      () => sql<{ seq: number }>("SELECT seq FROM polls WHERE event = 'contact'"),
+      ([row]) => (row?.seq ?? 0) > 0,
+      20_000
+    )
+    items = [{ id: "p1" }]
+    const id = await polled("p1")
+    const ids = async (of: string) => (await listed(`/events?trigger_id=${of}`)).map((event) => event.id)
+    assert.include(await ids(own), id)
+    assert.include(await ids(filtered), id)
+    assert.include(
+      (await listed(`/events?trigger_id=${own}&status=delivered&source=poll`)).map((one) => one.id),
+      id
+    )
+    assert.notInclude(await ids(other), id)
+    assert.deepStrictEqual(await ids(hook), [])
+    const fired = (await ask("POST", `/triggers/${own}/fire`, {})).body.data.eventId
+    assert.includeMembers([...(await ids(own))], [id, fired])
+    assert.notInclude(await ids(filtered), fired)
+
+    const [letter] = await eventually(
+      () => listed(`/dlq?trigger_id=${own}&type=crm.contact.created`),
+      (found) => found.length > 0
+    )
+    if (letter === undefined) return assert.fail("no dead letter")
+    const replayed = await ask("POST", `/dlq/${letter.id}/replay`, {})
+    const again = await eventually(
+      async () => (await ask("GET", `/events/${replayed.body.data.eventId}`)).body.data,
+      ({ status }) => status === "delivered"
+    )
+    assert.deepStrictEqual(
+      again.deliveries.map((one: { workflowId: string }) => one.workflowId),
+      [failing]
+    )
+  })
+
+  it("are also those of the types that it names", async () => {
+    const exact = await trigger({ type: "event", event: { type: "order.created" } })
+    const prefix = await trigger({ type: "event", event: { type: "order.*" } })
+    const all = await trigger({ type: "event", event: { type: "*" } })
+    const other = await trigger({ type: "event", event: { type: "invoice.*" } })
+    const [created, changed] = await Promise.all(
+      ["order.created", "order.changed"].map(
+        async (type) => (await ask("POST", "/events", { type })).body.data.eventId as string
+      )
+    )
+    const ids = async (of: string) => (await listed(`/events?trigger_id=${of}`)).map((event) => event.id)
+    assert.deepStrictEqual(await ids(exact), [created])
+    assert.deepStrictEqual([...(await ids(prefix))].sort(), [created, changed].sort())
+    assert.includeMembers([...(await ids(all))], [created ?? "", changed ?? ""])
+    assert.deepStrictEqual(await ids(other), [])
+    assert.strictEqual((await ask("DELETE", `/triggers/${all}`)).status, 204)
+    const late = await trigger({ type: "event", event: { type: "order.*" } })
+    assert.deepStrictEqual(await ids(late), [], "events of before its creation")
+  })
+})
+
+describe("the answer to a replay", () => {
+  it("has the runs that the new event starts", async () => {
+    await trigger({ type: "event", event: { type: "paid.*" }, routes: [{ workflowId: flow }, { workflowId: flow }] })
+    const { eventId } = (await ask("POST", "/events", { type: "paid.now" })).body.data
+    const answer = await ask("POST", `/events/${eventId}/replay`, {})
+    const { executionIds, eventId: again, replayOf } = answer.body.data
+    assert.deepStrictEqual([answer.status, replayOf, executionIds.length], [202, eventId, 2], answer.text)
+    const { deliveries } = (await ask("GET", `/events/${again}`)).body.data
+    assert.deepStrictEqual(
+      [...executionIds].sort(),
+      deliveries.map((one: { executionId: string }) => one.executionId).sort()
+    )
+  })
+
+  it("has none where none starts", async () => {
+    const { eventId } = (await ask("POST", "/events", { type: "nobody.listens" })).body.data
+    const answer = await ask("POST", `/events/${eventId}/replay`, {})
+    assert.deepInclude(answer.body.data, { status: "ignored", executionIds: [] })
+  })
+})
