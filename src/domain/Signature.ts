@@ -108,7 +108,7 @@ export const identityMessage = (request: IdentityRequest, timestamp: number, non
 
 /**
  * The header that a caller sends, with one `v1` per secret. None if the request cannot be signed.
- * @internal The caller's side, used by tests.
+ * The caller's side: `svc sign`.
  */
 export const signIdentity = (
   digests: Pick<SignatureDigests, "hmacHex">,

@@ -57,3 +57,95 @@ describe("a first start", () => {
     assert.notInclude(greeting(config, dev, true) + greeting(config, dev, false), "whsec_x")
   })
 })
+
+const run = async (command: ReadonlyArray<string>, dataDir = place().dataDir) => {
+  const one = startService({ dataDir, command })
+  return { code: await one.ended, output: one.output() }
+}
+
+describe("a command", () => {
+  it("that does not exist is refused with the closest one, and what there is", async () => {
+    for (const [command, wanted] of [
+      [["keys", "rotat"], "svc keys has no command rotat. Did you mean rotate? Its commands: new, rotate, accept."],
+      [["verify-event"], "svc has no command verify-event. Did you mean verify-events? Its commands: start, migrate,"],
+      [["strat"], "Did you mean start?"],
+      [["frobnicate"], "svc has no command frobnicate. Its commands: start,"]
+    ] as const) {
+      const { code, output } = await run(command)
+      assert.strictEqual(code, 1)
+      assert.include(output, wanted)
+    }
+  })
+
+  it("backup names a folder that is missing", async () => {
+    const { dataDir, directory } = place()
+    const { code, output } = await run(["backup", path.join(directory, "none", "x.tar.gz")], dataDir)
+    assert.strictEqual(code, 1)
+    assert.include(output, `The folder ${path.join(directory, "none")} does not exist: create it`)
+  })
+
+  it("other than start and bootstrap loads no module of the service", async () => {
+    const { dataDir, directory } = place()
+    const service = startService({ dataDir })
+    await service.ready
+    // The bundle names the function of a module by its path.
+    const loaded = async (...command: ReadonlyArray<string>) => {
+      const folder = fs.mkdtempSync(path.join(directory, "coverage-"))
+      const one = startService({ dataDir, command, env: { NODE_V8_COVERAGE: folder } })
+      assert.strictEqual(await one.ended, 0, one.output())
+      const [report = ""] = fs.readdirSync(folder)
+      const functions = fs.readFileSync(path.join(folder, report), "utf8")
+      return [...functions.matchAll(/"functionName":"(src\/[^"]+)","ranges":\[\{[^}]*"count":1\}/g)].map(
+        ([, name]) => name
+      )
+    }
+    for (const command of [["verify-events"], ["migrate"], ["keys", "new"]]) {
+      const modules = await loaded(...command)
+      assert.include(modules, "src/runtime/cli/Cli.ts")
+      assert.notInclude(modules, "src/runtime/program/Service.ts")
+      assert.notInclude(modules, "src/http/Endpoint.ts")
+    }
+    service.kill("SIGTERM")
+    assert.strictEqual(await service.ended, 0)
+  })
+})
+
+const signature = "v1=43fc3b8dcc6c87100e1fa6c4878ccffe43e35b25bac35a36f86621c83bf62fd1"
+
+describe("svc sign", () => {
+  const secret = "svs_test_0123456789abcdefghijklmnopqrstuvwxyzABCDE"
+  const request = [
+    ["--target", "/api/v1/workflows/wf_b5880b29eb25/execute"],
+    ["--header", "x-org-id=cus_01jd0000000000000000000000"],
+    ["--header", "X-User-Id=u_7"],
+    ["--time", "1795244400"]
+  ].flat()
+  const content = '{"input":{"orderId":"S-1024"}}'
+
+  it("prints the header of the contract's example, from texts and from files", async () => {
+    const { directory } = place()
+    const [secretFile, bodyFile] = [path.join(directory, "secret"), path.join(directory, "body")]
+    fs.writeFileSync(secretFile, `${secret}\n`)
+    fs.writeFileSync(bodyFile, content)
+    const given = await run(["sign", "--secret", secret, "--body", content, ...request])
+    assert.strictEqual(given.output, `x-identity-hmac: t=1795244400,${signature}\n`)
+    const read = await run(["sign", "--secret", `@${secretFile}`, "--body", `@${bodyFile}`, ...request])
+    assert.strictEqual(read.output, given.output)
+  })
+
+  it("refuses what cannot be signed, and says why", async () => {
+    const refused = async (...words: ReadonlyArray<string>) => {
+      const { code, output } = await run(["sign", ...words])
+      assert.strictEqual(code, 1, output)
+      assert.notInclude(output, "0123456789")
+      return output
+    }
+    assert.include(await refused("--secret", "whsec_0123456789", "--target", "/x"), "begins with svs_")
+    assert.include(await refused("--secret", secret, "--target", "http://x/y"), "--target must be path and query")
+    assert.include(
+      await refused("--secret", secret, "--target", "/x", "--header", "x-orgid=1"),
+      "The signature covers no header x-orgid. Did you mean x-org-id?"
+    )
+    assert.include(await refused("--secret", "@/none/such", "--target", "/x"), "--secret cannot be read: ENOENT")
+  })
+})

@@ -24,6 +24,7 @@ export const format = 1
  */
 export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file: string) {
   const cluster = clusterDirectory(dataDir)
+  yield* writableFolder(path.dirname(path.resolve(file)))
   const { admin } = yield* reachEmbedded({ dataDir })
   const draft = yield* Effect.acquireRelease(
     Effect.sync(() => `${path.resolve(file)}.${process.pid}`),
@@ -50,6 +51,23 @@ export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file
   })
   return fs.statSync(file).size
 }, Effect.scoped)
+
+/** Fails unless the archive can be written there, before the database is asked for anything. */
+const writableFolder = (folder: string) =>
+  Effect.try({
+    try: () => {
+      if (!fs.statSync(folder).isDirectory()) throw new Error("it is no folder")
+      fs.accessSync(folder, fs.constants.W_OK)
+    },
+    catch: (cause) =>
+      new OperatorError({
+        message: isMissing(cause)
+          ? `The folder ${folder} does not exist: create it, or name a file in another folder.`
+          : `The folder ${folder} cannot be written: ${reasonOf(cause)}. Name a file in another folder.`
+      })
+  })
+
+const isMissing = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
 
 async function* contents(dataDir: string, cluster: string, session: Client): AsyncGenerator<Uint8Array> {
   const manifest = { format, at: new Date().toISOString(), postgres: majorOf(cluster) }

@@ -1,21 +1,27 @@
 /** The command line: the commands and their options. */
 import { Command, ValidationError } from "@effect/cli"
-import { NodeContext } from "@effect/platform-node"
-import { Effect } from "effect"
-import { makeFirstOrganisation } from "../program/FirstOrganisation.js"
-import { Settings } from "../configuration/Config.js"
-import { closestName } from "../configuration/ClosestName.js"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import { Effect, Layer, Logger, LogLevel } from "effect"
+import { didYouMean } from "../../domain/ClosestName.js"
+import { readLogFormat, Settings } from "../configuration/Config.js"
 import { OperatorError } from "../process/OperatorError.js"
-import { records } from "../program/Service.js"
+import * as Logging from "../telemetry/Logging.js"
 import { backupCommand, restoreCommand } from "./Backup.js"
 import { bootstrapCommand } from "./Bootstrap.js"
 import { keysCommand } from "./Keys.js"
 import { migrateCommand } from "./Migrate.js"
+import { signCommand } from "./Sign.js"
 import { startCommand } from "./Start.js"
 import { verifyEventsCommand } from "./VerifyEvents.js"
 
-const first = (name: string) =>
-  Effect.flatMap(Settings, ({ defaultPlan }) => makeFirstOrganisation(name, defaultPlan)).pipe(Effect.provide(records))
+/** Loads what it needs of the service when it runs: the other commands answer without it. */
+const first = Effect.fnUntraced(function* (name: string) {
+  const [{ makeFirstOrganisation }, { records }] = yield* Effect.promise(() =>
+    Promise.all([import("../program/FirstOrganisation.js"), import("../program/Service.js")])
+  )
+  const { defaultPlan } = yield* Settings
+  return yield* Effect.provide(makeFirstOrganisation(name, defaultPlan), records)
+})
 
 const svc = Command.make("svc").pipe(
   Command.withDescription("An open integration platform. Without a variable set, `svc start` needs nothing else."),
@@ -26,16 +32,30 @@ const svc = Command.make("svc").pipe(
     keysCommand,
     backupCommand,
     restoreCommand,
-    verifyEventsCommand
+    verifyEventsCommand,
+    signCommand
   ])
 )
+
+/** Every command with its own commands. */
+const commands: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ["start", []],
+  ["migrate", []],
+  ["bootstrap", []],
+  ["keys", ["new", "rotate", "accept"]],
+  ["backup", []],
+  ["restore", []],
+  ["verify-events", []],
+  ["sign", []]
+])
 
 /** The options of each command; those with a value end with `=`. */
 const options: Readonly<Record<string, ReadonlyArray<string>>> = {
   migrate: ["--admin-url=", "--print"],
   bootstrap: ["--organisation="],
   restore: ["--force"],
-  "verify-events": ["--since="]
+  "verify-events": ["--since="],
+  sign: ["--secret=", "--method=", "--target=", "--header=", "--body=", "--time=", "--nonce="]
 }
 /** Options that the library adds to every command. */
 const commonOptions = ["--help", "-h", "--version", "--wizard", "--completions=", "--log-level="]
@@ -57,24 +77,46 @@ const unknownOption = ([command = "", ...words]: ReadonlyArray<string>): string 
 
 const unknownOptionRefusal = (command: string, option: string) => {
   const own = (options[command] ?? []).map((name) => name.replace("=", ""))
-  const meant = closestName(option, [...own, "--help"])
   return new OperatorError({
     message:
-      `svc ${command} has no option ${option}.${meant === undefined ? "" : ` Did you mean ${meant}?`} ` +
+      `svc ${command} has no option ${option}.${didYouMean(option, [...own, "--help"])} ` +
       `Run svc ${command} --help for what there is.`
   })
 }
 
+/** Refuses a word that stands where a command is expected and is none. */
+const unknownCommandRefusal = (words: ReadonlyArray<string>): OperatorError | undefined => {
+  const refusal = (parent: string, word: string, known: ReadonlyArray<string>) =>
+    new OperatorError({
+      message: `${parent} has no command ${word}.${didYouMean(word, known)} Its commands: ${known.join(", ")}.`
+    })
+  const [command = "", next = ""] = words
+  if (command === "" || command.startsWith("-")) return undefined
+  const own = commands.get(command)
+  if (own === undefined) return refusal("svc", command, [...commands.keys()])
+  return own.length === 0 || next === "" || next.startsWith("-") || own.includes(next)
+    ? undefined
+    : refusal(`svc ${command}`, next, own)
+}
+
+/** Commands answer in their own words: only warnings and errors are logged beside them. */
+const logging = Layer.unwrapEffect(
+  Effect.map(readLogFormat(), (format) => Layer.merge(Logging.layer(format), Logger.minimumLogLevel(LogLevel.Warning)))
+)
+
 /** Runs the command of the arguments. Fails if there is none, or with the command's own error. */
 export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, OperatorError> => {
   const [, , command = "", ...words] = argv
+  const unknownCommand = unknownCommandRefusal([command, ...words])
+  if (unknownCommand !== undefined) return unknownCommand
   const unknown = command.startsWith("-") ? undefined : unknownOption([command, ...words])
   if (unknown !== undefined) return unknownOptionRefusal(command, unknown)
   return Command.run(svc, { name: "svc", version: "0.1.0" })(argv.length > 2 ? argv : [...argv, "--help"]).pipe(
-    Effect.provide(NodeContext.layer),
+    Effect.provide(command === "start" ? NodeContext.layer : Layer.merge(NodeContext.layer, logging)),
     Effect.catchIf(
       ValidationError.isValidationError,
-      () => new OperatorError({ message: "Run svc --help for what there is." })
+      () =>
+        new OperatorError({ message: `Run svc ${commands.has(command) ? `${command} ` : ""}--help for what there is.` })
     )
   )
 }

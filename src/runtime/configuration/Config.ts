@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { parseEnv } from "node:util"
 import type { PlanName } from "../../domain/Plan.js"
 import { type DatabaseUrls, forEachRole, urlsOfLogin } from "../postgres/Roles.js"
-import { closestName } from "./ClosestName.js"
+import { closestName } from "../../domain/ClosestName.js"
 import { OperatorError } from "../process/OperatorError.js"
 import { defaultLogFormat, formerNames, settings, settingTable } from "./SettingTable.js"
 
