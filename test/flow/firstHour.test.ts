@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { onTestFinished, vi } from "vitest"
-import { greeting } from "../../src/runtime/program/FirstStart.js"
+import { greetingText } from "../../src/runtime/program/FirstStart.js"
 import { makeDataDirectory, startService } from "../support/Service.js"
 
 /** Starting processes and writing files takes long on a busy machine. */
@@ -52,9 +52,9 @@ describe("a first start", () => {
       callbackSecret: "whsec_x"
     }
     const config = { dataDir: ".svc", egressAllow: [] }
-    assert.include(greeting(config, dev, true), "'Authorization: Bearer svk_live_x'")
-    assert.notInclude(greeting(config, dev, false), "svk_live_x")
-    assert.notInclude(greeting(config, dev, true) + greeting(config, dev, false), "whsec_x")
+    assert.include(greetingText(config, dev, true), "'Authorization: Bearer svk_live_x'")
+    assert.notInclude(greetingText(config, dev, false), "svk_live_x")
+    assert.notInclude(greetingText(config, dev, true) + greetingText(config, dev, false), "whsec_x")
   })
 })
 

@@ -39,7 +39,7 @@ const curl = (
   ].join("\n")
 
 /** What a first start prints. `isTerminal`: with the key. */
-export const greeting = (
+export const greetingText = (
   config: Pick<ServiceConfig, "dataDir" | "egressAllow">,
   dev: DevFile,
   isTerminal: boolean
@@ -112,4 +112,4 @@ export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config:
 
 /** Prints the greeting beside the log. The key stands in it on a terminal only: elsewhere the output may be kept. */
 export const printGreeting = (config: ServiceConfig, dev: DevFile) =>
-  Effect.sync(() => void process.stdout.write(`${greeting(config, dev, process.stdout.isTTY)}\n`))
+  Effect.sync(() => void process.stdout.write(`${greetingText(config, dev, process.stdout.isTTY)}\n`))
