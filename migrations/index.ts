@@ -32,6 +32,7 @@ import failedJobs from "./0029_failed_jobs.js"
 import triggerPatterns from "./0030_trigger_patterns.js"
 import auditValues from "./0031_audit_values.js"
 import endedRoutes from "./0032_ended_routes.js"
+import mailAddresses from "./0033_mail_addresses.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -65,5 +66,6 @@ export const migrations = {
   "0029_failed_jobs": Effect.asVoid(failedJobs),
   "0030_trigger_patterns": Effect.asVoid(triggerPatterns),
   "0031_audit_values": Effect.asVoid(auditValues),
-  "0032_ended_routes": Effect.asVoid(endedRoutes)
+  "0032_ended_routes": Effect.asVoid(endedRoutes),
+  "0033_mail_addresses": Effect.asVoid(mailAddresses)
 }

@@ -13,6 +13,7 @@ import {
   targetsIn,
   targetUrls
 } from "../domain/Notification.js"
+import { type PlanName, plans } from "../domain/Plan.js"
 import type { Identifiers } from "./ports/Identifiers.js"
 import type { Tx } from "./ports/Records.js"
 
@@ -29,13 +30,16 @@ export interface NewNotification {
   readonly deliveries: ReadonlyArray<NotificationDelivery>
 }
 
-/** The targets for notifications about a customer: its own, else the organisation's, else the platform's. */
+/**
+ * The targets for notifications about a customer: its own, else the organisation's, else the platform's. Of the tenant's
+ * addresses only those whose owner has confirmed them: free text goes nowhere else.
+ */
 export const readTargets = (
-  tx: Pick<Tx, "configuration">,
+  tx: Pick<Tx, "configuration" | "usableAddresses">,
   platform: PlatformValues,
   customerId: CustomerId | null
 ): Effect.Effect<NotificationTargets, Unavailable> =>
-  Effect.map(
+  Effect.flatMap(
     tx.configuration.list({
       where: {
         level: ["tenant", "saas"],
@@ -45,10 +49,28 @@ export const readTargets = (
       },
       limit: 2
     }),
-    (stored) => targetsIn(resolveValues(stored, platform).find(({ key }) => key === notificationTargetsKey)?.value)
+    (stored) => {
+      const found = resolveValues(stored, platform).find(({ key }) => key === notificationTargetsKey)
+      const targets = targetsIn(found?.value)
+      const { email } = targets
+      if (email === undefined || found?.source.level === "platform") return Effect.succeed(targets)
+      return Effect.map(tx.usableAddresses(email), (usable) => ({ ...targets, email: usable }))
+    }
   )
 
-type Content = Omit<Notification, "id" | "status" | "readAt" | "pending" | "hour" | "channel">
+/** Whether the plan has room for so many more messages outside of the application in this hour. */
+export const hasRoomFor = (
+  tx: Pick<Tx, "messagesOfHour">,
+  plan: PlanName,
+  messages: number
+): Effect.Effect<boolean, Unavailable> => {
+  const limit = plans[plan].messagesPerHour
+  return limit === null || messages === 0
+    ? Effect.succeed(true)
+    : Effect.map(tx.messagesOfHour, (sent) => sent + messages <= limit)
+}
+
+type Content = Omit<Notification, "id" | "status" | "readAt" | "pending" | "targets" | "hour" | "channel">
 
 /** The notification on one channel. */
 export const makeNotification = (
@@ -65,6 +87,7 @@ export const makeNotification = (
     status: channel === "in_app" ? "sent" : "queued",
     readAt: null,
     pending: urls.length,
+    targets: urls.length,
     hour: hourOf(content.createdAt)
   }
   const payload = channel === "in_app" ? "" : notificationPayload(channel, notification)

@@ -365,6 +365,9 @@ export const scheduleLimits = {
   horizon: Duration.days(366 * 28)
 } as const
 
+/** Confirmations of addresses: mails an hour by organisation, and addresses of one organisation. */
+export const mailConfirmations = { perHour: 20, addresses: 500 } as const
+
 /** A message by SMTP: recipients that every server must accept (RFC 5321), and bytes that large providers accept. */
 export const mail = { recipients: 100, messageBytes: 25 * MiB } as const
 

@@ -37,6 +37,8 @@ export interface Notification {
   readonly readAt: string | null
   /** Deliveries that have neither succeeded nor been given up. */
   readonly pending: number
+  /** Its deliveries when it was made. */
+  readonly targets: number
   /** Notifications of one cause are written once an hour and channel; `null`: always. */
   readonly cause: string | null
   /** The hour of its creation. */
@@ -45,13 +47,14 @@ export interface Notification {
 }
 
 /** A notification as the API shows it. */
-export type NotificationView = Omit<Notification, "organisationId" | "pending" | "cause" | "hour">
+export type NotificationView = Omit<Notification, "organisationId" | "pending" | "targets" | "cause" | "hour">
 
 export const notificationView = ({
   cause: _cause,
   hour: _hour,
   organisationId: _organisation,
   pending: _pending,
+  targets: _targets,
   ...view
 }: Notification): NotificationView => view
 
@@ -64,7 +67,11 @@ export const CreateNotification = Schema.Struct({
   userId: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.maxLength(200)))),
   channel: Schema.optional(Schema.Literal(...notificationChannels)),
   severity: Schema.optional(Schema.Literal(...severities)),
-  title: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)),
+  title: Schema.String.pipe(
+    Schema.minLength(1),
+    Schema.maxLength(200),
+    Schema.filter((title) => !/\p{Cc}/u.test(title) || "must be one line, without control characters")
+  ),
   body: Schema.optional(Schema.String.pipe(Schema.maxLength(4_000))),
   link: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.maxLength(2_048)))),
   source: Schema.optional(

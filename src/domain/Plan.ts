@@ -17,6 +17,8 @@ export interface Plan {
   readonly apiKeysPerCustomer: number | null
   /** Triggers that are not deleted. */
   readonly triggers: number | null
+  /** Messages of notifications that leave the application. */
+  readonly messagesPerHour: number | null
   readonly organisationKeys: number | null
   /** Runs in flight at once. */
   readonly concurrentRuns: number | null
@@ -37,6 +39,7 @@ export const plans: Record<PlanName, Plan> = {
     storageMb: 100,
     apiKeysPerCustomer: 5,
     triggers: 50,
+    messagesPerHour: 50,
     organisationKeys: 10,
     concurrentRuns: 10,
     retentionDays: 7
@@ -52,6 +55,7 @@ export const plans: Record<PlanName, Plan> = {
     storageMb: 1_000,
     apiKeysPerCustomer: 25,
     triggers: 500,
+    messagesPerHour: 500,
     organisationKeys: 50,
     concurrentRuns: 100,
     retentionDays: 30
@@ -67,6 +71,7 @@ export const plans: Record<PlanName, Plan> = {
     storageMb: 10_000,
     apiKeysPerCustomer: 100,
     triggers: 5_000,
+    messagesPerHour: 5_000,
     organisationKeys: null,
     concurrentRuns: 1_000,
     retentionDays: 365
@@ -83,6 +88,7 @@ export const plans: Record<PlanName, Plan> = {
     storageMb: null,
     apiKeysPerCustomer: null,
     triggers: null,
+    messagesPerHour: null,
     organisationKeys: null,
     concurrentRuns: null,
     retentionDays: 365

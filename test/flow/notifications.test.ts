@@ -61,10 +61,31 @@ const settled = (key: string, count: number) =>
     (found) => found.length >= count && found.every(({ status }) => status !== "queued")
   )
 
+/** The link of the mail that asks the owner of an address, once it has come. */
+const linkTo = async (address: string): Promise<string> => {
+  const text = await eventually(
+    async () =>
+      mailbox.messages.find((one) => one.includes(`To: ${address}\r\n`) && one.includes("Confirm this address")),
+    (found) => found !== undefined,
+    15_000
+  )
+  const content = Buffer.from(text?.slice(text.indexOf("\r\n\r\n") + 4) ?? "", "base64").toString()
+  return /http:\/\/svc\.test(\/mail\/confirm\/\S+)/.exec(content)?.[1] ?? content
+}
+/** Confirms the address as its owner does. */
+const confirmed = async (address: string) => {
+  const link = await linkTo(address)
+  assert.strictEqual((await svc.ask("GET", link)).status, 200)
+  assert.strictEqual((await svc.ask("POST", link)).status, 200)
+  assert.strictEqual((await svc.ask("POST", link)).status, 410, "a link is used once")
+}
+
 describe("A notification", () => {
   it("reaches every channel that the organisation has configured", async () => {
     const hooks = { teamChat: [`${receiver.url}/chat`], webhook: [`${receiver.url}/hook`] }
-    assert.strictEqual((await target({ email: ["ops@example.com", "boss@example.com"], ...hooks })).status, 200)
+    assert.strictEqual((await target({ email: ["ops@example.com", "Boss@example.com"], ...hooks })).status, 200)
+    await confirmed("ops@example.com")
+    await confirmed("boss@example.com")
     await emit(svc.first.organisationId, "connection.expired", "conn_1", { connector: "acme" })
     const found = await settled(svc.first.key, 4)
     assert.sameMembers(
@@ -77,14 +98,14 @@ describe("A notification", () => {
       source: { type: "connection", id: "conn_1" }
     })
     const mails = await eventually(
-      async () => mailbox.messages,
+      async () => mailbox.messages.filter((text) => text.includes("[error]")),
       (messages) => messages.length >= 2
     )
     assert.strictEqual(mails.length, 2)
     assert.match(mails.join("\n"), /Subject: \[error\] A connection to acme has expired/)
     assert.sameMembers(
       mails.map((text) => /^To: (.*?)\r?$/m.exec(text)?.[1]),
-      ["ops@example.com", "boss@example.com"]
+      ["ops@example.com", "Boss@example.com"]
     )
     const [chat] = receiver.at("/chat")
     assert.match(JSON.parse(chat?.body ?? "{}").text, /^\[error\] A connection to acme has expired\n/)
@@ -192,5 +213,84 @@ describe("The configuration of targets", () => {
     assert.strictEqual(await pathOf({ email: ["not an address"] }), "value.email.0")
     assert.strictEqual(await pathOf({ teamChat: ["ftp://chat.example"] }), "value.teamChat.0")
     assert.strictEqual(await pathOf({ sms: ["123"] }), "value.sms")
+  })
+})
+
+describe("An address", () => {
+  const fresh = async (name: string) => {
+    const other = await svc.organisation(name)
+    await sql(`UPDATE organisations SET plan = 'starter' WHERE id = '${other.organisationId}'`)
+    return other
+  }
+  const mailsTo = (address: string) => mailbox.messages.filter((text) => text.includes(`To: ${address}\r\n`))
+  const write = (key: string, title = "Free text") =>
+    svc.ask("POST", "/api/v1/notifications", { key, body: { title, channel: "email", severity: "error" } })
+
+  it("gets no free text until its owner has confirmed it, also by events", async () => {
+    const other = await fresh("Relay")
+    assert.strictEqual((await target({ email: ["victim@example.com"] }, "saas", null, other.key)).status, 200)
+    const refused = await write(other.key)
+    assert.deepStrictEqual([refused.status, refused.body.details?.[0]?.code], [422, "NO_TARGET"])
+    await emit(other.organisationId, "connection.expired", "conn_1", { connector: "free text" })
+    await published()
+    const link = await linkTo("victim@example.com")
+    // Reading the page confirms nothing.
+    assert.strictEqual((await svc.ask("GET", link)).status, 200)
+    assert.strictEqual((await write(other.key)).status, 422)
+    assert.strictEqual((await svc.ask("POST", link)).status, 200)
+    assert.strictEqual((await write(other.key)).status, 201)
+    await eventually(
+      async () => mailsTo("victim@example.com").length,
+      (count) => count === 2
+    )
+    assert.notInclude(mailsTo("victim@example.com")[0], "free text")
+  })
+
+  it("is asked once an hour over all organisations, and one organisation asks twenty an hour", async () => {
+    const [first, second] = [await fresh("First asker"), await fresh("Second asker")]
+    const many = Array.from({ length: 20 }, (_, n) => `many${n}@example.com`)
+    for (const { key } of [first, second]) await target({ email: ["shared@example.com"] }, "saas", null, key)
+    await target({ email: many }, "tenant", first.customerId, first.key)
+    const asked = await eventually(
+      () =>
+        sql(`SELECT org, count(asked_at)::int AS asked, count(*)::int AS known FROM mail_addresses
+          WHERE org IN ('${first.organisationId}', '${second.organisationId}') GROUP BY org`) as Promise<
+          ReadonlyArray<{ readonly org: string; readonly asked: number; readonly known: number }>
+        >,
+      (rows) => rows.some(({ asked, known }) => asked === 20 && known === 21),
+      30_000
+    )
+    assert.strictEqual(
+      asked.reduce((sum, one) => sum + one.asked, 0),
+      20,
+      "the address that both name was asked for one of them"
+    )
+  })
+
+  it("of before the upgrade is used for its time without a confirmation", async () => {
+    const other = await fresh("Upgraded")
+    await sql(`INSERT INTO mail_addresses (org, address, usable_until)
+      VALUES ('${other.organisationId}', 'old@example.com', now() + interval '14 days')`)
+    await target({ email: ["old@example.com"] }, "saas", null, other.key)
+    assert.strictEqual((await write(other.key)).status, 201)
+    await sql(`UPDATE mail_addresses SET usable_until = now() WHERE org = '${other.organisationId}'`)
+    assert.strictEqual((await write(other.key)).status, 422)
+  })
+
+  it("gets as many messages an hour as the plan allows, each with one line of a subject", async () => {
+    const other = await fresh("Many messages")
+    await target({ webhook: [`${receiver.url}/many`] }, "saas", null, other.key)
+    const body = { title: "Free text", channel: "webhook" }
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, () => svc.ask("POST", "/api/v1/notifications", { key: other.key, body }))
+    )
+    const made = answers.filter(({ status }) => status === 201).length
+    assert.isAtLeast(made, 50)
+    // The hour may have changed meanwhile.
+    assert.isAtMost(made, 60)
+    const refused = answers.find(({ status }) => status === 429)
+    assert.deepInclude(refused?.body, { code: "QUOTA_EXCEEDED" })
+    const split = await write(svc.first.key, "One\r\nBcc: all@example.com")
+    assert.deepStrictEqual([split.status, split.body.details?.[0]?.path], [422, "title"])
   })
 })

@@ -1,6 +1,6 @@
 /** Use cases of notifications: list, create, mark as read. Contract: notification record. */
-import { Context, Effect, Layer, Option } from "effect"
-import { type Failure, invalid, NotFound } from "../../domain/Failure.js"
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { type Failure, invalid, NotFound, QuotaExceeded } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import {
   type CreateNotification,
@@ -11,7 +11,8 @@ import {
   notificationView,
   targetUrls
 } from "../../domain/Notification.js"
-import { makeNotification, readTargets } from "../NotificationDeliveries.js"
+import { hasRoomFor, makeNotification, readTargets } from "../NotificationDeliveries.js"
+import { type PlanName, plans } from "../../domain/Plan.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import type { Tx } from "../ports/Records.js"
@@ -98,6 +99,25 @@ const customerFor = (
     : invalid("customerId", "REQUIRED", "names a customer that this key reaches")
 }
 
+const noTarget = (channel: Notification["channel"]) =>
+  channel === "email"
+    ? `has no confirmed address: name some in the configuration ${notificationTargetsKey}; the owner of each gets a mail with a link that confirms it`
+    : `has no target: set the configuration ${notificationTargetsKey}`
+
+const hourMillis = 3_600_000
+
+const tooManyMessages = Effect.fnUntraced(function* (tx: Tx, plan: PlanName): Effect.fn.Return<never, Failure> {
+  const used = yield* tx.messagesOfHour
+  const now = yield* Clock.currentTimeMillis
+  const resetAt = (Math.floor(now / hourMillis) + 1) * (hourMillis / 1_000)
+  return yield* new QuotaExceeded({
+    dimension: "messages_per_hour",
+    limit: plans[plan].messagesPerHour ?? used,
+    used,
+    resetAt
+  })
+})
+
 const create = (services: NotificationServices, context: CallContext, input: CreateNotification) =>
   services.change(context, (tx) =>
     Effect.gen(function* () {
@@ -114,7 +134,12 @@ const create = (services: NotificationServices, context: CallContext, input: Cre
       const customerId = yield* customerFor(tx, context.caller, input.customerId)
       const targets = yield* readTargets(tx, services.platform, customerId)
       if (channel !== "in_app" && targetUrls(channel, targets).length === 0)
-        return yield* invalid("channel", "NO_TARGET", `has no target: set the configuration ${notificationTargetsKey}`)
+        return yield* invalid("channel", "NO_TARGET", noTarget(channel))
+      // Serial, so that requests at the same time do not exceed the limit together.
+      yield* tx.lockKey("messages of notifications")
+      const messages = channel === "in_app" ? 0 : targetUrls(channel, targets).length
+      if (!(yield* hasRoomFor(tx, context.caller.organisation.plan, messages)))
+        return yield* tooManyMessages(tx, context.caller.organisation.plan)
       const createdAt = yield* currentTimestamp
       const content = {
         organisationId,

@@ -15,6 +15,7 @@ import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.j
 import { MailEgress } from "../ports/MailEgress.js"
 import { MailServer } from "../ports/MailServer.js"
 import { Vault } from "../ports/Vault.js"
+import { sendMail } from "./ServiceMail.js"
 
 /** Bytes of an answer that are read; its body is not used. */
 const maxAnswerBytes = 1024 * 1024
@@ -92,23 +93,12 @@ const mail = (
 ): Effect.Effect<AttemptResult> => {
   if (Option.isNone(mailServer))
     return Effect.succeed({ _tag: "Refused", reason: "no mail server is configured: the operator sets SVC_SMTP_URL" })
-  const { from, login, security, url: server } = mailServer.value
   // The service wrote the payload.
   const content: { readonly subject: string; readonly text: string } = JSON.parse(payload)
-  return mail
-    .send({
-      organisationId,
-      method: "SEND",
-      url: server,
-      headers: [
-        ["security", security],
-        ["message-key", id],
-        ...(login === null ? [] : [["authorization", `Basic ${Redacted.value(login)}`] as const])
-      ],
-      body: JSON.stringify({ from, to: url.slice(mailScheme.length), ...content }),
-      timeout: deliveryTimeout
-    })
-    .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
+  const message = { organisationId, key: id, to: url.slice(mailScheme.length), ...content }
+  return sendMail(mail, mailServer.value, message).pipe(
+    Effect.match({ onFailure: failedResult, onSuccess: answeredResult })
+  )
 }
 
 export const makeSender = Effect.gen(function* () {

@@ -3,17 +3,18 @@
  * notifications, and into events for triggers. An event leaves the outbox in the statement that adds these, so that none is lost or told twice, on any
  * number of nodes.
  */
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import type { CustomerId } from "../../domain/Ids.js"
-import { externalChannels, notificationText } from "../../domain/Notification.js"
+import { externalChannels, notificationText, targetUrls } from "../../domain/Notification.js"
 import { outboundBody } from "../../domain/OutboundEvent.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { makeStoredJobs } from "../StoredJobs.js"
-import { makeNotification, readTargets } from "../NotificationDeliveries.js"
+import { hasRoomFor, makeNotification, readTargets } from "../NotificationDeliveries.js"
 import type { DomainEvent } from "../ports/ConnectionStore.js"
 import { DomainEvents, type PublishedEvent } from "../ports/DomainEvents.js"
 import { EndpointSubscriptions } from "../ports/EndpointSubscriptions.js"
 import { Identifiers } from "../ports/Identifiers.js"
+import { OrganisationReads } from "../ports/OrganisationReads.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import { Records } from "../ports/Records.js"
 import { TriggerReads } from "../ports/Triggers.js"
@@ -32,6 +33,7 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const wakeups = yield* Wakeups
   const records = yield* Records
+  const organisations = yield* OrganisationReads
   const triggers = yield* TriggerReads
   const incoming = yield* Events
   const platform = yield* PlatformConfiguration
@@ -46,7 +48,14 @@ const make = Effect.gen(function* () {
     const text = notificationText(type, payload)
     if (text === undefined) return []
     const customer = customerId as CustomerId | null // written by the service
-    const targets = yield* records.transact(organisationId, (tx) => readTargets(tx, platform, customer))
+    const organisation = Option.getOrUndefined(yield* organisations.find(organisationId))
+    const { hasRoom, targets } = yield* records.transact(organisationId, (tx) =>
+      Effect.gen(function* () {
+        const targets = yield* readTargets(tx, platform, customer)
+        const messages = externalChannels(text.severity, targets).flatMap((channel) => targetUrls(channel, targets))
+        return { targets, hasRoom: yield* hasRoomFor(tx, organisation?.plan ?? "starter", messages.length) }
+      })
+    )
     const content = {
       ...text,
       organisationId,
@@ -57,7 +66,7 @@ const make = Effect.gen(function* () {
       cause: `${type}|${subject}`,
       createdAt: at
     }
-    return (["in_app", ...externalChannels(text.severity, targets)] as const).map((channel) =>
+    return (["in_app", ...(hasRoom ? externalChannels(text.severity, targets) : [])] as const).map((channel) =>
       makeNotification(identifiers, channel, targets, content)
     )
   })

@@ -131,6 +131,10 @@ export interface Tx {
   readonly notifications: Repository<Notification>
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
+  /** Those of the addresses that may be written to: confirmed, or of before confirmations, for a time. */
+  readonly usableAddresses: (addresses: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, Unavailable>
+  /** Messages of notifications that left, or will leave, the application since the full hour. */
+  readonly messagesOfHour: Effect.Effect<number, Unavailable>
   /** Makes finished deliveries due again, the oldest first, each a fixed time after the one before. */
   readonly resendDeliveries: (selection: ResendSelection) => Effect.Effect<QueuedDeliveries, Unavailable>
   /** Adds an entry to the audit trail; it commits with the transaction. */

@@ -132,9 +132,12 @@ const extraHeaders = (value: Json): Either.Either<ReadonlyArray<readonly [string
   )
 }
 
-/** Encodes text that is not plain ASCII by RFC 2047, in words of at most 75 characters on separate lines. */
+/**
+ * Encodes text that is not plain ASCII by RFC 2047, in words of at most 75 characters on separate lines; also text that a
+ * reader would take for such a word.
+ */
 const encodedWords = (text: string): string => {
-  if (/^[\x20-\x7e]*$/.test(text) && text.length <= 200) return text
+  if (/^[\x20-\x7e]*$/.test(text) && !text.includes("=?") && text.length <= 200) return text
   const words: Array<string> = []
   let word = ""
   for (const letter of text) {

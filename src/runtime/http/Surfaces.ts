@@ -4,6 +4,7 @@ import * as RefusalCounters from "../../http/auth/RefusalCounters.js"
 import { PayloadTooLarge } from "../../domain/Failure.js"
 import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
+import { make as makeMailPages } from "../../http/connect/MailPages.js"
 import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeWebhooks } from "../../http/webhook/Receive.js"
@@ -104,6 +105,7 @@ export const layer = Layer.effect(
     const { proxy } = yield* makeProxy
     const { admit: webhook } = yield* makeWebhooks
     const { isLink, limitedPage, organisationOfLink, pageAt } = yield* makeConnectPages
+    const mailPageAt = yield* makeMailPages
     const usual = yield* makeTypedApi(pipeline, defaultRules, routes.resource, [...routes.execution, ...routes.run])
     const tenant = yield* makeTypedApi(pipeline, tenantRules, routesOf(TenantApi))
     const surfaceOf = (request: RequestHead) => (isTenantPath(pathOf(request.target)) ? tenant : usual)
@@ -152,7 +154,7 @@ export const layer = Layer.effect(
       webhook,
       handle: (request) =>
         request.target.startsWith(proxyPrefix) ? proxied(request) : surfaceOf(request).handle(request),
-      connectPage: pageAt,
+      connectPage: (request) => pageAt(request) ?? mailPageAt(request),
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
       identify,

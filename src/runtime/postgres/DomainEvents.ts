@@ -25,11 +25,11 @@ const publishSql = `
     FROM json_to_recordset($2::json) AS d (event text, id text, endpoint_id text, url text, payload text)
     JOIN gone ON gone.id = d.event
   ), told AS (
-    INSERT INTO notifications (id, org, customer_id, channel, severity, title, body, link, source, status, pending, cause, hour, created_at)
-    SELECT n.id, gone.org, gone.customer_id, n.channel, n.severity, n.title, n.body, n.link, n.source, n.status, n.pending,
+    INSERT INTO notifications (id, org, customer_id, channel, severity, title, body, link, source, status, pending, targets, cause, hour, created_at)
+    SELECT n.id, gone.org, gone.customer_id, n.channel, n.severity, n.title, n.body, n.link, n.source, n.status, n.pending, n.targets,
       n.cause, n.hour, n."createdAt"
     FROM json_to_recordset($3::json) AS n (event text, id text, channel text, severity text, title text, body text, link text,
-      source jsonb, status text, pending int, cause text, hour timestamptz, "createdAt" timestamptz)
+      source jsonb, status text, pending int, targets int, cause text, hour timestamptz, "createdAt" timestamptz)
     JOIN gone ON gone.id = n.event
     ON CONFLICT DO NOTHING RETURNING id, org, customer_id
   ), notified AS (

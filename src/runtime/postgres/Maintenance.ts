@@ -39,6 +39,12 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
      AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.org = t.org AND r.record->>'rootId' = t.owner)
      AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = t.owner AND e.finished_at > now() - ${resumeInterval})`
   ],
+  // Addresses that no configuration names any more: those of an erased customer, too.
+  [
+    "mail_addresses",
+    `t.created_at < now() - ${days(1)} AND NOT EXISTS (SELECT FROM settings s, svc_mail_addresses(s.value::jsonb) a
+      WHERE s.org = t.org AND s.key = 'notifications' AND a = t.address)`
+  ],
   ["rate_windows", `t.minute < now() - ${days(1)}`],
   // Longer than any window of a provider's limits.
   ["provider_limits", `t.updated_at < now() - ${days(32)}`],

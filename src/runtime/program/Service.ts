@@ -25,6 +25,7 @@ import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
 import * as Replay from "../../actors/pipeline/Replay.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
+import * as AddressConfirmations from "../../actors/pipeline/AddressConfirmations.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
 import { MailServer } from "../../actors/ports/MailServer.js"
@@ -62,6 +63,7 @@ import { Commits, makeCommitLog } from "../postgres/CommitLog.js"
 import * as Connectors from "../postgres/Connectors.js"
 import * as CustomerReads from "../postgres/CustomerReads.js"
 import * as Deliveries from "../postgres/Deliveries.js"
+import * as MailAddresses from "../postgres/MailAddresses.js"
 import * as DomainEvents from "../postgres/DomainEvents.js"
 import * as FailedJobs from "../postgres/FailedJobs.js"
 import * as EndpointSubscriptions from "../postgres/EndpointSubscriptions.js"
@@ -241,6 +243,7 @@ const stores = Layer.mergeAll(
   Subscriptions.layer({ isOnlyNode: true }),
   WebhookSecretReads.layer,
   DomainEvents.layer,
+  MailAddresses.layer,
   FailedJobs.layer,
   EndpointSubscriptions.layer,
   Nonces.layer,
@@ -348,7 +351,7 @@ const useCases = Layer.mergeAll(
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
-  Layer.provideMerge(Layer.merge(Deliver.layer(), Outbound.layer)),
+  Layer.provideMerge(Layer.mergeAll(Deliver.layer(), Outbound.layer, AddressConfirmations.layer)),
   Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.

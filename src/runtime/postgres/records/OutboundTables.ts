@@ -69,6 +69,7 @@ export const notifications: Table<Notification> = {
     "status",
     "readAt",
     "pending",
+    "targets",
     "cause",
     "hour",
     "createdAt"

@@ -36,6 +36,27 @@ const markNotificationsRead = (sql: SqlClient, { at, before, customerIds, ids }:
     Effect.catchAll(readError)
   )
 
+const usableAddresses = (sql: SqlClient, addresses: ReadonlyArray<string>) =>
+  addresses.length === 0
+    ? Effect.succeed(addresses)
+    : sql<{
+        address: string
+      }>`SELECT address FROM mail_addresses WHERE address = ANY(${addresses.map((one) => one.toLowerCase())})
+        AND (confirmed_at IS NOT NULL OR usable_until > now())`.pipe(
+        Effect.map((rows) => {
+          const usable = new Set(rows.map(({ address }) => address))
+          return addresses.filter((one) => usable.has(one.toLowerCase()))
+        }),
+        Effect.catchAll(readError)
+      )
+
+const messagesOfHour = (sql: SqlClient) =>
+  sql<{ sent: number }>`SELECT COALESCE(sum(targets), 0)::int AS sent FROM notifications
+    WHERE created_at >= date_trunc('hour', now()) AND channel <> 'in_app'`.pipe(
+    Effect.map(([row]) => row?.sent ?? 0),
+    Effect.catchAll(readError)
+  )
+
 /** The time of each delivery is stored with it, so that the rate survives restarts. */
 const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, statuses, to }: ResendSelection) =>
   sql<{ queued: number; lastAt: Date | null }>`
@@ -84,6 +105,8 @@ const makeTx = (sql: SqlClient, auditRows: AuditRows["Type"]): Tx => ({
   credentials: makeRepository(sql, credentials),
   notifications: makeRepository(sql, outbound.notifications),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
+  usableAddresses: (addresses) => usableAddresses(sql, addresses),
+  messagesOfHour: messagesOfHour(sql),
   resendDeliveries: (selection) => resendDeliveries(sql, selection),
   audit: (entry) =>
     Effect.catchAll(auditRows.write(sql, [entry]), (error) =>

@@ -1,0 +1,64 @@
+/**
+ * Asks the owners of addresses whether notifications may go there, by a mail of a fixed form without a tenant's text.
+ * A failed mail is not repeated: the address is asked again when its configuration is saved again.
+ */
+import { Duration, Effect, Layer, Option } from "effect"
+import { backgroundTask } from "../BackgroundTask.js"
+import { Digests } from "../ports/Digests.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { MailAddresses } from "../ports/MailAddresses.js"
+import { MailEgress } from "../ports/MailEgress.js"
+import { MailServer } from "../ports/MailServer.js"
+import { Origin } from "../ports/Origin.js"
+import { sendMail } from "./ServiceMail.js"
+
+const interval = Duration.seconds(2)
+/** Configurations that were saved so recently are read in each pass, and all of them in the first. */
+const recentSeconds = 120
+/** Mails of one pass. */
+const mailsAtOnce = 10
+const tokenLength = 43
+
+const subject = "Confirm this address for notifications"
+const textOf = (link: string, origin: string) =>
+  [
+    `An organisation at ${origin} asks to send notifications to this address.`,
+    `To allow it, open this link and press the button:\n${link}`,
+    "Without that nothing is sent here. If you did not expect this mail, ignore it."
+  ].join("\n\n")
+
+export const layer = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const addresses = yield* MailAddresses
+    const identifiers = yield* Identifiers
+    const digests = yield* Digests
+    const origin = yield* Origin
+    const mail = yield* MailEgress
+    const mailServer = Option.getOrUndefined(yield* MailServer)
+    let hasReadAll = false
+
+    const askNext = Effect.gen(function* () {
+      const token = identifiers.token(tokenLength)
+      const asked = yield* addresses.takeUnasked(digests.sha256Hex(token))
+      if (asked === undefined || mailServer === undefined) return false
+      const text = textOf(`${origin}/mail/confirm/${token}`, origin)
+      const message = { ...asked, key: identifiers.token(32), to: asked.address, subject, text }
+      yield* Effect.ignore(sendMail(mail, mailServer, message))
+      return true
+    })
+
+    const pass = Effect.gen(function* () {
+      yield* addresses.note(hasReadAll ? recentSeconds : null)
+      hasReadAll = true
+      if (mailServer === undefined) return
+      for (let n = 0; n < mailsAtOnce; n++) if (!(yield* askNext)) return
+    })
+
+    const task = yield* backgroundTask("mail.confirm", pass)
+    yield* Effect.zipRight(task.run, Effect.sleep(interval)).pipe(
+      Effect.forever,
+      Effect.interruptible,
+      Effect.forkScoped
+    )
+  })
+)

@@ -1,0 +1,33 @@
+/** Sends a mail over the operator's server. Attempts with the same `key` have the same Message-ID. */
+import { type Effect, Redacted } from "effect"
+import { deliveryTimeout } from "../../domain/Delivery.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import type { EgressFailure, EgressResponse } from "../ports/Egress.js"
+import type { MailEgress } from "../ports/MailEgress.js"
+import type { OperatorMailServer } from "../ports/MailServer.js"
+
+export interface ServiceMail {
+  readonly organisationId: OrganisationId
+  readonly key: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+}
+
+export const sendMail = (
+  mail: MailEgress["Type"],
+  { from, login, security, url }: OperatorMailServer,
+  { key, organisationId, subject, text, to }: ServiceMail
+): Effect.Effect<EgressResponse, EgressFailure> =>
+  mail.send({
+    organisationId,
+    method: "SEND",
+    url,
+    headers: [
+      ["security", security],
+      ["message-key", key],
+      ...(login === null ? [] : [["authorization", `Basic ${Redacted.value(login)}`] as const])
+    ],
+    body: JSON.stringify({ from, to, subject, text }),
+    timeout: deliveryTimeout
+  })
