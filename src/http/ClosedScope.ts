@@ -10,3 +10,6 @@ export const closedToNarrowedKeys: Scoped["Type"] = {
   secret: "closed",
   environment: "closed"
 }
+
+/** Shows what belongs to workflows and environments in scope, which have no scope by other types. */
+export const listedByRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "list", environment: "list" }

@@ -117,6 +117,29 @@ describe("the events of a trigger", () => {
   })
 })
 
+describe("a key of some workflows", () => {
+  it("lists the events all of whose runs are of these, and their dead letters", async () => {
+    const routes = [{ workflowId: flow }, { workflowId: failing }]
+    await trigger({ type: "event", event: { type: "shown.*" }, routes })
+    const { eventId } = (await ask("POST", "/events", { type: "shown.now" })).body.data
+    const letters = await eventually(
+      () => listed("/dlq?type=shown.now"),
+      (found) => found.length > 0
+    )
+    const shownTo = async (ids: ReadonlyArray<string>) => {
+      const body = { name: "narrow", mode: "live", preset: "full_access", resourceScope: [{ type: "workflow", ids }] }
+      const { key } = (await ask("POST", "/api-keys", body)).body.data
+      const answers = await Promise.all(
+        ["/events", "/dlq"].map((path) => svc.ask("GET", `/api/v1${path}?type=shown.now`, { key }))
+      )
+      return answers.map(({ body: found, text }) => found.data?.map((one: { id: string }) => one.id) ?? text)
+    }
+    assert.deepStrictEqual(await shownTo([flow, failing]), [[eventId], letters.map(({ id }) => id)])
+    assert.deepStrictEqual(await shownTo([flow]), [[], []])
+    assert.deepStrictEqual(await shownTo([await workflow("return 1")]), [[], []])
+  })
+})
+
 describe("the answer to a replay", () => {
   it("has the runs that the new event starts", async () => {
     await trigger({ type: "event", event: { type: "paid.*" }, routes: [{ workflowId: flow }, { workflowId: flow }] })

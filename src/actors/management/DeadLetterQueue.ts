@@ -11,7 +11,7 @@ import { EventReads } from "../ports/EventReads.js"
 import { notPending, type ReplayedLetter, Replays } from "../ports/Replays.js"
 import type { CallContext } from "./CallContext.js"
 import { actorOf, missingPermission } from "./Caller.js"
-import { customersOf, filtersOf, isReached, positionAt } from "./EventRecords.js"
+import { customersOf, filtersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
 import { ExecutionControl } from "./ExecutionControl.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
@@ -104,6 +104,7 @@ export const layer = Layer.effect(
           const { lookedTo, rows } = yield* reads.deadLetters(caller, {
             ...filtersOf({ status, triggerId, connector, type, code }),
             ...customersOf(caller, params.customer_id),
+            ...recordScopeOf(caller),
             ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
             ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
             ...(position === undefined ? {} : { before: position.id }),

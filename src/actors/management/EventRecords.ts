@@ -6,10 +6,10 @@ import { type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
 import { type CustomerId, timeOfId, type TriggerId } from "../../domain/Ids.js"
 import { reconciliationPeriod } from "../../domain/Limits.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { EventReads } from "../ports/EventReads.js"
+import { EventReads, type RecordScope } from "../ports/EventReads.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import type { CallContext } from "./CallContext.js"
-import { type Principal, reaches } from "./Caller.js"
+import { type Principal, reaches, scopedIds } from "./Caller.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
 export interface EventListParams extends PageRequest {
@@ -44,6 +44,20 @@ export const customersOf = (
   if (customerId === undefined) return reached === undefined ? {} : { customerIds: reached }
   const isReached = reached === undefined || reached.some((id) => id === customerId)
   return { customerIds: isReached ? [customerId as CustomerId] : [] } // unchecked text from the request
+}
+
+/** The scope of the records that a list shows. */
+export const recordScopeOf = (caller: Principal): { readonly scope?: RecordScope } => {
+  const workflows = scopedIds(caller, "workflow")
+  const environments = scopedIds(caller, "environment")
+  return workflows === undefined && environments === undefined
+    ? {}
+    : {
+        scope: {
+          ...(workflows === undefined ? {} : { workflows }),
+          ...(environments === undefined ? {} : { environments })
+        }
+      }
 }
 
 /** Whether the caller reaches a record of a customer; `null`: one that all customers share. */
@@ -98,6 +112,7 @@ export const layer = Layer.effect(
             ...filtersOf({ status, source, triggerId, connector, type }),
             ...(yield* addressedBy(caller, triggerId)),
             ...customersOf(caller, params.customer_id),
+            ...recordScopeOf(caller),
             ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
             ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
             ...(position === undefined ? {} : { before: position.id }),

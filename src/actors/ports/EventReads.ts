@@ -18,6 +18,12 @@ export interface EventHome {
   readonly spaceId: SpaceId
 }
 
+/** What a key is narrowed to; absent: not narrowed. */
+export interface RecordScope {
+  readonly workflows?: ReadonlyArray<string>
+  readonly environments?: ReadonlyArray<string>
+}
+
 interface Period {
   /** Bounds on the time of creation, Unix milliseconds. */
   readonly from?: number
@@ -25,6 +31,8 @@ interface Period {
   /** Only records before this id: newest first. */
   readonly before?: string
   readonly limit: number
+  /** Only records of triggers, or of runs, all of whose workflows and environments are among these. */
+  readonly scope?: RecordScope
 }
 
 /** The events that reach a trigger by what they are, without naming it. */

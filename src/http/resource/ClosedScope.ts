@@ -1,1 +1,1 @@
-export { closedToNarrowedKeys } from "../ClosedScope.js"
+export { closedToNarrowedKeys, listedByRun } from "../ClosedScope.js"

@@ -5,7 +5,7 @@ import { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { deadLetterFilters, ReplayedLetter } from "../EventShapes.js"
-import { closedToNarrowedKeys } from "./ClosedScope.js"
+import { closedToNarrowedKeys, listedByRun } from "./ClosedScope.js"
 import { AcceptedData, Data, Page, strictPayload } from "./Shapes.js"
 
 const path = Schema.Struct({ dlq: Schema.String })
@@ -25,7 +25,7 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("dead_letter"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, listedByRun)
   )
   .add(
     HttpApiEndpoint.post("replayMany", `${basePath}/replay`)

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayCustomerDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
-import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { closedToNarrowedKeys, listedByRun } from "../ClosedScope.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { deadLetterFilters, ReplayedLetter } from "../EventShapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -23,7 +23,7 @@ export const TenantDeadLettersApi = HttpApiGroup.make("tenantDeadLetters")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("dead_letter"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, listedByRun)
   )
   .add(
     HttpApiEndpoint.post("replayMany", `${basePath}/replay`)

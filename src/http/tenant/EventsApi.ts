@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayEvent } from "../../domain/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
-import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { closedToNarrowedKeys, listedByRun } from "../ClosedScope.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { eventFilters, ReplayedEvent } from "../EventShapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -23,7 +23,7 @@ export const TenantEventsApi = HttpApiGroup.make("tenantEvents")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("event"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, listedByRun)
   )
   .add(
     HttpApiEndpoint.get("reconciliation", `${basePath}/reconciliation`)

@@ -16,6 +16,8 @@ export interface ListedTable {
   readonly table: string
   /** Conditions that one index has together, which is sorted by id. */
   readonly indexed: ReadonlyArray<string>
+  /** Conditions on the rows that are looked at, of this table alone; their parameters are among those of the filters. */
+  readonly filters?: ReadonlyArray<string>
 }
 
 export interface BoundedQuery {
@@ -41,7 +43,7 @@ export const boundedPage = Effect.fnUntraced(function* <Row extends { readonly i
 ) {
   const parts = tables.map(
     (one) =>
-      `(${one.select(`(${lookAt(one, "*")} LIMIT ${rowsLookedAt})`)} WHERE ${all(filters)} ORDER BY id DESC LIMIT ${limit})`
+      `(${one.select(`(${lookAt(one, "*")} LIMIT ${rowsLookedAt})`)} WHERE ${all([...(one.filters ?? []), ...filters])} ORDER BY id DESC LIMIT ${limit})`
   )
   const found = yield* sql.unsafe<Row>(
     `SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`,

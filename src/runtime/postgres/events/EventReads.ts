@@ -21,6 +21,7 @@ import { logStatementErrors } from "../ConnectionLoss.js"
 import { AppSql } from "../Pools.js"
 import { boundedPage } from "./BoundedPage.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
+import { lettersInScope, openEventsInScope, settledEventsInScope } from "./ScopedRows.js"
 import { reconcile, type ReconcileScope } from "./Reconcile.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
@@ -179,11 +180,10 @@ const tablesOf = (status: EventQuery["status"]): ReadonlyArray<EventTable> => {
 const page = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: EventQuery) => {
   const { addFilter, addIndexed, ...values } = parameters(organisationId)
   const bounds = boundsOf(query, "evt", addIndexed)
-  const tables = tablesOf(query.status).map((table) => ({
-    table,
-    select: listSql[table],
-    indexed: ["org = $1", ...bounds, ...indexedBy(query, table, addIndexed)]
-  }))
+  const inScope = { events: openEventsInScope, event_records: settledEventsInScope }
+  const tables = tablesOf(query.status)
+    .map((table) => ({ table, indexed: ["org = $1", ...bounds, ...indexedBy(query, table, addIndexed)] }))
+    .map((one) => ({ ...one, select: listSql[one.table], filters: inScope[one.table](query.scope, addFilter) }))
   const filters = [
     `space = ${addFilter(spaceId)}`,
     ...filtersOf(query, addFilter),
@@ -226,7 +226,9 @@ const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, que
   const { addFilter, addIndexed, ...values } = parameters(organisationId)
   const bounds = boundsOf(query, "dlq", addIndexed)
   const indexed = ["org = $1", ...bounds, ...(query.status === "pending" ? ["status = 'pending'"] : [])]
+  const inScope = lettersInScope(query.scope, addFilter)
   const filters = [
+    ...inScope,
     `space = ${addFilter(spaceId)}`,
     ...filtersOf(query, addFilter),
     ...(query.code === undefined ? [] : [`error->>'code' = ${addFilter(query.code)}`])
