@@ -92,6 +92,12 @@ describe("e-mail", () => {
     assert.strictEqual(read(message).headers["To"], 'bob@example.com, "Eve" <eve@example.com>')
   })
 
+  it("shows an encoded word in a subject as the text that it is", () => {
+    const subject = "=?UTF-8?B?WW91ciBpbnZvaWNl?="
+    const { headers } = read(Either.getOrThrow(sent({ ...hello, subject })))
+    assert.strictEqual(headers["Subject"], `=?UTF-8?B?${Buffer.from(subject).toString("base64")}?=`)
+  })
+
   it("carries any language in subject, names and text", () => {
     const subject = "Grüße aus Zürich — 你好 ".repeat(8).trim()
     const message = Either.getOrThrow(
