@@ -33,6 +33,7 @@ import triggerPatterns from "./0030_trigger_patterns.js"
 import auditValues from "./0031_audit_values.js"
 import endedRoutes from "./0032_ended_routes.js"
 import mailAddresses from "./0033_mail_addresses.js"
+import deadLetterWorkflow from "./0034_dead_letter_workflow.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -67,5 +68,6 @@ export const migrations = {
   "0030_trigger_patterns": Effect.asVoid(triggerPatterns),
   "0031_audit_values": Effect.asVoid(auditValues),
   "0032_ended_routes": Effect.asVoid(endedRoutes),
-  "0033_mail_addresses": Effect.asVoid(mailAddresses)
+  "0033_mail_addresses": Effect.asVoid(mailAddresses),
+  "0034_dead_letter_workflow": Effect.asVoid(deadLetterWorkflow)
 }

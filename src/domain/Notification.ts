@@ -181,6 +181,10 @@ export const notificationPayload = (channel: ExternalChannel, notification: Noti
 
 const textOf = (payload: JsonObject, member: string): string => String(payload[member] ?? "")
 
+/** How much of a quota was used when the event was written: 80 or more. */
+const percentOf = ({ limit, used }: JsonObject): number =>
+  typeof used === "number" && typeof limit === "number" && limit > 0 ? Math.floor((used / limit) * 100) : 80
+
 /** Why a trigger was disabled, by the reason of the event. */
 const disabledBecause: { readonly [reason in string]?: string } = {
   user: "A user disabled it.",
@@ -224,7 +228,7 @@ const textsByEvent: { readonly [type: string]: (payload: JsonObject) => Omit<Tol
   }),
   "quota.warning": (payload) => ({
     severity: "warning",
-    title: `The quota ${textOf(payload, "dimension")} is used to 80 per cent`,
+    title: `The quota ${textOf(payload, "dimension")} is used to ${percentOf(payload)} per cent`,
     body: `${textOf(payload, "used")} of ${textOf(payload, "limit")} are used.`
   }),
   "quota.exceeded": (payload) => ({
@@ -244,6 +248,45 @@ const textsByEvent: { readonly [type: string]: (payload: JsonObject) => Omit<Tol
   })
 }
 
-/** The text of the notification that an event causes; `undefined`: it causes none. */
-export const notificationText = (type: string, payload: JsonObject): Omit<Told, "link"> | undefined =>
-  Object.hasOwn(textsByEvent, type) ? textsByEvent[type]?.(payload) : undefined
+/** A record that a notification names, such as the workflow that failed. */
+export interface NamedSubject {
+  readonly kind: string
+  readonly name: string
+}
+
+/** The path of the record that an event is about. */
+const recordPath = (type: string, subject: string, payload: JsonObject): string => {
+  const [kind] = type.split(".")
+  if (kind === "dlq") return `/api/v1/dlq/${textOf(payload, "deadLetterId")}`
+  const collection = kind === undefined ? undefined : collections[kind]
+  return collection === undefined ? "/api/v1/quota/usage" : `/api/v1/${collection}/${encodeURIComponent(subject)}`
+}
+
+const collections: { readonly [kind in string]?: string } = {
+  connection: "connections",
+  trigger: "triggers",
+  key: "api-keys",
+  webhook_endpoint: "webhook-endpoints"
+}
+
+/**
+ * The text of the notification that an event causes, with the records that it names and the address of its own;
+ * `undefined`: it causes none.
+ */
+export const notificationText = (
+  { payload, subject, type }: { readonly type: string; readonly subject: string; readonly payload: JsonObject },
+  names: ReadonlyArray<NamedSubject>,
+  origin: string
+): Told | undefined => {
+  const told = Object.hasOwn(textsByEvent, type) ? textsByEvent[type]?.(payload) : undefined
+  if (told === undefined) return undefined
+  const about = names.map(({ kind, name }) => `${kind}: ${name}`).join("\n")
+  return {
+    ...told,
+    body: about === "" ? told.body : `${told.body}\n\n${about}`,
+    link: `${origin}${recordPath(type, subject, payload)}`
+  }
+}
+
+/** Whether the event causes a notification. */
+export const isTold = (type: string): boolean => Object.hasOwn(textsByEvent, type)

@@ -120,6 +120,57 @@ describe("A notification", () => {
     assert.isDefined(hook?.headers["webhook-signature"])
   })
 
+  it("names workflow, trigger, customer and cause, and the address of its record", async () => {
+    const other = await svc.organisation("Named")
+    const { id: workflowId } = (
+      await ask(
+        "POST",
+        "/workflows",
+        {
+          name: "sync_orders",
+          form: "code",
+          tier: "instant",
+          code: "export default async () => { throw new Error('no stock') }"
+        },
+        other.key
+      )
+    ).body.data
+    await ask("POST", `/workflows/${workflowId}/publish`, {}, other.key)
+    const trigger = await ask(
+      "POST",
+      "/triggers",
+      {
+        type: "webhook",
+        name: "shop orders",
+        customerId: other.customerId,
+        routes: [{ workflowId }],
+        webhook: { auth: "public" }
+      },
+      other.key
+    )
+    const { pathname } = new URL(trigger.body.data.webhook.url)
+    assert.strictEqual((await svc.ask("POST", pathname, { body: { n: 1 } })).status, 202)
+    const found = await eventually(
+      async () => (await ask("GET", "/notifications", undefined, other.key)).body.data,
+      (all) => all.length > 0
+    )
+    const { name } = (await ask("GET", `/customers/${other.customerId}`, undefined, other.key)).body.data
+    const [{ body, link }] = found
+    for (const part of ["no stock", "Workflow: sync_orders", "Trigger: shop orders", `Customer: ${name}`])
+      assert.include(body, part)
+    const { pathname: record } = new URL(link)
+    assert.strictEqual((await svc.ask("GET", record, { key: other.key })).body.data.error.message, "no stock")
+    await emit(other.organisationId, "quota.warning", "events_per_day", {
+      dimension: "events_per_day",
+      used: 860,
+      limit: 1_000
+    })
+    await eventually(
+      () => notifications(other.key),
+      (all) => all.some(({ title }) => title === "The quota events_per_day is used to 86 per cent")
+    )
+  })
+
   it("is written once for its cause in an hour", async () => {
     const other = await svc.organisation("Repeated")
     for (let i = 0; i < 3; i++) await emit(other.organisationId, "connection.failed", "conn_1", { connector: "acme" })

@@ -5,7 +5,7 @@
  */
 import { Duration, Effect, Layer, Option } from "effect"
 import type { CustomerId } from "../../domain/Ids.js"
-import { externalChannels, notificationText, targetUrls } from "../../domain/Notification.js"
+import { externalChannels, isTold, notificationText, targetUrls } from "../../domain/Notification.js"
 import { outboundBody } from "../../domain/OutboundEvent.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { makeStoredJobs } from "../StoredJobs.js"
@@ -15,11 +15,13 @@ import { DomainEvents, type PublishedEvent } from "../ports/DomainEvents.js"
 import { EndpointSubscriptions } from "../ports/EndpointSubscriptions.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
+import { Origin } from "../ports/Origin.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import { Records } from "../ports/Records.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { triggersOf } from "./EventTriggers.js"
+import { namesOf } from "./ToldSubjects.js"
 import { Events } from "../ports/Events.js"
 
 const pollInterval = Duration.seconds(1)
@@ -33,6 +35,7 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const wakeups = yield* Wakeups
   const records = yield* Records
+  const origin = yield* Origin
   const organisations = yield* OrganisationReads
   const triggers = yield* TriggerReads
   const incoming = yield* Events
@@ -45,23 +48,25 @@ const make = Effect.gen(function* () {
 
   const notificationsOf = Effect.fnUntraced(function* (event: DomainEvent) {
     const { at, customerId, organisationId, payload, subject, type } = event
-    const text = notificationText(type, payload)
-    if (text === undefined) return []
+    if (!isTold(type)) return []
     const customer = customerId as CustomerId | null // written by the service
     const organisation = Option.getOrUndefined(yield* organisations.find(organisationId))
-    const { hasRoom, targets } = yield* records.transact(organisationId, (tx) =>
+    const read = yield* records.transact(organisationId, (tx) =>
       Effect.gen(function* () {
+        const text = notificationText(event, yield* namesOf(tx, payload, customer), origin)
+        if (text === undefined) return undefined
         const targets = yield* readTargets(tx, platform, customer)
         const messages = externalChannels(text.severity, targets).flatMap((channel) => targetUrls(channel, targets))
-        return { targets, hasRoom: yield* hasRoomFor(tx, organisation?.plan ?? "starter", messages.length) }
+        return { text, targets, hasRoom: yield* hasRoomFor(tx, organisation?.plan ?? "starter", messages.length) }
       })
     )
+    if (read === undefined) return []
+    const { hasRoom, targets, text } = read
     const content = {
       ...text,
       organisationId,
       customerId: customer,
       userId: null,
-      link: null,
       source: { type: type.slice(0, type.indexOf(".")), id: subject },
       cause: `${type}|${subject}`,
       createdAt: at
