@@ -139,6 +139,16 @@ export const targetProblems = (value: Json): ReadonlyArray<Detail> =>
       }))
   })
 
+/** The URLs of a value of the key that have no TLS, with their places in a request that sets it. */
+export const plainTargetUrls = (value: Json): ReadonlyArray<{ readonly path: string; readonly url: string }> => {
+  const targets = targetsIn(value)
+  return (["teamChat", "webhook"] as const).flatMap((member) =>
+    (targets[member] ?? [])
+      .map((url, at) => ({ path: `value.${member}.${at}`, url }))
+      .filter(({ url }) => parseUrl(url)?.protocol === "http:")
+  )
+}
+
 const targetsByChannel: { readonly [C in ExternalChannel]: (targets: NotificationTargets) => ReadonlyArray<string> } = {
   email: ({ email = [] }) => email.map((address) => `mailto:${address}`),
   team_chat: ({ teamChat = [] }) => teamChat,

@@ -21,6 +21,7 @@ const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> =>
         }),
       open: () => Effect.dieMessage("nothing is opened"),
       check: () => Effect.void,
+      checkTarget: () => Effect.void,
       readings: Effect.dieMessage("nothing is read")
     }).pipe(Effect.provide(ByteLedger.layer({ bytes: 2 ** 28 })))
   )

@@ -240,6 +240,7 @@ export const makeWorld = (options: WorldOptions) =>
 
     const egress = Egress.of({
       check: () => Effect.void,
+      checkTarget: () => Effect.void,
       open: () => Effect.dieMessage("open"),
       readings: Effect.dieMessage("readings"),
       send: ({ headers, url }) =>

@@ -134,6 +134,7 @@ export const makeWorld = Effect.fnUntraced(function* (
       Egress,
       Egress.of({
         check: () => Effect.dieMessage("check"),
+        checkTarget: () => Effect.dieMessage("check"),
         open: () => Effect.dieMessage("open"),
         readings: Effect.dieMessage("readings"),
         send: (request) =>

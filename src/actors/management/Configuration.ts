@@ -11,8 +11,9 @@ import { type Detail, type Failure, Forbidden, invalid, ValidationFailed } from 
 import type { CustomerId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { configurationValues } from "../../domain/Limits.js"
-import { notificationTargetsKey, targetProblems } from "../../domain/Notification.js"
+import { notificationTargetsKey, plainTargetUrls, targetProblems } from "../../domain/Notification.js"
 import { slugPattern } from "../../domain/Workflow.js"
+import { Egress } from "../ports/Egress.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
@@ -111,6 +112,17 @@ const valueRefusal = ({ key, value }: SetConfiguration): ValidationFailed | unde
     : new ValidationFailed({ code: "VALIDATION_FAILED", message: `${first.path} ${first.message}`, details })
 }
 
+/** Fails if a target of the value would get notifications without TLS. */
+const checkTargets = (
+  { checkTarget }: Pick<Egress["Type"], "checkTarget">,
+  { key, value }: SetConfiguration
+): Effect.Effect<void, ValidationFailed> =>
+  Effect.forEach(
+    key === notificationTargetsKey && value !== null ? plainTargetUrls(value) : [],
+    ({ path, url }) => Effect.mapError(checkTarget(url), ({ reason }) => invalid(path, "URL_NOT_ALLOWED", reason)),
+    { discard: true, concurrency: 4 }
+  )
+
 /** The level to write, or the failure if it is read-only or does not fit the id. */
 const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel | Failure => {
   if (level === "platform")
@@ -152,6 +164,7 @@ export const layer = Layer.effect(
   Configuration,
   Effect.gen(function* () {
     const { change, read } = yield* Changes
+    const { checkTarget } = yield* Egress
     const platform = yield* PlatformConfiguration
 
     const resolve = Effect.fnUntraced(function* (tx: Tx, { caller }: CallContext, query: ConfigurationQuery) {
@@ -207,7 +220,10 @@ export const layer = Layer.effect(
         if (typeof level !== "string") return Effect.fail(level)
         const refused = valueRefusal(input)
         if (refused !== undefined) return Effect.fail(refused)
-        return change(context, (tx) => set(tx, context, level, input))
+        return Effect.zipRight(
+          checkTargets({ checkTarget }, input),
+          change(context, (tx) => set(tx, context, level, input))
+        )
       }
     })
   })

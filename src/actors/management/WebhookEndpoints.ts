@@ -125,7 +125,7 @@ const checkUrl = ({ egress }: EndpointServices, url: string | undefined): Effect
   url === undefined
     ? Effect.void
     : Effect.mapError(
-        egress.check(url),
+        egress.checkTarget(url),
         ({ reason }) =>
           new ValidationFailed({
             code: "VALIDATION_FAILED",

@@ -82,7 +82,7 @@ const checkCallback = (
   url === null || url === undefined
     ? Effect.void
     : Effect.mapError(
-        egress.check(url),
+        egress.checkTarget(url),
         ({ reason }) =>
           new ValidationFailed({
             code: "VALIDATION_FAILED",

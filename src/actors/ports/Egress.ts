@@ -113,6 +113,11 @@ export class Egress extends Context.Tag("svc/Egress")<
     readonly open: (request: OpenRequest) => Effect.Effect<OpenResponse, EgressFailure>
     /** Checks a URL before it is used: scheme, form, literal addresses. */
     readonly check: (url: string) => Effect.Effect<void, EgressBlocked>
+    /**
+     * The same for an address to which the service sends what it has of a tenant: callbacks, events, notifications.
+     * Without TLS they go only to servers in the operator's networks.
+     */
+    readonly checkTarget: (url: string) => Effect.Effect<void, EgressBlocked>
     readonly readings: Effect.Effect<EgressReadings>
   }
 >() {}

@@ -55,7 +55,7 @@ export const makeStartChecks = Effect.gen(function* () {
     const header = request.headers["x-svc-callback-url"]
     const callback = body.callback ?? (header === undefined || header === "" ? null : { url: header, events: null })
     if (callback === null) return Effect.succeed(null)
-    return Effect.mapBoth(egress.check(callback.url), {
+    return Effect.mapBoth(egress.checkTarget(callback.url), {
       onSuccess: () => callback,
       onFailure: ({ reason }) =>
         new ValidationFailed({

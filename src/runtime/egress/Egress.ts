@@ -33,6 +33,7 @@ import { type ExchangeResponse, BodyTooLarge, exchange, NoMemory } from "./Excha
 import { makeMailEgress } from "./MailEgress.js"
 import { type OpenExchange, openExchange } from "./OpenExchange.js"
 import { networkReasonOf } from "./NetworkReason.js"
+import { make as makeNetworks } from "./OperatorNetworks.js"
 import {
   type Hop,
   isRedirect,
@@ -86,8 +87,17 @@ const makePlaces = (options: EgressOptions): ConnectionPlaces => {
   return new ConnectionPlaces(limits, (count) => makeAgent(guardedConnector(connect, open, count)))
 }
 
-const makeEgress = (places: ConnectionPlaces, allow: AllowList): typeof Egress.Service =>
-  Egress.of({
+const makeEgress = (
+  places: ConnectionPlaces,
+  { allow, resolve }: Pick<EgressOptions, "allow" | "resolve">
+): typeof Egress.Service => {
+  const networks = makeNetworks(allow, resolve)
+  const check = (url: string) =>
+    Effect.suspend(() => {
+      const read = readUrl(url, allow)
+      return typeof read === "string" ? Effect.fail(blocked(url, read)) : Effect.succeed(read)
+    })
+  return Egress.of({
     send: (request) =>
       Effect.flatMap(AnswerHolding, (holding) =>
         travelled<ExchangeResponse>(request, allow, (hop, follows, done) =>
@@ -122,13 +132,20 @@ const makeEgress = (places: ConnectionPlaces, allow: AllowList): typeof Egress.S
       }).pipe(
         Effect.map(({ answer, url }): OpenResponse => ({ ...answer, url, ended: Effect.promise(() => answer.ended) }))
       ),
-    check: (url) =>
-      Effect.suspend(() => {
-        const read = readUrl(url, allow)
-        return typeof read === "string" ? Effect.fail(blocked(url, read)) : Effect.void
-      }),
+    check: (url) => Effect.asVoid(check(url)),
+    checkTarget: (url) =>
+      Effect.flatMap(check(url), ({ protocol }) =>
+        protocol === "https:"
+          ? Effect.void
+          : Effect.flatMap(networks.isEmpty ? Effect.succeed(false) : networks.covers(url), (isCovered) =>
+              isCovered ? Effect.void : Effect.fail(blocked(url, withoutTls))
+            )
+      ),
     readings: Effect.sync(places.readings)
   })
+}
+
+const withoutTls = "must begin with https://: http:// is only for servers whose addresses SVC_EGRESS_ALLOW covers"
 
 /** Sends one hop and calls `done` once with its result. */
 type Sending<A> = (hop: Hop, follows: (status: number) => boolean, done: (result: A | Error) => void) => GiveUp
@@ -261,7 +278,7 @@ export const layer = (options: EgressOptions): Layer.Layer<Egress | MailEgress> 
         (places) => Effect.promise(places.destroy)
       ),
       (places) =>
-        Context.make(Egress, makeEgress(places, options.allow)).pipe(
+        Context.make(Egress, makeEgress(places, options)).pipe(
           Context.add(MailEgress, makeMailEgress(connectOptions(options), places))
         )
     )

@@ -104,6 +104,7 @@ const tokenAnswer = (type: string) => (body: Uint8Array) =>
         send: () => Effect.succeed({ ...answered(body, type), url: "" }),
         open: () => Effect.dieMessage("open"),
         check: () => Effect.void,
+        checkTarget: () => Effect.void,
         readings: Effect.dieMessage("readings")
       }),
       Effect.provideService(HeldBytes, new ByteLedger({ bytes: 64 * MiB }))
