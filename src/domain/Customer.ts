@@ -4,7 +4,7 @@ import { InvalidState } from "./Failure.js"
 import type { CustomerId, OrganisationId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
 import { PlanName } from "./Plan.js"
-import { slugOf, slugPattern } from "./Workflow.js"
+import { slugOf, Slug } from "./Workflow.js"
 import { Counter } from "./Scalars.js"
 
 export const CustomerStatus = Schema.Literal("active", "pending_admin_activation", "suspended", "deleted")
@@ -53,7 +53,12 @@ const CustomerLimits = Schema.Struct({
 const fields = {
   externalRef: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)))),
   adminEmail: Schema.optional(
-    Schema.NullOr(Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)))
+    Schema.NullOr(
+      Schema.String.pipe(
+        Schema.pattern(/^[^\s@]+@[^\s@]+$/, { message: () => "must be an e-mail address" }),
+        Schema.maxLength(254)
+      )
+    )
   ),
   metadata: Schema.optional(JsonObject),
   limits: Schema.optional(CustomerLimits),
@@ -64,7 +69,7 @@ const fields = {
 /** The body that creates a customer. */
 export const CreateCustomer = Schema.Struct({
   name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)),
-  slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
+  slug: Schema.optional(Slug),
   ...fields
 }).annotations({ identifier: "CreateCustomer" })
 export type CreateCustomer = typeof CreateCustomer.Type
@@ -72,7 +77,7 @@ export type CreateCustomer = typeof CreateCustomer.Type
 /** The body that changes a customer. */
 export const UpdateCustomer = Schema.Struct({
   name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
-  slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
+  slug: Schema.optional(Slug),
   ...fields,
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateCustomer" })

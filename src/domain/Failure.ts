@@ -68,7 +68,11 @@ export class QuotaExceeded extends Data.TaggedError("QuotaExceeded")<{
 }> {}
 
 /** There is no such record, or the caller does not reach it. */
-export class NotFound extends Data.TaggedError("NotFound")<{ readonly what: string }> {}
+export class NotFound extends Data.TaggedError("NotFound")<{
+  readonly what: string
+  /** The closest name, if there is one. */
+  readonly meant?: string | undefined
+}> {}
 
 /** The record was changed since it was read, or its name is taken. */
 export class Conflict extends Data.TaggedError("Conflict")<{

@@ -6,7 +6,7 @@ import { InvalidState, invalid, type ValidationFailed } from "./Failure.js"
 import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "./Ids.js"
 import { JsonObject } from "./Json.js"
 import { configurationValues, installationLimits } from "./Limits.js"
-import { slugPattern } from "./Workflow.js"
+import { Slug } from "./Workflow.js"
 import { Counter } from "./Scalars.js"
 
 /** `needs_connection` is not stored; it is derived from the status of the connections. */
@@ -59,7 +59,7 @@ const fields = {
 /** The body that installs an integration. */
 export const CreateInstallation = Schema.Struct({
   customerId: Schema.String,
-  integration: Schema.String.pipe(Schema.pattern(slugPattern)),
+  integration: Slug,
   ...fields
 }).annotations({ identifier: "CreateInstallation" })
 export type CreateInstallation = typeof CreateInstallation.Type

@@ -4,7 +4,7 @@ import { Forbidden } from "./Failure.js"
 import type { OrganisationId, SpaceId } from "./Ids.js"
 import { PlanName } from "./Plan.js"
 import { Counter } from "./Scalars.js"
-import { slugOf, slugPattern } from "./Workflow.js"
+import { slugOf, Slug } from "./Workflow.js"
 
 export const OrganisationStatus = Schema.Literal("active", "suspended")
 export type OrganisationStatus = typeof OrganisationStatus.Type
@@ -70,14 +70,14 @@ export type UpdateOrganisation = typeof UpdateOrganisation.Type
 /** The body that creates a workspace. */
 export const CreateWorkspace = Schema.Struct({
   name: Name,
-  slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern)))
+  slug: Schema.optional(Slug)
 }).annotations({ identifier: "CreateWorkspace" })
 export type CreateWorkspace = typeof CreateWorkspace.Type
 
 /** The body that changes a workspace. */
 export const UpdateWorkspace = Schema.Struct({
   name: Schema.optional(Name),
-  slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
+  slug: Schema.optional(Slug),
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateWorkspace" })
 export type UpdateWorkspace = typeof UpdateWorkspace.Type

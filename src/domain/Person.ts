@@ -95,7 +95,10 @@ export const checkRole = (matrix: PermissionMatrix, parent: Role): ValidationFai
 
 /** The body that invites a person. */
 export const InviteUser = Schema.Struct({
-  email: Schema.String.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)),
+  email: Schema.String.pipe(
+    Schema.pattern(/^[^\s@]+@[^\s@]+$/, { message: () => "must be an e-mail address" }),
+    Schema.maxLength(254)
+  ),
   role: Schema.String.annotations({ description: "the id or the name of a role" }),
   name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
   customerIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000))),

@@ -118,6 +118,13 @@ const settings = {
   tags: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(64))).pipe(Schema.maxItems(50)))
 }
 
+/** The slug of a record. */
+export const Slug = Schema.String.pipe(
+  Schema.pattern(slugPattern, {
+    message: () => "must be lower-case letters, digits and hyphens, at most 63, and begin with a letter or a digit"
+  })
+)
+
 /** The pattern is documented here, and checked with a better message when a workflow is saved. */
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)).annotations({
   jsonSchema: { maxLength: 64, pattern: `${flowNamePattern.source}|${slugPattern.source}` }
@@ -132,7 +139,7 @@ const draft = {
 /** The body that creates a workflow. */
 export const CreateWorkflow = Schema.Struct({
   name: Name,
-  slug: Schema.optional(Schema.String.pipe(Schema.pattern(slugPattern))),
+  slug: Schema.optional(Slug),
   form: Schema.Literal("code"),
   customerId: Schema.optional(Schema.NullOr(Schema.String)),
   ...draft,

@@ -52,7 +52,11 @@ const rows: Rows = {
     message: `the plan allows ${limit} of ${dimension}; ${used} are in use`,
     more: { quota: { dimension, limit, used, resetAt: null } }
   }),
-  NotFound: ({ what }) => ({ status: 404, code: "NOT_FOUND", message: `there is no such ${what}` }),
+  NotFound: ({ meant, what }) => ({
+    status: 404,
+    code: "NOT_FOUND",
+    message: `there is no such ${what}${meant === undefined ? "" : `. Did you mean ${meant}?`}`
+  }),
   Conflict: ({ code, details, message }) => ({ status: 409, code, message, details: details ?? [] }),
   InvalidState: ({ message, state }) => ({ status: 409, code: "INVALID_STATE", message, more: { state } }),
   WorkflowUnavailable: ({ code, message }) => ({ status: 409, code, message }),

@@ -51,7 +51,7 @@ describe("a refusal tells the client what to send", () => {
     ["GET", "/api/v1/connectors?page_size=ten", undefined, "page_size must be a number"],
     ["GET", "/api/v1/connectors/stripe?version=9.9.9", undefined, "there is no such published version"],
     ["POST", "/api/v1/connectors", { import: { format: "wsdl" } }, "import.format must be"],
-    ["POST", "/api/v1/connectors", { svcConnector: 1, slug: secret.repeat(9) }, "slug must be a string matching"],
+    ["POST", "/api/v1/connectors", { svcConnector: 1, slug: secret.repeat(9) }, "slug must be lower-case letters"],
     ["POST", "/api/v1/connections", { connector: "stripe", customerId: 1, credential: secret }, "customerId must be"],
     ["POST", "/api/v1/connections", [secret], "the body must be an object"],
     ["GET", "/api/v1/config?environment=mars", undefined, "environment names no environment"],

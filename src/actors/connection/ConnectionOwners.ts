@@ -2,6 +2,8 @@
  * Reads and changes connections. Each change is decided, committed and only then cached; a change that another owner
  * overtook is decided again on what that owner wrote.
  */
+import { didYouMean } from "../../domain/ClosestName.js"
+import { builtInSlugs } from "../../domain/connectors/index.js"
 import { Clock, Context, Effect, Either, Layer, Option } from "effect"
 import {
   outboundEventType,
@@ -89,7 +91,13 @@ const definitionOf = Effect.fnUntraced(function* (
   const found = version === undefined ? Option.none<ConnectorDefinition>() : yield* find(version)
   const latest = Option.isSome(found) ? found : yield* find()
   return yield* Option.match(latest, {
-    onNone: () => failWith({ _tag: "Invalid", path: "connector", code: "NOT_FOUND", message: "names no connector" }),
+    onNone: () =>
+      failWith({
+        _tag: "Invalid",
+        path: "connector",
+        code: "NOT_FOUND",
+        message: `names no connector.${didYouMean(slug, builtInSlugs)} GET /api/v1/connectors lists them`
+      }),
     onSome: Effect.succeed
   })
 })

@@ -1,4 +1,6 @@
 /** Checks an API key before it is stored: its addresses, customers, scope, the bounds of the creating key, and the plan. */
+import { didYouMean } from "../../domain/ClosestName.js"
+import { builtInSlugs } from "../../domain/connectors/index.js"
 import { Effect, Option } from "effect"
 import { type ApiKey, type CreateApiKey, expiryOf } from "../../domain/ApiKey.js"
 import { keyExcess, keyBounds } from "../../domain/KeyBounds.js"
@@ -112,7 +114,8 @@ export const makeApiKeyChecks = Effect.gen(function* () {
     const slugs = new Set<string>()
     for (const [i, id] of ids.entries()) {
       const slug = yield* findSlug(tx, id)
-      if (slug === undefined) return yield* invalid(`${path}[${i}]`, "NOT_FOUND", `names no connector: ${id}`)
+      if (slug === undefined)
+        return yield* invalid(`${path}[${i}]`, "NOT_FOUND", `names no connector: ${id}.${didYouMean(id, builtInSlugs)}`)
       slugs.add(slug)
     }
     return [...slugs]

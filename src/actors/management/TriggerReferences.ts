@@ -1,4 +1,6 @@
 /** Checks what a trigger refers to: workflows, environments, secrets, connectors, their events, and connections. */
+import { didYouMean } from "../../domain/ClosestName.js"
+import { builtInSlugs } from "../../domain/connectors/index.js"
 import { Effect, Option } from "effect"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import { ConnectionRequired, type Failure, invalid } from "../../domain/Failure.js"
@@ -67,7 +69,11 @@ export const checkEvent = Effect.fnUntraced(function* (
 ): Effect.fn.Return<EventDefinition, Failure> {
   const found = Option.getOrUndefined(yield* find(caller.organisationId, connector))
   if (found === undefined)
-    return yield* invalid("appEvent.connector", "NOT_FOUND", "names no connector with a published version")
+    return yield* invalid(
+      "appEvent.connector",
+      "NOT_FOUND",
+      `names no connector with a published version.${didYouMean(connector, builtInSlugs)}`
+    )
   const definition = found.events.find(({ id }) => id === event)
   if (definition === undefined) {
     const ids = found.events.map(({ id }) => id)
@@ -76,7 +82,7 @@ export const checkEvent = Effect.fnUntraced(function* (
       "NOT_FOUND",
       ids.length === 0
         ? "the connector has no events"
-        : `must be an event of the connector: ${ids.slice(0, 20).join(", ")}`
+        : `must be an event of the connector.${didYouMean(event, ids)} It has ${ids.slice(0, 20).join(", ")}`
     )
   }
   if (definition.delivery === "poll" && Object.keys(args ?? {}).length > 0)

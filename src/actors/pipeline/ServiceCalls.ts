@@ -1,4 +1,5 @@
 /** Calls a connector's action through a connection on behalf of the service itself: no run, no binding, the newest version. */
+import { didYouMean } from "../../domain/ClosestName.js"
 import { Data, Effect, Either } from "effect"
 import { actionResult } from "../../domain/connector/ActionResult.js"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
@@ -52,7 +53,13 @@ export const makeServiceCalls = Effect.map(
       organisationId
     }: ServiceCall): Effect.Effect<ServiceCallResult, CallFailed | UnusableAction, AnswerHolding> => {
       const action = findAction(definition, name)
-      if (action === undefined) return new UnusableAction({ message: `there is no action ${name}` })
+      if (action === undefined)
+        return new UnusableAction({
+          message: `there is no action ${name}.${didYouMean(
+            name,
+            definition.actions.map((one) => one.name)
+          )}`
+        })
       const request = buildRequest(definition, action, { args, config: connection.config, idempotencyKey })
       if (Either.isLeft(request)) return new UnusableAction({ message: `${request.left.path} ${request.left.message}` })
       const { right: unsigned } = request

@@ -119,7 +119,7 @@ export const EntityDefinition = Schema.Struct({
       currency: required(text, "A path into the record to its currency."),
       decimals: withDefault(
         Schema.Record({
-          key: text.pipe(Schema.pattern(/^[A-Z]{3}$/)),
+          key: text.pipe(Schema.pattern(/^[A-Z]{3}$/, { message: () => "must be three capital letters, such as EUR" })),
           value: Schema.Int.pipe(Schema.between(0, 4))
         }),
         () => ({}),
@@ -143,7 +143,11 @@ export const definitionForm = 1
 export const ConnectorDefinition = Schema.Struct({
   svcConnector: required(Schema.Literal(1), "The version of this format."),
   slug: required(
-    text.pipe(Schema.pattern(slugPattern)),
+    text.pipe(
+      Schema.pattern(slugPattern, {
+        message: () => "must be lower-case letters, digits and hyphens, at most 63, and begin with a letter or a digit"
+      })
+    ),
     "The name of the connector in requests, and in code, there also in camel case. It cannot be changed."
   ),
   name: text.pipe(Schema.minLength(1), Schema.maxLength(200)),

@@ -26,6 +26,9 @@ export const builtInConnectors: ReadonlyArray<BundledConnector> = [
   openai
 ]
 
+/** Their slugs, to suggest one for a mistyped name. */
+export const builtInSlugs: ReadonlyArray<string> = builtInConnectors.map(({ slug }) => slug)
+
 /**
  * The latest definitions of all built-in connectors.
  * @internal Used by tests and benches.

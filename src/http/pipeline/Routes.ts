@@ -1,6 +1,7 @@
 /** The route table: what every endpoint declares, looked up by method and path before a request is authenticated. */
 import { HttpApi } from "@effect/platform"
 import { Context, Option } from "effect"
+import { closestName } from "../../domain/ClosestName.js"
 import type { Sharing } from "../../actors/management/Caller.js"
 import {
   Audited,
@@ -38,7 +39,7 @@ export type RouteMatch =
   | { readonly _tag: "Found"; readonly route: Route; readonly params: { readonly [name: string]: string } }
   /** The path exists, with these methods only. */
   | { readonly _tag: "OtherMethod"; readonly methods: ReadonlyArray<string> }
-  | { readonly _tag: "Unknown" }
+  | { readonly _tag: "Unknown"; readonly meant: string | undefined }
 
 /** The routes of an API. */
 export const routesOf = <
@@ -106,6 +107,33 @@ export const makeMatcher = (routes: ReadonlyArray<Route>) => {
       if (route.method === method) return { _tag: "Found", route, params }
       methods.push(route.method)
     }
-    return methods.length > 0 ? { _tag: "OtherMethod", methods: [...new Set(methods)] } : { _tag: "Unknown" }
+    return methods.length > 0
+      ? { _tag: "OtherMethod", methods: [...new Set(methods)] }
+      : { _tag: "Unknown", meant: closestPath(table, parts) }
   }
 }
+
+/** The prefix of every path, which is easily forgotten. */
+const prefix = ["", "api", "v1"]
+
+/**
+ * The path of a route that differs in one segment, which is close, or lacks the prefix only; with `{name}` for each
+ * parameter. Compares segments, not whole paths: whoever asks needs no key.
+ */
+const closestPath = (
+  table: ReadonlyArray<{ readonly route: Route; readonly parts: ReadonlyArray<string> }>,
+  path: ReadonlyArray<string>
+): string | undefined => {
+  const prefixed = [...prefix, ...path.slice(1)]
+  let meant: string | undefined
+  for (const { parts, route } of table) {
+    if (matchPath(parts, prefixed) !== undefined) return shownPath(route)
+    if (meant !== undefined || parts.length !== path.length) continue
+    const differing = parts.flatMap((part, at) => (part.startsWith(":") || part === path[at] ? [] : [at]))
+    const [at = 0] = differing
+    if (differing.length === 1 && closestName(path[at] ?? "", [parts[at] ?? ""]) !== undefined) meant = shownPath(route)
+  }
+  return meant
+}
+
+const shownPath = ({ path }: Route): string => path.replaceAll(/:(\w+)/g, "{$1}")

@@ -39,8 +39,8 @@ export const make = (
         }
       })
 
-    const replyNotFound = () =>
-      replyWithoutRoute((requestId, now) => rules.failureReply(new NotFound({ what: "path" }), requestId, now))
+    const replyNotFound = (meant?: string) =>
+      replyWithoutRoute((requestId, now) => rules.failureReply(new NotFound({ what: "path", meant }), requestId, now))
 
     const replyMethodNotAllowed = (methods: ReadonlyArray<string>) =>
       replyWithoutRoute((requestId) => {
@@ -53,7 +53,7 @@ export const make = (
       handle: (request: RawRequest): Effect.Effect<RawReply> => {
         const found = findRoute(request.method, pathOf(request.target))
         if (found._tag === "OtherMethod") return replyMethodNotAllowed(found.methods)
-        if (found._tag === "Unknown") return replyNotFound()
+        if (found._tag === "Unknown") return replyNotFound(found.meant)
         const handler = handlers.get(keyOf(found.route))
         return handler === undefined
           ? replyNotFound()

@@ -8,6 +8,7 @@ import { schemaPatternMistake } from "../../../domain/connector/Pattern.js"
 import type { Detail } from "../../../domain/Failure.js"
 import type { Json, JsonObject } from "../../../domain/Json.js"
 import { answerItems } from "../../../domain/Limits.js"
+import { violationMessage } from "./ContractMessages.js"
 
 /** The names in a pointer such as `#/items/0/name`. */
 const parsePointer = (pointer: string): ReadonlyArray<string> =>
@@ -31,7 +32,7 @@ const keywordAt = (schema: JsonObject, pointer: string): Json | undefined => {
   let at: Json | undefined = schema
   for (const name of parsePointer(pointer)) {
     const found: Json | undefined = Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined
-    // A reference to another reference is not followed: the library's own message is used then.
+    // A reference to another reference is not followed: the message then has no expected value.
     const reference: string = name === "$ref" && typeof found === "string" && !found.includes("$ref") ? found : ""
     at = reference.startsWith("#") ? keywordAt(schema, reference) : found
   }
@@ -40,17 +41,10 @@ const keywordAt = (schema: JsonObject, pointer: string): Json | undefined => {
 
 const maxMessageLength = 500
 
-/** The library's message, or one of our own where the library's does not say what is expected. */
+/** The message for a violation; the library quotes the name of a member, if it is about one. */
 const messageOf = (schema: JsonObject, { error, keyword, keywordLocation }: OutputUnit): string => {
-  const expected = keywordAt(schema, keywordLocation)
-  const messages: { readonly [keyword: string]: string } = {
-    pattern: `String does not match the pattern ${String(expected)}`,
-    maxProperties: `Object has more than ${String(expected)} properties.`,
-    exclusiveMinimum: `Number is not greater than ${String(expected)}.`,
-    exclusiveMaximum: `Number is not less than ${String(expected)}.`,
-    false: "Value is not allowed here."
-  }
-  const message = expected === undefined && keyword !== "false" ? error : (messages[keyword] ?? error)
+  const name = /"((?:[^"\\]|\\.)*)"/.exec(error)?.[1] ?? ""
+  const message = violationMessage(keyword, keywordAt(schema, keywordLocation), name)
   return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message
 }
 

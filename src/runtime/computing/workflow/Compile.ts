@@ -10,7 +10,7 @@ import { Either } from "effect"
 import type { SourceIssue } from "../../../domain/WorkflowAnalysis.js"
 import { guest } from "../../../domain/Limits.js"
 import { ModuleParser } from "./Parser.js"
-import { constantText, type FunctionNode, isFunction, type Tree, buildTree } from "./Syntax.js"
+import { constantText, type FunctionNode, isFunction, type Tree, buildTree, syntaxMessage } from "./Syntax.js"
 
 export interface CompiledWorkflow {
   readonly tree: Tree
@@ -63,7 +63,8 @@ const toSyntaxIssue = (error: SyntaxError): SourceIssue => {
   const at = "loc" in error && isPosition(error.loc) ? error.loc : { line: 1, column: 0 }
   const place = { line: at.line, column: at.column + 1 }
   if (error.message.startsWith("Not enough stack space")) return { ...tooDeepIssue, ...place }
-  return { code: "SYNTAX_ERROR", message: error.message.replace(/ \(\d+:\d+\)$/, ""), ...place }
+  const message = error.message.replace(/ \(\d+:\d+\)$/, "")
+  return { code: "SYNTAX_ERROR", message: syntaxMessage(place.line, place.column, message), ...place }
 }
 
 /** The parser and the analysis recurse, so that code nested hundreds of levels deep would exhaust the stack. */

@@ -38,7 +38,10 @@ export const buildTree = (source: string, program: acorn.Program): Tree | undefi
   add(program, -1)
   if (nodes.length > maxTreeNodes) return undefined
   const position = makeLocator(source)
-  const issue = (node: AnyNode, code: string, message: string) => ({ code, message, ...position(node) })
+  const issue = (node: AnyNode, code: string, message: string) => {
+    const { column, line } = position(node)
+    return { code, message: code === "SYNTAX_ERROR" ? syntaxMessage(line, column, message) : message, line, column }
+  }
   return { source, program, nodes, parents, position, issue }
 }
 
@@ -95,3 +98,7 @@ export const constantText = (node: AnyNode | null | undefined): string | undefin
 
 const isNode = (value: unknown): value is AnyNode =>
   typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
+
+/** A syntax error says its place also in its words: most clients show only these. */
+export const syntaxMessage = (line: number, column: number, message: string): string =>
+  `line ${line}, column ${column}: ${message}`
