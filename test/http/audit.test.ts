@@ -210,6 +210,12 @@ describe("the chain", () => {
     assert.deepStrictEqual(stored.rows, [{ n: 0 }])
   })
 
+  it("is intact in a period without an entry", async () => {
+    await sealed()
+    const future = await verify("?from=2999-01-01T00:00:00Z")
+    assert.deepInclude(future, { ok: true, checked: 0, firstBadSeq: null })
+  })
+
   it("has a signed checkpoint outside the database", async () => {
     const { checkpoint } = await sealed()
     assert.strictEqual(checkpoint.organisationId, svc.first.organisationId)

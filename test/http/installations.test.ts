@@ -148,6 +148,16 @@ describe("an installation", () => {
       [id]
     )
     assert.deepStrictEqual((await ask("GET", `?status=active&integration=${integration}`)).body.data, [])
+    // A status that is not stored is filtered before pages are made.
+    for (const name of ["Second", "Third"]) {
+      const customer = await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name } })
+      assert.strictEqual((await create({ integration, customerId: customer.body.data.id })).status, 201)
+    }
+    const firstPage = await ask("GET", `?status=needs_connection&page_size=1&integration=${integration}`)
+    assert.deepStrictEqual(
+      firstPage.body.data.map((one: { id: string }) => one.id),
+      [id]
+    )
     await order("enable")
     assert.strictEqual(await status(), "active")
   })

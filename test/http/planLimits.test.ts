@@ -58,6 +58,18 @@ describe("the records that a plan allows", () => {
       }
     })
 
+  it("of workflows is that of each owner: a customer, and the organisation itself", async () => {
+    const { customerId, key } = await svc.organisation("Owners", "starter")
+    const create = (n: number, owner: string | null) =>
+      svc.ask("POST", "/api/v1/workflows", {
+        key,
+        body: { name: `own_${n}`, form: "code", code: "export default async function f() {}", customerId: owner }
+      })
+    for (let n = 0; n < 9; n++) assert.strictEqual((await create(n, null)).status, 201)
+    assert.strictEqual((await create(9, null)).status, 403)
+    assert.strictEqual((await create(10, customerId)).status, 201)
+  })
+
   it("is shown with what is used of it, and of a customer's own limit, and refuses a plan that allows less", async () => {
     const { customerId, key, organisationId, workflowId } = await svc.organisation("Shown", "growth")
     const ask = (method: string, target: string, body?: object) =>

@@ -33,7 +33,7 @@ import {
   viewsOf
 } from "./InstallationRecords.js"
 import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
-import { type PageRequest, type PageOf, Pages } from "./Pages.js"
+import { type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { currentTimestamp } from "./Timestamp.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
@@ -114,21 +114,39 @@ const announce = (
     at: updatedAt
   })
 
+/** Installations that one request looks at when few have the status that it asks for. */
+const mostLooked = 2_000
+
 const list = ({ read, pages }: InstallationServices, context: CallContext, params: InstallationListParams) =>
   read(context, (tx) =>
     Effect.gen(function* () {
       const { customer_id, integration, q, status } = params
-      const page = yield* pages.list(tx.installations, params, {
+      const query = {
         where: {
           ...(yield* customerListFilter(tx, context.caller, customer_id)),
           ...(integration === undefined ? {} : { integration }),
           status: storedStatus(status)
         },
         only: installationListFilter(context.caller),
-        ...(q === undefined ? {} : { search: { text: q, in: ["integration"] } })
-      })
-      const data = yield* viewsOf(tx, page.data)
-      return { ...page, data: status === undefined ? data : data.filter((view) => view.status === status) }
+        ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
+      }
+      const size = sizeOf(params)
+      const found: Array<InstallationView> = []
+      // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
+      for (let request: PageRequest = params, looked = 0; ; looked += size) {
+        const page = yield* pages.list(tx.installations, request, query)
+        const views = yield* viewsOf(tx, page.data)
+        found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
+        const { nextCursor } = page.page
+        if (nextCursor === null || found.length >= size || looked >= mostLooked)
+          return yield* pages.pageOf(
+            found,
+            size,
+            ({ createdAt, id }) => ({ createdAt, id }),
+            yield* pages.position(nextCursor ?? undefined)
+          )
+        request = { ...params, cursor: nextCursor }
+      }
     })
   )
 

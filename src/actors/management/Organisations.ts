@@ -56,7 +56,11 @@ const stocks: ReadonlyArray<{
     dimension: "flows_per_tenant",
     key: "flows_per_tenant",
     limit: (plan) => plan.flowsPerTenant,
-    count: (tx) => tx.workflows.count({ deletedAt: null, status: ["draft", "published"] })
+    // Of the owner that has most: each customer, and the organisation itself, has as many.
+    count: (tx) =>
+      Effect.map(tx.workflows.countBy("customerId", { deletedAt: null, status: ["draft", "published"] }), (byOwner) =>
+        Math.max(0, ...byOwner.values())
+      )
   },
   {
     dimension: "connectors_per_tenant",

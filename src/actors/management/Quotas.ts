@@ -93,7 +93,8 @@ const counts: { readonly [D in Dimension]: Count } = {
   events_per_day: countEvents,
   active_integrations: (_, tx, subject) => tx.installations.count({ ...ofCustomer(subject), status: "active" }),
   flows_per_tenant: (_, tx, subject) =>
-    tx.workflows.count({ ...ofCustomer(subject), deletedAt: null, status: ["draft", "published"] }),
+    // Each customer has as many as the organisation itself.
+    tx.workflows.count({ customerId: subject.customer?.id ?? null, deletedAt: null, status: ["draft", "published"] }),
   api_calls_per_minute: ({ reads }, _tx, { caller, customer, now }) =>
     reads.granted(
       caller.organisationId,

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { changedWorkflow, type CompiledSource, contentText, newWorkflow } from "../../domain/WorkflowChanges.js"
 import { type Failure, type Forbidden, PlanLimitReached } from "../../domain/Failure.js"
+import type { CustomerId } from "../../domain/Ids.js"
 import { canonicalJson } from "../../domain/Json.js"
 import { type CreateWorkflow, UpdateWorkflow, type Workflow } from "../../domain/Workflow.js"
 import { workflowSummary, type WorkflowView, workflowView } from "../../domain/WorkflowView.js"
@@ -31,14 +32,16 @@ const environmentRefusal = (caller: Principal, before: Workflow, after: Workflow
     : narrowedKeyRefusal(caller, "environment", `${changed} takes effect in all of them and is not changed with it`)
 }
 
+/** Counts the workflows of the same owner: a customer, or the organisation itself. */
 const checkPlan = Effect.fnUntraced(function* (
   tx: Tx,
-  { plan: { flowsPerTenant: limit } }: Principal
+  { plan: { flowsPerTenant: limit } }: Principal,
+  owner: CustomerId | null
 ): Effect.fn.Return<void, Failure> {
   if (limit === null) return
   // The lock serialises creations in one organisation, so that the count is exact.
   yield* tx.lockKey("flows_per_tenant")
-  const used = yield* tx.workflows.count({ deletedAt: null, status: ["draft", "published"] })
+  const used = yield* tx.workflows.count({ customerId: owner, deletedAt: null, status: ["draft", "published"] })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
 })
 
@@ -67,9 +70,9 @@ const insertWorkflow = Effect.fnUntraced(function* (
   input: CreateWorkflow,
   compiled: CompiledSource
 ) {
-  yield* checkPlan(tx, caller)
   const { customerId: named = null } = input
   const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
+  yield* checkPlan(tx, caller, owner)
   if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
   const author = authorOf(caller, yield* currentTimestamp)
   const workflow = withHash(services, newWorkflow(services.identifiers.workflow(), author, input, owner, compiled, ""))

@@ -43,7 +43,13 @@ const rangeOf = Effect.fnUntraced(function* (
   SELECT min(s.seq)::float8 AS first, max(s.seq)::float8 AS last FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
   WHERE s.org = ${organisation} AND (${from ?? null}::timestamptz IS NULL OR e.at >= ${from ?? null})
     AND (${to ?? null}::timestamptz IS NULL OR e.at < ${to ?? null})`
-  return { first: from === undefined ? 1 : (row?.first ?? 1), last: row?.last ?? 0 }
+  const first = row?.first ?? null
+  return {
+    first: from === undefined ? 1 : (first ?? 1),
+    last: row?.last ?? 0,
+    // A period without an entry, as in the future, says nothing about the end of the chain.
+    isEmpty: from !== undefined && first === null
+  }
 })
 
 /** At most a batch of the chain's entries after this position. */
@@ -93,7 +99,7 @@ export const verifyChain = (
       const checkpoint = context.checkpoints.latest(organisation)
       // Read before the chain: an entry that is sealed meanwhile counts as unsealed, and none is missed.
       const { oldest, unsealed } = yield* unsealedOf(context, organisation)
-      const { first, last } = yield* rangeOf(context, organisation, from, to)
+      const { first, isEmpty, last } = yield* rangeOf(context, organisation, from, to)
       let before = first === 1 ? undefined : (yield* readChain(context, organisation, first - 2, first - 1))[0]
       let next = first
       let checked = 0
@@ -111,7 +117,8 @@ export const verifyChain = (
         if (rows.length === 0) break
       }
       // Detects a chain that was truncated before its last checkpoint.
-      if (firstBadSeq === null && to === undefined && checkpoint !== null && next <= checkpoint.seq) firstBadSeq = next
+      if (firstBadSeq === null && to === undefined && !isEmpty && checkpoint !== null && next <= checkpoint.seq)
+        firstBadSeq = next
       const isLate = oldest !== null && oldest.ageSeconds > auditSeal.overdueSeconds
       return {
         ok: firstBadSeq === null && !isLate,
