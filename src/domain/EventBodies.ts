@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { Json } from "./Json.js"
 import { eventLimits } from "./Limits.js"
+import { outboundEventTypes, testEventType } from "./OutboundEvent.js"
 import { Rfc3339 } from "./Time.js"
 
 const EventType = Schema.String.pipe(
@@ -11,9 +12,19 @@ const EventType = Schema.String.pipe(
   })
 )
 
+/** Types by which the service tells of its own records, and those of the events of one trigger. */
+const isOwnType = (type: string): boolean =>
+  Object.hasOwn(outboundEventTypes, type) || type === testEventType || /^(?:webhook|schedule|manual)\.trg_/.test(type)
+
+const InjectedType = EventType.pipe(
+  Schema.filter((type) => !isOwnType(type), {
+    message: () => "is a type of the service's own events: choose another, such as order.created"
+  })
+)
+
 /** An event that a client injects. */
 export const InjectEvent = Schema.Struct({
-  type: EventType,
+  type: InjectedType,
   payload: Schema.optional(Json),
   customerId: Schema.optional(Schema.String),
   occurredAt: Schema.optional(Rfc3339).annotations({

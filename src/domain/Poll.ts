@@ -73,10 +73,26 @@ const actionsOfVerb: { readonly [verb in string]?: ReadonlyArray<ItemAction> } =
   removed: ["deleted"]
 }
 
+const verbOf = (eventId: string): string | undefined => {
+  const verb = eventId.slice(eventId.lastIndexOf(".") + 1)
+  return Object.hasOwn(actionsOfVerb, verb) ? verb : undefined
+}
+
 /** Whether an event is about changes of this kind. */
 export const isAbout = (eventId: string, action: ItemAction): boolean => {
-  const verb = eventId.slice(eventId.lastIndexOf(".") + 1)
-  return (Object.hasOwn(actionsOfVerb, verb) ? actionsOfVerb[verb] : undefined)?.includes(action) ?? true
+  const verb = verbOf(eventId)
+  return verb === undefined || actionsOfVerb[verb]?.includes(action) === true
+}
+
+/** The type of the event of a change: what happened replaces the verb with which the event's id ends. */
+export const polledType = (
+  connector: string,
+  { entity, id }: { readonly entity?: string; readonly id: string },
+  action: ItemAction
+): string => {
+  const verb = verbOf(id)
+  const subject = entity ?? (verb === undefined ? id : id.slice(0, -verb.length).replace(/\.$/, ""))
+  return [connector, ...(subject === "" ? [] : [subject]), action].join(".")
 }
 
 /** The pause after failed polls in a row, in seconds: it doubles with each, up to an hour. */

@@ -137,6 +137,14 @@ describe("cron", () => {
     ["0 9 30 12 *", "Pacific/Apia", "2011-12-29T12:00Z", "2012-01-01T12:00Z", ["2011-12-30T10:00"]],
     // A local time that the zone repeats fires once, at its first occurrence.
     ["30 2 * * *", "Europe/Berlin", "2026-10-24T12:00Z", "2026-10-25T12:00Z", ["2026-10-25T00:30"]],
+    // So an expression of every few minutes pauses for the repeated hour.
+    [
+      "*/5 * * * *",
+      "Europe/Berlin",
+      "2026-10-25T00:45Z",
+      "2026-10-25T02:06Z",
+      ["2026-10-25T00:50", "2026-10-25T00:55", "2026-10-25T02:00", "2026-10-25T02:05"]
+    ],
     ["30 1 * * *", "America/New_York", "2026-10-31T12:00Z", "2026-11-01T12:00Z", ["2026-11-01T05:30"]],
     [
       "0 1-3 * * *",

@@ -182,6 +182,10 @@ describe("a polled event", () => {
       (found) => found.length > 0
     )
     assert.deepStrictEqual(await changesOf("contact.created"), ["created 9"])
+    assert.deepStrictEqual(
+      (await eventsOf("contact.created")).map(({ type }) => type),
+      ["crm.contact.created"]
+    )
     await ask("DELETE", "")
     await eventually(
       () => pollOf("contact.created"),

@@ -140,6 +140,24 @@ describe("a key of some workflows", () => {
   })
 })
 
+describe("an injected event", () => {
+  it("has a type that is none of the service's own", async () => {
+    const own = [
+      "connection.expired",
+      "execution.completed",
+      "webhook_endpoint.test",
+      "webhook.trg_1",
+      "schedule.trg_1"
+    ]
+    for (const type of own) {
+      const { body, status } = await ask("POST", "/events", { type })
+      assert.deepStrictEqual([status, body.details[0].path], [422, "type"], type)
+    }
+    for (const type of ["connection.lost", "webhook.received", "order.created"])
+      assert.strictEqual((await ask("POST", "/events", { type })).status, 202, type)
+  })
+})
+
 describe("the answer to a replay", () => {
   it("has the runs that the new event starts", async () => {
     await trigger({ type: "event", event: { type: "paid.*" }, routes: [{ workflowId: flow }, { workflowId: flow }] })

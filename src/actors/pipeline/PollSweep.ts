@@ -12,7 +12,7 @@ import { renderAll } from "../../domain/connector/Template.js"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import type { Json } from "../../domain/Json.js"
 import { pollLimits } from "../../domain/Limits.js"
-import { isAbout, type ItemChange, pollDifference, pollPause } from "../../domain/Poll.js"
+import { isAbout, polledType, type ItemChange, pollDifference, pollPause } from "../../domain/Poll.js"
 import { parseProviderTime } from "../../domain/Time.js"
 import { makePlacedWork, repeatPlaced } from "../PlacedWork.js"
 import { OutwardPlaces } from "../Places.js"
@@ -106,7 +106,7 @@ const emit = Effect.fnUntraced(function* (
       connectorEvent: event.id,
       connectionId,
       customerId,
-      type: `${definition.slug}.${event.entity ?? event.id}.${action}`,
+      type: polledType(definition.slug, event, action),
       entity: event.entity ?? null,
       action,
       occurredAt,
