@@ -28,6 +28,28 @@ export const outboundEventTypes = {
   "webhook_endpoint.disabled": "An endpoint was disabled: it answered 410, or failed for five days."
 } as const
 
+/** Types of endpoints only: a run that its own end started would start itself for ever, the others are of later releases. */
+const startsNothing = /^(?:execution\.|approval\.requested$|sync_report\.created$)/
+
+/** Kinds of records of which the service tells, and of events that are routed by their trigger. */
+const ownKinds: ReadonlySet<string> = new Set([
+  ...Object.keys(outboundEventTypes).map((type) => type.slice(0, type.indexOf("."))),
+  "webhook",
+  "schedule",
+  "manual"
+])
+
+/**
+ * Whether no event can have a type like this: it is of a kind that the service keeps to itself, and the service emits none
+ * for triggers. Other types are those of injected events.
+ */
+export const isNeverEmitted = (pattern: string): boolean => {
+  const kind = /^([^.*]+)\./.exec(pattern)?.[1]
+  if (kind === undefined || !ownKinds.has(kind)) return false
+  const types = Object.keys(outboundEventTypes).filter((type) => !startsNothing.test(type))
+  return !types.some((type) => isSubscribed([pattern], type))
+}
+
 /** The type of the event that `POST /webhook-endpoints/:id/test` sends. No endpoint subscribes to it. */
 export const testEventType = "webhook_endpoint.test"
 

@@ -158,6 +158,24 @@ describe("an injected event", () => {
   })
 })
 
+describe("a trigger on a type of which there is no event", () => {
+  const warningsOf = async (type: string) => {
+    const body = { name: "hears nothing", type: "event", event: { type }, routes: [{ workflowId: flow }] }
+    const made = await ask("POST", "/triggers", body)
+    assert.strictEqual(made.status, 201, made.text)
+    const put = await ask("PUT", `/triggers/${made.body.data.id}`, { event: { type } })
+    assert.deepStrictEqual(put.body.warnings, made.body.warnings)
+    await ask("DELETE", `/triggers/${made.body.data.id}`)
+    return (made.body.warnings ?? []).map(({ code, path }: { code: string; path: string }) => `${path} ${code}`)
+  }
+  it("is saved with a warning", async () => {
+    for (const type of ["connection.expirde", "execution.completed", "execution.*", "approval.requested", "webhook.*"])
+      assert.deepStrictEqual(await warningsOf(type), ["event.type NEVER_EMITTED"], type)
+    for (const type of ["connection.expired", "connection.*", "trigger.d*", "*", "conn*", "order.created", "order.*"])
+      assert.deepStrictEqual(await warningsOf(type), [], type)
+  })
+})
+
 describe("the answer to a replay", () => {
   it("has the runs that the new event starts", async () => {
     await trigger({ type: "event", event: { type: "paid.*" }, routes: [{ workflowId: flow }, { workflowId: flow }] })

@@ -18,17 +18,7 @@ import {
 import { subscriptionStates } from "../../domain/TriggerView.js"
 import { Audited, auditAction, auditRead, NoStore, Permit, Scoped, Shared } from "../Endpoint.js"
 import { MadeEvent } from "../EventShapes.js"
-import {
-  AcceptedData,
-  CreatedData,
-  Data,
-  listParams,
-  NullableTime,
-  Page,
-  putPayload,
-  strictPayload,
-  Time
-} from "./Shapes.js"
+import { AcceptedData, Data, listParams, NullableTime, Page, putPayload, strictPayload, Time } from "./Shapes.js"
 
 const text = Schema.optional(Schema.String)
 const nullableText = Schema.NullOr(Schema.String)
@@ -106,6 +96,13 @@ const TriggerWithKey = Schema.Struct({
   accessKey: nullableText.annotations({ description: "a new access key, which is shown only here; null: none" })
 }).annotations({ identifier: "TriggerWithKey" })
 
+const SavedTrigger = Schema.Struct({
+  data: TriggerWithKey,
+  warnings: Schema.optional(
+    Schema.Array(Schema.Struct({ path: Schema.String, code: Schema.String, message: Schema.String }))
+  ).annotations({ description: "What is valid, but does not do what it seems to; absent: nothing." })
+})
+
 const path = Schema.Struct({ trg: Schema.String })
 /**
  * A key's scope applies to a trigger by all of its workflows and environments. The runs of a trigger reach every connection
@@ -136,7 +133,7 @@ export const TriggersApi = HttpApiGroup.make("triggers")
   .add(
     HttpApiEndpoint.post("create", basePath)
       .setPayload(strictPayload(CreateTrigger))
-      .addSuccess(CreatedData(TriggerWithKey))
+      .addSuccess(SavedTrigger.annotations(HttpApiSchema.annotations({ status: 201 })))
       .annotate(Permit, "workflows:create")
       .annotate(Audited, auditAction("trigger.create"))
       .annotate(Shared, "perRecord")
@@ -156,7 +153,7 @@ export const TriggersApi = HttpApiGroup.make("triggers")
     HttpApiEndpoint.put("update", `${basePath}/:trg`)
       .setPath(path)
       .setPayload(putPayload(UpdateTrigger, TriggerWithKey))
-      .addSuccess(Data(TriggerWithKey))
+      .addSuccess(SavedTrigger)
       .annotate(Permit, "workflows:update")
       .annotate(Audited, auditAction("trigger.update"))
       .annotate(Shared, "perRecord")

@@ -3,10 +3,32 @@ import { Effect } from "effect"
 import { TriggerFiring } from "../../actors/management/TriggerFiring.js"
 import { Triggers } from "../../actors/management/Triggers.js"
 import { eventHeaders } from "../../domain/EventHeaders.js"
+import type { Detail } from "../../domain/Failure.js"
+import { isNeverEmitted } from "../../domain/OutboundEvent.js"
+import type { TriggerView } from "../../domain/TriggerView.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
 import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
+
+/** What is valid, but does not do what it seems to. */
+const warningsOf = ({ event }: Pick<TriggerView, "event">): ReadonlyArray<Detail> =>
+  event !== null && isNeverEmitted(event.type)
+    ? [
+        {
+          path: "event.type",
+          code: "NEVER_EMITTED",
+          message:
+            "no event of this type starts triggers, unless you inject it: docs/events.md lists the service's types"
+        }
+      ]
+    : []
+
+const withWarnings = <A extends Pick<TriggerView, "event">, E, R>(answer: Effect.Effect<A, E, R>) =>
+  Effect.map(answer, (data) => {
+    const warnings = warningsOf(data)
+    return { data, ...(warnings.length === 0 ? {} : { warnings }) }
+  })
 
 /** The handlers of `TriggersApi`. */
 export const TriggersLive = groupLayer(ResourceApi, "triggers", (handlers) =>
@@ -16,13 +38,13 @@ export const TriggersLive = groupLayer(ResourceApi, "triggers", (handlers) =>
         Effect.flatMap(CurrentExchange, (exchange) => triggers.list(exchange, urlParams))
       )
       .handle("create", ({ payload }) =>
-        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.create(exchange, payload)))
+        Effect.flatMap(CurrentExchange, (exchange) => withWarnings(triggers.create(exchange, payload)))
       )
       .handle("get", ({ path }) =>
         Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.get(exchange, path.trg)))
       )
       .handle("update", ({ path, payload }) =>
-        Effect.flatMap(CurrentExchange, (exchange) => inData(triggers.update(exchange, path.trg, payload)))
+        Effect.flatMap(CurrentExchange, (exchange) => withWarnings(triggers.update(exchange, path.trg, payload)))
       )
       .handle("delete", ({ path }) =>
         Effect.flatMap(CurrentExchange, (exchange) => triggers.remove(exchange, path.trg))
