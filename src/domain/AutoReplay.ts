@@ -2,10 +2,11 @@
  * Which dead letters the service replays by itself, once the cause of their failure is gone. A trigger has a policy of its
  * own, or else that of the configuration hierarchy applies. Contract: replay.
  */
-import { Either, ParseResult, Schema } from "effect"
+import { Either, Schema } from "effect"
 import type { Detail } from "./Failure.js"
 import type { Json } from "./Json.js"
 import { autoReplays } from "./Limits.js"
+import { decodeStrict } from "./SchemaIssues.js"
 
 /**
  * What makes the service replay: a connection is active again, the workflow is deployed again, or some time has passed.
@@ -38,14 +39,14 @@ export type AutoReplayInput = typeof AutoReplayInput.Type
 export const autoReplayOf = (input: AutoReplayInput | null): AutoReplay | null =>
   input === null ? null : { on: input.on, maxReplays: input.maxReplays ?? autoReplays.standard }
 
-const decode = Schema.decodeUnknownEither(AutoReplayInput, { errors: "all", onExcessProperty: "error" })
+const decode = decodeStrict(AutoReplayInput)
 
 /** What is wrong with a value of the key. */
 export const autoReplayProblems = (value: Json): ReadonlyArray<Detail> =>
   Either.match(decode(value), {
     onRight: () => [],
-    onLeft: (error) =>
-      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) => ({
+    onLeft: (issues) =>
+      issues.map(({ message, path }) => ({
         path: ["value", ...path.map(String)].join("."),
         code: "INVALID",
         message

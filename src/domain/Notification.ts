@@ -2,12 +2,13 @@
  * Notifications for the people of an organisation: in the application, and by the channels that its configuration names.
  * Contract: notification record.
  */
-import { Either, ParseResult, Schema } from "effect"
+import { Either, Schema } from "effect"
 import type { Detail } from "./Failure.js"
 import type { CustomerId, NotificationId, OrganisationId } from "./Ids.js"
 import type { Json, JsonObject } from "./Json.js"
 import { Rfc3339 } from "./Time.js"
 import { parseUrl } from "./Url.js"
+import { decodeStrict } from "./SchemaIssues.js"
 
 export const notificationChannels = ["in_app", "email", "team_chat", "webhook"] as const
 export type NotificationChannel = (typeof notificationChannels)[number]
@@ -121,7 +122,7 @@ const NotificationTargets = Schema.Struct({
 })
 export type NotificationTargets = typeof NotificationTargets.Type
 
-const decodeTargets = Schema.decodeUnknownEither(NotificationTargets, { onExcessProperty: "error", errors: "all" })
+const decodeTargets = decodeStrict(NotificationTargets)
 
 /** The targets of a stored value; none for a value that was stored before it was checked. */
 export const targetsIn = (value: Json | undefined): NotificationTargets =>
@@ -131,8 +132,8 @@ export const targetsIn = (value: Json | undefined): NotificationTargets =>
 export const targetProblems = (value: Json): ReadonlyArray<Detail> =>
   Either.match(decodeTargets(value), {
     onRight: () => [],
-    onLeft: (error) =>
-      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) => ({
+    onLeft: (issues) =>
+      issues.map(({ message, path }) => ({
         path: ["value", ...path.map(String)].join("."),
         code: "INVALID",
         message

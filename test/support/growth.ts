@@ -85,3 +85,11 @@ export const findExcess = <A>(make: (size: number) => A, work: (input: A) => unk
   }
   return excess
 }
+
+/** What the work costs in calibrated 50 ms: measured again while that is too much. */
+export const leastShare = (work: () => unknown): number => {
+  let share = Number.POSITIVE_INFINITY
+  for (let attempt = 0; attempt < attempts && share >= 1; attempt++)
+    share = Math.min(share, millisOf(work) / calibratedMillis())
+  return share
+}

@@ -1,5 +1,5 @@
 /** Reads and checks a connector definition that a client sent: as a document, as text, or by its URL. */
-import { Context, Duration, Effect, Either, Layer, ParseResult, Schema } from "effect"
+import { Context, Duration, Effect, Either, Layer, Schema } from "effect"
 import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
@@ -13,6 +13,7 @@ import { Computations, type Validated, type TooCostly, tooCostlyDetail } from ".
 import { Egress } from "../ports/Egress.js"
 import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { OperatorNetworks } from "../ports/OperatorNetworks.js"
+import { decodeStrict } from "../../domain/SchemaIssues.js"
 
 /** A checked definition. `warnings`: the parts that an import left out; absent without an import. */
 export interface ReadDefinition {
@@ -50,13 +51,7 @@ const validationFailure = (details: ReadonlyArray<Detail>): ValidationFailed => 
   })
 }
 
-const readImport = Schema.decodeUnknownEither(Schema.Struct({ import: ImportRequest }), {
-  onExcessProperty: "error",
-  errors: "all"
-})
-
-const importMistakes = (error: ParseResult.ParseError): ReadonlyArray<Detail> =>
-  detailsOf(ParseResult.ArrayFormatter.formatErrorSync(error), "is not a member of this request")
+const readImport = decodeStrict(Schema.Struct({ import: ImportRequest }))
 
 const isUrl = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
 
@@ -148,8 +143,8 @@ const importFrom = Effect.fnUntraced(function* (
   slug?: string
 ) {
   const path = "import.source"
-  const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (error) =>
-    validationFailure(importMistakes(error))
+  const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (issues) =>
+    validationFailure(detailsOf(issues, "is not a member of this request"))
   )
   const source = yield* contentOf(services, organisation, request.source, path)
   const options = {

@@ -11,8 +11,10 @@ import {
 } from "@effect/platform"
 // oxlint-disable-next-line no-restricted-imports -- The library's types of handlers, in the one place that needs them.
 import type { HttpApiBuilder } from "@effect/platform"
-import { Context, Effect, Either, Layer, ParseResult, Schema, type Scope } from "effect"
+import { Context, Effect, Either, Layer, Option, ParseResult, Schema, SchemaAST, type Scope } from "effect"
 import { type Failure, NotFound } from "../../domain/Failure.js"
+import type { Issue } from "../../domain/Issues.js"
+import { decodeStrict, formatIssues } from "../../domain/SchemaIssues.js"
 import { type Fields, queryFields } from "../../domain/WebhookPayload.js"
 import { CurrentExchange } from "../auth/CurrentExchange.js"
 import { answerDefect, decodeFailure } from "../DecodeFailure.js"
@@ -56,24 +58,36 @@ const decodedPath = (params: Exchange["params"]): { readonly [name: string]: str
 type Decode = (exchange: Exchange) => Either.Either<unknown, Failure>
 
 const decodeWith =
-  (schema: Schema.Schema.Any, part: (exchange: Exchange) => unknown): Decode =>
+  (
+    decode: (value: unknown) => Either.Either<unknown, ReadonlyArray<Issue>>,
+    part: (exchange: Exchange) => unknown
+  ): Decode =>
   (exchange) => {
     const value = part(exchange)
     if (value instanceof NotFound) return Either.left(value)
-    return Either.mapLeft(Schema.decodeUnknownEither(schema as AnySchema)(value), (error) =>
-      decodeFailure(ParseResult.ArrayFormatter.formatErrorSync(error), exchange.request.method)
-    )
+    return Either.mapLeft(decode(value), (issues) => decodeFailure(issues, exchange.request.method))
   }
+
+const decodeLax = (schema: AnySchema) => {
+  const decode = Schema.decodeUnknownEither(schema)
+  return (value: unknown) => Either.mapLeft(decode(value), formatIssues)
+}
+
+/** Only bodies refuse unknown members, where their schema says so. */
+const decoderOf = (schema: Schema.Schema.Any) =>
+  Option.isSome(SchemaAST.getParseOptionsAnnotation(schema.ast))
+    ? decodeStrict(schema as AnySchema)
+    : decodeLax(schema as AnySchema)
 
 const requestDecoder = ({ pathSchema, payloadSchema, urlParamsSchema }: Endpoint) => {
   const parts: Array<readonly [keyof Request, Decode]> = []
   if (pathSchema._tag === "Some")
-    parts.push(["path", decodeWith(pathSchema.value, ({ params }) => decodedPath(params))])
+    parts.push(["path", decodeWith(decoderOf(pathSchema.value), ({ params }) => decodedPath(params))])
   // An absent body decodes as an empty object, so that its schema names the required members.
   if (payloadSchema._tag === "Some")
-    parts.push(["payload", decodeWith(payloadSchema.value, ({ body }) => (body === undefined ? {} : body))])
+    parts.push(["payload", decodeWith(decoderOf(payloadSchema.value), ({ body }) => (body === undefined ? {} : body))])
   if (urlParamsSchema._tag === "Some")
-    parts.push(["urlParams", decodeWith(urlParamsSchema.value, ({ request }) => queryOf(request.target))])
+    parts.push(["urlParams", decodeWith(decoderOf(urlParamsSchema.value), ({ request }) => queryOf(request.target))])
   return (exchange: Exchange): Either.Either<Request, Failure> => {
     const request: { -readonly [part in keyof Request]: unknown } = {}
     for (const [name, decode] of parts) {

@@ -1,0 +1,77 @@
+/** Bodies that fit no schema, in each member of each endpoint's body: refusing them costs by their length. */
+import { HttpApi } from "@effect/platform"
+import { Either, Option, type Schema, type SchemaAST } from "effect"
+import { bodyBytes } from "../../../src/domain/Limits.js"
+import { decodeStrict } from "../../../src/domain/SchemaIssues.js"
+import { decodeFailure } from "../../../src/http/DecodeFailure.js"
+import { ExecutionApi, RunApi } from "../../../src/http/execution/Api.js"
+import { ResourceApi } from "../../../src/http/resource/Api.js"
+import { TenantApi } from "../../../src/http/tenant/Api.js"
+
+/** Values of a size in bytes of JSON. Those of objects and lists are as many as the bound of JSON allows. */
+export const worstMembers: { readonly [name: string]: (size: number) => unknown } = {
+  numbers: (size) => Array.from({ length: size / 2 }, () => 0),
+  texts: (size) => Array.from({ length: size / 4 }, () => "a"),
+  objects: (size) => Array.from({ length: size / 7 }, () => ({})),
+  lists: (size) => Array.from({ length: size / 7 }, () => []),
+  records: (size) => Array.from({ length: size / 40 }, () => ({ id: "a", type: "b", name: "c" })),
+  "unknown members": (size) => Object.fromEntries(Array.from({ length: size / 25 }, (_, at) => [`k${at}`, 0])),
+  "unknown objects": (size) => Object.fromEntries(Array.from({ length: size / 28 }, (_, at) => [`k${at}`, {}])),
+  "one text": (size) => "a".repeat(size),
+  spaces: (size) => " ".repeat(size)
+}
+
+const membersOf = (ast: SchemaAST.AST): ReadonlyArray<string> => {
+  switch (ast._tag) {
+    case "TypeLiteral":
+      return ast.propertySignatures.map(({ name }) => String(name))
+    case "Transformation":
+    case "Refinement":
+      return membersOf(ast.from)
+    case "Union":
+      return [...new Set(ast.types.flatMap(membersOf))]
+    case "Suspend":
+      return membersOf(ast.f())
+    default:
+      return []
+  }
+}
+
+/** An endpoint's body: its members, and how a body is refused. */
+export interface BodyCase {
+  readonly name: string
+  readonly members: ReadonlyArray<string>
+  readonly refuse: (body: unknown) => unknown
+}
+
+type Groups = Parameters<typeof HttpApi.reflect>[0]["groups"][string]
+
+const bodiesOf = <Id extends string, G extends Groups, E, R>(
+  api: HttpApi.HttpApi<Id, G, E, R>
+): ReadonlyArray<BodyCase> => {
+  const bodies: Array<BodyCase> = []
+  HttpApi.reflect(api, {
+    onGroup: () => undefined,
+    onEndpoint: ({ endpoint, group }) => {
+      const schema = Option.getOrUndefined(endpoint.payloadSchema)
+      if (schema === undefined) return
+      // `reflect` does not know the types of schemas; each of a body decodes without services.
+      const decode = decodeStrict(schema as unknown as Schema.Schema<unknown, unknown>)
+      bodies.push({
+        name: `${group.identifier}.${endpoint.name}`,
+        members: membersOf(schema.ast),
+        refuse: (body) => Either.mapLeft(decode(body), (issues) => decodeFailure(issues, endpoint.method))
+      })
+    }
+  })
+  return bodies
+}
+
+export const bodyCases: ReadonlyArray<BodyCase> = [
+  ...bodiesOf(ResourceApi),
+  ...bodiesOf(TenantApi),
+  ...bodiesOf(ExecutionApi),
+  ...bodiesOf(RunApi)
+]
+
+export const mostBody = bodyBytes.management
