@@ -312,6 +312,9 @@ export const egress = {
   connectionsPerOrigin: 128
 } as const
 
+/** Connections of clients to a node; fewer where the process may not open as many files. */
+export const incomingConnections = 10_000
+
 /** Connections in `x-svc-connections`, and bytes of `x-svc-installation-config`. */
 export const headerValues = { connections: 50, configBytes: 8 * KiB } as const
 

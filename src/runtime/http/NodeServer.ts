@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream"
 import type { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
-import { bodyBytes, headerBytes, headerDeadline } from "../../domain/Limits.js"
+import { bodyBytes, headerBytes, headerDeadline, incomingConnections } from "../../domain/Limits.js"
 import { subscriberOf } from "../../http/auth/RefusalCounters.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
 import type { IncomingRequest, RawReply, RawRequest, RequestHead } from "../../http/Wire.js"
@@ -16,6 +16,7 @@ import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
 import { isWhole, refuse, type Rest, write } from "./Answer.js"
 import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
+import { IncomingConnections } from "./IncomingConnections.js"
 import { IncomingBody, callerGone } from "./IncomingBody.js"
 import { inflateBody } from "./Inflate.js"
 import { RequestGate } from "./RequestGate.js"
@@ -44,10 +45,13 @@ export interface ServerOptions {
   readonly port: number
   /** Bounds the bytes of request bodies in memory. */
   readonly ledger: HeldBytes["Type"]
+  /** The most connections of clients. */
+  readonly connections?: number
 }
 
 export interface RunningServer {
   readonly port: number
+  readonly connections: IncomingConnections
   /**
    * Refuses further requests as `Unavailable`, except probes, and waits at most `patience` for the answers to accepted
    * ones; then refuses probes, too. The server listens until its scope closes.
@@ -119,6 +123,7 @@ interface ListenerContext {
   readonly receiving: BodyReceiver
   /** What clients have not read of answers without a key. */
   readonly unread: UnreadReplies
+  readonly connections: IncomingConnections
 }
 
 /** Runs a handler and writes its reply. */
@@ -229,6 +234,7 @@ const onRequest = (
   proceed: () => void = () => undefined
 ) => {
   const target = request.url ?? "/"
+  context.connections.onRequest(request, response)
   const started = request.method === "POST" ? executePath.exec(target) : null
   const limit = started !== null ? bodyBytes.execute : bodyBytes.management
   if (!context.gate.admit(target, response))
@@ -306,7 +312,8 @@ export const serve = (
       gate,
       arrivals: new WeakMap(),
       receiving,
-      unread: new UnreadReplies()
+      unread: new UnreadReplies(),
+      connections: new IncomingConnections(options.connections ?? incomingConnections)
     }
     const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(expiry)))
@@ -322,6 +329,7 @@ export const serve = (
       },
       (request, response) => onRequest(context, request, response)
     )
+    server.on("connection", context.connections.onConnection)
     server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
       onRequest(context, request, response, () => response.writeContinue())
     )
@@ -332,6 +340,7 @@ export const serve = (
     const port = yield* listen(server, options)
     return {
       port,
+      connections: context.connections,
       leave: (patience) =>
         Effect.zipRight(
           gate.leave(patience),

@@ -5,6 +5,7 @@ import { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { Settings } from "../configuration/Config.js"
 import { make as makeFront } from "../http/Front.js"
 import { serve } from "../http/NodeServer.js"
+import { planDescriptors } from "../process/Descriptors.js"
 import { markPhase, markStopPhase } from "./Phases.js"
 
 /** Of the time that a stop may take, what is left to close everything after the last open request was answered. */
@@ -21,13 +22,18 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   prepare: Effect.Effect<A, E, R>,
   listener: Scope.Scope
 ) {
-  const { host, port, shutdownGrace } = yield* Settings
+  const settings = yield* Settings
+  const { host, port, shutdownGrace } = settings
+  const { incoming } = planDescriptors(settings)
   const live = yield* LiveRuns
   yield* markPhase("layers")
   const front = yield* makeFront
   yield* markPhase("front")
   const markReady = front.markStarting()
-  const running = yield* Scope.extend(serve(front, { host, port, ledger: yield* HeldBytes }), listener)
+  const running = yield* Scope.extend(
+    serve(front, { host, port, ledger: yield* HeldBytes, connections: incoming }),
+    listener
+  )
   yield* markPhase("listening")
   const grace = Duration.toMillis(shutdownGrace)
   const patience = Duration.millis(Math.max(grace / 2, grace - Duration.toMillis(closing)))

@@ -43,6 +43,7 @@ import * as Trail from "../audit/AuditTrail.js"
 import * as SingleNode from "../cluster/SingleNode.js"
 import * as Computations from "../computing/Computations.js"
 import * as ByteLedger from "../memory/ByteLedger.js"
+import { planDescriptors } from "../process/Descriptors.js"
 import * as Crypto from "../process/Crypto.js"
 import * as ConnectedEgress from "../egress/ConnectedEgress.js"
 import * as Egress from "../egress/Egress.js"
@@ -148,7 +149,8 @@ const journalCapacity = 20_000
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { egressAllow, heldMemory, platformValues, publicUrl, smtpUrl, trustedProxies } = yield* Settings
+    const settings = yield* Settings
+    const { egressAllow, heldMemory, platformValues, publicUrl, smtpUrl, trustedProxies } = settings
     const { keyPepper } = yield* ProvidedSecrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -156,7 +158,7 @@ const pure = Layer.unwrapEffect(
       ByteLedger.layer({ bytes: heldMemory * 1_048_576 }),
       Addresses.layer(trustedProxies),
       Patterns.layer.pipe(Layer.provideMerge(Computations.layer({ workerPath: bundleOf("computing.js") }))),
-      Egress.layer({ allow: egressAllow }),
+      Egress.layer({ allow: egressAllow, connections: planDescriptors(settings).outgoing }),
       OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),
       Layer.succeed(MailServer, Option.map(smtpUrl, Redacted.value)),

@@ -4,6 +4,8 @@ import { readConfig, readLogFormat, type ServiceConfig, Settings, withPort } fro
 import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/UnreachableDatabase.js"
+import { planDescriptors } from "../process/Descriptors.js"
+import { memoryLimit } from "../process/MemoryLimit.js"
 import { OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
 import { markPhase, markStop, stopPhases, takePhases } from "./Phases.js"
@@ -109,10 +111,29 @@ const exported = <A, E, R>(config: ServiceConfig, body: Effect.Effect<A, E, R>) 
         ({ exporter }) => Effect.provide(body, exporter(config))
       )
 
+/** Memory with which a node serves at its limits; a machine of 1 GiB has a little less. */
+const enoughMemory = 960 * 1_048_576
+
+/** Refuses a start with too few file descriptors, and warns of too little memory, each with the figure. */
+const checkResources = (config: ServiceConfig) =>
+  Effect.gen(function* () {
+    yield* Effect.try({
+      try: () => planDescriptors(config),
+      catch: (error) => (error instanceof OperatorError ? error : new OperatorError({ message: String(error) }))
+    })
+    const memory = memoryLimit()
+    if (memory < enoughMemory)
+      yield* Effect.annotateLogs(Effect.logWarning("service.little_memory"), {
+        memoryMiB: Math.floor(memory / 1_048_576),
+        neededMiB: 1024
+      })
+  })
+
 /** Runs until interrupted; then drains and closes everything that it opened. */
 export const startService = Effect.gen(function* () {
   yield* markPhase("loaded")
   const asked = yield* readConfig()
+  yield* checkResources(asked)
   const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
   const running = Effect.gen(function* () {
     yield* endOverdueStop(config.shutdownGrace)

@@ -1,0 +1,81 @@
+/**
+ * Bounds the connections of clients. When one more arrives than the node may have, the connection that has been idle, or
+ * has owed the rest of a request's head, for longest is closed; if there is none, the one that has owed the rest of a
+ * body for longest. If every connection waits for an answer, the new one is refused.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import { hasBody } from "./BodyReceiver.js"
+
+const refusal = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+export class IncomingConnections {
+  /** With the number of requests that are not answered yet. */
+  private readonly open = new Map<Socket, number>()
+  /** Without a request: idle, or with a part of a head. The oldest first, as in every `Set`. */
+  private readonly idle = new Set<Socket>()
+  /** With a request of which a part of the body has not come. */
+  private readonly halfSent = new Set<Socket>()
+  private closedCount = 0
+  private refusedCount = 0
+
+  constructor(private readonly most: number) {}
+
+  /** For the event `connection` of the server. */
+  readonly onConnection = (socket: Socket): void => {
+    if (this.open.size >= this.most && !this.closeOldest()) {
+      this.refusedCount++
+      socket.on("error", () => undefined)
+      socket.end(refusal, () => socket.destroy())
+      return
+    }
+    this.open.set(socket, 0)
+    this.idle.add(socket)
+    socket.once("close", () => {
+      this.open.delete(socket)
+      this.idle.delete(socket)
+      this.halfSent.delete(socket)
+    })
+  }
+
+  /** For each request, at its head. */
+  readonly onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request
+    const before = this.open.get(socket)
+    if (before === undefined) return
+    this.open.set(socket, before + 1)
+    this.idle.delete(socket)
+    if (hasBody(request)) {
+      this.halfSent.add(socket)
+      request.once("end", () => this.halfSent.delete(socket))
+    }
+    response.once("close", () => {
+      const unanswered = (this.open.get(socket) ?? 0) - 1
+      if (unanswered < 0) return
+      this.open.set(socket, unanswered)
+      if (unanswered > 0) return
+      this.halfSent.delete(socket)
+      this.idle.add(socket)
+    })
+  }
+
+  readonly readings = () => ({
+    capacity: this.most,
+    open: this.open.size,
+    idle: this.idle.size,
+    closed: this.closedCount,
+    refused: this.refusedCount
+  })
+
+  /** Closes one connection; false if all of them wait for an answer. */
+  private closeOldest(): boolean {
+    const [oldest = undefined] = this.idle.size > 0 ? this.idle : this.halfSent
+    if (oldest === undefined) return false
+    this.open.delete(oldest)
+    this.idle.delete(oldest)
+    this.halfSent.delete(oldest)
+    this.closedCount++
+    oldest.destroy()
+    return true
+  }
+}
