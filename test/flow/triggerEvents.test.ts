@@ -176,6 +176,22 @@ describe("a trigger on a type of which there is no event", () => {
   })
 })
 
+describe("a webhook that answers with a result", () => {
+  it("is saved with a warning if several routes may match", async () => {
+    const warningsWith = async (routes: ReadonlyArray<object>) => {
+      const body = { name: "answers", type: "webhook", webhook: { auth: "public", respond: "result" }, routes }
+      const made = await ask("POST", "/triggers", body)
+      assert.strictEqual(made.status, 201, made.text)
+      return made.body.warnings?.map(({ code }: { readonly code: string }) => code)
+    }
+    assert.isUndefined(await warningsWith([{ workflowId: flow }]))
+    assert.deepStrictEqual(
+      await warningsWith([{ workflowId: flow }, { workflowId: flow, filter: { path: "$.n", op: "eq", value: 1 } }]),
+      ["SEVERAL_ROUTES"]
+    )
+  })
+})
+
 describe("the answer to a replay", () => {
   it("has the runs that the new event starts", async () => {
     await trigger({ type: "event", event: { type: "paid.*" }, routes: [{ workflowId: flow }, { workflowId: flow }] })

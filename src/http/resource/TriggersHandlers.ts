@@ -11,20 +11,26 @@ import { groupLayer } from "../pipeline/HandlerTable.js"
 import { ResourceApi } from "./Api.js"
 import { inData } from "./Envelope.js"
 
-/** What is valid, but does not do what it seems to. */
-const warningsOf = ({ event }: Pick<TriggerView, "event">): ReadonlyArray<Detail> =>
-  event !== null && isNeverEmitted(event.type)
-    ? [
-        {
-          path: "event.type",
-          code: "NEVER_EMITTED",
-          message:
-            "no event of this type starts triggers, unless you inject it: docs/events.md lists the service's types"
-        }
-      ]
-    : []
+type Warned = Pick<TriggerView, "event" | "routes" | "webhook">
 
-const withWarnings = <A extends Pick<TriggerView, "event">, E, R>(answer: Effect.Effect<A, E, R>) =>
+const neverEmitted: Detail = {
+  path: "event.type",
+  code: "NEVER_EMITTED",
+  message: "no event of this type starts triggers, unless you inject it: docs/events.md lists the service's types"
+}
+const noSingleResult: Detail = {
+  path: "webhook.respond",
+  code: "SEVERAL_ROUTES",
+  message: "a delivery that several routes match is answered 202, with no run's result: give each its own trigger"
+}
+
+/** What is valid, but does not do what it seems to. */
+const warningsOf = ({ event, routes, webhook }: Warned): ReadonlyArray<Detail> => [
+  ...(event !== null && isNeverEmitted(event.type) ? [neverEmitted] : []),
+  ...(webhook?.respond === "result" && routes.length > 1 ? [noSingleResult] : [])
+]
+
+const withWarnings = <A extends Warned, E, R>(answer: Effect.Effect<A, E, R>) =>
   Effect.map(answer, (data) => {
     const warnings = warningsOf(data)
     return { data, ...(warnings.length === 0 ? {} : { warnings }) }
