@@ -4,6 +4,7 @@
  */
 import { Data, Either } from "effect"
 import { type Json, isList, isObject } from "../Json.js"
+import { guest } from "../Limits.js"
 import type { ListStyle } from "./Action.js"
 import { asText } from "./Template.js"
 
@@ -23,6 +24,7 @@ export const encodePathValue = (value: Json, path: string, many: boolean): Eithe
   if (isObject(value)) return callMistake(path, "is an object, which cannot be a part of a path")
   const text = isList(value) ? value.map(asText).join(",") : asText(value)
   if (text === "") return callMistake(path, "is required by the path and is empty")
+  if (text.length > guest.fetchHead) return callMistake(path, `has more than ${guest.fetchHead} characters`)
   if (!text.isWellFormed() || hasControl(text)) return callMistake(path, "has characters that a path cannot hold")
   // Also for encoded slashes, since some servers decode before they resolve dot segments.
   const parts = text.split(/[/\\]/)

@@ -1,5 +1,5 @@
 /** Parsers of what providers send. */
-import { Effect, Redacted, Schema } from "effect"
+import { Effect, Encoding, Redacted, Schema } from "effect"
 import { Egress } from "../../../src/actors/ports/Egress.js"
 import { ActionDefinition } from "../../../src/domain/connector/Action.js"
 import { actionResult } from "../../../src/domain/connector/ActionResult.js"
@@ -10,12 +10,13 @@ import { guest, workspaceDb } from "../../../src/domain/Limits.js"
 import { AuthMethod } from "../../../src/domain/connector/AuthMethod.js"
 import { injectParts } from "../../../src/domain/connector/Injection.js"
 import { signRequest } from "../../../src/domain/connector/Signing.js"
+import { encodePathValue } from "../../../src/domain/connector/ValueEncoding.js"
 import type { UnsignedRequest } from "../../../src/domain/connector/UnsignedRequest.js"
 import { echoFilter } from "../../../src/runtime/egress/Echo.js"
 import { make as makeTokenEndpoint } from "../../../src/runtime/oauth/TokenEndpoint.js"
 import { valueOf } from "../../../src/runtime/workspace/Values.js"
 import { organisation } from "../journal.js"
-import { nextPageArgs } from "../../../src/domain/connector/Pagination.js"
+import { linkToFollow, nextPageArgs } from "../../../src/domain/connector/Pagination.js"
 import { buildMessage } from "../../../src/domain/connector/MailMessage.js"
 import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
 import { worstJson, worstJsonBytes } from "./JsonTexts.js"
@@ -114,7 +115,53 @@ const tokenAnswer = (type: string) => (body: Uint8Array) =>
 /** Bytes of an answer of a token endpoint. */
 const tokenBytes = 256 * 1024
 
+const byLinkParameter = Schema.decodeUnknownSync(ActionDefinition)({
+  id: "list",
+  name: "list",
+  request: { method: "GET", path: "/" },
+  pagination: { type: "link", param: "page" }
+})
+
+const links = {
+  "a long query": (size: number) => `https://a.example/?${"a=b&".repeat(size / 4)}`,
+  "a long path": (size: number) => `https://a.example/${"a/".repeat(size / 2)}`,
+  "dot segments": (size: number) => `https://a.example/${"a/../".repeat(size / 5)}`,
+  "letters to escape": (size: number) => `https://a.example/${"é".repeat(size / 2)}`
+}
+
+/** Characters of base64 in an argument of a call. */
+const base64Length = Math.ceil((guest.fetchBytes * 4) / 3)
+
 export const answerParsers: ReadonlyArray<Parser> = [
+  parser(
+    ["src/domain/connector/Pagination.ts#afterLink", "src/domain/connector/Pagination.ts#linkToFollow"],
+    answerHeaderBytes,
+    (link: string) => [
+      nextPageArgs(
+        byLinkParameter,
+        {},
+        { status: 200, headers: [["link", `<${link}>; rel="next"`]], body: bytes("[]") }
+      ),
+      linkToFollow(byLink, { $next: link }, "https://a.example")
+    ],
+    links
+  ),
+  parser(
+    [
+      "src/domain/connector/RequestContent.ts#bytesOf",
+      "src/domain/connector/MailMessage.ts#filePart",
+      "src/actors/execution/FetchCalls.ts#bodyOf"
+    ],
+    base64Length,
+    (text: string) => Encoding.decodeBase64(text),
+    { "valid text": repeated("QUJD"), "text with a mistake at its end": (size) => `${repeated("QUJD")(size - 1)}!` }
+  ),
+  parser(
+    "src/domain/connector/ValueEncoding.ts#encodePathValue",
+    MiB,
+    (text: string) => [encodePathValue(text, "a", false), encodePathValue(text, "a", true)],
+    { slashes: repeated("a/"), letters: repeated("é"), dots: repeated("."), "leading slashes": repeated("/") }
+  ),
   parser(
     ["src/domain/connector/Injection.ts#withParameter", "src/domain/connector/Injection.ts#decodeOrKeep"],
     guest.fetchHead,
@@ -198,7 +245,7 @@ export const answerParsers: ReadonlyArray<Parser> = [
     worstJson
   ),
   parser(
-    ["src/domain/connector/ProviderAnswer.ts#answerJson", "src/domain/connector/ActionResult.ts#readJsonBody"],
+    ["src/domain/connector/ProviderAnswer.ts#readAnswerJson", "src/domain/connector/ActionResult.ts#readJsonBody"],
     guest.fetchBytes,
     (body: Uint8Array) => actionResult({}, byLink, answered(body), 0, () => undefined),
     worstJsonBytes

@@ -9,6 +9,8 @@ import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limit
 import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
 import { displayedValues, type Field, readEntries } from "../../../src/http/connect/Form.js"
 import { canEscape } from "../../../src/domain/connector/PathEscape.js"
+import { github } from "../../../src/domain/connectors/github/GitHub.js"
+import { buildProxyRequest } from "../../../src/domain/connector/ProxyRequest.js"
 import { parsePath } from "../../../src/domain/connector/Path.js"
 import { parseTemplate, templateLength } from "../../../src/domain/connector/Template.js"
 import { encodingsOf } from "../../../src/runtime/egress/Inflate.js"
@@ -37,6 +39,9 @@ const field: Field = {
 const { client } = makeAddresses(["10.0.0.0/8", "192.168.0.0/16", "fd00::/8"])
 
 const organisation = "org_01jd0000000000000000000000"
+
+const proxied = (target: string) =>
+  buildProxyRequest(github.definition(), {}, { method: "GET", target, headers: {}, body: null, timeoutMillis: 1 })
 
 export const headerParsers: ReadonlyArray<Parser> = [
   parser("src/domain/Signature.ts#parseIdentityHeader", headerBytes, parseIdentityHeader, {
@@ -98,15 +103,25 @@ export const headerParsers: ReadonlyArray<Parser> = [
     colons: repeated(":"),
     "an open bracket": repeated("[")
   }),
-  parser("src/domain/connector/PathEscape.ts#canEscape", headerBytes, canEscape, {
-    "escapes of escapes": (size) => `%${"25".repeat(size / 2)}41`,
-    "many escapes of escapes": repeated("%252525252541"),
-    slashes: repeated("a/"),
-    dots: repeated("."),
-    "spaces after dots": (size) => `..${" ".repeat(size)}a`,
-    semicolons: repeated(";"),
-    "invalid bytes": repeated("%C3")
-  }),
+  parser(
+    [
+      "src/domain/connector/PathEscape.ts#canEscape",
+      "src/domain/connector/PathEscape.ts#decodeOnce",
+      "src/domain/connector/PathEscape.ts#hasEscape",
+      "src/domain/connector/ProxyRequest.ts#buildProxyRequest"
+    ],
+    headerBytes,
+    (target: string) => [canEscape(target), proxied(target)],
+    {
+      "escapes of escapes": (size) => `%${"25".repeat(size / 2)}41`,
+      "many escapes of escapes": repeated("%252525252541"),
+      slashes: repeated("a/"),
+      dots: repeated("."),
+      "spaces after dots": (size) => `..${" ".repeat(size)}a`,
+      semicolons: repeated(";"),
+      "invalid bytes": repeated("%C3")
+    }
+  ),
   parser(
     "src/runtime/egress/Inflate.ts#encodingsOf",
     headerBytes,
@@ -168,20 +183,30 @@ export const textParsers: ReadonlyArray<Parser> = [
     ],
     worstJson
   ),
-  parser("src/domain/connector/Path.ts#firstSegment", longest.path, parsePath, {
-    names: repeated("a."),
-    indices: repeated("[0]"),
-    "one long name": repeated("a"),
-    "an open quote": (size) => `["${"a".repeat(size)}`,
-    "escaped quotes": (size) => `["${'\\"'.repeat(size / 2)}`,
-    spaces: repeated(" ")
-  }),
-  parser("src/domain/connector/Template.ts#parseTemplate", longest.template, parseTemplate, {
-    "open braces": repeated("{"),
-    expressions: repeated("{{a}}"),
-    "an expression without an end": (size) => `{{${"a".repeat(size)}`,
-    "many without an end": repeated("{{a "),
-    alternatives: (size) => `{{${"a ?? ".repeat(size / 5)}a}}`,
-    quotes: (size) => `{{${'"'.repeat(size)}}}`
-  })
+  parser(
+    ["src/domain/connector/Path.ts#firstSegment", "src/domain/connector/Path.ts#parsePath"],
+    longest.path,
+    parsePath,
+    {
+      names: repeated("a."),
+      indices: repeated("[0]"),
+      "one long name": repeated("a"),
+      "an open quote": (size) => `["${"a".repeat(size)}`,
+      "escaped quotes": (size) => `["${'\\"'.repeat(size / 2)}`,
+      spaces: repeated(" ")
+    }
+  ),
+  parser(
+    ["src/domain/connector/Template.ts#parseTemplate", "src/domain/connector/Template.ts#parseOperand"],
+    longest.template,
+    parseTemplate,
+    {
+      "open braces": repeated("{"),
+      expressions: repeated("{{a}}"),
+      "an expression without an end": (size) => `{{${"a".repeat(size)}`,
+      "many without an end": repeated("{{a "),
+      alternatives: (size) => `{{${"a ?? ".repeat(size / 5)}a}}`,
+      quotes: (size) => `{{${'"'.repeat(size)}}}`
+    }
+  )
 ]
