@@ -110,8 +110,12 @@ export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
 /** The first request with this Idempotency-Key has not been answered yet. */
 export class IdempotencyInProgress extends Data.TaggedError("IdempotencyInProgress")<{}> {}
 
-/** The body is larger than the endpoint's limit. */
-export class PayloadTooLarge extends Data.TaggedError("PayloadTooLarge")<{ readonly limitBytes: number }> {}
+/** The body is larger than the endpoint's limit. `ratio`: it would be, many times larger than it was sent. */
+export class PayloadTooLarge extends Data.TaggedError("PayloadTooLarge")<{
+  readonly limitBytes: number
+  readonly ratio?: number
+}> {}
+
 /** The body has a content type that the endpoint does not read. */
 export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType")<{
   readonly got: string

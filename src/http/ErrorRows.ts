@@ -67,10 +67,13 @@ const rows: Rows = {
     retryAfterSeconds: 1,
     message: "the first request with this Idempotency-Key has not been answered yet: try again"
   }),
-  PayloadTooLarge: ({ limitBytes }) => ({
+  PayloadTooLarge: ({ limitBytes, ratio }) => ({
     status: 413,
     code: "PAYLOAD_TOO_LARGE",
-    message: `the body is larger than ${limitBytes} bytes`
+    message:
+      ratio === undefined
+        ? `the body is larger than ${limitBytes} bytes`
+        : `the body is more than ${ratio} times as large as it was sent, over ${limitBytes} bytes: send it without content-encoding`
   }),
   UnsupportedMediaType: ({ got, takes = "application/json" }) => ({
     status: 415,

@@ -76,6 +76,9 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => world.stop(), 60_000)
 
+/** Over all trials: the same signature under another id is a duplicate. */
+let n = 0
+
 /** Sends events until `trouble` is over. Returns the acknowledged ids with the runs that each must have. */
 const sendDuring = async (trouble: () => Promise<void>) => {
   const client = world.api()
@@ -83,7 +86,6 @@ const sendDuring = async (trouble: () => Promise<void>) => {
   const wrong: Array<string> = []
   let refused = 0
   const trial = { isOver: false }
-  let n = 0
   const sender = async () => {
     while (!trial.isOver) {
       const target = targets[n % targets.length] ?? assert.fail("there are no targets")

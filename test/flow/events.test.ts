@@ -125,6 +125,9 @@ describe("a webhook", () => {
     assert.strictEqual((await send(path, packed, { "content-encoding": "zstd" })).status, 400)
     const bomb = gzipSync(Buffer.alloc(20_000_000, "1"))
     assert.strictEqual((await send(path, bomb, { "content-encoding": "gzip" })).status, 413)
+    const dense = await send(path, gzipSync(JSON.stringify("1".repeat(200_000))), { "content-encoding": "gzip" })
+    assert.strictEqual(dense.status, 413)
+    assert.include(dense.body.message, "more than 20 times as large as it was sent")
   })
 
   it("that is unknown is 404, that is disabled 409, and a challenge is echoed as text", async () => {

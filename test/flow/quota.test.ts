@@ -271,9 +271,9 @@ describe("The events of a day", () => {
     await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 90000000)`)
     assert.sameMembers(await toldOf(), [
       "warning: The quota events_per_day is used to 80 per cent",
-      "warning: The quota events_per_day is used to 80 per cent",
+      "warning: The quota events_per_day is used to 90 per cent",
       "error: The quota events_per_day is used up",
-      "warning: The quota storage_mb is used to 80 per cent"
+      "warning: The quota storage_mb is used to 85 per cent"
     ])
   }, 60_000)
 

@@ -1,6 +1,6 @@
 /** Records of an organisation's connectors, their versions and OAuth clients (auth providers). Contract: connector record. */
 import { Effect, Schema } from "effect"
-import { Conflict, invalid, type ValidationFailed } from "../Failure.js"
+import { Conflict, invalid, ValidationFailed } from "../Failure.js"
 import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
 import { canonicalJson, Json, type JsonObject } from "../Json.js"
 import { Counter } from "../Scalars.js"
@@ -179,7 +179,11 @@ export const draftRefusal = (
   published: ConnectorDefinition | undefined,
   draft: ConnectorDefinition
 ): ValidationFailed | undefined => {
-  if (draft.slug !== record.slug) return invalid("slug", "IMMUTABLE_FIELD", `is ${record.slug} and cannot be changed`)
+  if (draft.slug !== record.slug)
+    return new ValidationFailed({
+      ...invalid("slug", "IMMUTABLE_FIELD", `is ${record.slug} and cannot be changed`),
+      code: "IMMUTABLE_FIELD"
+    })
   if (record.latestVersion === null || published === undefined) return undefined
   return compareVersions(draft.version, record.latestVersion) > 0
     ? undefined

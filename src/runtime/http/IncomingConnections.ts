@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import { countDropped } from "../telemetry/Metrics.js"
 import { hasBody } from "./BodyReceiver.js"
 
 const refusal = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -25,6 +26,7 @@ export class IncomingConnections {
   readonly onConnection = (socket: Socket): void => {
     if (this.open.size >= this.most && !this.closeOldest()) {
       this.refusedCount++
+      countDropped("refused")
       socket.on("error", () => undefined)
       socket.end(refusal, () => socket.destroy())
       return
@@ -75,6 +77,7 @@ export class IncomingConnections {
     this.idle.delete(oldest)
     this.halfSent.delete(oldest)
     this.closedCount++
+    countDropped("closed")
     oldest.destroy()
     return true
   }

@@ -212,10 +212,14 @@ const inflateAndAnswer = (
   admission: Extract<WebhookAdmission, { _tag: "Admitted" }>,
   body: Uint8Array
 ) =>
-  inflateBody(body, request.headers["content-encoding"], admission.limit, (inflated) =>
-    inflated instanceof Uint8Array
-      ? answer(context, admission.handle(inflated), response)
-      : turnAway(request, response, admission.refused(inflated))
+  inflateBody(
+    body,
+    request.headers["content-encoding"],
+    { limit: admission.limit, holding: () => context.receiving.hold(admission.holder, response) },
+    (inflated) =>
+      inflated instanceof Uint8Array
+        ? answer(context, admission.handle(inflated), response)
+        : turnAway(request, response, admission.refused(inflated))
   )
 
 /** Calls `done` with the sender of a request. */

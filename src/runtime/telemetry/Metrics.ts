@@ -36,6 +36,12 @@ const durationOf = series((surface) => Metric.fromMetricKey(MetricKey.taggedWith
 const limited = total("svc_http_rate_limited_total", "Requests refused with 429, by surface.")
 const limitedOf = series((surface) => Metric.fromMetricKey(MetricKey.taggedWithLabels(limited, labels({ surface }))))
 
+const dropped = total(
+  "svc_connections_dropped_total",
+  "Connections of clients that gave way to new ones (closed), or found no place (refused)."
+)
+const droppedOf = series((outcome) => Metric.fromMetricKey(MetricKey.taggedWithLabels(dropped, labels({ outcome }))))
+
 const started = Metric.fromMetricKey(total("svc_runs_started_total", "Runs whose first row was committed."))
 const finished = total("svc_runs_finished_total", "Runs that ended, by status.")
 const finishedOf = series((status) => Metric.fromMetricKey(MetricKey.taggedWithLabels(finished, labels({ status }))))
@@ -49,5 +55,6 @@ export const countRequest = (surface: Surface, status: number, millis: number): 
   if (status === tooMany) limitedOf(surface).unsafeUpdate(1, none)
 }
 
+export const countDropped = (outcome: "closed" | "refused"): void => droppedOf(outcome).unsafeUpdate(1, none)
 export const countStarted = (): void => started.unsafeUpdate(1, none)
 export const countFinished = (status: string): void => finishedOf(status).unsafeUpdate(1, none)
