@@ -14,12 +14,13 @@ const [openArray, closeArray, openObject, closeObject] = [91, 93, 123, 125]
 /** The weight of an object or array; a number has weight 1. */
 const containerWeight = 5
 /**
- * The further weights of a text, of a name, and of a text that the parser looks up in its table and that is new there,
- * beside an eighth of its length.
+ * The further weights of a text, of a name, and of either that the parser looks up in its table and that is new there,
+ * beside an eighth of its length: a name costs again where its object is used.
  */
 const textWeight = 1
 const nameWeight = 2
-const distinctWeight = 18
+const distinctNameWeight = 18
+const distinctTextWeight = 8
 /** The parser looks up names, and texts up to this length; a character may be written as an escape of six. */
 const lookedUpLength = 10
 const escapedLength = 6 * lookedUpLength
@@ -68,7 +69,7 @@ export const locatedLength = 256 * 1024
 /** The error message for a text that is too heavy. */
 export const tooHeavyMessage =
   `holds too many values: at most ${jsonWeight} in all, of which an object or an array counts ${containerWeight}, ` +
-  `a text ${1 + textWeight}, a member ${1 + nameWeight}, and each different name or short text ${1 + nameWeight + distinctWeight}`
+  `a text ${1 + textWeight}, a member ${1 + nameWeight}, each different name ${1 + nameWeight + distinctNameWeight}, and each different short text ${1 + textWeight + distinctTextWeight}`
 
 class JsonScan {
   /** Absent: the text is too short to be too heavy, as no text has more weight than one of opening brackets. */
@@ -132,7 +133,7 @@ class JsonScan {
     const isName = this.isBeforeColon(at + 1)
     this.weight += isName ? nameWeight : textWeight
     if ((isName || this.isShort(from, at)) && texts.add(text, from, at))
-      this.weight += distinctWeight + ((at - from) >> 3)
+      this.weight += (isName ? distinctNameWeight : distinctTextWeight) + ((at - from) >> 3)
     return at
   }
 

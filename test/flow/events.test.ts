@@ -123,11 +123,8 @@ describe("a webhook", () => {
     assert.include(xml.body.message, "application/json or application/x-www-form-urlencoded, not text/xml")
     assert.strictEqual((await send(path, "{", {})).status, 400)
     assert.strictEqual((await send(path, packed, { "content-encoding": "zstd" })).status, 400)
-    const bomb = gzipSync(Buffer.alloc(20_000_000, "1"))
-    assert.strictEqual((await send(path, bomb, { "content-encoding": "gzip" })).status, 413)
-    const dense = await send(path, gzipSync(JSON.stringify("1".repeat(200_000))), { "content-encoding": "gzip" })
-    assert.strictEqual(dense.status, 413)
-    assert.include(dense.body.message, "more than 20 times as large as it was sent")
+    const bomb = await send(path, gzipSync(Buffer.alloc(20_000_000, "1")), { "content-encoding": "gzip" })
+    assert.deepStrictEqual([bomb.status, /more than 20 times as large/.test(bomb.body.message)], [413, true])
   })
 
   it("that is unknown is 404, that is disabled 409, and a challenge is echoed as text", async () => {

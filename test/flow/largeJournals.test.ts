@@ -75,7 +75,7 @@ describe("Runs with large journals", () => {
       `export default async function (ctx) {
         let bytes = 0
         for (let n = 0; n < ctx.input.calls; n++) bytes += (await (await fetch(ctx.input.url)).text()).length
-        await fetch(ctx.input.url + "/gate")
+        await fetch(ctx.input.url + "/gate", { signal: AbortSignal.timeout(110_000) })
         return bytes
       }`
     )

@@ -2,7 +2,7 @@
 import { jsonWeight } from "../../../src/domain/Limits.js"
 
 /** Weights of `src/domain/JsonText.ts`, with the comma that follows a value. */
-const weightOf = { number: 1, text: 2, emptyList: 6, distinct: 20, distinctMember: 21, member: 3 }
+const weightOf = { number: 1, text: 2, emptyList: 6, distinctText: 10, distinctMember: 21, member: 3 }
 
 /** A list or object of parts, as many as the size and the weight allow. `first`: a part that makes it unlike others. */
 const listOf =
@@ -31,7 +31,7 @@ export const worstJson: { readonly [name: string]: (size: number) => string } = 
     const members = Array.from({ length: 5 }, () => `"${newName()}":0`)
     return `{${members.join(",")}}`
   }),
-  "different short texts": listOf("[", "]", weightOf.distinct, () => `"${newName()}"`),
+  "different short texts": listOf("[", "]", weightOf.distinctText, () => `"${newName()}"`),
   "different numbers as names": listOf("{", "}", weightOf.distinctMember + 1, () => `"${names++ * 7919}":0`),
   "different names, escaped": listOf("{", "}", weightOf.distinctMember + 1, () => `"\\u0061${newName()}":0`),
   "different long names": listOf("{", "}", weightOf.distinctMember + 7, () => `"${newName().padStart(60, "k")}":0`),
