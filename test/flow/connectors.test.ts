@@ -18,7 +18,7 @@ import {
 } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
-beforeAll(startCalls)
+beforeAll(() => startCalls())
 afterAll(stopCalls)
 
 describe("A workflow's call of a connector", () => {

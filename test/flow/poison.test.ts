@@ -16,7 +16,7 @@ import { assertSound } from "../support/proofs.js"
 /** Every test kills runners, some during their start, and also computing workers, whose command line is the same. */
 announce(/"sandbox\.runner_(?:replaced|not_started)"|"computing\.worker\.replaced"/)
 
-beforeAll(startCalls, 60_000)
+beforeAll(() => startCalls(), 60_000)
 afterAll(async () => {
   await assertSound(async (target) => (await svc.ask("GET", target, { key: svc.first.key })).body)
   await stopCalls()

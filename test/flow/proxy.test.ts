@@ -13,7 +13,7 @@ import {
 } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
-beforeAll(startCalls)
+beforeAll(() => startCalls())
 afterAll(stopCalls)
 
 describe("The connections that a request names", () => {

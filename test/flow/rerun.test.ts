@@ -6,7 +6,7 @@ import { connect, execution, publishConnector, startCalls, stopCalls, svc, workf
 import { eventually } from "../support/eventually.js"
 import { makeScopedKey } from "../support/keys.js"
 
-beforeAll(startCalls, 60_000)
+beforeAll(() => startCalls(), 60_000)
 afterAll(() => stopCalls())
 
 /** The outputs of the run and of its repetition. */

@@ -46,6 +46,19 @@ describe("the ledger of held bytes", () => {
     assert.deepStrictEqual([granted, refusals], [1, 0])
   })
 
+  it("gives nothing to a holding that was released while it waited", () => {
+    const ledger = new ByteLedger({ bytes: 1_000 })
+    const first = ledger.open("a", "answers")
+    assert.isTrue(first.tryTake(700))
+    const second = ledger.open("a", "answers")
+    let ended = 0
+    second.take(600, () => void ended++)
+    second.release()
+    first.release()
+    assert.deepStrictEqual([ended, ledger.readings().held.answers, ledger.readings().waiting], [1, 0, 0])
+    assert.isTrue(ledger.open("a", "answers").tryTake(750), "nothing is lost")
+  })
+
   it("serves owners that wait in turn, in the order of each", () => {
     const ledger = make(1_000)
     const filler = ledger.open("filler", "answers")

@@ -14,7 +14,7 @@ export const scripts = new Map<
   (request: Request, nth: number) => { status?: number; headers?: object; body: unknown }
 >()
 
-export const startCalls = async () => {
+export const startCalls = async (env: Readonly<Record<string, string>> = {}) => {
   systems = await startProvider((request, response) => {
     const path = request.url.split("?")[0] ?? ""
     const nth = systems.requests.filter(({ url }) => url.split("?")[0] === path).length
@@ -22,7 +22,7 @@ export const startCalls = async () => {
     response.writeHead(status, { "content-type": "application/json", ...headers })
     response.end(typeof body === "string" ? body : JSON.stringify(body))
   })
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32", ...env })
 }
 export const stopCalls = async () => {
   await svc.stop()

@@ -30,7 +30,7 @@ export interface Holding {
   readonly take: (bytes: number, done: (refused: BytesRefused | undefined) => void) => () => void
   /** Gives part of the bytes back. */
   readonly give: (bytes: number) => void
-  /** Gives everything back; what is taken later is not counted. May be called more than once. */
+  /** Gives everything back. Waits end, and what is taken later is not counted. May be called more than once. */
   readonly release: () => void
 }
 

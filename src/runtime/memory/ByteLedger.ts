@@ -85,6 +85,7 @@ class OpenHolding implements Holding {
   readonly release = (): void => {
     if (this.isReleased) return
     this.isReleased = true
+    this.ledger.endWaits(this)
     if (this.bytes > 0) this.ledger.give(this, this.bytes)
   }
 }
@@ -165,6 +166,16 @@ export class ByteLedger {
     owner.byKind[holding.kind] -= bytes
     this.dropIdle(owner)
     if (this.waitingOwners.size > 0) this.serve()
+  }
+
+  /** Ends the waits of a released holding: what it would still get is never given back. */
+  endWaits(holding: OpenHolding): void {
+    const owner = this.owners.get(holding.name)
+    if (owner === undefined) return
+    for (const waiter of owner.waiting.filter((one) => one.holding === holding)) {
+      this.leave(owner, waiter)
+      waiter.done(undefined)
+    }
   }
 
   // --- Private ---

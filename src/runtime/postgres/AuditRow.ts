@@ -57,7 +57,10 @@ export const runAuditRow = (entry: AuditEntry): Omit<AuditRow, "sealed"> => {
   return row
 }
 
-/** Writes audit entries within the transaction of the change that they tell of. */
+/**
+ * Writes audit entries within the transaction of the change that they tell of. A customer's key is read over the writer's
+ * pool: a transaction of that pool makes its rows before it begins, so that it never waits for a second connection.
+ */
 export class AuditRows extends Context.Tag("svc/AuditRows")<
   AuditRows,
   {
@@ -94,6 +97,9 @@ export const insertAuditRows = (parameter: string): string =>
   `INSERT INTO audit_entries (${names}) SELECT ${names.replace("sealed", "decode(sealed, 'base64')")}
    FROM json_to_recordset(${parameter}::json) AS t(${shape})`
 
+export const writeAuditRows = (sql: SqlClient, rows: ReadonlyArray<AuditRow>): Effect.Effect<void, SqlError> =>
+  rows.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertAuditRows("$1"), [JSON.stringify(rows)]))
+
 export const layer = Layer.effect(
   AuditRows,
   Effect.gen(function* () {
@@ -116,10 +122,7 @@ export const layer = Layer.effect(
 
     return AuditRows.of({
       of,
-      write: (sql, entries) =>
-        entries.length === 0
-          ? Effect.void
-          : Effect.flatMap(of(entries), (rows) => sql.unsafe(insertAuditRows("$1"), [JSON.stringify(rows)]))
+      write: (sql, entries) => Effect.flatMap(of(entries), (rows) => writeAuditRows(sql, rows))
     })
   })
 )

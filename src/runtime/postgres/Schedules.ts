@@ -65,7 +65,9 @@ export const layer = Layer.effect(
           [limit]
         ),
       disable: (after, event, audit) =>
-        disableTrigger(sql, auditRows, after, event, audit).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+        Effect.flatMap(auditRows.of([audit]), (rows) =>
+          disableTrigger(sql, after, event, rows).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+        )
     })
   })
 )

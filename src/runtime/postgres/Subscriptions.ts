@@ -12,7 +12,7 @@ import { outwardPlaces } from "../../domain/Limits.js"
 import { notSetAside } from "./FailedJobs.js"
 import { placedCtes, roomValues } from "./PlaceRoom.js"
 import { WriterSql } from "./Pools.js"
-import { transact, writeEvents } from "./connections/ChangeWrites.js"
+import { transact, transactAudited, writeEvents } from "./connections/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
 import { disableTrigger } from "./TriggerDisabling.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
@@ -118,28 +118,21 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
           WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
           return events.length === 0
             ? updated.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
-            : transact(sql, Effect.zipRight(updated, writeEvents(sql, auditRows, events, [])))
+            : transact(sql, Effect.zipRight(updated, writeEvents(sql, events, [])))
         },
         refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
-          transact(
-            sql,
+          transactAudited(sql, auditRows, [disabling.audit], (rows) =>
             Effect.gen(function* () {
               // Serialises refusals of several connections, so that the last one disables the trigger.
               yield* sql`SELECT FROM triggers WHERE id = ${triggerId} FOR UPDATE`
               yield* sql`UPDATE subscriptions SET state = 'failed', attempts = ${attempts + 1}, last_error = ${lastError},
                 next_at = NULL, leased_until = NULL
               WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
-              yield* writeEvents(sql, auditRows, [event], [])
+              yield* writeEvents(sql, [event], [])
               const others = yield* sql`SELECT FROM subscriptions WHERE trigger_id = ${triggerId}
               AND (state IN ('pending', 'subscribed', 'renewing', 'suspended') OR state = 'failed' AND next_at IS NOT NULL) LIMIT 1`
               if (others.length > 0) return
-              const isDisabled = yield* disableTrigger(
-                sql,
-                auditRows,
-                disabling.after,
-                disabling.event,
-                disabling.audit
-              )
+              const isDisabled = yield* disableTrigger(sql, disabling.after, disabling.event, rows)
               // What the provider does not have begins anew when the trigger is enabled.
               yield* isDisabled
                 ? sql`UPDATE subscriptions SET state = 'unsubscribed', number = NULL, secret = NULL, expires_at = NULL, attempts = 0

@@ -2,9 +2,8 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect } from "effect"
 import type { DomainEvent } from "../../actors/ports/ConnectionStore.js"
-import type { AuditEntry } from "../../domain/Audit.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { type AuditRows, insertAuditRows } from "./AuditRow.js"
+import { type AuditRow, insertAuditRows } from "./AuditRow.js"
 
 const disableSql = `WITH disabled AS (UPDATE triggers SET status = $1, auto_disabled_at = $2, updated_at = $3, version = $4
       WHERE id = $5 AND version = $4::int - 1 RETURNING id),
@@ -16,28 +15,25 @@ const disableSql = `WITH disabled AS (UPDATE triggers SET status = $1, auto_disa
 /** `false`: the trigger was changed meanwhile, and nothing was written. */
 export const disableTrigger = (
   sql: SqlClient,
-  auditRows: AuditRows["Type"],
   { autoDisabledAt, id, status, updatedAt, version }: Trigger,
   { at, customerId, id: eventId, organisationId, payload, subject, type }: DomainEvent,
-  audit: AuditEntry
+  audit: ReadonlyArray<AuditRow>
 ) =>
-  Effect.flatMap(auditRows.of([audit]), (rows) =>
-    Effect.map(
-      sql.unsafe(disableSql, [
-        status,
-        autoDisabledAt,
-        updatedAt,
-        version,
-        id,
-        JSON.stringify(rows),
-        eventId,
-        organisationId,
-        type,
-        subject,
-        customerId,
-        JSON.stringify(payload),
-        at
-      ]),
-      (disabled) => disabled.length > 0
-    )
+  Effect.map(
+    sql.unsafe(disableSql, [
+      status,
+      autoDisabledAt,
+      updatedAt,
+      version,
+      id,
+      JSON.stringify(audit),
+      eventId,
+      organisationId,
+      type,
+      subject,
+      customerId,
+      JSON.stringify(payload),
+      at
+    ]),
+    (disabled) => disabled.length > 0
   )

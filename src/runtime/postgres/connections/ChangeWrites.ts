@@ -4,7 +4,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { DomainEvent } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditEntry } from "../../../domain/Audit.js"
-import type { AuditRows } from "../AuditRow.js"
+import { type AuditRow, type AuditRows, writeAuditRows } from "../AuditRow.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 /** Runs a change in one transaction; a database that does not answer is `Unavailable`. */
@@ -18,13 +18,16 @@ export const transact = <A, E>(sql: SqlClient, body: Effect.Effect<A, E>) =>
       )
     )
 
-/** Writes what a change tells: domain events and audit entries. */
-export const writeEvents = (
+/** The same with the rows of its audit entries, which are made before the transaction has a connection. */
+export const transactAudited = <A, E>(
   sql: SqlClient,
   auditRows: AuditRows["Type"],
-  events: ReadonlyArray<DomainEvent>,
-  audit: ReadonlyArray<AuditEntry>
-) =>
+  audit: ReadonlyArray<AuditEntry>,
+  body: (rows: ReadonlyArray<AuditRow>) => Effect.Effect<A, E>
+) => Effect.flatMap(auditRows.of(audit), (rows) => transact(sql, body(rows)))
+
+/** Writes what a change tells: domain events and audit entries. */
+export const writeEvents = (sql: SqlClient, events: ReadonlyArray<DomainEvent>, audit: ReadonlyArray<AuditRow>) =>
   Effect.gen(function* () {
     if (events.length > 0)
       yield* sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
@@ -35,5 +38,5 @@ export const writeEvents = (
             customer_id: customerId
           }))
         )}::jsonb) AS t(id text, org text, type text, subject text, customer_id text, payload jsonb, at timestamptz)`
-    yield* auditRows.write(sql, audit)
+    yield* writeAuditRows(sql, audit)
   })

@@ -3,7 +3,7 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect, Option } from "effect"
 import type { AuthorizingSession, ConnectionStore, ConnectSession } from "../../../actors/ports/ConnectionStore.js"
 import type { AuditRows } from "../AuditRow.js"
-import { transact, writeEvents } from "./ChangeWrites.js"
+import { transactAudited, writeEvents } from "./ChangeWrites.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 type SessionRow = Omit<AuthorizingSession, "expiresAt"> & { readonly expiresAt: Date }
@@ -18,11 +18,10 @@ export const putSession = (sql: SqlClient, session: ConnectSession) =>
 export const openConnectSession =
   (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["openSession"] =>
   (session, audit) =>
-    transact(
-      sql,
+    transactAudited(sql, auditRows, audit, (rows) =>
       Effect.gen(function* () {
         yield* putSession(sql, session)
-        yield* writeEvents(sql, auditRows, [], audit)
+        yield* writeEvents(sql, [], rows)
       })
     )
 

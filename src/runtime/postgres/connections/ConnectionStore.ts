@@ -10,7 +10,7 @@ import { parameterOf } from "../records/Table.js"
 import { connections } from "./ConnectionTables.js"
 import { type LoadRow, loadSql, ownedConnection, insertSql, updatedMembers, updateSql } from "./ConnectionRows.js"
 import { AuditRows } from "../AuditRow.js"
-import { transact, writeEvents } from "./ChangeWrites.js"
+import { transact, transactAudited, writeEvents } from "./ChangeWrites.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
 import {
   putSession,
@@ -55,18 +55,17 @@ const load =
 const insert =
   (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["insert"] =>
   ({ audit, connection, credential, events, nextLookAt, session }) =>
-    transact(
-      sql,
+    transactAudited(sql, auditRows, audit, (rows) =>
       Effect.gen(function* () {
         yield* lockKind(sql, connection)
         const others = yield* sql`SELECT 1 FROM connections WHERE ${kind(sql, connection)} AND is_default LIMIT 1`
         const inserted = { ...connection, isDefault: others.length === 0 }
         const values = connections.members.map((member) => parameterOf(connections, member, inserted[member]))
-        const rows = yield* sql.unsafe(insertSql, [...values, toDate(nextLookAt)])
-        if (rows.length === 0) return inserted
+        const made = yield* sql.unsafe(insertSql, [...values, toDate(nextLookAt)])
+        if (made.length === 0) return inserted
         if (credential !== null) yield* putCredential(sql, inserted, credential)
         if (session !== null) yield* putSession(sql, session)
-        yield* writeEvents(sql, auditRows, events, audit)
+        yield* writeEvents(sql, events, rows)
         return inserted
       })
     )
@@ -74,8 +73,7 @@ const insert =
 const save =
   (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["save"] =>
   (change) =>
-    transact(
-      sql,
+    transactAudited(sql, auditRows, change.audit, (rows) =>
       Effect.gen(function* () {
         const { connection, credential, revision } = change
         const isConnected = connection.status !== "disconnected"
@@ -101,7 +99,7 @@ const save =
           yield* sql`UPDATE connect_sessions SET status = ${status}, error = ${error}, finished_at = now(), state_hash = NULL,
           verifier = NULL WHERE id = ${id}`
         }
-        yield* writeEvents(sql, auditRows, change.events, change.audit)
+        yield* writeEvents(sql, change.events, rows)
         return row.revision
       })
     )
@@ -126,13 +124,12 @@ const intend =
 const abandon =
   (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["abandon"] =>
   ({ connection, revision }, { audit, events }) =>
-    transact(
-      sql,
+    transactAudited(sql, auditRows, audit, (rows) =>
       Effect.gen(function* () {
         const deleted =
           yield* sql`DELETE FROM connections WHERE id = ${connection.id} AND revision = ${revision} RETURNING 1`
         if (deleted.length === 0) return yield* new Stale()
-        yield* writeEvents(sql, auditRows, events, audit)
+        yield* writeEvents(sql, events, rows)
       })
     )
 
