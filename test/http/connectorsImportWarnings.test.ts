@@ -54,6 +54,72 @@ const document = {
   }
 }
 
+const plain = {
+  openapi: "3.0.3",
+  info: { title: "Files", version: "1.0.0" },
+  servers: [{ url: "https://files.example" }],
+  paths: { "/list": { get: { operationId: "list", ...answers } } }
+}
+const swagger = { openapi: undefined, servers: undefined, swagger: "2.0", host: "files.example" }
+const eu = { url: "https://eu.files.example", description: "Europe" }
+
+/** What the warnings say of servers: the part of the document, and the words that tell what to do. */
+const servers: ReadonlyArray<
+  readonly [name: string, given: object, expected: ReadonlyArray<readonly [path: string, words: RegExp]>]
+> = [
+  ["one server with TLS", {}, []],
+  [
+    "http://",
+    { servers: [{ url: "http://files.example/v1" }] },
+    [["servers", /^http:\/\/files\.example\/v1 is imported as https:\/\/files\.example\/v1, .*change the URL/]]
+  ],
+  ["http:// and https:// of one host", { servers: [{ url: "http://files.example" }, ...plain.servers] }, []],
+  [
+    "several servers",
+    { servers: [{ url: "http://old.files.example" }, ...plain.servers, eu] },
+    [
+      [
+        "servers",
+        /^https:\/\/files.example is used, not http:\/\/old.files.example, https:\/\/eu.files.example \(Europe\)\. .*change baseUrl/
+      ]
+    ]
+  ],
+  [
+    "several servers of an operation",
+    {
+      paths: { "/list": { get: { ...plain.paths["/list"].get, servers: [eu, { url: "https://us.files.example" }] } } }
+    },
+    [["paths./list.get.servers", /us\.files\.example\..*change the action's path/]]
+  ],
+  ["a relative server", { servers: [{ url: "/sub" }] }, [["servers", /config\.baseUrl, to which \/sub is added/]]],
+  [
+    "a server without scheme",
+    { servers: [{ url: "files.example/v1" }] },
+    [["servers", /https:\/\/files\.example\/v1/]]
+  ],
+  ["a query in a server", { servers: [{ url: "https://files.example?v=1" }] }, [["servers", /^\?v=1 is left out/]]],
+  [
+    "Swagger with http",
+    { ...swagger, schemes: ["http"] },
+    [["host", /^http:\/\/files\.example\/ is imported as https:/]]
+  ],
+  ["Swagger with both schemes", { ...swagger, schemes: ["http", "https"] }, []],
+  [
+    "an http:// token URL",
+    {
+      components: {
+        securitySchemes: {
+          app: {
+            type: "oauth2",
+            flows: { clientCredentials: { tokenUrl: "http://files.example/token", scopes: {} } }
+          }
+        }
+      }
+    },
+    [["components.securitySchemes.app", /^http:\/\/files\.example\/token is imported as https/]]
+  ]
+]
+
 const assertWarned = (warnings: ReadonlyArray<Warning>) => {
   const messageAt = (path: string): string =>
     warnings.find((warning) => warning.path === path)?.message ?? assert.fail(`no warning at ${path}`)
@@ -86,6 +152,19 @@ describe("an import", () => {
     const tried = await ask("POST", "/discover", { openapi: document })
     assert.strictEqual(tried.status, 200, tried.text)
     assertWarned(tried.body.warnings)
+  })
+
+  it.each(servers)("says what it decides of %s", async (_, given, expected) => {
+    const source = { ...plain, ...given }
+    const tried = await ask("POST", "/discover", { openapi: source })
+    assert.strictEqual(tried.status, 200, tried.text)
+    const said: ReadonlyArray<Warning> = tried.body.warnings
+    assert.deepStrictEqual(
+      said.map(({ path }) => path),
+      expected.map(([path]) => path),
+      tried.text
+    )
+    for (const [at, [, words]] of expected.entries()) assert.match(said[at]?.message ?? "", words)
   })
 
   it("of a complete document has no warnings, nor has a definition", async () => {

@@ -83,6 +83,37 @@ describe("servers", () => {
     assert.deepStrictEqual(definition.connectionConfig?.["required"], ["hostname"])
   })
 
+  it.each([
+    ["/sub", undefined, "{{connection.config.baseUrl}}/sub"],
+    ["sub", undefined, "{{connection.config.baseUrl}}/sub"],
+    ["./sub/", undefined, "{{connection.config.baseUrl}}/sub"],
+    ["/", undefined, "{{connection.config.baseUrl}}"],
+    ["wss://files.example/socket", undefined, "{{connection.config.baseUrl}}"],
+    ["/sub", "https://docs.example/spec/openapi.json", "https://docs.example/sub"],
+    ["sub", "https://docs.example/spec/openapi.json", "https://docs.example/spec/sub"],
+    ["../v2/", "http://docs.example/spec/a/openapi.json", "https://docs.example/spec/v2"],
+    ["files.example/v1", "https://docs.example/openapi.json", "https://files.example/v1"],
+    ["{host}:8443/v1", undefined, "https://{{connection.config.host}}:8443/v1"]
+  ] as const)("at %s, of a document at %s, keep their path", (url, location, baseUrl) => {
+    const options = location === undefined ? {} : { location }
+    const { definition, warnings } = Either.getOrThrowWith(
+      importOpenApi(document({ servers: [{ url }] }), options),
+      (why) => new Error(why)
+    )
+    assert.strictEqual(definition["baseUrl"], baseUrl)
+    assert.isAtLeast(warnings.length, 1)
+    for (const { message } of warnings) assert.include(message, location?.startsWith("http:") ? "https" : url)
+  })
+
+  it("beyond what an answer lists are counted", () => {
+    const servers = [{ url: "http://other.example" }]
+    const operation = { get: { servers, ...answers } }
+    const paths = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`/p${n}`, operation]))
+    const { warnings } = imported({ paths })
+    assert.strictEqual(warnings.length, 201)
+    assert.match(warnings.at(-1)?.message ?? "", /^50 more/)
+  })
+
   it("that are one variable become config, with its default", () => {
     const servers = [{ url: "{server}/v1", variables: { server: { default: "https://eu.files.example" } } }]
     const { definition } = imported({ servers })

@@ -41,6 +41,8 @@ export const importOpenApi = (value: Json, options: OpenApiOptions): Either.Eith
   if (typeof document === "string") return Either.left(document)
   const conversion = makeSchemaConversion(document)
   const server = importServer(document, options.location)
+  // Before the operations, whose warnings can be many.
+  const auth = importAuth(document, server.origin)
   const own = makeOwnServers(document, server, options.location)
   const actions = operationsOf(document).map(({ operation, item, ...place }) =>
     importOperation(document, conversion, operation, { ...place, base: own.baseOf(item, operation, place) })
@@ -60,7 +62,7 @@ export const importOpenApi = (value: Json, options: OpenApiOptions): Either.Eith
     baseUrl: server.baseUrl,
     ...(connectionConfig === undefined ? {} : { connectionConfig }),
     ...(server.origin === undefined ? {} : { domain: new URL(server.origin).hostname }),
-    auth: importAuth(document, server.origin),
+    auth,
     actions,
     schemas: conversion.shared()
   }

@@ -10,7 +10,7 @@ export interface OpenApiDocument {
   readonly part: (value: Json | undefined) => JsonObject
   /** The target of a reference; `undefined` if it is external or missing. */
   readonly at: (reference: string) => Json | undefined
-  /** Adds a warning about something that is not imported. Duplicates and those beyond a limit are dropped. */
+  /** Adds a warning about something that is not imported. Duplicates are dropped; those beyond a limit are counted. */
   readonly warn: (path: string, message: string) => void
   readonly warnings: () => ReadonlyArray<ImportWarning>
 }
@@ -32,8 +32,16 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
     return "is not an OpenAPI document of version 3.0 or 3.1, nor a Swagger document of version 2.0"
   }
   const warnings = new Map<string, ImportWarning>()
+  let omitted = 0
   const warn = (path: string, message: string) => {
-    if (warnings.size < answerItems.warnings) warnings.set(`${path} ${message}`, { path: path.slice(0, 500), message })
+    const key = `${path} ${message}`
+    if (warnings.has(key)) return
+    if (warnings.size < answerItems.warnings) warnings.set(key, { path: path.slice(0, 500), message })
+    else omitted++
+  }
+  const all = () => {
+    const message = `${omitted} more warnings are not listed: import parts of the document to see them.`
+    return [...warnings.values(), ...(omitted === 0 ? [] : [{ path: "", message }])]
   }
   const at = (reference: string) => {
     const found = followPointer(value, reference)
@@ -50,7 +58,7 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
     }
     return {}
   }
-  return { root: value, generation: three ? 3 : 2, part, at, warn, warnings: () => [...warnings.values()] }
+  return { root: value, generation: three ? 3 : 2, part, at, warn, warnings: all }
 }
 
 /** The member if it is an object, else an empty one. */

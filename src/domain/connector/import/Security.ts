@@ -2,6 +2,7 @@
 import { isObject, type Json, type JsonObject } from "../../Json.js"
 import { type OpenApiDocument, listAt, objectAt, textAt, UniqueNames } from "./OpenApiDocument.js"
 import { parseUrl } from "../../Url.js"
+import { tlsWarning } from "./ServerUrl.js"
 
 /** The auth methods, never empty; the first is the default. `origin`: relative URLs are resolved against it. */
 export const importAuth = (document: OpenApiDocument, origin: string | undefined): ReadonlyArray<JsonObject> => {
@@ -150,9 +151,15 @@ const oauth = (
   const flowOf = (...names: ReadonlyArray<string>) =>
     names.map((name) => objectAt(flows, name)).find((flow) => Object.keys(flow).length > 0) ??
     (names.includes(textAt(scheme, "flow") ?? "") ? scheme : undefined)
+  const urlAt: UrlAt = (flow, name) => {
+    const given = textAt(flow, name)
+    const url = addressOf(given, origin)
+    if (given !== undefined && url !== undefined && /^\s*http:/i.test(given)) warn(tlsWarning(given, url))
+    return url
+  }
   const methods = [
-    ...grantMethods(common, flowOf("authorizationCode", "accessCode"), "authorization_code", origin),
-    ...grantMethods(common, flowOf("clientCredentials", "application"), "client_credentials", origin)
+    ...grantMethods(common, flowOf("authorizationCode", "accessCode"), "authorization_code", urlAt),
+    ...grantMethods(common, flowOf("clientCredentials", "application"), "client_credentials", urlAt)
   ]
   if (methods.length > 0) return methods
   const otherFlows = ["implicit", "password"].filter((name) => flowOf(name) !== undefined)
@@ -164,15 +171,18 @@ const oauth = (
   return [{ ...common, ...token("Bearer") }]
 }
 
+/** The URL of a flow's member, with HTTPS. */
+type UrlAt = (flow: JsonObject, name: string) => string | undefined
+
 const grantMethods = (
   common: JsonObject,
   flow: JsonObject | undefined,
   kind: "authorization_code" | "client_credentials",
-  origin: string | undefined
+  urlAt: UrlAt
 ): ReadonlyArray<JsonObject> => {
   if (flow === undefined) return []
-  const tokenUrl = addressOf(textAt(flow, "tokenUrl"), origin)
-  const authorizationUrl = addressOf(textAt(flow, "authorizationUrl"), origin)
+  const tokenUrl = urlAt(flow, "tokenUrl")
+  const authorizationUrl = urlAt(flow, "authorizationUrl")
   if (tokenUrl === undefined || (kind === "authorization_code" && authorizationUrl === undefined)) return []
   const scopes = Object.keys(objectAt(flow, "scopes"))
   return [
@@ -193,7 +203,7 @@ const grantMethods = (
 
 const addressOf = (url: string | undefined, origin: string | undefined): string | undefined => {
   if (url === undefined) return undefined
-  const secure = url.replace(/^http:\/\//i, "https://")
+  const secure = url.trim().replace(/^http:\/\//i, "https://")
   if (/^https:\/\//i.test(secure)) return parseUrl(secure) === undefined ? undefined : secure
   return origin === undefined ? undefined : parseUrl(secure, origin)?.href
 }

@@ -1,7 +1,8 @@
 /** Imports the servers of an OpenAPI document as the base URL, with variables as config of the connection. */
-import { isObject, type Json, type JsonObject } from "../../Json.js"
+import { isObject, type JsonObject } from "../../Json.js"
 import { type OpenApiDocument, listAt, objectAt, textAt } from "./OpenApiDocument.js"
 import { parseUrl } from "../../Url.js"
+import { chooseServer, readServerUrl, relativeWarnings, type ServerChoice, tlsWarning } from "./ServerUrl.js"
 
 /** The connector's base URL. */
 export interface ImportedServer {
@@ -14,34 +15,47 @@ export interface ImportedServer {
 
 /** The server of a document. `location`: the URL of the document, if it was read from one. */
 export const importServer = (document: OpenApiDocument, location: string | undefined): ImportedServer => {
-  const [url, variables] =
-    document.generation === 3 ? bestServer(listAt(document.root, "servers")) : [swaggerUrl(document.root), {}]
+  const place = document.generation === 3 ? "servers" : "host"
+  const warn = (message: string) => document.warn(place, message)
+  const { url, variables, warnings } =
+    document.generation === 3
+      ? chooseServer(listAt(document.root, "servers"), "To use another one, change baseUrl in the definition.")
+      : swaggerServer(document.root, location)
+  warnings.forEach(warn)
   const variable = wholeVariable(url)
-  if (variable !== undefined) {
-    const [name, rest] = variable
-    const member = memberOf(name)
-    const { config, text } = fillVariables(rest, variables)
-    const { required = [], ...schema } = configSchema({
-      [member]: baseUrlMember(objectAt(variables, name), name),
-      ...config
-    })
-    return {
-      baseUrl: trimSlashes(`{{connection.config.${member}}}${text}`),
-      connectionConfig: { ...schema, required: [...new Set([member, ...required])] },
-      origin: undefined
-    }
-  }
-  const absolute = absoluteOf(url, location)
-  const { config, text } = fillVariables(absolute ?? url, variables)
-  const isAbsolute = absolute !== undefined
-  if (!isAbsolute)
-    document.warn("servers", "have no address: each connection needs its base URL as connection.config.baseUrl.")
-  const baseUrl = isAbsolute ? text : `{{connection.config.baseUrl}}${text.startsWith("/") ? text : ""}`
+  if (variable !== undefined) return variableServer(variable, variables, warn)
+  const read = readServerUrl(url, location)
+  ;[...read.warnings, ...relativeWarnings(url, read, location)].forEach(warn)
+  const { config, text } = fillVariables(read.absolute ?? read.path, variables)
+  const isAbsolute = read.absolute !== undefined
+  const baseUrl = isAbsolute ? text : `{{connection.config.baseUrl}}${text}`
   const properties = { ...(isAbsolute ? {} : { baseUrl: baseUrlSchema }), ...config }
   const origin = /^https:\/\/[^/{]+(?=\/|$)/.exec(baseUrl)?.[0]
   return Object.keys(properties).length === 0
     ? { baseUrl: trimSlashes(baseUrl), origin }
     : { baseUrl: trimSlashes(baseUrl), connectionConfig: configSchema(properties), origin }
+}
+
+/** A server whose whole address is a variable: each connection has its own. */
+const variableServer = (
+  [name, rest]: readonly [name: string, rest: string],
+  variables: JsonObject,
+  warn: (message: string) => void
+): ImportedServer => {
+  const member = memberOf(name)
+  const { config, text } = fillVariables(rest, variables)
+  const given = textAt(objectAt(variables, name), "default")
+  const preset = given === undefined ? undefined : presetUrl(given)
+  if (given !== undefined && preset !== undefined && /^\s*http:/i.test(given)) warn(tlsWarning(given, preset))
+  const { required = [], ...schema } = configSchema({
+    [member]: baseUrlMember(objectAt(variables, name), name, preset),
+    ...config
+  })
+  return {
+    baseUrl: trimSlashes(`{{connection.config.${member}}}${text}`),
+    connectionConfig: { ...schema, required: [...new Set([member, ...required])] },
+    origin: undefined
+  }
 }
 
 interface ConfigSchema extends JsonObject {
@@ -65,15 +79,17 @@ export const makeOwnServers = (document: OpenApiDocument, server: ImportedServer
     operation: JsonObject,
     { method, path }: { readonly method: string; readonly path: string }
   ): string | undefined => {
-    const ownServers = [operation, item].map((one) => listAt(one, "servers")).find((servers) => servers.length > 0)
-    if (ownServers === undefined) return undefined
-    const [url, variables] = bestServer(ownServers)
-    const place = `paths.${path}.${method.toLowerCase()}.servers`
+    const isOwn = listAt(operation, "servers").length > 0
+    const ownServers = listAt(isOwn ? operation : item, "servers")
+    if (ownServers.length === 0) return undefined
+    const place = isOwn ? `paths.${path}.${method.toLowerCase()}.servers` : `paths.${path}.servers`
+    const { url, variables, warnings } = chooseServer(ownServers, "To use another one, change the action's path.")
     const ignored = (why: string) => {
       document.warn(place, `${why}: the operation is sent to the connector's base URL, ${server.baseUrl}.`)
       return undefined
     }
-    const absolute = absoluteOf(url, server.origin ?? location)
+    const read = readServerUrl(url, server.origin ?? location)
+    const { absolute } = read
     if (absolute === undefined) return ignored(`${url} has no address`)
     const [, host = "", rest = ""] = /^https:\/\/([^/]*)(.*)$/.exec(absolute) ?? []
     const undefinedVariables: Array<string> = []
@@ -89,6 +105,8 @@ export const makeOwnServers = (document: OpenApiDocument, server: ImportedServer
     const { config, text } = fillVariables(rest, variables)
     const base = trimSlashes(`${new URL(`https://${fixed}`).origin}${text}`)
     if (base === server.baseUrl) return undefined
+    const resolved = server.origin === undefined ? relativeWarnings(url, read, location) : []
+    for (const message of [...warnings, ...read.warnings, ...resolved]) document.warn(place, message)
     Object.assign(added, config)
     return base
   }
@@ -113,16 +131,6 @@ const baseUrlSchema: JsonObject = { type: "string", format: "uri", title: "Base 
 
 const trimSlashes = (url: string) => url.replace(/(?<!\/)\/+$/, "")
 
-const bestServer = (given: ReadonlyArray<Json>): readonly [url: string, variables: JsonObject] => {
-  const servers = given.filter(isObject)
-  const urlOf = (server: JsonObject) => withScheme(textAt(server, "url") ?? "/")
-  const best = servers.find((server) => urlOf(server).startsWith("https://")) ?? servers[0] ?? {}
-  return [urlOf(best), objectAt(best, "variables")]
-}
-
-/** Replaces a variable scheme by HTTPS. */
-const withScheme = (url: string) => url.trim().replace(/^\{[^{}]+\}:\/\//, "https://")
-
 /** The variable and path of `{server}/v1`. */
 const wholeVariable = (url: string): readonly [name: string, rest: string] | undefined => {
   const [, name, rest = ""] = /^\{([^{}]+)\}((?:\/.*)?)$/.exec(url) ?? []
@@ -132,8 +140,7 @@ const wholeVariable = (url: string): readonly [name: string, rest: string] | und
 const memberOf = (name: string) => name.replace(/\W/g, "_")
 
 /** A config member for a base URL, with the variable's default if that is a URL. */
-const baseUrlMember = (variable: JsonObject, title: string): JsonObject => {
-  const preset = absoluteOf(textAt(variable, "default") ?? "", undefined)
+const baseUrlMember = (variable: JsonObject, title: string, preset: string | undefined): JsonObject => {
   const description = textAt(variable, "description")
   return {
     ...baseUrlSchema,
@@ -143,27 +150,28 @@ const baseUrlMember = (variable: JsonObject, title: string): JsonObject => {
   }
 }
 
+/** A default that is a URL; `api` and other words are placeholders. */
+const presetUrl = (text: string): string | undefined =>
+  isFull(text) ? readServerUrl(text, undefined).absolute : undefined
+
+const isFull = (url: string) => /^(?:https?:)?\/\/[^/]/i.test(url.trim())
+
 const presetOf = (variables: JsonObject, name: string): string | undefined =>
   textAt(objectAt(variables, name), "default")
 
 /** Whether the default of a host variable is a host; `HOSTNAME` and `your-domain` are placeholders. */
 const isHost = (text: string) => /^[\w-]+(?:\.[\w-]+)+(?::\d+)?$/.test(text)
 
-const swaggerUrl = (root: JsonObject): string => {
+/** The server of a Swagger document, whose scheme is https if there is a choice. */
+const swaggerServer = (root: JsonObject, location: string | undefined): ServerChoice => {
   const host = textAt(root, "host")
   const path = textAt(root, "basePath") ?? "/"
-  return host === undefined ? path : `https://${host}${path.startsWith("/") ? path : `/${path}`}`
-}
-
-/** The absolute URL, always with HTTPS, so that a typing error in a document cannot disable TLS. */
-const absoluteOf = (url: string, location: string | undefined): string | undefined => {
-  const secure = url
-    .trim()
-    .replace(/^http:\/\//i, "https://")
-    .replace(/^\/\/(?=[^/])/, "https://")
-  if (/^https:\/\/[^/\s?#@]+/i.test(secure)) return secure.replace(/[?#].*$/, "")
-  if (location === undefined || parseUrl(location) === undefined) return undefined
-  return `https://${new URL(location).host}${secure.startsWith("/") ? secure : `/${secure}`}`
+  if (host === undefined) return { url: path, variables: {}, warnings: [] }
+  const rest = `${host}${path.startsWith("/") ? path : `/${path}`}`
+  const schemes = listAt(root, "schemes")
+  const isPlain = schemes.length === 0 ? /^http:/i.test(location ?? "") : !schemes.includes("https")
+  const warnings = isPlain ? [tlsWarning(`http://${rest}`, `https://${rest}`)] : []
+  return { url: `https://${rest}`, variables: {}, warnings }
 }
 
 /** Replaces variables such as `{region}` by templates over the connection's config, with their defaults. */
