@@ -89,7 +89,7 @@ export const findUnstorable = (value: unknown, depth = 0): Unstorable | undefine
 
 /** What is wrong and what to do, for each reason. */
 export const unstorableMessage: Record<Unstorable["reason"], string> = {
-  nul: "contains the character U+0000, which cannot be stored: remove it",
+  nul: "contains the character U+0000 (`\\u0000` in JSON), which cannot be stored: remove it",
   loneSurrogate: "contains half of a surrogate pair, which is not valid Unicode: send the whole character",
   notFinite: "is a number outside the range of a double: send it as a string",
   tooDeep: `nests deeper than ${jsonDepth} levels: flatten it`

@@ -72,6 +72,8 @@ const removeLibraryErrors = (value: Json, member = ""): Json => {
 
 /** Paths are relative to the server that serves the document. */
 const servers = [{ url: "/", description: "The server of this document." }]
+/** A service is run by who installed it. */
+const contact = { name: "The operator of this server" }
 const license = { name: "Apache-2.0", identifier: "Apache-2.0" }
 
 /** Completes the library's document and adds the security schemes of its surface. */
@@ -82,7 +84,7 @@ const transformDocument =
     const { components, info, paths = {}, ...rest } = completeDocument(isObject(cleaned) ? cleaned : {}, routes, texts)
     return {
       ...rest,
-      info: { ...members(info), description, license },
+      info: { ...members(info), description, license, contact },
       servers,
       paths: Object.fromEntries(
         Object.entries(members(paths)).map(([path, item]) => [path, applySurfaceSecurity(path, item)])

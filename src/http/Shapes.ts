@@ -1,6 +1,7 @@
 /** Schemas that the endpoints of surfaces B and C share: envelopes, pages and list parameters. Contract: conventions. */
 import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { pageSize } from "../domain/Limits.js"
 import { AnsweredTime, TimeBound } from "../domain/Time.js"
 
 /** One record in its envelope. */
@@ -25,11 +26,14 @@ export const AcceptedData = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
 
 const text = Schema.optional(Schema.String)
 
+/** The size of a page; larger ones are the largest. */
+export const PageSize = Schema.NumberFromString.pipe(Schema.int(), Schema.positive()).annotations({
+  jsonSchema: { type: "integer", minimum: 1, maximum: pageSize.max }
+})
+
 /** Query parameters of every list. */
 export const listParams = {
-  page_size: Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.positive())).annotations({
-    description: "1 to 200; default 50"
-  }),
+  page_size: Schema.optional(PageSize),
   cursor: text,
   created_after: Schema.optional(TimeBound),
   created_before: Schema.optional(TimeBound),

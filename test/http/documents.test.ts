@@ -55,6 +55,14 @@ const references = (value: unknown): ReadonlyArray<string> =>
         name === "$ref" && typeof child === "string" ? [child] : references(child)
       )
 
+/** Linters take an object with `default` and `type` for a schema, also in an example. */
+const hasSchemaWithDefault = (value: unknown): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  ((["default", "example"].some((name) => name in value) &&
+    ["enum", "type", "format", "$ref", "properties", "items"].some((name) => name in value)) ||
+    Object.values(value).some(hasSchemaWithDefault))
+
 /** The answer that an operation refers to. */
 // oxlint-disable-next-line typescript/no-explicit-any
 const answerIn = (document: any, answer: any): any =>
@@ -152,6 +160,28 @@ describe.each(surfaces)("the document %s", (name, routes) => {
       assert.include(answered(customer, "get", "200"), "etag")
       assert.include(answered("/api/v1/customers", "post", "201"), "location")
     }
+  })
+
+  it("names who is asked, and of every operation what a success is", () => {
+    const document = documents[name]
+    assert.isAbove(document.info.contact.name.length, 0)
+    for (const item of Object.values<object>(document.paths))
+      for (const { operationId, responses } of Object.values(item))
+        assert.isTrue(
+          Object.keys(responses).some((status) => /^[23](?:\d\d|XX)$/.test(status)),
+          operationId
+        )
+  })
+
+  it("has numbers for numbers, and examples that no tool reads as schemas", () => {
+    const document = documents[name]
+    for (const item of Object.values<object>(document.paths))
+      for (const { operationId, parameters, requestBody } of Object.values(item)) {
+        for (const { name: parameter, schema } of parameters)
+          if (parameter === "page_size") assert.deepStrictEqual(schema, { type: "integer", minimum: 1, maximum: 200 })
+        for (const { example } of Object.values<{ example?: unknown }>(requestBody?.content ?? {}))
+          assert.isFalse(hasSchemaWithDefault(example), operationId)
+      }
   })
 
   it("has no error body except the service's own", () => {

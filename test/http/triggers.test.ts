@@ -153,6 +153,22 @@ describe("a trigger", () => {
   })
 })
 
+describe("a webhook's body", () => {
+  it.each([
+    ['{"order":{"notes":["a\\u0000b"]}}', "order.notes[0]", /^order\.notes\[0\] contains .*`\\u0000` in JSON/],
+    ['{"order":"\\ud800"}', "order", /half of a surrogate pair/]
+  ])("%s, valid JSON that cannot be stored, is refused with its path and what to do", async (raw, path, message) => {
+    const { webhook } = await made({ type: "webhook", webhook: { auth: "public" } })
+    const headers = { "content-type": "application/json" }
+    const answer = await svc.ask("POST", new URL(webhook.url).pathname, { raw, headers })
+    assert.deepStrictEqual(
+      [answer.status, answer.body.details.at(-1).path, answer.body.details.at(-1).code],
+      [400, path, "NOT_STORABLE"]
+    )
+    assert.match(answer.body.message, message)
+  })
+})
+
 describe("a schedule", () => {
   it("shows when it fires next; disabling stops it, enabling and editing count from now on", async () => {
     const trigger = await made({

@@ -82,8 +82,10 @@ const bodyViolation = (operation: Operation, answer: JsonObject, { headers, text
 }
 
 const violationOf = (operation: Operation, answered: Answered): string | undefined => {
-  const told = operation.responses[String(answered.status)] ?? operation.responses["default"]
-  if (told === undefined) return `is not told of: there are ${Object.keys(operation.responses).join(", ")}`
+  const { responses } = operation
+  const status = String(answered.status)
+  const told = responses[status] ?? responses[`${status.charAt(0)}XX`] ?? responses["default"]
+  if (told === undefined) return `is not told of: there are ${Object.keys(responses).join(", ")}`
   const { $ref } = members(told)
   const shared = members(operation.document.components["responses"])
   return bodyViolation(

@@ -136,5 +136,8 @@ export const answersOf = (
     if (name === undefined) return [[status, answer]]
     return [[status, isProxy(route) ? errorOrProviderAnswer(status, name) : { $ref: `#/components/responses/${name}` }]]
   })
-  return { ...Object.fromEntries(described), ...(isProxy(route) ? { default: providersAnswer } : {}) }
+  return {
+    ...Object.fromEntries(described),
+    ...(isProxy(route) ? { "2XX": providersAnswer, default: providersAnswer } : {})
+  }
 }

@@ -64,7 +64,8 @@ export const receiverPaths: JsonObject = {
       ],
       requestBody: {
         required: false,
-        description: "The sender's own. A form becomes an object of its fields.",
+        description:
+          "The sender's own. A form becomes an object of its fields. U+0000 (`\\u0000` in JSON) and half a surrogate pair, which are valid JSON, cannot be stored: they are 400 `NOT_STORABLE` with the path of the member.",
         content: {
           "application/json": { schema: {} },
           "application/x-www-form-urlencoded": { schema: { type: "object" }, example: { orderId: "S-1024" } }

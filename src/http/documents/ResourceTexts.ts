@@ -25,7 +25,6 @@ const connector = {
     {
       id: "key",
       type: "api_key",
-      default: true,
       fields: [{ name: "apiKey", secret: true, title: "API key" }],
       inject: [{ in: "header", name: "X-API-Key", value: "{{credential.apiKey}}" }]
     }

@@ -20,6 +20,9 @@ const BoundAction = Schema.Struct({
   perCustomer: Schema.Boolean.annotations({ description: "Each customer's own connection is used." })
 }).annotations({ identifier: "BoundAction" })
 
+/** The number of a version in a path. */
+const VersionNumber = Schema.String.annotations({ jsonSchema: { type: "integer", minimum: 1 } })
+
 const VersionView = Schema.Struct({
   version: Schema.Number,
   contentHash: Schema.String,
@@ -176,7 +179,7 @@ export const WorkflowsApi = HttpApiGroup.make("workflows")
   )
   .add(
     HttpApiEndpoint.get("diff", `${basePath}/:wid/versions/:a/diff/:b`)
-      .setPath(Schema.Struct({ wid: Schema.String, a: Schema.String, b: Schema.String }))
+      .setPath(Schema.Struct({ wid: Schema.String, a: VersionNumber, b: VersionNumber }))
       .addSuccess(Data(Diff))
       .annotate(Permit, "workflows:read")
       .annotate(Audited, auditRead("workflow"))

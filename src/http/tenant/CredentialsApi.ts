@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { connectionStatuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { NullableTime, Time } from "../Shapes.js"
+import { NullableTime, PageSize, Time } from "../Shapes.js"
 import { Audited, auditAction, Form, Permit, auditRead, Scoped, Shared } from "../Endpoint.js"
 
 const nullable = Schema.NullOr(Schema.String)
@@ -49,9 +49,7 @@ export const CredentialsApi = HttpApiGroup.make("credentials")
         Schema.Struct({
           connector: Schema.optional(Schema.String),
           reveal: Schema.optional(Schema.String),
-          page_size: Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.positive())).annotations({
-            description: "1 to 200; default 50"
-          }),
+          page_size: Schema.optional(PageSize),
           cursor: Schema.optional(Schema.String)
         })
       )
