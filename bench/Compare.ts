@@ -1,5 +1,5 @@
 /**
- * Measures W1 and W2 on two builds in turns: this build, and the one of `npm run bench -- W2 --compare <git ref>`. Both
+ * Measures W1, W2 and bursts of W3 on two builds in turns: this build, and the one of `npm run bench -- W2 --compare <git ref>`. Both
  * services run the whole time and one at a time has load, so that changes of the machine's speed affect both alike.
  */
 import { startStub } from "./support/Children.js"
@@ -15,6 +15,7 @@ import {
   warmUp
 } from "./support/Throughput.js"
 import { threeCalls } from "./W2.js"
+import { burst, makeWebhook, measureBurst } from "./W3.js"
 
 const rounds = Number(process.env["SVC_BENCH_ROUNDS"] ?? 5)
 /** Numbers of connections to measure at, e.g. `SVC_BENCH_LEVELS=64`; by default all. */
@@ -37,11 +38,7 @@ const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b)
 const perRequest = ({ cpu }: Measurement): number => cpu.own + cpu.runners + cpu.postgres
 
 /** The smallest, the median and the largest ratio of all rounds. */
-const ratios = (
-  own: ReadonlyArray<Measurement>,
-  other: ReadonlyArray<Measurement>,
-  of: (measurement: Measurement) => number
-): string => {
+const ratios = <M>(own: ReadonlyArray<M>, other: ReadonlyArray<M>, of: (measurement: M) => number): string => {
   const ratioPerRound = own.map((measurement, round) => of(measurement) / of(other[round] ?? measurement))
   return [Math.min(...ratioPerRound), median(ratioPerRound), Math.max(...ratioPerRound)]
     .map((ratio) => ratio.toFixed(2))
@@ -74,10 +71,14 @@ const compareAt = async (makeTable: Table, own: Build, other: Build, level: Leve
   row("  Postgres", ({ cpu }) => cpu.postgres, 3)
 }
 
-const compare = async (title: string, source: string): Promise<void> => {
+const otherBuild = (): { readonly program: string; readonly ref: string } => {
   const program = process.env["SVC_BENCH_OTHER"] ?? ""
-  const ref = process.env["SVC_BENCH_REF"] ?? ""
   if (program === "") throw new Error("name the other build: npm run bench -- W1 --compare <git ref>")
+  return { program, ref: process.env["SVC_BENCH_REF"] ?? "" }
+}
+
+const compare = async (title: string, source: string): Promise<void> => {
+  const { program, ref } = otherBuild()
   const other = await startBuild(ref, program, source)
   const own = await startBuild("this", "dist/svc.js", source)
   for (const { target } of [other, own]) await warmUp(target)
@@ -96,4 +97,34 @@ export const compareW2 = async (): Promise<void> => {
   const stub = await startStub()
   await compare("W2", threeCalls(stub.url))
   await stub.stop()
+}
+
+export const compareW3 = async (): Promise<void> => {
+  const stub = await startStub()
+  const { program, ref } = otherBuild()
+  const services = { other: await startService({ program }), own: await startService({ program: "dist/svc.js" }) }
+  const webhooks = { other: await makeWebhook(services.other, stub), own: await makeWebhook(services.own, stub) }
+  type Burst = Awaited<ReturnType<typeof measureBurst>>
+  const bursts = { own: new Array<Burst>(), other: new Array<Burst>() }
+  for (const which of ["other", "own"] as const) await measureBurst(services[which], webhooks[which], stub, 2_000)
+  for (let round = 0; round < rounds; round++)
+    for (const which of round % 2 === 0 ? (["other", "own"] as const) : (["own", "other"] as const))
+      bursts[which].push(await measureBurst(services[which], webhooks[which], stub, burst))
+  const table = new Table("", "this", ref, "this / other, of the rounds")
+  const row = (name: string, of: (one: Burst) => number, digits: number) =>
+    table.add(
+      name,
+      median(bursts.own.map(of)).toFixed(digits),
+      median(bursts.other.map(of)).toFixed(digits),
+      ratios(bursts.own, bursts.other, of)
+    )
+  row("acks/s", ({ acks }) => acks, 0)
+  row("runs/s", ({ runs }) => runs, 0)
+  for (const [n, part] of ["main", "runners", "Postgres"].entries())
+    row(`cpu ms an event: ${part}`, ({ cpu }) => Number(cpu[n]), 2)
+  await services.own.stop()
+  services.other.child.kill("SIGTERM")
+  await services.other.child.ended
+  await stub.stop()
+  table.print(`W3: bursts of ${burst} webhooks to this build and ${ref}, ${rounds} rounds in turns, medians`)
 }

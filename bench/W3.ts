@@ -12,7 +12,7 @@ import { publish, type Service, startService } from "./support/Service.js"
 import { Table } from "./support/Table.js"
 import { floorTarget, makeTable, measureAt, warmUp, withFloors } from "./support/Throughput.js"
 
-const burst = Number(process.env["SVC_BENCH_BURST"] ?? 10_000)
+export const burst = Number(process.env["SVC_BENCH_BURST"] ?? 10_000)
 const rates = [50, 500] as const
 const rateSeconds = 10
 const drivers = (process.env["SVC_BENCH_DRIVERS"] ?? "Postgres,JetStream").split(",")

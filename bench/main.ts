@@ -1,9 +1,9 @@
 /**
  * The benches. `npm run bench` runs all that are not on demand; `npm run bench -- W1 long-list` runs the named ones;
- * `npm run bench -- W1 W2 --compare <git ref>` measures this build and that commit in turns.
+ * `npm run bench -- W1 W2 W3 --compare <git ref>` measures this build and that commit in turns.
  */
 import { backlog } from "./Backlog.js"
-import { compareW1, compareW2 } from "./Compare.js"
+import { compareW1, compareW2, compareW3 } from "./Compare.js"
 import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
 import { eventPages } from "./EventPages.js"
@@ -47,6 +47,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   "profile-connector": profileConnector,
   "compare-W1": compareW1,
   "compare-W2": compareW2,
+  "compare-W3": compareW3,
   "compare-queued": queued
 }
 /** Benches that run only when they are named: they take minutes and gigabytes of disk, or disturb what they measure. */
@@ -64,6 +65,7 @@ const onDemand = new Set([
   "profile-connector",
   "compare-W1",
   "compare-W2",
+  "compare-W3",
   "compare-queued"
 ])
 

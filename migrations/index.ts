@@ -34,6 +34,7 @@ import auditValues from "./0031_audit_values.js"
 import endedRoutes from "./0032_ended_routes.js"
 import mailAddresses from "./0033_mail_addresses.js"
 import deadLetterWorkflow from "./0034_dead_letter_workflow.js"
+import eventCounts from "./0035_event_counts.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -69,5 +70,6 @@ export const migrations = {
   "0031_audit_values": Effect.asVoid(auditValues),
   "0032_ended_routes": Effect.asVoid(endedRoutes),
   "0033_mail_addresses": Effect.asVoid(mailAddresses),
-  "0034_dead_letter_workflow": Effect.asVoid(deadLetterWorkflow)
+  "0034_dead_letter_workflow": Effect.asVoid(deadLetterWorkflow),
+  "0035_event_counts": Effect.asVoid(eventCounts)
 }

@@ -1,5 +1,5 @@
 // Bundles the benches and runs them on the program in dist/. `npm run bench -- W1` runs one;
-// `npm run bench -- W1 W2 --compare <git ref>` builds that commit too and measures both in turns.
+// `npm run bench -- W1 W2 W3 --compare <git ref>` builds that commit too and measures both in turns.
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -55,7 +55,7 @@ const names = process.argv.slice(2)
 const compareAt = names.indexOf("--compare")
 const ref = compareAt < 0 ? undefined : names.splice(compareAt, 2)[1]
 if (compareAt >= 0 && (ref === undefined || names.length === 0)) {
-  console.error("Name the benches and the commit to compare: npm run bench -- W1 W2 --compare <git ref>")
+  console.error("Name the benches and the commit to compare: npm run bench -- W1 W2 W3 --compare <git ref>")
   process.exit(2)
 }
 process.exit(

@@ -113,6 +113,9 @@ export const Reconciliation = Schema.Struct({
   waiting: Schema.Number,
   dead: Schema.Number,
   duplicate: Schema.Number,
-  unaccounted: Schema.Array(Schema.String)
+  unaccounted: Schema.Array(Schema.String),
+  missing: Schema.Array(
+    Schema.Struct({ triggerId: Schema.NullOr(Schema.String), minute: AnsweredTime, events: Schema.Number })
+  )
 }).annotations({ identifier: "Reconciliation" })
 export type Reconciliation = typeof Reconciliation.Type

@@ -358,10 +358,9 @@ describe("reconciliation", () => {
 
   it("accounts for every event, and names one whose row was removed by hand", async () => {
     const before = await reconciled()
-    assert.deepStrictEqual(before.unaccounted, [])
-    const { accepted, dead, duplicate, executed, held, ignored, waiting } = before
+    const { accepted, dead, duplicate, executed, held, ignored, unaccounted, waiting } = before
+    assert.deepStrictEqual(unaccounted, [])
     assert.strictEqual(accepted, executed + ignored + held + waiting + dead + duplicate)
-
     const { path } = await trigger([{ workflowId: echo }], { deduplicationKey: "n" })
     const { eventId } = (await send(path, { n: 1 })).body
     await settled(eventId)
@@ -369,11 +368,12 @@ describe("reconciliation", () => {
     await database.query("DELETE FROM event_records WHERE id = $1", [eventId])
     const after = await reconciled()
     assert.deepStrictEqual([after.unaccounted, after.accepted], [[eventId], accepted + 1])
-    const wrong = await verifyEvents("--since", "1h")
-    assert.deepStrictEqual([wrong.code, wrong.output.includes(eventId)], [1, true], wrong.output)
+    const { code, output } = await verifyEvents("--since", "1h")
+    assert.deepStrictEqual([code, output.includes(eventId)], [1, true], output)
     await database.query("DELETE FROM claims WHERE target_id = $1", [eventId])
     assert.deepStrictEqual((await reconciled()).unaccounted, [eventId], "its run remembers it")
     await database.query("DELETE FROM executions WHERE record->'trigger'->>'eventId' = $1", [eventId])
+    await database.query("DELETE FROM event_counts WHERE minute = svc_event_minute($1)", [eventId])
     await database.end()
     const right = await verifyEvents()
     assert.deepStrictEqual([right.code, / 0 unaccounted for/.test(right.output)], [0, true], right.output)

@@ -248,6 +248,7 @@ describe("a poison event", () => {
     assert.strictEqual(before.status, "received")
     await database.query("DELETE FROM start_queue WHERE id = $1", [broken])
     await database.query("DELETE FROM events WHERE id = $1", [broken])
+    await database.query("DELETE FROM event_counts WHERE minute = svc_event_minute($1)", [broken])
     await database.end()
   }, 60_000)
 })

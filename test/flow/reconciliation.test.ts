@@ -128,6 +128,52 @@ describe("reconciliation names the event of a removed row", () => {
   }, 60_000)
 })
 
+describe("reconciliation of an event without a deduplication value", () => {
+  it("names the trigger and the minute if every row of it is gone, and how many they are", async () => {
+    const ids = [await ended(succeeding), await ended(succeeding)]
+    const minutes = await database.query<{ minute: Date; n: number }>(
+      `SELECT to_timestamp(svc_event_minute(id) * 60::bigint) AS minute, count(*)::int AS n FROM event_records
+       WHERE id = ANY($1) GROUP BY 1 ORDER BY 1`,
+      [ids]
+    )
+    const { accepted } = await reconciled()
+    const tables = { executions: "record->'trigger'->>'eventId' = ANY($1)", event_records: "id = ANY($1)" }
+    for (const [table, condition] of Object.entries(tables)) {
+      await database.query(`CREATE TEMP TABLE gone_${table} AS SELECT * FROM ${table} LIMIT 0`)
+      const moved = `WITH gone AS (DELETE FROM ${table} WHERE ${condition} RETURNING *) INSERT INTO gone_${table} SELECT * FROM gone`
+      assert.strictEqual((await database.query(moved, [ids])).rowCount, 2)
+    }
+    const found = await reconciled()
+    const expected = minutes.rows.map(({ minute, n }) => ({
+      triggerId: succeeding.id,
+      minute: minute.toISOString(),
+      events: n
+    }))
+    assert.deepStrictEqual([found.unaccounted, found.missing, found.accepted], [[], expected, accepted])
+    const said = await verifyEvents()
+    assert.strictEqual(said.code, 1, said.output)
+    for (const { events, minute } of expected)
+      assert.include(said.output, `${events} accepted in the minute of ${minute}, of ${succeeding.id}, have no row`)
+    for (const table of Object.keys(tables)) await database.query(`INSERT INTO ${table} SELECT * FROM gone_${table}`)
+    assert.deepStrictEqual((await reconciled()).missing, [])
+  }, 60_000)
+
+  it("counts each accepted event once, however it ended, and no rejected one", async () => {
+    const headers = { "webhook-timestamp": "1" }
+    assert.strictEqual((await sendWebhook(world.api(), failing.path, "{}", headers)).status, 400)
+    await drained(world.api())
+    const { rows } = await database.query(
+      `SELECT COALESCE(c.n, 0)::int AS counted, k.n::int AS kept FROM
+         (SELECT trigger_id, minute, sum(n) AS n FROM event_counts GROUP BY 1, 2) c
+         FULL JOIN (SELECT COALESCE(trigger_id, '') AS trigger_id, svc_event_minute(id) AS minute, count(*) AS n FROM
+           (SELECT id, trigger_id, status FROM events UNION ALL SELECT id, trigger_id, status FROM event_records) e
+           WHERE status <> 'rejected' GROUP BY 1, 2) k USING (trigger_id, minute)`
+    )
+    assert.isAbove(rows.length, 0)
+    for (const { counted, kept } of rows) assert.strictEqual(counted, kept, JSON.stringify(rows))
+  }, 60_000)
+})
+
 describe("reconciliation", () => {
   it("counts what is held, and what was released", async () => {
     const before = await reconciled()
@@ -170,6 +216,7 @@ describe("reconciliation", () => {
       (left) => left === 0,
       30_000
     )
-    assert.deepStrictEqual((await reconciled()).unaccounted, [])
+    const { missing, unaccounted } = await reconciled()
+    assert.deepStrictEqual([unaccounted, missing], [[], []])
   }, 60_000)
 })

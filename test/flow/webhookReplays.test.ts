@@ -91,6 +91,8 @@ describe("a delivery of a provider that signs neither its id nor a time", () => 
       202,
       "the id of a replay, which anyone may choose, is free"
     )
+    const underNewId = await send(path, changed, shopify(changed, "w-new"))
+    assert.strictEqual(underNewId.status, 202, "what came under a used id first took no signature")
   })
 
   it("without a header that names an id is a new event, also with an equal body", async () => {

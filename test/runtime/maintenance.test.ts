@@ -233,7 +233,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
         const made = yield* partitions
         const daysAhead = (n: number) =>
           new Date(Date.now() + n * 86_400_000).toISOString().slice(0, 10).replaceAll("-", "")
-        const ahead = ["executions_7", "steps_7", "logs_7", "blobs_7", "journal"].flatMap((table) =>
+        const ahead = ["executions_7", "steps_7", "logs_7", "blobs_7", "journal", "event_counts_3"].flatMap((table) =>
           [0, 1, 2].map((n) => `${table}_${daysAhead(n)}`)
         )
         for (const name of ahead) assert.include(made, name)
@@ -253,7 +253,19 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
             return name
           })
         }
+        const pastCounts = (parent: string, day: number) => {
+          const name = `${parent}_${daysAhead(-day)}`
+          const minute = (n: number) => (Math.floor(Date.now() / 86_400_000) - n) * 1_440
+          return Effect.as(
+            owner.unsafe(
+              `CREATE TABLE ${name} PARTITION OF ${parent} FOR VALUES FROM (${minute(day)}) TO (${minute(day - 1)})`
+            ),
+            name
+          )
+        }
         const dropped = yield* Effect.all([
+          pastCounts("event_counts_3", 5),
+          pastCounts("event_counts_14", 40),
           past("executions_7", 10),
           past("steps_7", 400),
           past("logs_30", 40),
@@ -261,6 +273,8 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of
           past("journal", 13)
         ])
         const kept = yield* Effect.all([
+          pastCounts("event_counts_3", 3),
+          pastCounts("event_counts_14", 14),
           past("executions_7", 6),
           past("executions_30", 25),
           past("steps_365", 300),

@@ -31,8 +31,9 @@ export const assertSound = async (get: (target: string) => Promise<Answer["body"
     patienceMillis
   )
   const reconciled = await get("/api/v1/events/reconciliation")
-  const { unaccounted } = reconciled?.data ?? {}
-  if (unaccounted?.length !== 0) throw new Error(`events are unaccounted for: ${JSON.stringify(reconciled)}`)
+  const { missing, unaccounted } = reconciled?.data ?? {}
+  if (unaccounted?.length !== 0 || missing?.length !== 0)
+    throw new Error(`events are unaccounted for: ${JSON.stringify(reconciled)}`)
   await eventually(
     () => get("/readyz"),
     (body) => body?.status === "ready" && failingChecks(body.checks).length === 0,

@@ -28,7 +28,7 @@ export const eventTexts: Pick<TextsOf<typeof ResourceApi>, EventOperation> = {
   "events.reconciliation": {
     summary: "Reconcile events",
     description:
-      "Counts what became of the events that were accepted in a period, by default the last day. `accepted` is the sum of the other counts; an event that nothing accounts for is named in `unaccounted`. If the period has more events than can be counted in 20 seconds, `complete` is false and `to` says how far the answer goes: ask again from there.",
+      "Counts what became of the events that were accepted in a period, by default the last day. `accepted` is the sum of the other counts; an event that nothing accounts for is named in `unaccounted`. Accepted events are counted by trigger and minute, too: `missing` says where more were counted than have a row; `triggerId` is `null` for events that name no trigger. A key of customers sees no counts. If the period has more events than can be counted in 20 seconds, `complete` is false and `to` says how far the answer goes: ask again from there.",
     answers: { 200: "The counts." }
   },
   "events.get": {

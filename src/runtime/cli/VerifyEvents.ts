@@ -22,7 +22,13 @@ const millisOf = (text: string): number | undefined => {
   return match === null ? undefined : Number(match[1]) * (unitMillis[match[2] ?? ""] ?? 0)
 }
 
-const everywhere = { events: () => "true", places: () => "true", claims: () => "true", values: [] }
+const everywhere = {
+  events: () => "true",
+  places: () => "true",
+  claims: () => "true",
+  counts: () => "true",
+  values: []
+}
 
 const reconcileAll = (from: number, to: number) =>
   Effect.flatMap(WriterSql, (sql) =>
@@ -44,7 +50,7 @@ export const verifyEventsCommand = Command.make("verify-events", { since }, ({ s
     const config = yield* readConfig()
     const to = yield* Clock.currentTimeMillis
     const found = yield* Effect.provide(reconcileAll(to - millis, to), layerBeside(config))
-    const { accepted, complete, dead, duplicate, executed, held, ignored, unaccounted, waiting } = found
+    const { accepted, complete, dead, duplicate, executed, held, ignored, missing, unaccounted, waiting } = found
     yield* Console.log(
       `${accepted} events accepted since ${found.from}: ${executed} executed, ${ignored} ignored, ${held} held, ` +
         `${waiting} waiting, ${dead} dead, ${duplicate} duplicates, ${unaccounted.length} unaccounted for.`
@@ -52,7 +58,11 @@ export const verifyEventsCommand = Command.make("verify-events", { since }, ({ s
     if (!complete)
       yield* Console.log(`So many are unaccounted for that the rest was not looked at, from ${found.to} on.`)
     for (const id of unaccounted) yield* Console.log(id)
-    if (unaccounted.length > 0)
+    for (const { events, minute, triggerId } of missing)
+      yield* Console.log(
+        `${events} accepted in the minute of ${minute}, of ${triggerId ?? "no trigger"}, have no row any more.`
+      )
+    if (unaccounted.length + missing.length > 0)
       return yield* new OperatorError({ message: "The events above are unaccounted for: their rows are missing." })
   }).pipe(Effect.scoped, Effect.catchTag("SqlError", unreachableError))
 ).pipe(Command.withDescription("Prove that every accepted event was executed, ignored, held, given up or a duplicate"))

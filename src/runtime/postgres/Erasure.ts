@@ -4,6 +4,7 @@
  * catalogue and fails for a table without one. Contract: conventions, status codes.
  */
 import { Effect } from "effect"
+import { addCounts, areCountsKept, countedColumns } from "./events/EventCounts.js"
 import { WriterSql } from "./Pools.js"
 
 /** Runs that one statement erases, so that it holds its locks for milliseconds only. */
@@ -72,8 +73,12 @@ const eraseRecordsSql = [
   // Whose turn it is in the queue.
   `UPDATE queue_organisations SET turn = '' WHERE turn IN (${erasableCustomers})`,
   `DELETE FROM queue_flows WHERE flow IN (${erasableCustomers})`,
-  `DELETE FROM events WHERE customer_id IN (${erasableCustomers})`,
-  `DELETE FROM event_records WHERE customer_id IN (${erasableCustomers})`,
+  // What is erased is not missing.
+  ...["events", "event_records"].map(
+    (table) =>
+      `WITH gone AS (DELETE FROM ${table} WHERE customer_id IN (${erasableCustomers}) RETURNING ${countedColumns.join(", ")})
+       ${addCounts(`SELECT * FROM gone WHERE ${areCountsKept("svc_event_minute(gone.id)", "gone.class")}`, -1)}`
+  ),
   `DELETE FROM dead_letters WHERE customer_id IN (${erasableCustomers})`,
   // Without it nobody can read the values of their audit entries any more.
   `DELETE FROM data_keys WHERE org IN (${erasableCustomers})`,

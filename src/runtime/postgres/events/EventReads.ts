@@ -245,15 +245,17 @@ const ofWorkspace = ({ organisationId, spaceId }: EventHome): ReconcileScope => 
   places: (table) => `${table}.org = $4`,
   claims: (table) => `${table}.org = $4`,
   events: (table) => `${table}.org = $4 AND ${table}.space = $5`,
+  counts: (table) => `${table}.org = $4 AND ${table}.space = $5`,
   values: [organisationId, spaceId]
 })
 
-/** A claim has no customer, so that an event without any row is not theirs to know. */
+/** A claim and a count have no customer, so that an event without any row is not theirs to know. */
 const ofCustomers = (home: EventHome, customers: ReadonlyArray<string>): ReconcileScope => {
   const { events, values } = ofWorkspace(home)
   return {
     places: (table) => `${table}.org = $4 AND ${table}.flow = ANY($6::text[])`,
     claims: () => "false",
+    counts: () => "false",
     events: (table) => `${events(table)} AND ${table}.customer_id = ANY($6::text[])`,
     values: [...values, customers]
   }

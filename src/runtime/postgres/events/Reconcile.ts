@@ -2,11 +2,12 @@
  * Counts what became of accepted events, and finds those that nothing accounts for. An accepted event is open or recorded.
  * Unaccounted are: an open event without its place in the start queue, a place, a claim or a run without its event, a
  * delivered event whose run is neither open nor recorded, and a dead event or a failed run without its dead letter. The
- * period is walked in pages of bounded cost.
+ * period is walked in pages of bounded cost. Events without any row are missed by their count.
  */
 import { Clock, Effect } from "effect"
 import type { Reconciliation } from "../../../domain/EventView.js"
 import { timeOfId, ulidTime } from "../../../domain/Ids.js"
+import { type CountScope, type MissingEvents, missingSql } from "./EventCounts.js"
 
 /** Events and runs that one statement looks at. */
 const pageRows = 10_000
@@ -16,12 +17,9 @@ const named = 1_000
 const clockDifferenceMillis = 3_600_000
 
 /** Which rows count: conditions for a table's alias. Places and claims belong to no workspace. */
-export interface ReconcileScope {
-  readonly events: (table: string) => string
+export interface ReconcileScope extends CountScope {
   readonly places: (table: string) => string
   readonly claims: (table: string) => string
-  /** The values of the parameters `$4` and following of the conditions. */
-  readonly values: ReadonlyArray<unknown>
 }
 
 /** The run's id in place of the event's: both begin with their time. */
@@ -103,6 +101,8 @@ interface PageRow {
 
 /** An event may be missing on the page of its own time and on those of its runs. */
 interface Totals {
+  /** Accepted events without any row, by trigger and minute. */
+  readonly withoutRow: Array<MissingEvents>
   readonly counts: Map<string, number>
   readonly missing: Set<string>
   readonly gone: Set<string>
@@ -115,7 +115,7 @@ const add = (totals: Totals, { counts, gone, missing }: PageRow): void => {
 }
 
 const reconciliationOf = (
-  { counts, gone, missing }: Totals,
+  { counts, gone, missing, withoutRow }: Totals,
   period: { readonly from: number; readonly to: number },
   complete: boolean
 ): Reconciliation => {
@@ -125,14 +125,25 @@ const reconciliationOf = (
     from: new Date(period.from).toISOString(),
     to: new Date(period.to).toISOString(),
     complete,
-    accepted: known + gone.size,
+    // Those that something else than their count remembers are counted, too.
+    accepted:
+      known +
+      Math.max(
+        gone.size,
+        withoutRow.reduce((sum, { events }) => sum + events, 0)
+      ),
     executed: n("delivered"),
     ignored: n("ignored"),
     held: n("held"),
     waiting: n("received"),
     dead: n("dead"),
     duplicate: n("duplicate"),
-    unaccounted: [...missing].sort().slice(0, named)
+    unaccounted: [...missing].sort().slice(0, named),
+    missing: withoutRow.map(({ events, minute, triggerId }) => ({
+      triggerId,
+      minute: new Date(minute * 60_000).toISOString(),
+      events
+    }))
   }
 }
 
@@ -141,6 +152,8 @@ export type RunStatement<E> = <Row extends object>(
   sql: string,
   values: ReadonlyArray<unknown>
 ) => Effect.Effect<ReadonlyArray<Row>, E>
+
+const minuteOf = (millis: number): number => Math.floor(millis / 60_000)
 
 /**
  * Reconciles the events of a period, times in Unix milliseconds. After `mostMillis`, or with 1,000 unaccounted ones, it ends
@@ -152,8 +165,9 @@ export const reconcile = Effect.fnUntraced(function* <E>(
   { from, mostMillis, to }: { readonly from: number; readonly to: number; readonly mostMillis: number }
 ): Effect.fn.Return<Reconciliation, E> {
   const began = yield* Clock.currentTimeMillis
-  const totals: Totals = { counts: new Map(), missing: new Set(), gone: new Set() }
-  const [pageEnd, page] = [pageEndSql(scope), pageSql(scope)]
+  const totals: Totals = { counts: new Map(), missing: new Set(), gone: new Set(), withoutRow: [] }
+  const [pageEnd, page, missing] = [pageEndSql(scope), pageSql(scope), missingSql(scope)]
+  let minute = minuteOf(from)
   const end = `evt_${ulidTime(to)}`
   const first = `evt_${ulidTime(from)}`
   for (let start = first; ;) {
@@ -161,9 +175,16 @@ export const reconcile = Effect.fnUntraced(function* <E>(
     const firstRun = `exec_${ulidTime(Math.max(0, timeOfId(start) - clockDifferenceMillis))}`
     const [row] = yield* run<PageRow>(page, [start, next?.id ?? end, firstRun, ...scope.values, first])
     if (row !== undefined) add(totals, row)
+    const before = next === undefined ? minuteOf(to) + 1 : minuteOf(timeOfId(next.id))
+    if (minute < before)
+      totals.withoutRow.push(...(yield* run<MissingEvents>(missing, [minute, before, named, ...scope.values])))
+    minute = before
     if (next === undefined) return reconciliationOf(totals, { from, to }, true)
     start = next.id
-    if (totals.missing.size >= named || (yield* Clock.currentTimeMillis) - began >= mostMillis)
+    if (
+      Math.max(totals.missing.size, totals.withoutRow.length) >= named ||
+      (yield* Clock.currentTimeMillis) - began >= mostMillis
+    )
       return reconciliationOf(totals, { from, to: timeOfId(start) }, false)
   }
 })

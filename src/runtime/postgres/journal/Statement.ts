@@ -9,6 +9,7 @@
 import { flushTables, type ColumnTypes, type FlushTableName, flushTableNames } from "./FlushTables.js"
 import { selectOwned } from "./Fence.js"
 import type { Batch } from "./Batch.js"
+import { addCounts, countedColumns } from "../events/EventCounts.js"
 import { allowanceColumns, decideCtes } from "../QuotaDecision.js"
 import {
   deadLetterColumns,
@@ -66,9 +67,16 @@ const heldBeyond: { readonly [T in FlushTableName]?: string } = {
   start_queue: queueValuesBeyond("t.id IN (SELECT beyond.id FROM beyond)")
 }
 
+/** The tables of events. What a flush inserts into them it counts; a flush that is resent after its commit inserts none. */
+const eventTables: ReadonlySet<FlushTableName> = new Set(["events", "event_records"])
+
+const countCte = (tables: ReadonlyArray<FlushTableName>) =>
+  `tallied AS (${addCounts(tables.map((table) => `SELECT * FROM ${table}_in`).join(" UNION ALL "), 1)})`
+
 const insertCte = (table: FlushTableName, parameter: number, { counted, limited }: Parts): string => {
   const { columns, conflict }: { readonly columns: ColumnTypes; readonly conflict: string } = flushTables[table]
-  const returning = counted && table === "executions" ? " RETURNING id" : ""
+  const returned = eventTables.has(table) ? countedColumns.join(", ") : counted && table === "executions" ? "id" : ""
+  const returning = returned === "" ? "" : ` RETURNING ${returned}`
   return `${table}_in AS (${insertRows(table, parameter, limited ? heldBeyond[table] : undefined)}
     WHERE ${columns["run"] === undefined ? "id" : "run"} IN (SELECT ok.id FROM ok) ${conflict}${returning})`
 }
@@ -79,13 +87,19 @@ const takeClaims = (name: string, column: string, condition: string) =>
     SELECT org, scope, ${column}, id, hash, expires_at FROM ch WHERE ${condition} ORDER BY org, scope, ${column}
     ON CONFLICT (org, scope, key) DO UPDATE SET target_id = excluded.target_id, hash = excluded.hash,
       expires_at = excluded.expires_at WHERE claims.expires_at < now()
-    RETURNING org, scope, key)`
+    RETURNING org, scope, key, target_id)`
 
-/** Only whose signature is new takes the key with its id: a repetition, whose id anyone can choose, takes none. */
+const isFree = `(SELECT 1 FROM claims c WHERE c.org = ch.org AND c.scope = ch.scope AND c.key = ch.key
+    AND c.expires_at >= now() LIMIT 1) IS NULL`
+
+/**
+ * A change takes both of its keys or none. Only whose signature is new takes the key with its id: a repetition, whose id
+ * anyone can choose, takes none; only whose id is new takes its signature, so that it stays free for the first event with it.
+ */
 const claimCtes = (signed: boolean): ReadonlyArray<string> =>
   signed
     ? [
-        takeClaims("signatures", "signature_key", "signature_key IS NOT NULL"),
+        takeClaims("signatures", "signature_key", `signature_key IS NOT NULL AND ${isFree}`),
         takeClaims(
           "taken",
           "key",
@@ -267,12 +281,18 @@ const textOf = (parts: Parts): string => {
   if (parts.buried) ctes.push(deadLettersCte(next(), parts.settled))
   if (parts.patched) ctes.push(patchCte(next()))
   for (const table of parts.tables) ctes.push(insertCte(table, next(), parts))
+  const withEvents = parts.tables.filter((table) => eventTables.has(table))
+  if (withEvents.length > 0) ctes.push(countCte(withEvents))
   if (parts.ended) ctes.push(deleteEndedCte(next()))
   if (parts.dequeued) ctes.push(dequeueCte(next()))
   if (parts.freed) ctes.push(freeLanesCte(next()))
   if (parts.ticked) ctes.push(tickCte(next()))
   if (parts.counted) ctes.push(tickFailuresCte(next()))
-  const refused = "SELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)"
+  // Another node took the id since this statement began: written again, the change takes no signature.
+  const torn = parts.signed
+    ? " UNION ALL SELECT svc_repeat_flush() FROM signatures s WHERE s.target_id NOT IN (SELECT ok.id FROM ok)"
+    : ""
+  const refused = `SELECT ch.id FROM ch WHERE ch.id NOT IN (SELECT ok.id FROM ok)${torn}`
   const results = parts.limited
     ? `SELECT r.id, false AS held FROM (${refused}) r UNION ALL SELECT beyond.id, true FROM beyond`
     : refused

@@ -1,0 +1,120 @@
+/** An event takes the claims of its id and of its signature with its own commit, or none of them. */
+import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { Effect, Either, Fiber, Redacted } from "effect"
+import { Client } from "pg"
+import { EventJournal } from "../../src/actors/ports/EventJournal.js"
+import type { Claim } from "../../src/actors/ports/Journal.js"
+import type { Event } from "../../src/domain/Event.js"
+import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
+import { TestDatabase } from "../support/Database.js"
+import { layer, organisation, space } from "../support/journal.js"
+
+const identifiers = makeIdentifiers()
+
+const receivedEvent = (): Event => ({
+  id: identifiers.next("evt"),
+  organisationId: organisation,
+  spaceId: space,
+  retention: 3,
+  source: "webhook",
+  triggerId: null,
+  connector: null,
+  connectionId: null,
+  customerId: null,
+  type: "test",
+  priority: 2,
+  status: "received",
+  receivedAt: Date.now(),
+  payload: {},
+  record: {
+    entity: null,
+    action: "other",
+    occurredAt: null,
+    idempotencyKey: "key",
+    headers: {},
+    traceparent: null,
+    replayOf: null,
+    replays: 0
+  }
+})
+
+const claim = (key: string, signatureKey: string): Claim => ({
+  scope: "event",
+  key,
+  hash: key,
+  signatureKey,
+  expiresAt: Date.now() + 7 * 86_400_000
+})
+
+const append = (event: Event, claims: Claim) =>
+  Effect.flatMap(EventJournal, (journal) =>
+    journal.append({
+      organisationId: organisation,
+      spaceId: space,
+      receives: { event, claim: claims, queue: { shard: 0, lane: null, held: true, leasedBy: null } }
+    })
+  )
+
+const connection = Effect.flatMap(TestDatabase, ({ admin }) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ connectionString: Redacted.value(admin) })
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
+  )
+)
+
+/** The claims of which there is no event. */
+const orphans = (client: Client) =>
+  Effect.promise(async () => {
+    const { rows } = await client.query<{ key: string }>(
+      "SELECT key FROM claims c WHERE NOT EXISTS (SELECT FROM events e WHERE e.id = c.target_id)"
+    )
+    return rows.map(({ key }) => key)
+  })
+
+describe("The claims of an event", () => {
+  withLayer(layer, { excludeTestServices: true })((it) => {
+    it.scoped("are not taken if its id is that of an earlier one", () =>
+      Effect.gen(function* () {
+        const client = yield* connection
+        yield* append(receivedEvent(), claim("id-1", "signature-1"))
+        const refused = yield* Effect.flip(append(receivedEvent(), claim("id-1", "signature-2")))
+        assert.strictEqual(refused._tag, "ClaimTaken")
+        assert.deepStrictEqual(yield* orphans(client), [])
+        yield* append(receivedEvent(), claim("id-2", "signature-2"))
+      })
+    )
+
+    it.scoped("are not taken if another node takes its id while its flush is written", () =>
+      Effect.gen(function* () {
+        const client = yield* connection
+        const watch = yield* connection
+        const winner = receivedEvent()
+        yield* append(winner, claim("id-3", "signature-3"))
+        yield* Effect.promise(async () => {
+          await client.query("DELETE FROM claims WHERE key = 'id-3'")
+          await client.query("BEGIN")
+          await client.query(
+            "INSERT INTO claims (org, scope, key, target_id, hash, expires_at) VALUES ($1, 'event', 'id-3', $2, '', now() + interval '1 day')",
+            [organisation, winner.id]
+          )
+        })
+        const appending = yield* Effect.fork(Effect.either(append(receivedEvent(), claim("id-3", "signature-4"))))
+        yield* Effect.promise(async () => {
+          const { rows } = await watch.query<{ n: number }>(
+            "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+          )
+          return rows[0]?.n ?? 0
+        }).pipe(Effect.repeat({ until: (waiting) => waiting > 0 }))
+        yield* Effect.promise(() => client.query("COMMIT"))
+        const outcome = yield* Fiber.join(appending)
+        assert.isTrue(Either.isLeft(outcome) && outcome.left._tag === "ClaimTaken", JSON.stringify(outcome))
+        assert.deepStrictEqual(yield* orphans(client), [])
+        yield* append(receivedEvent(), claim("id-4", "signature-4"))
+      })
+    )
+  })
+})
