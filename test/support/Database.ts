@@ -4,7 +4,7 @@ import { Client } from "pg"
 import { inject } from "vitest"
 import type { DatabaseTrouble } from "../../src/actors/ports/DatabaseTrouble.js"
 import * as Trouble from "../../src/runtime/postgres/DatabaseTrouble.js"
-import { type AppSql, connect, layer as pools, type WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { type AppSql, connect, layer as pools, type PoolSizes, type WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/Roles.js"
 
 export interface Database {
@@ -65,18 +65,15 @@ export const dropWorkspaces = (base: string) =>
 /** The same login on another database of the server. */
 export const databaseUrl = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
 
-/** The fresh database and the service's pools on it. */
-export const layer: Layer.Layer<TestDatabase | AppSql | WriterSql | DatabaseTrouble> = Layer.merge(
-  Layer.scoped(TestDatabase, freshDatabase),
-  Trouble.layer
-).pipe(
-  (database) =>
-    Layer.provideMerge(
-      Layer.unwrapEffect(Effect.map(TestDatabase, ({ urls }) => pools(urls, { app: 8, writer: 8 }))),
-      database
-    ),
-  Layer.orDie
-)
+/** The fresh database and the service's pools on it, of so many connections. */
+export const layerOf = (sizes: PoolSizes): Layer.Layer<TestDatabase | AppSql | WriterSql | DatabaseTrouble> =>
+  Layer.merge(Layer.scoped(TestDatabase, freshDatabase), Trouble.layer).pipe(
+    (database) =>
+      Layer.provideMerge(Layer.unwrapEffect(Effect.map(TestDatabase, ({ urls }) => pools(urls, sizes))), database),
+    Layer.orDie
+  )
+
+export const layer = layerOf({ app: 8, writer: 8 })
 
 /** A pool of the tables' owner, to whom row-level security does not apply. */
 export const ownerSql = Effect.flatMap(TestDatabase, ({ urls }) =>

@@ -84,7 +84,9 @@ const workspaces = Layer.scoped(
 const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
   serviceLayer.pipe(
     Layer.provideMerge(Layer.merge(databases, workspaces)),
-    Layer.provideMerge(Database.layer),
+    Layer.provideMerge(
+      Database.layerOf({ app: Number(env["SVC_DB_POOL_APP"] ?? 8), writer: Number(env["SVC_DB_POOL_WRITER"] ?? 8) })
+    ),
     Layer.provideMerge(settings(env)),
     Layer.provideMerge(Layer.merge(Logger.minimumLogLevel(LogLevel.Warning), Layer.setClock(clock))),
     Layer.orDie

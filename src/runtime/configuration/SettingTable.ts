@@ -158,8 +158,11 @@ export const settingTable = {
     10
   ),
   writerConnections: setting(
-    { name: "SVC_DB_POOL_WRITER", meaning: "Connections to Postgres for journal, intake and sweeps." },
-    integerText(1, 500),
+    {
+      name: "SVC_DB_POOL_WRITER",
+      meaning: "Connections to Postgres for journal, intake and sweeps, at least 4: maintenance holds up to two."
+    },
+    integerText(4, 500),
     10
   ),
   masterKeys: secretSetting(
