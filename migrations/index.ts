@@ -35,6 +35,7 @@ import endedRoutes from "./0032_ended_routes.js"
 import mailAddresses from "./0033_mail_addresses.js"
 import deadLetterWorkflow from "./0034_dead_letter_workflow.js"
 import eventCounts from "./0035_event_counts.js"
+import mailAnswers from "./0036_mail_answers.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -71,5 +72,6 @@ export const migrations = {
   "0032_ended_routes": Effect.asVoid(endedRoutes),
   "0033_mail_addresses": Effect.asVoid(mailAddresses),
   "0034_dead_letter_workflow": Effect.asVoid(deadLetterWorkflow),
-  "0035_event_counts": Effect.asVoid(eventCounts)
+  "0035_event_counts": Effect.asVoid(eventCounts),
+  "0036_mail_answers": Effect.asVoid(mailAnswers)
 }

@@ -87,6 +87,15 @@ const sources = readdirSync(path.join(root, "src"), { recursive: true, encoding:
   .filter((name) => name.endsWith(".ts"))
   .map((name) => `src/${name}`)
 
+it("two services never share a key, by which the layers would be mixed up", () => {
+  const keys = sources.flatMap((file) => [...read(file).matchAll(/\bTag\("([^"]+)"\)/g)].map(([, key = ""]) => key))
+  assert.isAbove(keys.length, 100)
+  assert.deepStrictEqual(
+    keys.filter((key, at) => keys.indexOf(key) !== at),
+    []
+  )
+})
+
 describe("a regular expression that is built from data", () => {
   /** Files that may build one: from constants, or from a tenant's data in a computing worker or in the guest. */
   const allowed = new Set([

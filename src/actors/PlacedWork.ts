@@ -26,7 +26,7 @@ export interface PlacedWorkOptions<W extends DueWork, J> {
   readonly run: (job: J) => Effect.Effect<unknown, Unavailable>
 }
 
-/** Returns the effect that starts whatever is due and has a place. The work is interrupted when the scope closes. */
+/** Returns the effect that starts each piece of work that is due and has a place. The work is interrupted when the scope closes. */
 export const makePlacedWork = <W extends DueWork, J>({ find, idOf, lease, places, run }: PlacedWorkOptions<W, J>) =>
   Effect.map(FiberSet.make<void>(), (fibers) => {
     /** What this node does now; a store without leases may find it again. */

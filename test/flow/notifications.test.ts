@@ -2,6 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ownerSql } from "../support/Database.js"
+import { announce } from "../support/LogExpectations.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 import { type Receiver, startReceiver } from "../support/receiver.js"
@@ -316,6 +317,31 @@ describe("An address", () => {
       20,
       "the address that both name was asked for one of them"
     )
+  })
+
+  it("is asked again after an hour where the mail failed, and not where the server refused it for good", async () => {
+    announce(/mail\.confirmation_failed/, { required: true })
+    const other = await fresh("Asked again")
+    mailbox.script = {
+      RCPT: (line) =>
+        line.includes("later@") ? "451 4.2.0 later" : line.includes("never@") ? "550 5.1.1 who" : undefined
+    }
+    await target({ email: ["later@example.com", "never@example.com"] }, "saas", null, other.key)
+    const state = () =>
+      sql(`SELECT split_part(address, '@', 1) AS name, answered_at IS NOT NULL AS answered FROM mail_addresses
+        WHERE org = '${other.organisationId}' AND asked_at IS NOT NULL ORDER BY address`) as Promise<
+        ReadonlyArray<{ readonly name: string; readonly answered: boolean }>
+      >
+    const refused = await eventually(state, (rows) => rows.length === 2 && rows[1]?.answered === true, 15_000)
+    assert.deepStrictEqual(refused, [
+      { name: "later", answered: false },
+      { name: "never", answered: true }
+    ])
+    mailbox.script = {}
+    await sql(`UPDATE mail_addresses SET asked_at = asked_at - interval '1 hour'
+      WHERE org = '${other.organisationId}' AND address LIKE 'later@%'`)
+    await confirmed("later@example.com")
+    assert.lengthOf(mailsTo("never@example.com"), 0)
   })
 
   it("of before the upgrade is used for its time without a confirmation", async () => {

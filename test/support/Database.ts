@@ -4,7 +4,13 @@ import { Client } from "pg"
 import { inject } from "vitest"
 import type { DatabaseTrouble } from "../../src/actors/ports/DatabaseTrouble.js"
 import * as Trouble from "../../src/runtime/postgres/DatabaseTrouble.js"
-import { type AppSql, connect, layer as pools, type PoolSizes, type WriterSql } from "../../src/runtime/postgres/Pools.js"
+import {
+  type AppSql,
+  connect,
+  layer as pools,
+  type PoolSizes,
+  type WriterSql
+} from "../../src/runtime/postgres/Pools.js"
 import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/Roles.js"
 
 export interface Database {

@@ -34,7 +34,7 @@ export interface RunSpec {
   readonly journalBytes: number
   /** Its guest runs in a process of its own, because the run is suspected of killing its process. */
   readonly alone?: boolean
-  /** Absent: no process died with the run, and its row says nothing of its computing. */
+  /** Absent: no process died while it had the run. */
   readonly mark?: ComputingMark
   /** Taken by the first commit. */
   readonly claim?: Claim

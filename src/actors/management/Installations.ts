@@ -116,6 +116,8 @@ const announce = (
 
 /** Installations that one request looks at when few have the status that it asks for. */
 const mostLooked = 2_000
+/** Installations of one query then, so that a small page does not take a query each. */
+const leastLooked = 100
 
 const list = ({ read, pages }: InstallationServices, context: CallContext, params: InstallationListParams) =>
   read(context, (tx) =>
@@ -133,7 +135,8 @@ const list = ({ read, pages }: InstallationServices, context: CallContext, param
       const size = sizeOf(params)
       const found: Array<InstallationView> = []
       // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
-      for (let request: PageRequest = params, looked = 0; ; looked += size) {
+      const batch = status === undefined ? size : Math.max(size, leastLooked)
+      for (let request: PageRequest = { ...params, page_size: batch }, looked = 0; ; looked += batch) {
         const page = yield* pages.list(tx.installations, request, query)
         const views = yield* viewsOf(tx, page.data)
         found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
@@ -145,7 +148,7 @@ const list = ({ read, pages }: InstallationServices, context: CallContext, param
             ({ createdAt, id }) => ({ createdAt, id }),
             yield* pages.position(nextCursor ?? undefined)
           )
-        request = { ...params, cursor: nextCursor }
+        request = { ...request, cursor: nextCursor }
       }
     })
   )

@@ -1,8 +1,9 @@
 /**
  * Asks the owners of addresses whether notifications may go there, by a mail of a fixed form without a tenant's text.
- * A failed mail is not repeated: the address is asked again when its configuration is saved again.
+ * A mail that fails, or whose node dies, is sent again after an hour; one that the server refuses for good only when the
+ * configuration is saved again.
  */
-import { Duration, Effect, Layer, Option } from "effect"
+import { Duration, Effect, Either, Layer, Option } from "effect"
 import { backgroundTask } from "../BackgroundTask.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -18,6 +19,9 @@ const recentSeconds = 120
 /** Mails of one pass. */
 const mailsAtOnce = 10
 const tokenLength = 43
+/** The answer of a mail server that took the mail, and of one that will never take it. */
+const mailAccepted = 200
+const mailRefused = 422
 
 const subject = "Confirm this address for notifications"
 const textOf = (link: string, origin: string) =>
@@ -39,11 +43,18 @@ export const layer = Layer.scopedDiscard(
 
     const askNext = Effect.gen(function* () {
       const token = identifiers.token(tokenLength)
-      const asked = yield* addresses.takeUnasked(digests.sha256Hex(token))
+      const tokenHash = digests.sha256Hex(token)
+      const asked = yield* addresses.takeUnasked(tokenHash)
       if (asked === undefined || mailServer === undefined) return false
       const text = textOf(`${origin}/mail/confirm/${token}`, origin)
       const message = { ...asked, key: identifiers.token(32), to: asked.address, subject, text }
-      yield* Effect.ignore(sendMail(mail, mailServer, message))
+      const sent = yield* Effect.either(sendMail(mail, mailServer, message))
+      const answer = Either.isRight(sent) ? sent.right.status : sent.left._tag
+      if (answer === mailAccepted || answer === mailRefused) yield* addresses.noteAnswered(tokenHash)
+      else
+        yield* Effect.logWarning("mail.confirmation_failed").pipe(
+          Effect.annotateLogs({ organisationId: asked.organisationId, answer })
+        )
       return true
     })
 

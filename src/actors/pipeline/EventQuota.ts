@@ -15,7 +15,7 @@ import type { EventAllowance } from "../ports/EventJournal.js"
 import type { KnownOrganisation } from "../ports/OrganisationReads.js"
 import { StorageUsage } from "../ports/StorageUsage.js"
 
-/** What came from outside counts once, whatever it starts; what the service causes itself does not. */
+/** An event from outside counts once, however many runs it starts; an event that the service causes does not count. */
 const isFromOutside: { readonly [S in EventSource]: boolean } = {
   webhook: true,
   poll: true,

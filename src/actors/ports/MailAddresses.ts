@@ -22,9 +22,11 @@ export class MailAddresses extends Context.Tag("svc/MailAddresses")<
     readonly note: (seconds: number | null) => Effect.Effect<void, Unavailable>
     /**
      * Takes the next address that may be asked: once an hour over all organisations, and some an hour for one of them.
-     * `undefined`: none now.
+     * It is taken again after an hour unless its answer was noted. `undefined`: none now.
      */
     readonly takeUnasked: (tokenHash: string) => Effect.Effect<AskedAddress | undefined, Unavailable>
+    /** The mail server took the mail of this token, or refused it for good. */
+    readonly noteAnswered: (tokenHash: string) => Effect.Effect<void, Unavailable>
     /** Whether a link with this token was sent and not yet used. */
     readonly isAsked: (tokenHash: string) => Effect.Effect<boolean, Unavailable>
     /** Confirms the address of the token; `false` if there is none. */

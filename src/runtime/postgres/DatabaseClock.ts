@@ -39,7 +39,7 @@ const jumpsOf = (base: Clock.Clock): (() => number) => {
 
 /**
  * The time of another clock, moved by the correction. Sleeps are not affected. A jump of the other clock is taken out
- * at once, and told by `jumped`, so that it can be measured.
+ * at once, and `jumped` is called, so that the correction is measured anew.
  */
 const correctedClock = (base: Clock.Clock, jumped: () => void): CorrectedClock => {
   let ahead = 0

@@ -11,7 +11,7 @@ const noteSql = `
     SELECT DISTINCT s.org, a AS address, s.updated_at FROM settings s, svc_mail_addresses(s.value::jsonb) a
     WHERE s.key = 'notifications' AND ($1::float8 IS NULL OR s.updated_at > now() - $1 * interval '1 second')
   ), again AS (
-    UPDATE mail_addresses m SET asked_at = NULL FROM named n
+    UPDATE mail_addresses m SET asked_at = NULL, answered_at = NULL FROM named n
     WHERE m.org = n.org AND m.address = n.address AND m.confirmed_at IS NULL
       AND m.asked_at < LEAST(n.updated_at, now() - interval '1 hour')
   )
@@ -27,11 +27,11 @@ const lockSql = "SELECT pg_advisory_xact_lock(hashtextextended('mail_addresses',
 const takeSql = `
   WITH due AS (
     SELECT m.org, m.address FROM mail_addresses m
-    WHERE m.asked_at IS NULL AND m.confirmed_at IS NULL
+    WHERE m.answered_at IS NULL AND m.confirmed_at IS NULL
       AND NOT EXISTS (SELECT FROM mail_addresses o WHERE o.address = m.address AND o.asked_at > now() - interval '1 hour')
       AND (SELECT count(*) FROM mail_addresses o WHERE o.org = m.org AND o.asked_at > now() - interval '1 hour')
         < ${mailConfirmations.perHour}
-    ORDER BY m.created_at LIMIT 1
+    ORDER BY m.asked_at NULLS FIRST, m.created_at LIMIT 1
   )
   UPDATE mail_addresses m SET asked_at = now(), token_hash = $1 FROM due
   WHERE m.org = due.org AND m.address = due.address RETURNING m.org AS "organisationId", m.address`
@@ -46,6 +46,11 @@ export const layer = Layer.effect(
       takeUnasked: (tokenHash) =>
         sql.withTransaction(Effect.zipRight(sql.unsafe(lockSql), sql.unsafe<AskedAddress>(takeSql, [tokenHash]))).pipe(
           Effect.map(([row]) => row),
+          Effect.mapError(databaseUnavailable)
+        ),
+      noteAnswered: (tokenHash) =>
+        sql`UPDATE mail_addresses SET answered_at = now() WHERE token_hash = ${tokenHash}`.pipe(
+          Effect.asVoid,
           Effect.mapError(databaseUnavailable)
         ),
       isAsked: (tokenHash) =>

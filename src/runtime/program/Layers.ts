@@ -13,7 +13,7 @@ import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { asPhase } from "./Phases.js"
 
 /** The keyring and the pepper, from the configuration or from the data directory. */
-export class ProvidedSecrets extends Context.Tag("svc/Secrets")<ProvidedSecrets, InstallationSecrets>() {}
+export class ProvidedSecrets extends Context.Tag("svc/ProvidedSecrets")<ProvidedSecrets, InstallationSecrets>() {}
 
 /** The logins of the operator's Postgres, or of the embedded one, which runs as long as this layer. */
 export class Databases extends Context.Tag("svc/Databases")<Databases, DatabaseUrls>() {}
