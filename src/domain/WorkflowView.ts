@@ -13,8 +13,16 @@ export const versionView = (version: WorkflowVersion) => ({
 })
 export type VersionView = ReturnType<typeof versionView>
 
-/** A workflow in a list, without members that can be large. */
-export const workflowSummary = (workflow: Workflow) => {
+/** The published version's bindings while the draft equals it: slugs and versions are frozen. Otherwise the draft's. */
+const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersion>) => {
+  const published = versions.find(
+    ({ number, workflowId }) => workflowId === workflow.id && number === workflow.publishedVersion
+  )
+  return readBindings(published?.contentHash === workflow.contentHash ? published.bindings : workflow.bindings)
+}
+
+/** A workflow in a list, without members that can be large. `versions`: with the published one. */
+export const workflowSummary = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersion>) => {
   const {
     contentHash: _hash,
     deletedAt: _deleted,
@@ -30,7 +38,7 @@ export const workflowSummary = (workflow: Workflow) => {
     warnings: _warnings,
     ...rest
   } = workflow
-  return { ...rest, bindings: readBindings(workflow.bindings) }
+  return { ...rest, bindings: shownBindings(workflow, versions) }
 }
 export type WorkflowSummary = ReturnType<typeof workflowSummary>
 
@@ -44,7 +52,7 @@ export interface WorkflowParts {
 
 /** A workflow as the API shows it. */
 export const workflowView = (workflow: Workflow, { deployments, diagram, versions }: WorkflowParts) => ({
-  ...workflowSummary(workflow),
+  ...workflowSummary(workflow, versions),
   draft: {
     code: workflow.source,
     spec: workflow.spec,

@@ -5,7 +5,7 @@ import type { BundledConnector } from "../../src/domain/connector/Definition.js"
 import { builtInConnectors, builtInFor } from "../../src/domain/connectors/index.js"
 import { findMissingActions } from "../../src/runtime/postgres/MissingActions.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
-import { definition, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { definition, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 beforeAll(() => startCalls(), 60_000)
 afterAll(() => stopCalls())
@@ -43,6 +43,28 @@ describe("an action that a published workflow is bound to", () => {
     const own = await svc.ask("POST", "/api/v1/connectors", { key, body: definition("github", "1.0.0") })
     assert.strictEqual(own.status, 201, own.text)
     assert.deepStrictEqual(await lost(later(() => [])), [])
+  })
+
+  it("is shown with its slug and version while the draft is as it was published, else as the code writes it", async () => {
+    const { key } = svc.first
+    await publishConnector("acme-crm")
+    const id = await workflow("return svc.connector.acmeCrm.get({ id: 1 })")
+    const shown = async () => {
+      const one = await svc.ask("GET", `/api/v1/workflows/${id}`, { key })
+      const list = await svc.ask("GET", "/api/v1/workflows?page_size=200", { key })
+      const listed = list.body.data.find((found: { readonly id: string }) => found.id === id)
+      assert.deepStrictEqual(listed.bindings, one.body.data.bindings)
+      return one.body.data.bindings
+    }
+    const frozen = { connector: "acme-crm", action: "get", version: 1, perCustomer: true }
+    assert.deepStrictEqual(await shown(), [frozen])
+    const code = "export default async () => svc.connector.acmeCrm.list({})"
+    const changed = await svc.ask("PUT", `/api/v1/workflows/${id}`, { key, body: { code } })
+    assert.strictEqual(changed.status, 200, changed.text)
+    assert.deepStrictEqual(await shown(), [{ connector: "acmeCrm", action: "list", version: null, perCustomer: true }])
+    const published = await svc.ask("POST", `/api/v1/workflows/${id}/publish`, { key, body: {} })
+    assert.strictEqual(published.status, 200, published.text)
+    assert.deepStrictEqual(await shown(), [{ ...frozen, action: "list" }])
   })
 
   it("is reported by /readyz", async () => {

@@ -7,7 +7,7 @@ import { connect } from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Effect } from "effect"
-import { PayloadTooLarge } from "../../src/domain/Failure.js"
+import { type Failure, PayloadTooLarge } from "../../src/domain/Failure.js"
 import { bodyBytes, refusedBody } from "../../src/domain/Limits.js"
 import { failureReply } from "../../src/http/ErrorRows.js"
 import { jsonReply } from "../../src/http/Wire.js"
@@ -16,7 +16,7 @@ import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { eventually } from "../support/eventually.js"
 
 const MiB = 1024 * 1024
-const refused: Handlers["refused"] = (failure) => failureReply(failure, "req_test", 0)
+const refused = (failure: Failure) => failureReply(failure, "req_test", 0)
 
 const handlers: Handlers = {
   execute: () => Effect.succeed(jsonReply(200, {})),
@@ -27,10 +27,10 @@ const handlers: Handlers = {
       limit: bodyBytes.webhook,
       holder: "a",
       handle: () => Effect.succeed(jsonReply(202, {})),
-      refused: (failure) => refused(failure, false)
+      refused
     }),
   // As the proxy does: it reads the body up to its limit.
-  proxy: () => Effect.succeed(refused(new PayloadTooLarge({ limitBytes: bodyBytes.unified }), false)),
+  proxy: () => Effect.succeed(refused(new PayloadTooLarge({ limitBytes: bodyBytes.unified }))),
   identify: () => Effect.succeed({ _tag: "Known", holder: "a" }),
   addressOf: ({ remoteAddress }) => remoteAddress,
   refused

@@ -21,6 +21,7 @@ import { type Computations, tooCostlyDetail } from "../ports/Computations.js"
 import type { MemberFilter, Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
 import { outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+import { publishedVersions } from "./WorkflowViews.js"
 
 const notFound = () => new NotFound({ what: "installation" })
 
@@ -92,17 +93,7 @@ export const lockInstalled = Effect.fnUntraced(function* (
 /** The bindings of the workflows: of the published version, or of the draft if there is none. */
 const bindingsOfAll = Effect.fnUntraced(function* (tx: Tx, ids: ReadonlyArray<WorkflowId>) {
   const workflows = yield* tx.workflows.list({ where: { id: ids, deletedAt: null }, limit: Math.max(1, ids.length) })
-  const published = workflows.flatMap(({ id, publishedVersion }) =>
-    publishedVersion === null ? [] : [{ id, publishedVersion }]
-  )
-  const numbers = [...new Set(published.map(({ publishedVersion }) => publishedVersion))]
-  const versions =
-    published.length === 0
-      ? []
-      : yield* tx.workflowVersions.list({
-          where: { workflowId: published.map(({ id }) => id), number: numbers },
-          limit: published.length * numbers.length
-        })
+  const versions = yield* publishedVersions(tx, workflows)
   return new Map(
     workflows.map(({ bindings, id, publishedVersion }) => {
       const version = versions.find((one) => one.workflowId === id && one.number === publishedVersion)

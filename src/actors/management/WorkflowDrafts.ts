@@ -91,7 +91,7 @@ export const createWorkflow =
           Effect.gen(function* () {
             const workflow = yield* insertWorkflow(services, tx, context.caller, input, compiled)
             const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
-            return { value, resource: workflowResource(workflow), after: workflowSummary(workflow) }
+            return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
           })
         )
     )
@@ -120,8 +120,8 @@ export const updateWorkflow =
             return {
               value: yield* readWorkflowView(tx, caller, after),
               resource: workflowResource(after),
-              before: { ...workflowSummary(before), contentHash: before.contentHash },
-              after: { ...workflowSummary(after), contentHash }
+              before: { ...workflowSummary(before, []), contentHash: before.contentHash },
+              after: { ...workflowSummary(after, []), contentHash }
             }
           })
         )

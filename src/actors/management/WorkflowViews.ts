@@ -6,6 +6,18 @@ import type { Tx } from "../ports/Records.js"
 import { type Principal, scopedIds } from "./Caller.js"
 import { maxVersionsShown } from "./WorkflowVersions.js"
 
+/** The published versions of these workflows, perhaps with others of them. */
+export const publishedVersions = (tx: Tx, workflows: ReadonlyArray<Pick<Workflow, "id" | "publishedVersion">>) => {
+  const published = workflows.flatMap(({ id, publishedVersion }) =>
+    publishedVersion === null ? [] : [{ id, publishedVersion }]
+  )
+  const number = [...new Set(published.map(({ publishedVersion }) => publishedVersion))]
+  const workflowId = [...new Set(published.map(({ id }) => id))]
+  return published.length === 0
+    ? Effect.succeed([])
+    : tx.workflowVersions.list({ where: { workflowId, number }, limit: workflowId.length * number.length })
+}
+
 /** The view; a key that is narrowed to environments sees only their deployments. */
 export const readWorkflowView = Effect.fnUntraced(function* (
   tx: Tx,
@@ -19,7 +31,9 @@ export const readWorkflowView = Effect.fnUntraced(function* (
     where: { workflowId: workflow.id, ...(environments === undefined ? {} : { environment: environments }) },
     limit: maxVersionsShown
   })
-  return workflowView(workflow, { versions, deployments, diagram })
+  const isListed = versions.some(({ number }) => number === workflow.publishedVersion)
+  const published = isListed ? [] : yield* publishedVersions(tx, [workflow])
+  return workflowView(workflow, { versions: [...versions, ...published], deployments, diagram })
 })
 
 /** The workflow, for the audit trail. */

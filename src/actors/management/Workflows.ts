@@ -19,7 +19,7 @@ import { disableTriggersOf } from "./WorkflowTriggers.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { type WorkflowServices, createWorkflow, updateWorkflow } from "./WorkflowDrafts.js"
-import { readWorkflowView, workflowResource } from "./WorkflowViews.js"
+import { publishedVersions, readWorkflowView, workflowResource } from "./WorkflowViews.js"
 
 export interface WorkflowListParams extends PageRequest {
   readonly status?: WorkflowStatus | undefined
@@ -99,7 +99,8 @@ const list =
           },
           ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
         })
-        return { ...page, data: page.data.map(workflowSummary) }
+        const versions = yield* publishedVersions(tx, page.data)
+        return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
       })
     )
 
@@ -122,7 +123,12 @@ const remove =
         yield* checkVersion(context, undefined, before.version)
         yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
         yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
-        return { value: undefined, resource: workflowResource(before), before: workflowSummary(before), after: null }
+        return {
+          value: undefined,
+          resource: workflowResource(before),
+          before: workflowSummary(before, []),
+          after: null
+        }
       })
     )
 

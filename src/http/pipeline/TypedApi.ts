@@ -1,7 +1,7 @@
 /** Serves the typed API of a surface: finds the route of a request and sends it through the pipeline. */
 import { Clock, Effect } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { NotFound } from "../../domain/Failure.js"
+import { type Failure, NotFound } from "../../domain/Failure.js"
 import { rateLimitHeaders } from "../RateLimitHeaders.js"
 import { methodRow } from "../ErrorRows.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
@@ -50,6 +50,10 @@ export const make = (
       })
 
     return {
+      /** Whether a path has a route, of any method. */
+      hasPath: (path: string): boolean => findRoute("GET", path)._tag !== "Unknown",
+      /** The reply to a request that is refused before it is read. */
+      refused: (failure: Failure, requestId: string): RawReply => rules.failureReply(failure, requestId, 0),
       handle: (request: RawRequest): Effect.Effect<RawReply> => {
         const found = findRoute(request.method, pathOf(request.target))
         if (found._tag === "OtherMethod") return replyMethodNotAllowed(found.methods)

@@ -50,7 +50,10 @@ const WorkflowView = Schema.Struct({
   deployments: Schema.Array(Schema.Struct({ environment: Schema.String, version: Schema.Number, deployedAt: Time })),
   inputContract: Schema.NullOr(JsonObject),
   outputContract: Schema.NullOr(JsonObject),
-  bindings: Schema.Array(BoundAction).annotations({ description: "Of the draft." }),
+  bindings: Schema.Array(BoundAction).annotations({
+    description:
+      "Of the published version while the draft equals it: slugs and versions are frozen. Otherwise of the draft: `connector` is as the code writes it, `version` null."
+  }),
   warnings: Json,
   callbackUrl: Schema.NullOr(Schema.String),
   tags: Schema.Array(Schema.String),

@@ -23,3 +23,7 @@ export const tenantRules: SurfaceRules = {
 
 /** Whether a path is one of surface B. */
 export const isTenantPath = (path: string): boolean => path.startsWith("/api/v1/tenants/")
+
+/** Whether a path without a route is meant for surface B: by its beginning, or by the header that only surface B has. */
+export const isMeantForTenants = (path: string, headers: { readonly [name: string]: string }): boolean =>
+  /^\/api\/v1\/(?:tenants|clients)(?:\/|$)/.test(path) || (headers[spaceHeader] ?? "") !== ""

@@ -121,8 +121,8 @@ export const make = Effect.gen(function* () {
         ? observed("resource", request, surfaces.handle(request))
         : observed(answer.surface, request, open.serve(request, answer))
     },
-    refused: (failure: Failure, execution: boolean) => {
-      const reply = failureReply(failure, identifiers.next("req"), 0)
+    refused: (failure: Failure, request: RequestHead, execution: boolean) => {
+      const reply = surfaces.refused(failure, request, identifiers.next("req"))
       countRequest(execution ? "execution" : "resource", reply.status, 0)
       return reply
     },

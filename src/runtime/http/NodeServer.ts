@@ -37,7 +37,7 @@ export interface Handlers {
   /** The client's address; behind trusted proxies, the one that they forward. */
   readonly addressOf: (request: RequestHead) => string
   /** The reply to a request whose body was refused. */
-  readonly refused: (failure: Failure, execution: boolean) => RawReply
+  readonly refused: (failure: Failure, request: RequestHead, execution: boolean) => RawReply
 }
 
 export interface ServerOptions {
@@ -140,10 +140,11 @@ const answer = (context: ListenerContext, handled: Effect.Effect<RawReply>, resp
 /** The reply; of one without a key, a refusal if its address leaves too many of them unread. */
 const bounded = ({ handlers, unread }: ListenerContext, response: ServerResponse, reply: RawReply): RawReply => {
   if (reply.isPublic !== true || !isWhole(reply.body)) return reply
-  const address = subscriberOf(handlers.addressOf(headOf(response.req)))
+  const head = headOf(response.req)
+  const address = subscriberOf(handlers.addressOf(head))
   if (unread.admit(address, reply.body.length, response)) return reply
   const reason = "too many answers to this address are not read yet"
-  return handlers.refused(new Unavailable({ reason, retryAfterSeconds: 1 }), false)
+  return handlers.refused(new Unavailable({ reason, retryAfterSeconds: 1 }), head, false)
 }
 
 const headOf = (request: IncomingMessage): RequestHead => ({
@@ -160,9 +161,13 @@ const turnAway = (request: IncomingMessage, response: ServerResponse, reply: Raw
 /** Passes a request of the proxy on at its head, with a streamed body. */
 const pass = (context: ListenerContext, request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
   const limit = bodyBytes.unified
-  if ((declaredLength(request) ?? 0) > limit)
-    return turnAway(request, response, context.handlers.refused(new PayloadTooLarge({ limitBytes: limit }), false))
   const head = headOf(request)
+  if ((declaredLength(request) ?? 0) > limit)
+    return turnAway(
+      request,
+      response,
+      context.handlers.refused(new PayloadTooLarge({ limitBytes: limit }), head, false)
+    )
   const holding = context.receiving.hold(context.handlers.addressOf(head), response)
   const take = (bytes: number) => takeForBody(holding, bytes)
   const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
@@ -242,11 +247,11 @@ const onRequest = (
   const started = request.method === "POST" ? executePath.exec(target) : null
   const limit = started !== null ? bodyBytes.execute : bodyBytes.management
   if (!context.gate.admit(target, response))
-    return turnAway(request, response, context.handlers.refused(stopping, started !== null))
+    return turnAway(request, response, context.handlers.refused(stopping, headOf(request), started !== null))
   const mistake = mistakeIn(request)
   if (mistake !== undefined) {
     const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
-    return turnAway(request, response, context.handlers.refused(failure, false))
+    return turnAway(request, response, context.handlers.refused(failure, headOf(request), false))
   }
   if (target.startsWith(proxyPrefix)) return pass(context, request, response, proceed)
   const webhook = webhookPath.exec(target)
@@ -261,7 +266,8 @@ const onRequest = (
   }
   context.receiving.receive(request, response, reading, (body) => {
     if (!(body instanceof Uint8Array)) {
-      const reply = body._tag === "Refused" ? body.reply : context.handlers.refused(body.failure, started !== null)
+      const reply =
+        body._tag === "Refused" ? body.reply : context.handlers.refused(body.failure, head, started !== null)
       return turnAway(request, response, reply)
     }
     const raw: RawRequest = { ...head, body }

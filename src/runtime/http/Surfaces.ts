@@ -1,7 +1,7 @@
 /** The handlers of the server: send each request through the pipeline to the endpoint of its route. */
 import { Context, Effect, Layer } from "effect"
 import * as RefusalCounters from "../../http/auth/RefusalCounters.js"
-import { PayloadTooLarge } from "../../domain/Failure.js"
+import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
 import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { make as makeMailPages } from "../../http/connect/MailPages.js"
@@ -39,7 +39,7 @@ import { TenantApi } from "../../http/tenant/Api.js"
 import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
 import { TenantDeadLettersLive } from "../../http/tenant/DeadLettersHandlers.js"
 import { TenantEventsLive } from "../../http/tenant/EventsHandlers.js"
-import { isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
+import { isMeantForTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
 import type { Identified } from "./BodyReceiver.js"
@@ -49,6 +49,8 @@ interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "hand
   readonly connectPage: (request: RawRequest) => Effect.Effect<RawReply> | undefined
   /** The page for an address that asks for too many of them. */
   readonly limitedConnectPage: (retryAfterSeconds: number) => RawReply
+  /** The reply to a request that is refused before it is read, in the form of its surface. */
+  readonly refused: (failure: Failure, request: RequestHead, requestId: string) => RawReply
   /** Whether the sender of this request is known by the link in its path instead of by a key. */
   readonly isLinked: (request: RequestHead) => boolean
 }
@@ -108,7 +110,11 @@ export const layer = Layer.effect(
     const mailPageAt = yield* makeMailPages
     const usual = yield* makeTypedApi(pipeline, defaultRules, routes.resource, [...routes.execution, ...routes.run])
     const tenant = yield* makeTypedApi(pipeline, tenantRules, routesOf(TenantApi))
-    const surfaceOf = (request: RequestHead) => (isTenantPath(pathOf(request.target)) ? tenant : usual)
+    const surfaceOf = ({ headers, target }: RequestHead) => {
+      const path = pathOf(target)
+      if (isTenantPath(path)) return tenant
+      return isMeantForTenants(path, headers) && !usual.hasPath(path) ? tenant : usual
+    }
 
     const executed = (request: RawRequest, workflowId: string) =>
       pipeline.serve(
@@ -158,7 +164,8 @@ export const layer = Layer.effect(
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
       identify,
-      addressOf: pipeline.addressOf
+      addressOf: pipeline.addressOf,
+      refused: (failure, request, requestId) => surfaceOf(request).refused(failure, requestId)
     })
   })
 ).pipe(Layer.provide(endpoints), Layer.provide(RefusalCounters.layer))
