@@ -36,6 +36,7 @@ import mailAddresses from "./0033_mail_addresses.js"
 import deadLetterWorkflow from "./0034_dead_letter_workflow.js"
 import eventCounts from "./0035_event_counts.js"
 import mailAnswers from "./0036_mail_answers.js"
+import sealedState from "./0037_sealed_state.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -73,5 +74,6 @@ export const migrations = {
   "0033_mail_addresses": Effect.asVoid(mailAddresses),
   "0034_dead_letter_workflow": Effect.asVoid(deadLetterWorkflow),
   "0035_event_counts": Effect.asVoid(eventCounts),
-  "0036_mail_answers": Effect.asVoid(mailAnswers)
+  "0036_mail_answers": Effect.asVoid(mailAnswers),
+  "0037_sealed_state": Effect.asVoid(sealedState)
 }

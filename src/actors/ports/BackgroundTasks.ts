@@ -12,6 +12,8 @@ export interface TaskStatus {
   readonly runningSince: number | null
   /** Since when work has been waiting; `null` when none is. */
   readonly waitingSince: number | null
+  /** Jobs that are left, of a task that has a fixed number of them; `null` for other tasks, and when none is left. */
+  readonly remaining: number | null
 }
 
 /** How a task reports its passes. `now`: Unix milliseconds. */
@@ -23,6 +25,8 @@ export interface TaskReport {
   readonly recordFailure: (now: number) => number
   /** Whether work is waiting for the next pass. */
   readonly recordWaiting: (isWaiting: boolean, now: number) => void
+  /** How many jobs are left, of a task that has a fixed number of them. */
+  readonly recordRemaining: (jobs: number) => void
 }
 
 export interface TaskRegistry {
@@ -57,7 +61,8 @@ export const makeRegistry = (): TaskRegistry => {
           failures: 0,
           succeededAt: null,
           runningSince: null,
-          waitingSince: null
+          waitingSince: null,
+          remaining: null
         }
         const after = { ...before, ...more }
         statuses.set(name, after)
@@ -74,7 +79,8 @@ export const makeRegistry = (): TaskRegistry => {
         recordWaiting: (isWaiting, now) => {
           const { waitingSince } = change({})
           if (isWaiting !== (waitingSince !== null)) change({ waitingSince: isWaiting ? now : null })
-        }
+        },
+        recordRemaining: (jobs) => void change({ remaining: jobs === 0 ? null : jobs })
       }
     }
   }

@@ -12,6 +12,7 @@ export type StoredJobTask =
   | "events.replay"
   | "events.subscribe"
   | "schedules.fire"
+  | "state.seal"
 
 export interface StoredJob {
   readonly id: string

@@ -95,6 +95,10 @@ const findFailingTasks = ({ tasks }: HealthContext) =>
       }))
   )
 
+/** Tasks with a fixed number of jobs that are not done yet. They make no node degraded. */
+const findRemaining = ({ tasks }: HealthContext) =>
+  tasks.statuses().flatMap(({ name, remaining }) => (remaining === null ? [] : [{ name, remaining }]))
+
 /** Stored jobs that failed three times in a row, by task. They stop nothing else: the node is degraded, but ready. */
 const findSetAside = ({ failedJobs }: HealthContext) => Effect.catchAll(failedJobs.setAside, () => Effect.succeed([]))
 
@@ -146,7 +150,7 @@ const checkReadiness = Effect.fnUntraced(function* (
     database: db.check,
     migrations: { ok: lacking.length === 0, missing: lacking },
     engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
-    tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside },
+    tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside, inProgress: findRemaining(context) },
     audit: sealed,
     events,
     actions: { ok: gone.length === 0, lost: gone },

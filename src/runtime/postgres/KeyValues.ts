@@ -1,20 +1,24 @@
 /**
- * The port `KeyValues` (`svc.state`) on Postgres: a write and the journal entry that records it are one transaction.
+ * The port `KeyValues` (`svc.state`) on Postgres: a write and the journal entry that records it are one transaction. The
+ * node reads, opens, changes, seals and writes a value while it holds the lock of its key.
  */
 import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer } from "effect"
 import { Fenced, JournalUnavailable } from "../../actors/ports/Journal.js"
 import { KeyValues, StateRefused, type StateWrite, type Store } from "../../actors/ports/KeyValues.js"
-import { Vault } from "../../actors/ports/Vault.js"
+import { type OrganisationVault, Vault } from "../../actors/ports/Vault.js"
 import { canonicalJson, type Json } from "../../domain/Json.js"
 import { selectOwned } from "./journal/Fence.js"
 import { encodeEntry } from "./journal/JournalRow.js"
 import { insertRows } from "./journal/Statement.js"
 import { WriterSql } from "./Pools.js"
+import { readState, sealState, type StateKey, stateKeyOwner, stateKeyText } from "./StateRow.js"
 
 const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
 
-const lockOwned = selectOwned("$1", "$2")
+/** Locks the run and then the key `$3`, as every transaction here does: two writes never deadlock. */
+const lockSql = `WITH owned AS MATERIALIZED (${selectOwned("$1", "$2")})
+  SELECT pg_advisory_xact_lock(hashtextextended($3, 0))::text FROM owned`
 const insertEntry = insertRows("journal", 1)
 
 /** What a write does to the stored value; `undefined` removes it. */
@@ -55,65 +59,84 @@ interface KeyValuesContext {
   readonly vault: Vault["Type"]
 }
 
-const where = ({ sql }: KeyValuesContext, { environment, organisationId, owner, scope, spaceId }: Store, key: string) =>
+const rowKeyOf = ({ environment, organisationId, owner, scope, spaceId }: Store, key: string): StateKey => ({
+  org: organisationId,
+  space: spaceId,
+  scope,
+  environment,
+  owner,
+  key
+})
+
+const where = ({ sql }: KeyValuesContext, { environment, key, org, owner, scope, space }: StateKey) =>
   sql.and([
-    sql`org = ${organisationId}`,
-    sql`space = ${spaceId}`,
+    sql`org = ${org}`,
+    sql`space = ${space}`,
     sql`scope = ${scope}`,
     sql`environment = ${environment}`,
     sql`owner = ${owner}`,
     sql`key = ${key}`
   ])
 
-const find = (context: KeyValuesContext, store: Store, key: string) =>
+/** The value of a key; `undefined` if there is none. */
+const find = (context: KeyValuesContext, vault: OrganisationVault, key: StateKey) =>
   context.sql<{
-    value: Json
-  }>`SELECT value FROM key_values WHERE ${where(context, store, key)} AND (expires_at IS NULL OR expires_at > now())`
-
-const get = (context: KeyValuesContext, store: Store, key: string) =>
-  find(context, store, key).pipe(
-    Effect.map(([row]) => row?.value ?? null),
-    Effect.mapError(unavailable)
+    readonly clear: string | null
+    readonly sealed: Uint8Array | null
+  }>`SELECT value::text AS clear, sealed FROM key_values
+     WHERE ${where(context, key)} AND (expires_at IS NULL OR expires_at > now())`.pipe(
+    Effect.flatMap(([row]) =>
+      row === undefined
+        ? Effect.succeed(undefined)
+        : Effect.try({ try: () => readState(vault, key, row), catch: unavailable })
+    )
   )
 
-const put = (context: KeyValuesContext, store: Store, key: string, { expiresAt, nextValue }: StateChange) =>
+const get = (context: KeyValuesContext, store: Store, name: string) =>
+  Effect.gen(function* () {
+    const key = rowKeyOf(store, name)
+    return (yield* find(context, yield* context.vault.of(stateKeyOwner(key)), key)) ?? null
+  }).pipe(Effect.mapError(unavailable))
+
+const put = (
+  context: KeyValuesContext,
+  vault: OrganisationVault,
+  key: StateKey,
+  { expiresAt, nextValue }: StateChange
+) =>
   nextValue === undefined
-    ? context.sql`DELETE FROM key_values WHERE ${where(context, store, key)}`
-    : context.sql`INSERT INTO key_values (org, space, scope, environment, owner, key, value, expires_at)
-      VALUES (${store.organisationId}, ${store.spaceId}, ${store.scope}, ${store.environment}, ${store.owner}, ${key},
-        ${JSON.stringify(nextValue)}::json, ${expiresAt === null ? null : new Date(expiresAt)})
+    ? context.sql`DELETE FROM key_values WHERE ${where(context, key)}`
+    : context.sql`INSERT INTO key_values (org, space, scope, environment, owner, key, sealed, expires_at)
+      VALUES (${key.org}, ${key.space}, ${key.scope}, ${key.environment}, ${key.owner}, ${key.key},
+        ${sealState(vault, key, JSON.stringify(nextValue))}, ${expiresAt === null ? null : new Date(expiresAt)})
       ON CONFLICT (org, space, scope, environment, owner, key)
-      DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at, updated_at = now()`
+      DO UPDATE SET value = NULL, sealed = excluded.sealed, expires_at = excluded.expires_at, updated_at = now()`
+
+/** The vaults of the run's journal and of the value. Read before the transaction, which would hold a connection meanwhile. */
+const vaultsOf = ({ vault }: KeyValuesContext, key: StateKey) =>
+  Effect.mapError(Effect.all([vault.of(key.org), vault.of(stateKeyOwner(key))]), unavailable)
 
 const write =
   (context: KeyValuesContext): KeyValues["Type"]["write"] =>
   (store, write, run, entry) =>
     Effect.gen(function* () {
-      const sealer = yield* context.vault.of(store.organisationId)
-      // Locks the run before the key, as every transaction here does: two writes never deadlock.
-      const owned = yield* context.sql.unsafe(lockOwned, [[run.id], [run.epoch]])
-      if (owned.length === 0) return yield* new Fenced({ id: run.id })
-      const lock = canonicalJson([
-        store.organisationId,
-        store.spaceId,
-        store.scope,
-        store.environment,
-        store.owner,
-        write.key
-      ])
-      yield* context.sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`
-      const [row] = yield* find(context, store, write.key)
-      const change = applyWrite(write, row?.value)
-      if (change instanceof StateRefused) return yield* change
-      yield* put(context, store, write.key, change)
-      yield* context.sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])
-      return change.result
-    }).pipe(
-      context.sql.withTransaction,
-      Effect.mapError((error) =>
-        error._tag === "StateRefused" || error._tag === "Fenced" ? error : unavailable(error)
+      const key = rowKeyOf(store, write.key)
+      const [sealer, values] = yield* vaultsOf(context, key)
+      return yield* Effect.gen(function* () {
+        const owned = yield* context.sql.unsafe(lockSql, [[run.id], [run.epoch], stateKeyText(key)])
+        if (owned.length === 0) return yield* new Fenced({ id: run.id })
+        const change = applyWrite(write, yield* find(context, values, key))
+        if (change instanceof StateRefused) return yield* change
+        yield* put(context, values, key, change)
+        yield* context.sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])
+        return change.result
+      }).pipe(
+        context.sql.withTransaction,
+        Effect.mapError((error) =>
+          error._tag === "StateRefused" || error._tag === "Fenced" ? error : unavailable(error)
+        )
       )
-    )
+    })
 
 export const layer = Layer.effect(
   KeyValues,

@@ -136,6 +136,7 @@ import * as Runnables from "../postgres/Runnables.js"
 import * as RunReads from "../postgres/RunReads.js"
 import * as Runs from "../postgres/Runs.js"
 import * as StartQueue from "../postgres/StartQueue.js"
+import * as StateSealing from "../postgres/StateSealing.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
@@ -353,7 +354,7 @@ const useCases = Layer.mergeAll(
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
-  Layer.provideMerge(Layer.mergeAll(Deliver.layer(), Outbound.layer, AddressConfirmations.layer)),
+  Layer.provideMerge(Layer.mergeAll(Deliver.layer(), Outbound.layer, AddressConfirmations.layer, StateSealing.layer)),
   Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.

@@ -91,7 +91,15 @@ const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Gauge> => 
         (status.succeededAt ?? 0) / 1000
       ),
       labels
-    }
+    },
+    ...(status.remaining === null
+      ? []
+      : [
+          {
+            ...gauge("svc_task_remaining_jobs", "Jobs left, of a task with a fixed number of them.", status.remaining),
+            labels
+          }
+        ])
   ]
 }
 

@@ -72,6 +72,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/actors/execution/CallScheduler.ts#jsonOf",
     "src/actors/execution/HostCalls.ts#parseJson",
     "src/runtime/computing/WorkerProcess.ts#startWorker",
+    "src/runtime/postgres/StateRow.ts#readState",
     "src/runtime/postgres/events/EventRows.ts#exactPayload",
     "src/runtime/postgres/journal/JournalRow.ts#decodeEarlierResult",
     "src/runtime/postgres/journal/JournalRow.ts#decodeEntry",
