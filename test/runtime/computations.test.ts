@@ -11,6 +11,7 @@ import { FairQueue } from "../../src/runtime/computing/FairQueue.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { measureLoopDelay } from "../support/loopDelay.js"
+import { paced } from "../support/pace.js"
 
 const worker = bundleRunner("src/runtime/computing/worker/Worker.ts")
 afterAll(worker.remove)
@@ -56,7 +57,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
       Effect.gen(function* () {
         const { value, worst } = yield* measureLoopDelay(Effect.either(computation))
         assert.strictEqual(Either.isLeft(value) ? value.left._tag : "succeeded", expected)
-        assert.isBelow(worst, 250, "the main loop was held up")
+        assert.isBelow(worst, paced(250), "the main loop was held up")
       })
     )
 
@@ -116,7 +117,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
       yield* Fiber.interrupt(flood)
       assert.isBelow(
         took,
-        20 * computationLimits.millis.checkValue,
+        paced(20 * computationLimits.millis.checkValue),
         "the neighbour waited for the attacker's deadlines"
       )
     })

@@ -1,0 +1,17 @@
+/** Limits on time in tests: multiples of a fixed loop that is timed in the same test. */
+import { spin, spinMillis } from "./growth.js"
+
+const rounds = 5
+
+/** What the loop takes now, beside everything else that this machine does: the median. */
+const presentMillis = (): number => {
+  const times = Array.from({ length: rounds }, () => {
+    const started = performance.now()
+    spin()
+    return performance.now() - started
+  })
+  return times.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? spinMillis
+}
+
+/** What takes `millis` on a machine at rest, in milliseconds of this machine as it is now: more where it is slower or busy. */
+export const paced = (millis: number): number => millis * Math.max(1, presentMillis() / spinMillis)
