@@ -5,8 +5,9 @@ import { headerParsers, textParsers } from "./support/parsers/Headers.js"
 import { parserCalls } from "./support/parsers/Inventory.js"
 import { ownCalls, ownRooms } from "./support/parsers/OwnData.js"
 import { requestParsers } from "./support/parsers/Requests.js"
+import { storedParsers } from "./support/parsers/Stored.js"
 
-const rows = [...requestParsers, ...answerParsers, ...headerParsers, ...textParsers]
+const rows = [...requestParsers, ...answerParsers, ...headerParsers, ...textParsers, ...storedParsers]
 const covered = rows.flatMap(({ covers }) => covers)
 const own = Object.values(ownCalls).flat()
 const rooms = Object.values(ownRooms).flat()

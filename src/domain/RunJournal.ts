@@ -83,6 +83,12 @@ export interface RecordedResult {
   readonly secret?: { readonly secretId: SecretId; readonly number: number }
 }
 
+/** The value of a recorded success; null without one. */
+export const recordedValue = (result: RecordedResult | undefined): Json =>
+  result === undefined ? null : JSON.parse(typeof result.json === "string" ? result.json : decoder.decode(result.json))
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+
 /** An ended host call. `hash`: of its name and arguments, to detect a guest that replays differently. */
 export interface DoneEntry extends RecordedResult {
   readonly kind: "done"

@@ -59,6 +59,8 @@ const findLongList = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<string>
 
 const findInMembers = (ast: SchemaAST.TypeLiteral, value: unknown): ReadonlyArray<string> | undefined => {
   if (typeof value !== "object" || value === null) return undefined
+  // The names of a long list would all be written.
+  if (Array.isArray(value)) return ast.indexSignatures.length > 0 && value.length > listItems ? [] : undefined
   if (ast.indexSignatures.length > 0 && Object.keys(value).length > listItems) return []
   for (const { name, type } of ast.propertySignatures) {
     if (!Object.hasOwn(value, name)) continue

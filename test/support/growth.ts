@@ -50,11 +50,8 @@ export interface Growth {
 /** Costs below this part of a calibrated 50 ms are noise of the clock and the collector. */
 const noise = 1 / 25
 
-/** Measurements of one size; of an input that takes longer than four calibrated 50 ms there is one. */
-const rounds = 4
-
-/** The least cost of a size. Each input is new: the engine remembers texts that it has parsed. */
-const leastCost = <A>(make: (size: number) => A, work: (input: A) => unknown, size: number): number => {
+/** The least cost of a size in some rounds. Each input is new: the engine remembers texts that it has parsed. */
+const leastCost = <A>(make: (size: number) => A, work: (input: A) => unknown, size: number, rounds: number): number => {
   let least = Number.POSITIVE_INFINITY
   for (let round = 0; round < rounds && (round === 0 || least < 4 * calibratedMillis()); round++) {
     const input = make(size)
@@ -68,13 +65,23 @@ const leastCost = <A>(make: (size: number) => A, work: (input: A) => unknown, si
 
 /** Measures `work` with inputs of a quarter, a half and the whole of `most`. */
 export const measureGrowth = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number): Growth => {
-  const [quarter, half, whole] = [most / 4, most / 2, most].map((size) => leastCost(make, work, Math.floor(size)))
+  const [quarter, half, whole] = [most / 4, most / 2, most].map((size) => leastCost(make, work, Math.floor(size), 4))
   const now = Math.max(calibratedMillis(), leastMillis(spin, 2))
   return { quarter: quarter ?? 0, half: half ?? 0, whole: whole ?? 0, share: (whole ?? 0) / now }
 }
 
+/**
+ * Whether a quarter and the whole, measured once or twice, are well within the bounds: most inputs need no more. The
+ * quarter is measured twice, since a first call that is slow would hide growth.
+ */
+const isWellWithin = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number): boolean => {
+  const quarter = leastCost(make, work, Math.floor(most / 4), 2)
+  const whole = leastCost(make, work, most, 1)
+  return whole <= 0.9 * calibratedMillis() && isProportional({ quarter, whole })
+}
+
 /** Whether the cost grew about as the input did: four times the input, at most six times the cost. */
-const isProportional = ({ quarter, whole }: Growth): boolean =>
+const isProportional = ({ quarter, whole }: Pick<Growth, "quarter" | "whole">): boolean =>
   whole <= 6 * Math.max(quarter, noise * calibratedMillis())
 
 /** How often a cost that exceeds its bounds is measured again: another program may have had the processor. */
@@ -82,6 +89,7 @@ const attempts = 5
 
 /** Why the function costs too much for its input, by the least of several measurements; `undefined` if it does not. */
 export const findExcess = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number) => {
+  if (isWellWithin(make, work, most)) return undefined
   let excess: string | undefined
   for (let attempt = 0; attempt < attempts; attempt++) {
     const growth = measureGrowth(make, work, most)
@@ -92,12 +100,4 @@ export const findExcess = <A>(make: (size: number) => A, work: (input: A) => unk
     if (growth.share > 10) break
   }
   return excess
-}
-
-/** What the work costs in calibrated 50 ms: measured again while that is too much. */
-export const leastShare = (work: () => unknown): number => {
-  let share = Number.POSITIVE_INFINITY
-  for (let attempt = 0; attempt < attempts && share >= 1; attempt++)
-    share = Math.min(share, millisOf(work) / calibratedMillis())
-  return share
 }

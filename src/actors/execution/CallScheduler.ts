@@ -3,9 +3,8 @@
  * Everything recorded so far is committed before a call to the outside is made.
  */
 import { type Clock, Effect, Option } from "effect"
-import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
-import { type CallFailure, type IndexedCall, type RecordedResult, reuseKey } from "../../domain/RunJournal.js"
+import { type CallFailure, type IndexedCall, recordedValue, reuseKey } from "../../domain/RunJournal.js"
 import type { FaultPoints } from "../ports/Faults.js"
 import type { AppendFailure } from "../ports/Journal.js"
 import { makeCallExecution } from "./CallExecution.js"
@@ -104,7 +103,7 @@ export const makeCallScheduler = (
       .pipe(
         Effect.mapError(unavailableFailure),
         Effect.flatMap((result) => {
-          if (result?.secret === undefined) return Effect.succeed({ value: jsonOf(result) })
+          if (result?.secret === undefined) return Effect.succeed({ value: recordedValue(result) })
           return Effect.flatMap(
             host.secretAt(p.spec, result.secret),
             Option.match({
@@ -117,12 +116,6 @@ export const makeCallScheduler = (
 
   return { launchCalls, awaitCompletions }
 }
-
-/** The value of a journaled success. */
-const jsonOf = (result: RecordedResult | undefined): Json =>
-  result === undefined ? null : JSON.parse(typeof result.json === "string" ? result.json : decoder.decode(result.json))
-
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
 const nestsTooDeep = (call: PendingCall): CallFailure =>
   failure("RangeError", `an argument of ${call.name} nests deeper than ${guest.argumentDepth} levels: flatten it`)

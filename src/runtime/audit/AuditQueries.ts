@@ -94,7 +94,8 @@ const openEntries = Effect.fnUntraced(function* (vault: Vault["Type"], rows: Rea
 /** An entry without commitments is stored as it was written. */
 const asWritten = (entry: StoredAuditEntry) => entry as AuditEntry
 
-const openValues = (
+/** The values of an entry that rest sealed; `undefined` if they cannot be opened. */
+export const openValues = (
   opener: Pick<OrganisationVault, "open">,
   id: string,
   sealed: Uint8Array

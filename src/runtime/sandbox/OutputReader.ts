@@ -52,7 +52,8 @@ const countBrackets = (text: Buffer): number => {
   return brackets
 }
 
-class OutputReader {
+/** Reads outputs in slices. */
+export class OutputReader {
   readonly outputs: Array<Array<GuestOutput>> = []
   private at = 0
   private depth = 0

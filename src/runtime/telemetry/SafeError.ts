@@ -51,12 +51,14 @@ export const framesOf = (error: unknown): ReadonlyArray<string> => {
   const rest = at < 0 ? stack : stack.slice(at + message.length)
   return rest
     .split("\n")
-    .filter((line) => frame.test(line))
+    .filter((line) => line.length <= frameLength && frame.test(line))
     .slice(0, mostFrames)
 }
 
 // --- Private ---
 
+/** Characters of a frame: a longer line is the text of a message, on which the expression would take long. */
+const frameLength = 1_000
 const frame = /^ +at (?:.+ \()?(?:file:\/\/|node:|\/).*:\d+:\d+\)?$/
 /** The texts of the Postgres driver for a connection that is lost, which have no code. */
 const driverTexts: ReadonlySet<string> = new Set([

@@ -9,7 +9,7 @@ import { ResourceApi } from "../../../src/http/resource/Api.js"
 import { TenantApi } from "../../../src/http/tenant/Api.js"
 
 /** Values of a size in bytes of JSON. Those of objects and lists are as many as the bound of JSON allows. */
-export const worstMembers: { readonly [name: string]: (size: number) => unknown } = {
+const worstMembers: { readonly [name: string]: (size: number) => unknown } = {
   numbers: (size) => Array.from({ length: size / 2 }, () => 0),
   texts: (size) => Array.from({ length: size / 4 }, () => "a"),
   objects: (size) => Array.from({ length: size / 7 }, () => ({})),
@@ -42,12 +42,15 @@ export interface BodyCase {
   readonly name: string
   readonly members: ReadonlyArray<string>
   readonly refuse: (body: unknown) => unknown
+  /** The largest body, in bytes. */
+  readonly most: number
 }
 
 type Groups = Parameters<typeof HttpApi.reflect>[0]["groups"][string]
 
 const bodiesOf = <Id extends string, G extends Groups, E, R>(
-  api: HttpApi.HttpApi<Id, G, E, R>
+  api: HttpApi.HttpApi<Id, G, E, R>,
+  most: number
 ): ReadonlyArray<BodyCase> => {
   const bodies: Array<BodyCase> = []
   HttpApi.reflect(api, {
@@ -60,6 +63,7 @@ const bodiesOf = <Id extends string, G extends Groups, E, R>(
       bodies.push({
         name: `${group.identifier}.${endpoint.name}`,
         members: membersOf(schema.ast),
+        most,
         refuse: (body) => Either.mapLeft(decode(body), (issues) => decodeFailure(issues, endpoint.method))
       })
     }
@@ -68,10 +72,23 @@ const bodiesOf = <Id extends string, G extends Groups, E, R>(
 }
 
 export const bodyCases: ReadonlyArray<BodyCase> = [
-  ...bodiesOf(ResourceApi),
-  ...bodiesOf(TenantApi),
-  ...bodiesOf(ExecutionApi),
-  ...bodiesOf(RunApi)
+  ...bodiesOf(ResourceApi, bodyBytes.management),
+  ...bodiesOf(TenantApi, bodyBytes.management),
+  ...bodiesOf(ExecutionApi, bodyBytes.execute),
+  ...bodiesOf(RunApi, bodyBytes.execute)
 ]
 
-export const mostBody = bodyBytes.management
+/** The bound of JSON allows no more values than in a megabyte; a single text may have the size of the body. */
+const mostValues = bodyBytes.management
+
+/** The worst members of a body of at most this size, each built once for each size. */
+export const membersUpTo = (most: number) =>
+  Object.entries(worstMembers).map(([name, make]) => {
+    const built = new Map<number, unknown>()
+    const ofSize = (size: number): unknown => {
+      const value = built.get(size) ?? make(size)
+      built.set(size, value)
+      return value
+    }
+    return { name, ofSize, most: name === "one text" || name === "spaces" ? most : Math.min(most, mostValues) }
+  })

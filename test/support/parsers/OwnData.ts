@@ -3,7 +3,7 @@
 /** Rooms whose every parser reads what the operator or the service itself wrote, or runs elsewhere. */
 export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
   "what the operator configured, and files of the service": [
-    "src/runtime/audit/",
+    "src/runtime/audit/Checkpoints.ts",
     "src/runtime/backup/",
     "src/runtime/cli/",
     "src/runtime/configuration/",
@@ -11,7 +11,7 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/jail/",
     "src/runtime/nats/Link.ts",
     "src/runtime/program/",
-    "src/runtime/telemetry/",
+    "src/runtime/telemetry/Metrics.ts",
     "src/runtime/vault/"
   ],
   "a jailed worker, which a deadline ends": ["src/domain/connector/import/", "src/runtime/computing/worker/"],
@@ -68,19 +68,8 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/http/pipeline/Idempotency.ts#makeReplySeal",
     "src/runtime/postgres/ProviderWindows.ts#decode"
   ],
-  "JSON whose weight was bounded when it came in: by JsonBody, ProviderAnswer, or OutputSize of the runner": [
-    "src/actors/execution/CallScheduler.ts#jsonOf",
-    "src/actors/execution/HostCalls.ts#parseJson",
-    "src/runtime/computing/WorkerProcess.ts#startWorker",
-    "src/runtime/postgres/StateRow.ts#readState",
-    "src/runtime/postgres/events/EventRows.ts#exactPayload",
-    "src/runtime/postgres/journal/JournalRow.ts#decodeEarlierResult",
-    "src/runtime/postgres/journal/JournalRow.ts#decodeEntry",
-    "src/runtime/postgres/journal/JournalRow.ts#decodeResult",
-    "src/runtime/sandbox/OutputReader.ts#OutputReader",
-    "src/runtime/sandbox/OutputReader.ts#readOutputs",
-    "src/runtime/sandbox/RunnerProcess.ts#startRunner"
-  ],
+  "a verdict of a runner, written by the program of the service": ["src/runtime/sandbox/RunnerProcess.ts#startRunner"],
+  "an answer of a computation: parsed in a turn of its own": ["src/runtime/computing/WorkerProcess.ts#startWorker"],
   "a part of a request's head, by a parser that the rows of queryFields and readAppWebhookId measure": [
     "src/actors/connection/AuthorizationCallback.ts#isForeignIssuer",
     "src/actors/management/ConnectorPages.ts#list",
