@@ -21,15 +21,16 @@ const worstMembers: { readonly [name: string]: (size: number) => unknown } = {
   spaces: (size) => " ".repeat(size)
 }
 
-const membersOf = (ast: SchemaAST.AST): ReadonlyArray<string> => {
+/** The members of a body, by name. */
+const membersOf = (ast: SchemaAST.AST): ReadonlyArray<readonly [name: string, type: SchemaAST.AST]> => {
   switch (ast._tag) {
     case "TypeLiteral":
-      return ast.propertySignatures.map(({ name }) => String(name))
+      return ast.propertySignatures.map(({ name, type }) => [String(name), type])
     case "Transformation":
     case "Refinement":
       return membersOf(ast.from)
     case "Union":
-      return [...new Set(ast.types.flatMap(membersOf))]
+      return [...new Map(ast.types.flatMap(membersOf))]
     case "Suspend":
       return membersOf(ast.f())
     default:
@@ -40,10 +41,20 @@ const membersOf = (ast: SchemaAST.AST): ReadonlyArray<string> => {
 /** An endpoint's body: its members, and how a body is refused. */
 export interface BodyCase {
   readonly name: string
+  /** The members whose type no case before this one has: equal types cost the same. */
   readonly members: ReadonlyArray<string>
   readonly refuse: (body: unknown) => unknown
   /** The largest body, in bytes. */
   readonly most: number
+}
+
+const measured = new Set<SchemaAST.AST>()
+
+/** Whether a case before this one has a member of this type. */
+const isMeasured = (type: SchemaAST.AST): boolean => {
+  const has = measured.has(type)
+  measured.add(type)
+  return has
 }
 
 type Groups = Parameters<typeof HttpApi.reflect>[0]["groups"][string]
@@ -62,7 +73,7 @@ const bodiesOf = <Id extends string, G extends Groups, E, R>(
       const decode = decodeStrict(schema as unknown as Schema.Schema<unknown, unknown>)
       bodies.push({
         name: `${group.identifier}.${endpoint.name}`,
-        members: membersOf(schema.ast),
+        members: membersOf(schema.ast).flatMap(([name, type]) => (isMeasured(type) ? [] : [name])),
         most,
         refuse: (body) => Either.mapLeft(decode(body), (issues) => decodeFailure(issues, endpoint.method))
       })
