@@ -19,7 +19,7 @@ export interface NewKey {
   readonly id: ApiKeyId
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
-  readonly createdBy: ApiKeyId
+  readonly createdBy: string
   readonly at: number
   readonly expiresAt: number | null
   readonly permissions: PermissionSet

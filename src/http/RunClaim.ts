@@ -15,5 +15,5 @@ export const runClaim = (
 ): RunClaim | undefined | InvalidRequest => {
   const key = idempotencyKey(request)
   if (key === undefined || key instanceof InvalidRequest) return key
-  return { key: `${caller.key.id}|${targetIndexKey(request.target, sha256Hex)}|${key}`, hash: sha256Hex(body) }
+  return { key: `${caller.id}|${targetIndexKey(request.target, sha256Hex)}|${key}`, hash: sha256Hex(body) }
 }

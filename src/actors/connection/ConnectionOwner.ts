@@ -3,7 +3,7 @@
  * the lock of changes, refusals, the rules of renewal.
  */
 import { type Deferred, Effect } from "effect"
-import type { AuditActor } from "../../domain/Audit.js"
+import { serviceActor } from "../../domain/Caller.js"
 import type { Credential } from "../../domain/connection/Credential.js"
 import { idleLimiter, type LimiterState, type CallLimits } from "../../domain/connection/RateLimiter.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
@@ -89,14 +89,7 @@ export const notFound: CommandRefusal = { _tag: "NotFound" }
 
 /** The initiator of changes that the service makes by itself. */
 export const system: Initiator = {
-  actor: {
-    id: "system",
-    ip: null,
-    name: "svc",
-    onBehalfOf: null,
-    type: "system",
-    userAgent: null
-  } satisfies AuditActor,
+  actor: serviceActor,
   requestId: null
 }
 

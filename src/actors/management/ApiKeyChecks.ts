@@ -45,12 +45,12 @@ export const findKeyCustomers = Effect.fnUntraced(function* (
 
 /** When a new key expires, in Unix milliseconds; by default together with the key that creates it. */
 export const requestedExpiry = (
-  caller: Principal,
+  { bounds }: Principal,
   expires: CreateApiKey["expires"],
   at: number
 ): number | null | ValidationFailed => {
   const found = expiryOf(expires ?? "90d", at)
-  const own = caller.key.expiresAt === null ? Infinity : Date.parse(caller.key.expiresAt)
+  const own = bounds.expiresAt === null ? Infinity : Date.parse(bounds.expiresAt)
   return expires === undefined && typeof found === "number" ? Math.min(found, own) : found
 }
 
@@ -90,10 +90,8 @@ export const makeApiKeyChecks = Effect.gen(function* () {
   }
 
   /** Fails if the key has more rights than the caller's own. */
-  const checkWithinCaller = (caller: Principal, key: ApiKey): Effect.Effect<void, Failure> => {
-    const own = keyBounds(caller.key, caller.key.hmacSecret !== null)
-    return keyExcess(keyBounds(key, key.hmacSecret !== null), own, addresses.covers) ?? Effect.void
-  }
+  const checkWithinCaller = ({ bounds }: Principal, key: ApiKey): Effect.Effect<void, Failure> =>
+    keyExcess(keyBounds(key, key.hmacSecret !== null), bounds, addresses.covers) ?? Effect.void
 
   /** The slug of a connector by its id or slug; the organisation's own connectors take precedence over built-in ones. */
   const findSlug = (tx: Tx, idOrSlug: string): Effect.Effect<string | undefined, Unavailable> => {

@@ -82,7 +82,7 @@ const issue = Effect.fnUntraced(function* (
     id,
     organisationId,
     spaceId,
-    createdBy: caller.key.id,
+    createdBy: caller.id,
     at,
     expiresAt,
     permissions,

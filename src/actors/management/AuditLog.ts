@@ -29,10 +29,8 @@ export class AuditLog extends Context.Tag("svc/AuditLog")<
 >() {}
 
 /** A key for some customers reads their entries and its own; a request that names a customer reads that customer's. */
-const reachOf = ({ customers, key }: Principal): Pick<AuditQuery, "reach"> =>
-  customers === "all"
-    ? {}
-    : { reach: { customers: [...customers], actorId: key.customersMode === "all" ? null : key.id } }
+const reachOf = ({ bounds, customers, id }: Principal): Pick<AuditQuery, "reach"> =>
+  customers === "all" ? {} : { reach: { customers: [...customers], actorId: bounds.customers === "all" ? null : id } }
 
 /** The filters of the request; an empty one counts as absent. */
 const filtersOf = (params: AuditListParams): Partial<AuditQuery> => {

@@ -1,12 +1,11 @@
-/** The authenticated caller: its key, permissions, customers and scope. All surfaces use this value. Specification: Authentication. */
-import type { ApiKey } from "../../domain/ApiKey.js"
-import type { AuditActor } from "../../domain/Audit.js"
+/** The authenticated caller of a request, and what it may reach. All surfaces use this value. Specification: Authentication. */
+import type { Caller } from "../../domain/Caller.js"
 import { Forbidden } from "../../domain/Failure.js"
 import type { CustomerId, OrganisationId, RequestId, SpaceId } from "../../domain/Ids.js"
-import { type Permission, type PermissionSet, toSet } from "../../domain/Permission.js"
-import { type Plan, plans } from "../../domain/Plan.js"
+import type { Permission } from "../../domain/Permission.js"
+import type { Plan } from "../../domain/Plan.js"
 import type { RunReach } from "../../domain/RunJournal.js"
-import { type ScopeIds, scopeIds, type ScopeType } from "../../domain/ResourceScope.js"
+import type { ScopeType } from "../../domain/ResourceScope.js"
 import type { KnownKey } from "../ports/Keys.js"
 
 /**
@@ -17,57 +16,21 @@ import type { KnownKey } from "../ports/Keys.js"
  */
 export type Sharing = "customers" | "read" | "perRecord" | "change" | "hidden"
 
-/** An authenticated caller. */
-export interface Principal {
+/** An authenticated caller, in its organisation and workspace, with the request that it sends. */
+export interface Principal extends Caller {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
   readonly organisation: KnownKey["organisation"]
-  readonly key: ApiKey
-  readonly permissions: PermissionSet
-  readonly customers: "all" | ReadonlySet<CustomerId>
-  /** The resources that the key is narrowed to. */
-  readonly scope: ScopeIds
   readonly plan: Plan
   readonly requestId: RequestId
   readonly ip: string
   readonly userAgent: string | null
 }
 
-/** Facts derived from a key, cached as long as the key is in memory. */
-const keyFacts = new WeakMap<ApiKey, Pick<Principal, "permissions" | "customers" | "scope">>()
-
-const derivedFrom = (key: ApiKey): Pick<Principal, "permissions" | "customers" | "scope"> => {
-  const cached = keyFacts.get(key)
-  if (cached !== undefined) return cached
-  const facts = {
-    permissions: toSet(key.permissions),
-    customers: key.customersMode === "all" ? ("all" as const) : new Set(key.customerIds),
-    scope: scopeIds(key.resourceScope)
-  }
-  keyFacts.set(key, facts)
-  return facts
-}
-
-export const principal = (
-  knownKey: KnownKey,
-  request: Pick<Principal, "requestId" | "ip" | "userAgent">
-): Principal => ({
-  organisationId: knownKey.organisation.id,
-  spaceId: knownKey.key.spaceId,
-  organisation: knownKey.organisation,
-  key: knownKey.key,
-  ...derivedFrom(knownKey.key),
-  plan: plans[knownKey.organisation.plan],
-  ...request
-})
-
 export const missingPermission = (caller: Principal, permission: Permission): Forbidden | undefined =>
   caller.permissions.has(permission)
     ? undefined
     : new Forbidden({ code: "FORBIDDEN", needs: permission, message: `this key lacks the permission ${permission}` })
-
-/** Whether the key is limited to some customers' data by its preset. Permissions of a custom key apply unchanged. */
-const isForCustomersOnly = ({ key }: Principal): boolean => key.customersMode !== "all" && key.preset !== "custom"
 
 const notShared = () =>
   new Forbidden({
@@ -78,7 +41,7 @@ const notShared = () =>
 
 /** The refusal if the endpoint is closed to keys of some customers. */
 export const sharingRefusal = (caller: Principal, sharing: Sharing | undefined): Forbidden | undefined => {
-  if (!isForCustomersOnly(caller)) return undefined
+  if (!caller.isForCustomers) return undefined
   return sharing === "customers" || sharing === "read" || sharing === "perRecord" ? undefined : notShared()
 }
 
@@ -88,7 +51,7 @@ export const recordRefusal = (
   sharing: Sharing | undefined,
   customer: CustomerId | null
 ): Forbidden | undefined =>
-  sharing === "perRecord" && customer === null && isForCustomersOnly(caller) ? notShared() : undefined
+  sharing === "perRecord" && customer === null && caller.isForCustomers ? notShared() : undefined
 
 /** The refusal if the key is narrowed to other resources of this type. Connectors are named by their slugs. */
 export const outOfScope = ({ scope }: Principal, type: ScopeType, id: string): Forbidden | undefined =>
@@ -124,13 +87,3 @@ export const narrowedKeyRefusal = ({ scope }: Principal, type: ScopeType, what: 
 
 export const reaches = (caller: Principal, customer: CustomerId): boolean =>
   caller.customers === "all" || caller.customers.has(customer)
-
-/** The actor for the audit trail: a key is a service account. Members are in canonical order, so that sealing is cheap. */
-export const actorOf = (caller: Principal): AuditActor => ({
-  id: caller.key.id,
-  ip: caller.ip,
-  name: caller.key.name,
-  onBehalfOf: null,
-  type: "service_account",
-  userAgent: caller.userAgent
-})

@@ -10,7 +10,8 @@ import type { Json } from "../../domain/Json.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AlreadyExists, type Changed, Records, type Tx } from "../ports/Records.js"
 import { type CallContext, versionMismatch } from "./CallContext.js"
-import { actorOf, recordRefusal } from "./Caller.js"
+import { recordRefusal } from "./Caller.js"
+import { actorOf } from "../../domain/Caller.js"
 
 /** The result of a change, and the facts for its audit entry. */
 export interface ChangeOutcome<A> {

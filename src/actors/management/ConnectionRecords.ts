@@ -7,7 +7,8 @@ import type { ConnectionId } from "../../domain/Ids.js"
 import type { Initiator, CredentialSecrets } from "../ports/Connections.js"
 import type { Tx, Where } from "../ports/Records.js"
 import type { CallContext } from "./CallContext.js"
-import { actorOf, outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+import { outOfScope, type Principal, reaches, scopedIds } from "./Caller.js"
+import { actorOf } from "../../domain/Caller.js"
 import { pickChanges } from "./ReadOnly.js"
 
 const notFound = () => new NotFound({ what: "connection" })

@@ -149,7 +149,7 @@ const insert = Effect.fnUntraced(function* (
     ...membersOf(definition),
     current: 1,
     latestVersion: null,
-    createdBy: caller.key.id,
+    createdBy: caller.id,
     createdAt: now,
     updatedAt: now,
     deletedAt: null,
@@ -205,7 +205,7 @@ const save = Effect.fnUntraced(function* (
 const publishDraft = Effect.fnUntraced(function* (
   services: DraftServices,
   tx: Tx,
-  { key }: Principal,
+  { id: callerId }: Principal,
   before: ConnectorRecord,
   draft: ConnectorVersion,
   notes: string | undefined
@@ -225,7 +225,7 @@ const publishDraft = Effect.fnUntraced(function* (
     ...version,
     notes: notes ?? null,
     publishedAt: now,
-    publishedBy: key.id
+    publishedBy: callerId
   })
   yield* tx.connectors.update(record)
   return outcomeOf(services, before, record, definition)

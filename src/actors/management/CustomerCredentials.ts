@@ -11,7 +11,8 @@ import { AuditTrail } from "../ports/AuditTrail.js"
 import { Connections } from "../ports/Connections.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type CallContext, runAuditedCommand } from "./CallContext.js"
-import { actorOf, missingPermission, narrowedKeyRefusal, outOfScope } from "./Caller.js"
+import { missingPermission, narrowedKeyRefusal, outOfScope } from "./Caller.js"
+import { actorOf } from "../../domain/Caller.js"
 import { Changes } from "./Changes.js"
 import {
   connectionScopeRefusal,

@@ -10,7 +10,8 @@ import { DeadLetters, type DeadLetterSource } from "../ports/DeadLetters.js"
 import { EventReads } from "../ports/EventReads.js"
 import { notPending, type ReplayedLetter, Replays } from "../ports/Replays.js"
 import type { CallContext } from "./CallContext.js"
-import { actorOf, missingPermission } from "./Caller.js"
+import { missingPermission } from "./Caller.js"
+import { actorOf } from "../../domain/Caller.js"
 import { customersOf, filtersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
 import { ExecutionControl } from "./ExecutionControl.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
@@ -134,7 +135,7 @@ export const layer = Layer.effect(
           const reached = caller.customers === "all" ? {} : { customerIds: [...caller.customers] }
           const started = yield* letters.startReplay(
             caller,
-            { id, filter: { ...filter, ...reached }, limit, ratePerSecond, createdBy: caller.key.id },
+            { id, filter: { ...filter, ...reached }, limit, ratePerSecond, createdBy: caller.id },
             auditEntry(context, id, null, yield* Clock.currentTimeMillis)
           )
           if (!started)

@@ -171,7 +171,7 @@ const newInstallation = Effect.fnUntraced(function* (
     config: input.config ?? {},
     configSchema: input.configSchema ?? null,
     status: input.status ?? "active",
-    createdBy: caller.key.id,
+    createdBy: caller.id,
     createdAt: now,
     updatedAt: now,
     uninstalledAt: null,

@@ -182,7 +182,7 @@ export const makeRerunStart = Effect.gen(function* () {
       reach: runReach(caller),
       customer: customerOfRun(view),
       userId: view.userId,
-      trigger: { type: "rerun", keyId: caller.key.id, keyName: caller.key.name },
+      trigger: { type: "rerun", ...caller.starter },
       metadata: view.metadata,
       callback: callbackOf(record),
       parent: {

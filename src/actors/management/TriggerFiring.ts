@@ -80,7 +80,7 @@ export const layer = Layer.effect(
             payload: input.payload ?? (trigger.type === "schedule" ? null : {}),
             headers,
             deduplication: {
-              value: idempotencyKey === null ? null : `${caller.key.id}|${idempotencyKey}`,
+              value: idempotencyKey === null ? null : `${caller.id}|${idempotencyKey}`,
               deliveryId: null
             },
             traceparent

@@ -174,7 +174,7 @@ const create = Effect.fnUntraced(function* (
             ? null
             : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
         accessKey: accessKey?.stored ?? null,
-        createdBy: caller.key.id,
+        createdBy: caller.id,
         now
       })
       yield* checkPatternTotal(tx, trigger)

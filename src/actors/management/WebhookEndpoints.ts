@@ -171,7 +171,7 @@ const create = Effect.fnUntraced(function* (
   context: CallContext,
   { description = "", events, url }: CreateWebhookEndpoint
 ): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
-  const { key, organisationId, spaceId } = context.caller
+  const { id: callerId, organisationId, spaceId } = context.caller
   yield* checkUrl(services, url)
   return yield* services.change(context, (tx) =>
     Effect.gen(function* () {
@@ -192,7 +192,7 @@ const create = Effect.fnUntraced(function* (
         secret: yield* seal(services, { id, organisationId }, "secret", secret),
         secretBefore: null,
         rotatedAt: null,
-        createdBy: key.id,
+        createdBy: callerId,
         createdAt: now,
         updatedAt: now,
         version: 1

@@ -7,7 +7,7 @@ import type { Principal } from "./Caller.js"
 export const authorOf = (caller: Principal, now: string): Author => ({
   organisationId: caller.organisationId,
   spaceId: caller.spaceId,
-  by: caller.key.id,
+  by: caller.id,
   now
 })
 

@@ -16,8 +16,8 @@ export const findWorkspace = (tx: Tx, id: string, lock = false): Effect.Effect<W
     Option.match({ onNone: () => new NotFound({ what: "workspace" }), onSome: Effect.succeed })
   )
 
-const isOrganisationWide = ({ customers, key }: Principal): boolean =>
-  customers === "all" && key.resourceScope.length === 0
+const isOrganisationWide = ({ bounds, customers }: Principal): boolean =>
+  customers === "all" && bounds.resourceScope.length === 0
 
 /**
  * The workspace of a new key; absent: the caller's own. A narrowed key may not create keys for another workspace, because

@@ -52,12 +52,17 @@ export const layer = Layer.scoped(
     const context: LimitsContext = { limitsOwner, leases, startReturning }
 
     return RateLimits.of({
-      admit: ({ key, keyId, organisationId, plan }) => {
+      admit: ({ caller, callerId, organisationId, plan }) => {
         meter.countCall(organisationId)
-        return key === null && plan === null
+        return caller === null && plan === null
           ? Effect.succeed(null)
           : Effect.flatMap(
-              takeAll(context, organisationId, [...bucketOf(keyId, key), ...bucketOf("plan", plan)], minuteWindow),
+              takeAll(
+                context,
+                organisationId,
+                [...bucketOf(callerId, caller), ...bucketOf("plan", plan)],
+                minuteWindow
+              ),
               (taken) =>
                 taken.exhausted === undefined
                   ? Effect.succeed(tightestOf(taken))

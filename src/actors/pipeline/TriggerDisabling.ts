@@ -1,5 +1,6 @@
 /** What the service writes when it disables a trigger by itself. */
 import { changesBetween } from "../../domain/Audit.js"
+import { serviceActor } from "../../domain/Caller.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { autoDisabledTrigger, disabledEvent, type DisableReason } from "../../domain/TriggerChanges.js"
 import type { Identifiers } from "../ports/Identifiers.js"
@@ -21,7 +22,7 @@ export const disablingOf = (
       id: identifiers.next("aud"),
       organisationId: after.organisationId,
       at,
-      actor: { id: "system", ip: null, name: "svc", onBehalfOf: null, type: "system", userAgent: null },
+      actor: serviceActor,
       action: "trigger.disable",
       resource: { type: "trigger", id: after.id, name: after.name },
       customerId: after.customerId,

@@ -1,13 +1,13 @@
 /**
- * How many calls a key, its organisation and a customer may make in a calendar minute, and how many runs an organisation
+ * How many calls a caller, its organisation and a customer may make in a calendar minute, and how many runs an organisation
  * and a customer may start in a day (both UTC): exactly that many.
  */
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { QuotaExceeded, RateLimited, Unavailable } from "../../domain/Failure.js"
-import type { ApiKeyId, CustomerId, OrganisationId } from "../../domain/Ids.js"
+import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
 
-/** The tighter of the key's and the plan's limit. `resetAt`: Unix seconds. */
+/** The tighter of the caller's and the plan's limit. `resetAt`: Unix seconds. */
 export interface Admission {
   readonly limit: number
   readonly remaining: number
@@ -16,9 +16,9 @@ export interface Admission {
 
 export interface Ceilings {
   readonly organisationId: OrganisationId
-  readonly keyId: ApiKeyId
+  readonly callerId: string
   /** Calls per minute; `null` for no ceiling. */
-  readonly key: number | null
+  readonly caller: number | null
   readonly plan: number | null
 }
 

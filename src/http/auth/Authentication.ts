@@ -13,7 +13,9 @@ import type { RequestId } from "../../domain/Ids.js"
 import type { LazyRequest, RequestHead } from "../Wire.js"
 import { keyRefusal } from "./KeyRefusal.js"
 import { makeSignatureCheck } from "./SignatureCheck.js"
-import { actorOf, type Principal, principal } from "../../actors/management/Caller.js"
+import type { Principal } from "../../actors/management/Caller.js"
+import { actorOf } from "../../domain/Caller.js"
+import { keyCaller } from "./KeyCaller.js"
 import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
 
 /** The form of a key; other texts are refused without a look-up. */
@@ -85,14 +87,14 @@ const refuseAndAudit = (
   failure: Failure,
   now: number
 ): Effect.Effect<never, Failure> => {
-  const { key, organisationId, requestId } = caller
+  const { id, name, organisationId, requestId } = caller
   trail.countRefusal({
     id: identifiers.next("aud"),
     organisationId,
     at: new Date(now).toISOString(),
     actor: actorOf(caller),
     action: "api_key.use",
-    resource: { type: "api_key", id: key.id, name: key.name },
+    resource: { type: "api_key", id, name },
     customerId: null,
     outcome: "denied",
     requestId,
@@ -145,7 +147,7 @@ const admitKey = (
 ): Effect.Effect<RecognisedKey, Failure> => {
   const ip = context.addressOf(request)
   const refusal = keyRefusal(context.addresses, known, request, ip, now, openWhileSuspended)
-  const caller = principal(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
+  const caller = keyCaller(known, { requestId, ip, userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null })
   if (refusal === undefined) return Effect.succeed({ known, caller, now })
   const counted = counterKey(known.key, ip)
   const exceeded = context.refusals.knownKeys.exceeded(counted, now)

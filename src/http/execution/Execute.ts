@@ -13,7 +13,8 @@ import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/Workflow.js"
 import { make as makeCustomerContext } from "../auth/CustomerContext.js"
-import { actorOf, missingPermission, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
+import { missingPermission, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
+import { actorOf } from "../../domain/Caller.js"
 import { StartQuota } from "../../actors/management/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
@@ -99,7 +100,7 @@ export const make = Effect.gen(function* () {
       reach: runReach(caller),
       mocking: body.mocking,
       userId: context.userId,
-      trigger: { type: "api", keyId: caller.key.id, keyName: caller.key.name },
+      trigger: { type: "api", ...caller.starter },
       metadata: body.metadata,
       callback,
       traceparent: request.headers["traceparent"] ?? null,

@@ -208,7 +208,7 @@ export const make = Effect.gen(function* () {
     if (key instanceof InvalidRequest) return Effect.fail(key)
     const claim = {
       organisation: caller.organisationId,
-      row: `${caller.key.id}|${request.method} ${targetIndexKey(request.target, digests.sha256Hex)}|${key}`,
+      row: `${caller.id}|${request.method} ${targetIndexKey(request.target, digests.sha256Hex)}|${key}`,
       bodyHash: hashBody(request)
     }
     return mode === "reply" ? handleInTransaction(claim, handle) : handleUnderLease(claim, handle)

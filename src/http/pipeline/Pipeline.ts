@@ -136,8 +136,8 @@ export const make = Effect.gen(function* () {
   const admit = (caller: Principal): Effect.Effect<Admission | null, Failure> =>
     limits.admit({
       organisationId: caller.organisationId,
-      keyId: caller.key.id,
-      key: caller.key.rateLimit,
+      callerId: caller.id,
+      caller: caller.bounds.rateLimit,
       plan: caller.plan.apiCallsPerMinute
     })
 
@@ -227,5 +227,5 @@ export const make = Effect.gen(function* () {
 const logFields = ({ caller, route }: Exchange) => ({
   endpoint: `${route.method} ${route.path}`,
   organisationId: caller.organisationId,
-  key: caller.key.name
+  key: caller.name
 })

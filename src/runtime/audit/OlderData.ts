@@ -7,6 +7,7 @@ import { DateTime, Effect } from "effect"
 import type { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
 import type { AuditEntry } from "../../domain/Audit.js"
+import { serviceActor } from "../../domain/Caller.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { auditRow, insertAuditRows } from "../postgres/AuditRow.js"
 import type { WriterSql } from "../postgres/Pools.js"
@@ -33,7 +34,7 @@ const entryOf = (
   id: identifiers.next("aud"),
   organisationId,
   at: now,
-  actor: { type: "system", id: "system", name: "svc", ip: null, userAgent: null, onBehalfOf: null },
+  actor: serviceActor,
   action: "audit.branch_close",
   resource: { type: "audit", id: null, name: null },
   customerId: null,

@@ -1,0 +1,43 @@
+/** The caller that an API key makes. */
+import type { Principal } from "../../actors/management/Caller.js"
+import type { KnownKey } from "../../actors/ports/Keys.js"
+import type { ApiKey } from "../../domain/ApiKey.js"
+import type { Caller } from "../../domain/Caller.js"
+import { keyBounds } from "../../domain/KeyBounds.js"
+import { toSet } from "../../domain/Permission.js"
+import { plans } from "../../domain/Plan.js"
+import { scopeIds } from "../../domain/ResourceScope.js"
+
+/** Kept as long as the key is in memory: a request copies members, and derives none. */
+const callers = new WeakMap<ApiKey, Caller>()
+
+const callerOf = (key: ApiKey): Caller => {
+  const cached = callers.get(key)
+  if (cached !== undefined) return cached
+  const caller: Caller = {
+    kind: "key",
+    id: key.id,
+    name: key.name,
+    permissions: toSet(key.permissions),
+    customers: key.customersMode === "all" ? "all" : new Set(key.customerIds),
+    // Permissions of a custom key apply unchanged.
+    isForCustomers: key.customersMode !== "all" && key.preset !== "custom",
+    scope: scopeIds(key.resourceScope),
+    bounds: keyBounds(key, key.hmacSecret !== null),
+    starter: { keyId: key.id, keyName: key.name }
+  }
+  callers.set(key, caller)
+  return caller
+}
+
+export const keyCaller = (
+  { key, organisation }: KnownKey,
+  request: Pick<Principal, "requestId" | "ip" | "userAgent">
+): Principal => ({
+  ...callerOf(key),
+  organisationId: organisation.id,
+  spaceId: key.spaceId,
+  organisation,
+  plan: plans[organisation.plan],
+  ...request
+})
