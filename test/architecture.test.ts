@@ -107,6 +107,21 @@ it("two services never share a key, by which the layers would be mixed up", () =
   )
 })
 
+describe("the table of what stops or starves a service", () => {
+  const rows = read("test/flow/attacks.test.ts")
+    .split("\n")
+    .flatMap((line) => {
+      const [, vector = "", file = "", words = ""] = /^ \* \| (.+?) \| (test\/\S+) \| (.+) \|$/.exec(line) ?? []
+      return vector === "" ? [] : [[vector, file, words] as const]
+    })
+
+  it("has rows", () => assert.isAtLeast(rows.length, 36))
+  it.each(rows)("names for %s a test that exists: %s", (_, file, words) => {
+    const text = file === "test/flow/attacks.test.ts" ? read(file).split(" */\n").slice(1).join("") : read(file)
+    assert.include(text, words)
+  })
+})
+
 describe("a regular expression that is built from data", () => {
   /** Files that may build one: from constants, or from a tenant's data in a computing worker or in the guest. */
   const allowed = new Set([

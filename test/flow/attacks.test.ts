@@ -1,4 +1,47 @@
-/** Promise 6 and 7: what comes from providers, in addresses, patterns and unread answers is bounded before it is held. */
+/**
+ * Promise 6 and 7: what comes from providers, in addresses, patterns and unread answers is bounded before it is held.
+ *
+ * What stops or starves a service, and the test that holds it; `test/architecture.test.ts` checks this table.
+ *
+ * | vector | file | test |
+ * |---|---|---|
+ * | a journal larger than the memory | test/flow/largeJournals.test.ts | are replayed after a kill in pages |
+ * | a run that journals without end | test/flow/largeJournals.test.ts | end with JOURNAL_LIMIT |
+ * | equal parameters in an address | test/flow/attacks.test.ts | with 15,000 equal parameters, without a key |
+ * | patterns that expand | test/flow/attacks.test.ts | in a route's filter |
+ * | many patterns that are costly to compile | test/http/triggerPatterns.test.ts | that are costly to compile |
+ * | patterns of other organisations in the cache | test/actors/patterns.test.ts | evicts what its largest organisation used |
+ * | all connections to an origin | test/flow/attacks.test.ts | never answers 192 requests of three runs |
+ * | a neighbour's connections to the same origin | test/runtime/egressConnections.test.ts | a neighbour calls the same origin at once |
+ * | answers in chunks of one byte | test/flow/attacks.test.ts | in chunks of one byte |
+ * | endpoints that hang | test/flow/failingEndpoints.test.ts | while those of four other organisations hang |
+ * | polls, subscriptions, refreshes and tests that hang | test/flow/hangingPartners.test.ts | those of another have their |
+ * | restarts beside a run that waits | test/actors/orphans.test.ts | is not blamed for deaths of its process while it waits |
+ * | a run that kills its process | test/flow/poison.test.ts | fails as poisoned after five deaths |
+ * | mail to addresses that nobody confirmed | test/flow/notifications.test.ts | gets no free text until its owner has confirmed it |
+ * | mail to one address from many organisations | test/flow/notifications.test.ts | is asked once an hour over all organisations |
+ * | replays beyond the quota | test/flow/quota.test.ts | count replays that a request asks for |
+ * | ticks of many routes beyond the quota | test/flow/quota.test.ts | count a tick as often as it has routes |
+ * | triggers without number | test/http/planLimits.test.ts | is never exceeded by what is made at once |
+ * | a time that only JavaScript reads | test/flow/attacks.test.ts | of a replay's filter |
+ * | a stored job that fails for ever | test/flow/setAsideJobs.test.ts | of the replays: a filter that an earlier release accepted |
+ * | a replay of its own failures | test/flow/bulkReplay.test.ts | each once, and needs a filter |
+ * | answers without a key that are not read | test/flow/attacks.test.ts | four times on each of 200 connections |
+ * | public answers without a rate | test/http/publicAnswers.test.ts | all pass the limit |
+ * | half requests beside few descriptors | test/flow/descriptors.test.ts | 256 descriptors serve beside 400 half requests |
+ * | a start with too few descriptors | test/runtime/incomingConnections.test.ts | refuse a start with the figure that it needs |
+ * | a start with too little memory | test/runtime/byteLedger.test.ts | is told with the figure that it needs |
+ * | a signed delivery under another id | test/flow/webhookReplays.test.ts | is a duplicate for seven days under another id |
+ * | a preset beside a scheme | test/flow/webhookReplays.test.ts | is refused beside a scheme |
+ * | a time outside five minutes | test/flow/webhookReplays.test.ts | outside five minutes is refused on every trigger |
+ * | bodies over their limit | test/flow/attacks.test.ts | sends bodies over their limit on 20 connections |
+ * | the refusal of a body, read by ordinary clients | test/runtime/refusedBodies.test.ts | Ordinary clients read why |
+ * | a data directory that cannot be made | test/runtime/makeDirectory.test.ts | is created with its parents |
+ * | a stop beside what hangs | test/flow/restart.test.ts | ends within its grace, whatever hangs |
+ * | a planned restart | test/flow/restart.test.ts | answers what was accepted, and refuses the rest |
+ * | a full disk, and other refusals of Postgres | test/http/databaseConditions.test.ts | that is read-only is not ready |
+ * | runs that wait for a missing engine | test/flow/engines.test.ts | waits for a release that has that engine |
+ */
 import { afterAll, assert, beforeAll, describe } from "@effect/vitest"
 import { answered, attackedWorld, code, refusedWith } from "../support/attacks.js"
 import { holdBodies, leaveUnread, sendFlood } from "../support/flood.js"

@@ -3,8 +3,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { takeBytes } from "../../src/actors/ports/HeldBytes.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
+import { littleMemory } from "../../src/runtime/process/MemoryLimit.js"
 
 const make = (bytes: number) => new ByteLedger({ bytes, bodyBytes: bytes / 4, patienceMillis: 200 })
+
+describe("a start with little memory", () => {
+  it("is told with the figure that it needs; one with 1 GiB is not", () => {
+    assert.deepStrictEqual(littleMemory(512 * 1_048_576), { memoryMiB: 512, neededMiB: 1024 })
+    assert.isUndefined(littleMemory(1_000 * 1_048_576))
+  })
+})
 
 describe("the ledger of held bytes", () => {
   it("counts all kinds together, gives everything back, and forgets owners", () => {

@@ -6,3 +6,10 @@ export const memoryLimit = (): number => {
   const constrained = process.constrainedMemory()
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
+
+/** Memory with which a node serves at its limits; a machine of 1 GiB has a little less. */
+const enoughMemory = 960 * 1_048_576
+
+/** What a start with this limit says of too little memory; `undefined` if it is enough. */
+export const littleMemory = (limit: number) =>
+  limit < enoughMemory ? { memoryMiB: Math.floor(limit / 1_048_576), neededMiB: 1024 } : undefined

@@ -5,7 +5,7 @@ import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/UnreachableDatabase.js"
 import { planDescriptors } from "../process/Descriptors.js"
-import { memoryLimit } from "../process/MemoryLimit.js"
+import { littleMemory, memoryLimit } from "../process/MemoryLimit.js"
 import { OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
 import { markPhase, markStop, stopPhases, takePhases } from "./Phases.js"
@@ -111,9 +111,6 @@ const exported = <A, E, R>(config: ServiceConfig, body: Effect.Effect<A, E, R>) 
         ({ exporter }) => Effect.provide(body, exporter(config))
       )
 
-/** Memory with which a node serves at its limits; a machine of 1 GiB has a little less. */
-const enoughMemory = 960 * 1_048_576
-
 /** Refuses a start with too few file descriptors, and warns of too little memory, each with the figure. */
 const checkResources = (config: ServiceConfig) =>
   Effect.gen(function* () {
@@ -121,12 +118,8 @@ const checkResources = (config: ServiceConfig) =>
       try: () => planDescriptors(config),
       catch: (error) => (error instanceof OperatorError ? error : new OperatorError({ message: String(error) }))
     })
-    const memory = memoryLimit()
-    if (memory < enoughMemory)
-      yield* Effect.annotateLogs(Effect.logWarning("service.little_memory"), {
-        memoryMiB: Math.floor(memory / 1_048_576),
-        neededMiB: 1024
-      })
+    const little = littleMemory(memoryLimit())
+    if (little !== undefined) yield* Effect.annotateLogs(Effect.logWarning("service.little_memory"), little)
   })
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
