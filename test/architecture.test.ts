@@ -87,6 +87,23 @@ const sources = readdirSync(path.join(root, "src"), { recursive: true, encoding:
   .filter((name) => name.endsWith(".ts"))
   .map((name) => `src/${name}`)
 
+describe("comments", () => {
+  /** The text of block comments and of lines that are one, without quoted code and addresses. */
+  const commentsIn = (text: string): ReadonlyArray<string> =>
+    [...text.matchAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/ .*$/gm)].map(([comment]) =>
+      comment.replaceAll(/`[^`]*`|https?:\S+/g, "")
+    )
+
+  it("quote names of code", () => {
+    const bare = sources.flatMap((file) =>
+      commentsIn(read(file)).flatMap((comment) =>
+        [...comment.matchAll(/\b[a-z]+[A-Z][A-Za-z]*\b/g)].map(([name]) => `${file}: ${name}`)
+      )
+    )
+    assert.deepStrictEqual(bare, [])
+  })
+})
+
 it("a test that limits a time measures the machine beside it", () => {
   const bare = /assert\.(?:isBelow|isAtMost)\(\s*(?:performance\.now\(\)|took|elapsed)[^,\n]*,\s*\d/
   const tests = readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" })

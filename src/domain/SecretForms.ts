@@ -20,7 +20,7 @@ export function* secretForms(value: string): Generator<string, void> {
 function* urlForms(value: string): Generator<string, void> {
   const url = encodeURIComponent(value.toWellFormed())
   yield url
-  // Forms write a plus for a space and encode more characters than encodeURIComponent.
+  // Forms write a plus for a space and encode more characters than `encodeURIComponent`.
   const form = url.replace(/%20/g, "+")
   yield form
   yield form.replace(/[!'()~]/g, percent)

@@ -11,7 +11,7 @@ export const strictPayload = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.S
 
 /** Decodes any value: `pickChanges` compares it with the stored one and has the better error. */
 const ReadOnlyMember = Schema.declare((_value: unknown): _value is unknown => true, {
-  jsonSchema: { type: anyType, readOnly: true, description: "read-only: send it was read, or leave it out" }
+  jsonSchema: { type: anyType, readOnly: true, description: "read-only: send it as it was read, or leave it out" }
 })
 
 /**

@@ -27,7 +27,7 @@ export interface CachedConnector {
   readonly definition: ConnectorDefinition
   readonly method: AuthMethod
   readonly origins: ReadonlyArray<string>
-  /** CallLimits that the provider counts for this connection alone. */
+  /** Limits that the provider counts for this connection alone. */
   readonly limits: CallLimits
   /** Permits of limits that the provider counts over all connections of the connector. */
   readonly shared: SharedPermits | null

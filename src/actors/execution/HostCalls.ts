@@ -46,7 +46,7 @@ export const make = Effect.gen(function* () {
     environment: run.record.environment
   })
 
-  // --- svc.secrets, svc.envConfig ---
+  // --- Secrets and configuration ---
 
   const planSecret = ({ args, spec }: HostRequest): HostCall => {
     const name = args[0]

@@ -70,9 +70,9 @@ export class Triggers extends Context.Tag("svc/Triggers")<
     /** Fails with `InvalidState` for ten minutes after the service disabled it. */
     readonly enable: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
     readonly disable: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
-    /** Replaces the access key of a webhook; the old one stops working within a second. */
     /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
     readonly retrySubscription: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
+    /** Replaces the access key of a webhook; the old one stops working within a second. */
     readonly rotateKey: (context: CallContext, id: string) => Effect.Effect<TriggerWithKey, Failure>
   }
 >() {}

@@ -1,6 +1,6 @@
 /**
  * The owner of a limit that a provider counts over all connections of a connector. Handles messages one at a time and
- * stores each leaseCalls before it answers, so that the next owner knows of it.
+ * stores each lease before it answers, so that the next owner knows of it.
  */
 import { Entity } from "@effect/cluster"
 import { Clock, Duration, Effect } from "effect"

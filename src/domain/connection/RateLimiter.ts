@@ -1,6 +1,6 @@
 /**
  * Rate limiter of one connection: a sliding window, leases for calls in flight, and the quota in the provider's headers.
- * Pure; times are Unix milliseconds. Contract: connector definition, rateLimit.
+ * Pure; times are Unix milliseconds. Contract: connector definition, `rateLimit`.
  */
 import { longestProviderBlockMillis } from "../Limits.js"
 

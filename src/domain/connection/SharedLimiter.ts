@@ -1,7 +1,7 @@
 /**
  * Rate limiter of all connections of a connector in an organisation. Nodes lease calls for a moment and report their use;
  * unreported calls count as used at the latest possible time, so a node that dies never exceeds the limit.
- * Pure and storable; times are Unix milliseconds. Contract: connector definition, rateLimit.
+ * Pure and storable; times are Unix milliseconds. Contract: connector definition, `rateLimit`.
  */
 import type { CallLimits, ProviderQuota } from "./RateLimiter.js"
 import { nextBlockedUntil } from "./RateLimiter.js"

@@ -18,7 +18,7 @@ const readOnlyMembers = [
 const nullableMembers = ["domain", "iconUrl", "connectionConfig", "test", "rateLimit"]
 
 const refuse = (changed: ReadonlyArray<string>): ValidationFailed => {
-  const message = "cannot be changed: send it was read, or leave it out"
+  const message = "cannot be changed: send it as it was read, or leave it out"
   return new ValidationFailed({
     code: "IMMUTABLE_FIELD",
     message: `${changed[0] ?? ""} ${message}`,

@@ -27,7 +27,7 @@ export const operationsOf = (paths: JsonObject): ReadonlyArray<Operation> =>
     })
   )
 
-/** "apiKeys" is "Api keys". */
+/** `apiKeys` is "Api keys". */
 export const titleOf = (tag: string): string => {
   const words = tag.replace(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`)
   return words.charAt(0).toUpperCase() + words.slice(1)

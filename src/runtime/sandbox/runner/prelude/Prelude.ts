@@ -1,7 +1,7 @@
 /**
  * The script that every guest loads first. It is text instead of functions, so that no bundler can change it: its exact
  * characters are part of the engine's identity, which matches journals to engines. It evaluates to an array of functions
- * that a workflow cannot reach: step, take, load, nextComputation, computationDone.
+ * that a workflow cannot reach: `step`, `take`, `load`, `nextComputation`, `computationDone`.
  */
 import { Duration } from "effect"
 import { guest } from "../../../../domain/Limits.js"

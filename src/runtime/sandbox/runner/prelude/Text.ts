@@ -1,4 +1,4 @@
-/** Prelude, part 4: UTF-8, base64 and structuredClone, built on the engine's native escape() and related functions. */
+/** Prelude, part 4: UTF-8, base64 and `structuredClone`, built on the engine's native escape() and related functions. */
 export const text = String.raw`
 const bytesOf = (source) => {
   if (source instanceof NativeUint8Array) return source
@@ -160,7 +160,7 @@ global("btoa", (binary) => {
   return base64(bytesOfBinary(string))
 })
 
-// --- structuredClone ---
+// --- Copies ---
 
 const cannotClone = (what) => new NativeDOMException(what + " cannot be cloned", "DataCloneError")
 const cloneOf = (value, seen) => {
