@@ -4,6 +4,7 @@
 import { Duration, Schema } from "effect"
 import type { ConnectionId, CustomerId, EventId, ExecutionId, OrganisationId, SpaceId, TriggerId } from "./Ids.js"
 import { canonicalJson, type Json } from "./Json.js"
+import type { RoundedIntegers } from "./LargeIntegers.js"
 
 /** Where an event comes from. */
 export const EventSource = Schema.Literal("webhook", "poll", "schedule", "app_event", "manual", "system")
@@ -67,6 +68,8 @@ export interface EventFacts {
   readonly ignoredBecause?: SkipReason
   /** Why the request was rejected. */
   readonly rejectedBecause?: string
+  /** Integers of its payload that are not those that were sent, by their paths. */
+  readonly rounded?: RoundedIntegers
   /** The only routes of a replay; absent: all that match. */
   readonly routes?: ReadonlyArray<string>
   /** The versions of workflows that a replay runs, by workflow; absent: those that are deployed. */
@@ -169,6 +172,22 @@ export const signatureText = (event: Identified, { signature = null, value }: De
   return signature === null || value !== null
     ? undefined
     : ["svc-event-v1", source, triggerId ?? connector ?? "", customerId ?? "", "signature", signature].join("\n")
+}
+
+/** What of the payload is not as it was sent. */
+export const warningsOf = ({ rounded }: Pick<EventFacts, "rounded">) => {
+  const warning = (path: string, message: string) => ({ path, code: "INTEGER_ROUNDED", message })
+  return [
+    ...(rounded?.paths ?? []).map((path) =>
+      warning(
+        path,
+        "is an integer beyond 2^53 and was rounded: let the workflow's input contract say the type string there, or set bigIntegers of the webhook to text"
+      )
+    ),
+    ...(rounded?.more === true
+      ? [warning("", "further integers beyond 2^53 were rounded, or the body was too large to look for them")]
+      : [])
+  ]
 }
 
 /** How long a repetition is recognised; `undefined` if nothing identifies the event but its own id. */

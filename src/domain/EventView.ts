@@ -47,6 +47,9 @@ export type EventSummary = typeof EventSummary.Type
 export const EventDetail = Schema.Struct({
   ...EventSummary.fields,
   payload: Json,
+  warnings: Schema.Array(
+    Schema.Struct({ path: Schema.String, code: Schema.String, message: Schema.String })
+  ).annotations({ description: "What of the payload is not as it was sent." }),
   headers: Schema.Record({ key: Schema.String, value: Schema.String })
 }).annotations({ identifier: "Event" })
 export type EventDetail = typeof EventDetail.Type

@@ -8,7 +8,7 @@ import type { Json, Unstorable } from "./Json.js"
 import { jsonDepth, jsonWeight } from "./Limits.js"
 
 const [quote, comma, colon, backslash, space] = [34, 44, 58, 92, 32]
-const [letterU, letterE, upperE, plus] = [117, 101, 69, 43]
+const [letterU, letterE, upperE, plus, minus] = [117, 101, 69, 43, 45]
 const [openArray, closeArray, openObject, closeObject] = [91, 93, 123, 125]
 
 /** The weight of an object or array; a number has weight 1. */
@@ -24,6 +24,9 @@ const distinctTextWeight = 8
 /** The parser looks up names, and texts up to this length; a character may be written as an escape of six. */
 const lookedUpLength = 10
 const escapedLength = 6 * lookedUpLength
+/** The further weight of an integer that may be rounded: it costs the parser ten times as much, and is looked at again. */
+const longIntegerWeight = 15
+const longInteger = 16
 /** A number with fewer characters is finite if it has no exponent. */
 const finiteLength = 300
 
@@ -69,7 +72,7 @@ export const locatedLength = 256 * 1024
 /** The error message for a text that is too heavy. */
 export const tooHeavyMessage =
   `holds too many values: at most ${jsonWeight} in all, of which an object or an array counts ${containerWeight}, ` +
-  `a text ${1 + textWeight}, a member ${1 + nameWeight}, each different name ${1 + nameWeight + distinctNameWeight}, and each different short text ${1 + textWeight + distinctTextWeight}`
+  `a text ${1 + textWeight}, an integer of ${longInteger} digits ${1 + longIntegerWeight}, a member ${1 + nameWeight}, each different name ${1 + nameWeight + distinctNameWeight}, and each different short text ${1 + textWeight + distinctTextWeight}`
 
 class JsonScan {
   /** Absent: the text is too short to be too heavy, as no text has more weight than one of opening brackets. */
@@ -170,8 +173,19 @@ class JsonScan {
       this.weight += containerWeight
       if (isInfinite(this.text.slice(this.start, end))) this.found ??= "notFinite"
     }
+    if (end - this.start >= longInteger && this.isLongInteger(end)) this.weight += longIntegerWeight
     this.hasLargeExponent = false
     this.start = end + 1
+  }
+
+  /** Whether the number that ends before this index begins with so many digits. */
+  private isLongInteger(end: number): boolean {
+    let at = this.start
+    while (at < end && this.text.charCodeAt(at) <= space) at++
+    if (this.text.charCodeAt(at) === minus) at++
+    const last = at + longInteger
+    while (at < last && isDigit(this.text.charCodeAt(at))) at++
+    return at === last
   }
 }
 

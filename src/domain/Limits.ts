@@ -44,8 +44,8 @@ export const headerDeadline = Duration.seconds(10)
 export const jsonDepth = 64
 
 /**
- * The most values in a JSON text, where an object or array counts five, a text two, a member three, each different name
- * about twenty, and each different short text about ten. Parsing more would block the main loop.
+ * The most values in a JSON text, where an object or array counts five, a text two, a member three, a long integer sixteen,
+ * each different name about twenty, and each different short text about ten. Parsing more would block the main loop.
  */
 export const jsonWeight = 1_000_000
 

@@ -91,6 +91,8 @@ export interface WebhookSettings {
   readonly verify: WebhookVerification | null
   /** `result`: the sender waits for the run's result. */
   readonly respond: "ack" | "result"
+  /** How integers beyond 2^53 arrive; absent: as numbers, which rounds them. */
+  readonly bigIntegers?: "number" | "text"
 }
 
 export const ScheduleMode = Schema.Literal("interval", "daily", "weekly", "monthly", "cron")
@@ -177,7 +179,11 @@ const webhookFields = {
   partitionKey: nullable(text(pathLength)),
   deduplicationKey: nullable(text(pathLength)),
   verify: nullable(WebhookVerification),
-  respond: Schema.optional(Schema.Literal("ack", "result"))
+  respond: Schema.optional(Schema.Literal("ack", "result")),
+  bigIntegers: Schema.optional(Schema.Literal("number", "text")).annotations({
+    description:
+      "How integers beyond 2^53 arrive: as the text that was sent, or as numbers, which rounds them; where a route's input contract says the type string they are texts in any case."
+  })
 }
 const WebhookInput = Schema.Struct(webhookFields).annotations({ identifier: "TriggerWebhookInput" })
 /** As it was read: with its read-only members. */

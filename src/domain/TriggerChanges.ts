@@ -279,7 +279,8 @@ const webhookSettings = (input: WebhookChange, accessKey: StoredAccessKey | null
   partitionKey: input.partitionKey ?? null,
   deduplicationKey: input.deduplicationKey ?? null,
   verify: input.verify ?? null,
-  respond: input.respond ?? "ack"
+  respond: input.respond ?? "ack",
+  bigIntegers: input.bigIntegers ?? "number"
 })
 
 const storedKey = ({ accessKeyHash, accessKeyPrefix }: WebhookSettings) => ({ accessKeyHash, accessKeyPrefix })

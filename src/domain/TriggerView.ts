@@ -73,6 +73,7 @@ const webhookView = (
   id: webhookIdOf(id),
   url: `${origin}${webhookPath(spaceId, id)}`,
   ...webhook,
+  bigIntegers: webhook.bigIntegers ?? "number",
   verify: verify === null ? null : withoutPresetScheme(verify)
 })
 

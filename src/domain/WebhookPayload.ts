@@ -7,6 +7,7 @@ import { eventSteps, StepBudget } from "./connector/StepBudget.js"
 import { type FormProblem, readFormFields } from "./FormFields.js"
 import type { EventDefinition, WebhookDefinition } from "./connector/Webhook.js"
 import { isList, type Json, type JsonObject } from "./Json.js"
+import { type RoundedIntegers, roundedWithin } from "./LargeIntegers.js"
 
 /** The form of a body by its content type; `undefined`: it is not read. */
 export const bodyForm = (contentType: string | undefined): "json" | "form" | undefined => {
@@ -88,27 +89,57 @@ export interface DeliveredEvent {
   /** The value that tells the connection; `null` if the definition matches none or the delivery lacks it. */
   readonly account: string | null
   readonly payload: Json
+  /** Integers of the payload that are not those that were sent. */
+  readonly rounded: RoundedIntegers | undefined
   /** Its place among the events of the delivery. */
   readonly index: number
 }
 
 /**
  * The events of a delivery to a webhook of a connector: the items of the list that the definition names, each a payload of
- * its own; without it the payload. `headers`: names in lower case.
+ * its own; without it the payload. `headers`: names in lower case. `exact`: the payload with every large integer as text, by
+ * which keys and accounts are compared.
  */
 export const deliveredEvents = (
   { account, eventHeader, eventKey, items }: WebhookDefinition,
-  payload: Json,
+  { exact, payload, rounded }: DeliveredPayload,
   headers: { readonly [name: string]: string }
 ): ReadonlyArray<DeliveredEvent> => {
-  const list = items === undefined ? [payload] : valueAt(payload, items)
-  if (!isList(list)) return []
-  return list.map((item, index) => ({
-    key: textAt(item, eventKey) ?? headerAt(headers, eventHeader),
-    account: textAt(item, account?.payload) ?? textAt(payload, account?.payload) ?? headerAt(headers, account?.header),
-    payload: item,
-    index
-  }))
+  const listIn = (value: Json) => (items === undefined ? [value] : valueAt(value, items))
+  const [list, exactList] = [listIn(payload), listIn(exact)]
+  if (!isList(list) || !isList(exactList)) return []
+  return list.map((item, index) => {
+    const exactItem = exactList[index] ?? null
+    return {
+      key: textAt(exactItem, eventKey) ?? headerAt(headers, eventHeader),
+      account:
+        textAt(exactItem, account?.payload) ?? textAt(exact, account?.payload) ?? headerAt(headers, account?.header),
+      payload: item,
+      rounded: items === undefined ? rounded : roundedWithin(rounded, `${plainPath(items)}[${index}]`),
+      index
+    }
+  })
+}
+
+/** The parsed body of a delivery. */
+export interface DeliveredPayload {
+  readonly payload: Json
+  readonly exact: Json
+  readonly rounded: RoundedIntegers | undefined
+}
+
+/** A path without its `$`, as the places of integers are named. */
+const plainPath = (path: string): string => path.replace(/^\$\.?/, "")
+
+/** A schema of the delivery in which the contract is that of each event. */
+export const contractOfDelivery = ({ items }: WebhookDefinition, contract: JsonObject): JsonObject => {
+  if (items === undefined) return contract
+  // References lead to the contract's own definitions.
+  const { $defs, definitions } = contract
+  const inner = plainPath(items)
+    .split(".")
+    .reduceRight<JsonObject>((schema, name) => ({ properties: { [name]: schema } }), { items: contract })
+  return { ...inner, ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) }
 }
 
 /** The id of one event of a delivery, the same in all its attempts. */

@@ -44,11 +44,15 @@ const refused = (text: string, problem: JsonProblem): ValidationFailed => {
   })
 }
 
-/** The body's JSON value; `undefined` for an empty body. `limit`: bytes. `check`: a further check of the value. */
+/**
+ * The body's JSON value; `undefined` for an empty body. `limit`: bytes. `check`: a further check of the value. `rewrite`:
+ * changes the text, whose weight and depth are within their bounds, before it is parsed.
+ */
 export const readJson = (
   request: RawRequest,
   limit: number,
-  check: (text: string, value: Json) => Json | BodyFailure = (_text, value) => value
+  check: (text: string, value: Json) => Json | BodyFailure = (_text, value) => value,
+  rewrite: (text: string) => string = (text) => text
 ): Json | undefined | BodyFailure => {
   if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
   if (request.body.byteLength === 0) return undefined
@@ -59,7 +63,7 @@ export const readJson = (
     const text = decoder.decode(request.body)
     const problem = findProblem(text)
     if (problem !== undefined) return refused(text, problem)
-    const value: Json = JSON.parse(text)
+    const value: Json = JSON.parse(rewrite(text))
     return check(text, value)
   } catch (error) {
     const why = error instanceof SyntaxError ? error.message : "it is not UTF-8"

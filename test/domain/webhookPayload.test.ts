@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Schema } from "effect"
 import { EventDefinition, WebhookDefinition } from "../../src/domain/connector/Webhook.js"
+import type { Json } from "../../src/domain/Json.js"
 import { noPatterns } from "../../src/domain/connector/PatternProgram.js"
 import {
   bodyChallenge,
@@ -14,6 +15,8 @@ import {
 
 const webhook = Schema.decodeUnknownSync(WebhookDefinition)
 const event = Schema.decodeUnknownSync(EventDefinition)
+
+const read = (payload: Json) => ({ payload, exact: payload, rounded: undefined })
 
 const slackChallenge = {
   when: { path: "type", op: "eq" as const, value: "url_verification" },
@@ -46,7 +49,7 @@ describe("the events of a delivery", () => {
 
   it("are the items of its list, each with its key and account", () => {
     assert.deepStrictEqual(
-      deliveredEvents(batched, payload, {}).map(({ account, index, key }) => [key, account, index]),
+      deliveredEvents(batched, read(payload), {}).map(({ account, index, key }) => [key, account, index]),
       [
         ["contact.creation", "62515", 0],
         ["contact.deletion", "62516", 1]
@@ -58,7 +61,7 @@ describe("the events of a delivery", () => {
     )
     assert.strictEqual(eventDeliveryId("d", 0, 1), "d")
     assert.isNull(eventDeliveryId(null, 1, 2))
-    assert.deepStrictEqual(deliveredEvents(batched, { events: "none" }, {}), [])
+    assert.deepStrictEqual(deliveredEvents(batched, read({ events: "none" }), {}), [])
   })
 
   it("have their key and account in headers, if the definition says so", () => {
@@ -69,7 +72,7 @@ describe("the events of a delivery", () => {
       account: { header: "X-GitHub-Hook-Installation-Target-ID", connection: "$.config.installation" }
     })
     const headers = { "x-github-event": "issues", "x-github-hook-installation-target-id": "79929171" }
-    assert.deepInclude(deliveredEvents(github, { action: "opened" }, headers)[0], {
+    assert.deepInclude(deliveredEvents(github, read({ action: "opened" }), headers)[0], {
       key: "issues",
       account: "79929171"
     })

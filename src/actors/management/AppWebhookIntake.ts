@@ -13,7 +13,14 @@ import { type Failure, NotFound, type Unavailable } from "../../domain/Failure.j
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { VerifiedDelivery } from "../../domain/InboundWebhook.js"
 import { canonicalJson } from "../../domain/Json.js"
-import { accountOfConnection, type DeliveredEvent, eventDeliveryId, eventsOfKey } from "../../domain/WebhookPayload.js"
+import { hasLongDigits } from "../../domain/LargeIntegers.js"
+import {
+  accountOfConnection,
+  contractOfDelivery,
+  type DeliveredEvent,
+  eventDeliveryId,
+  eventsOfKey
+} from "../../domain/WebhookPayload.js"
 import { type AccountConnection, ConnectionReads } from "../ports/ConnectionReads.js"
 import { Connectors } from "../ports/Connectors.js"
 import { Digests } from "../ports/Digests.js"
@@ -21,6 +28,7 @@ import { type Arrival, Events } from "../ports/Events.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { WebhookSecrets } from "../ports/WebhookSecrets.js"
+import { makeAskedTexts } from "./AskedTexts.js"
 import { connectorArrival, type DeliveryReading, makeDeliveryReader, receptionOf } from "./ConnectorDelivery.js"
 import { organisationRefusal, webhookBytes, type WebhookDelivery, type WebhookOutcome } from "./WebhookIntake.js"
 
@@ -46,6 +54,9 @@ export class AppWebhookIntake extends Context.Tag("svc/AppWebhookIntake")<
   }
 >() {}
 
+const eventsOf = ({ events }: ConnectorDefinition, { id }: WebhookDefinition) =>
+  events.filter(({ webhook }) => webhook === undefined || webhook === id)
+
 const notFound = () => new NotFound({ what: "webhook" })
 
 /** Nothing else is kept of them, so that a provider whose accounts are not connected costs no storage. */
@@ -66,6 +77,7 @@ export const layer = Layer.effect(
     const triggers = yield* TriggerReads
     const webhookSecrets = yield* WebhookSecrets
     const readDelivery = yield* makeDeliveryReader
+    const askedTextsOf = yield* makeAskedTexts
     const events = yield* Events
     const { sha256Hex } = yield* Digests
 
@@ -91,7 +103,7 @@ export const layer = Layer.effect(
       reason: string,
       headers: Arrival["headers"]
     ) {
-      for (const { id } of definition.events.filter((one) => one.webhook === undefined || one.webhook === webhook.id)) {
+      for (const { id } of eventsOf(definition, webhook)) {
         const [first] = yield* triggers.ofConnector(organisationId, definition.slug, id)
         if (first !== undefined) return yield* events.reject(first, reason, headers)
       }
@@ -158,6 +170,18 @@ export const layer = Layer.effect(
       return arrivals
     })
 
+    /** Where the workflows of triggers on the webhook's events ask for large integers as text. */
+    const askedBy = Effect.fnUntraced(function* (
+      { definition, organisationId, webhook }: KnownAppWebhook,
+      { body }: WebhookDelivery
+    ) {
+      if (!hasLongDigits(body)) return undefined
+      const listening = yield* Effect.forEach(eventsOf(definition, webhook), ({ id }) =>
+        triggers.ofConnector(organisationId, definition.slug, id)
+      )
+      return yield* askedTextsOf(body, listening.flat(), (contract) => contractOfDelivery(webhook, contract))
+    })
+
     const receive = Effect.fnUntraced(function* (
       known: KnownAppWebhook,
       delivery: WebhookDelivery
@@ -165,7 +189,7 @@ export const layer = Layer.effect(
       const { definition, organisationId, webhook } = known
       const headers = eventHeaders(delivery.headers, webhook.verify)
       const secrets = yield* webhookSecrets.ofConnector(organisationId, definition, webhook.verify)
-      const reading = yield* readDelivery(organisationId, webhook, secrets, delivery)
+      const reading = yield* readDelivery(organisationId, webhook, secrets, delivery, askedBy(known, delivery))
       if (reading._tag === "Challenged") return reading
       if (reading._tag === "Refused") {
         if (reading.problem !== undefined) yield* reject(known, reading.problem, headers)

@@ -1,5 +1,6 @@
 /** Reads a delivery to a webhook of a connector: verifies its raw bytes, parses them, and takes its events apart. */
 import { Clock, Effect, Either, Redacted } from "effect"
+import { type AskedText, everyText } from "../../domain/AskedTexts.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventAction } from "../../domain/Event.js"
@@ -36,7 +37,10 @@ const tooManyEvents = (count: number): ValidationFailed => {
   })
 }
 
-/** Makes the function that reads a delivery. Without a secret no delivery is verified. */
+/**
+ * Makes the function that reads a delivery. Without a secret no delivery is verified. `asked`: where large integers are asked
+ * for as text.
+ */
 export const makeDeliveryReader = Effect.gen(function* () {
   const { equal, hmacBase64 } = yield* Digests
   const { hmac } = yield* SigningArithmetic
@@ -47,7 +51,8 @@ export const makeDeliveryReader = Effect.gen(function* () {
     organisation: OrganisationId,
     webhook: WebhookDefinition,
     secrets: ReadonlyArray<Redacted.Redacted>,
-    { body, headers, parse }: WebhookDelivery
+    { body, headers, parse }: WebhookDelivery,
+    asked: Effect.Effect<AskedText | undefined, Unavailable>
   ): Effect.fn.Return<DeliveryReading, Unavailable> {
     const nowMillis = yield* Clock.currentTimeMillis
     const verified = verifyDelivery(webhook.verify, secrets.map(Redacted.value), { headers, body, nowMillis }, digests)
@@ -55,13 +60,16 @@ export const makeDeliveryReader = Effect.gen(function* () {
     // Providers challenge an address before they sign anything.
     const mayChallenge = problem === "unsigned" && webhook.challenge !== undefined
     if (problem !== undefined && !mayChallenge) return refused(refusalOf(problem), problem)
-    const payload = parse()
-    if (payload instanceof Error) return refused(payload)
+    const read = parse(yield* asked)
+    if (read instanceof Error) return refused(read)
+    const { payload, rounded } = read
+    const exact = rounded === undefined ? read : parse(everyText)
+    if (exact instanceof Error) return refused(exact)
     const patterns = yield* compiled.ofCondition(organisation, webhook.challenge?.when)
     const challenge = bodyChallenge(webhook.challenge, payload, patterns)
     if (challenge !== undefined) return { _tag: "Challenged", challenge }
     if (Either.isLeft(verified)) return refused(refusalOf(verified.left), verified.left)
-    const events = deliveredEvents(webhook, payload, headers)
+    const events = deliveredEvents(webhook, { payload, rounded, exact: exact.payload }, headers)
     return events.length > deliveredEventsLimit
       ? refused(tooManyEvents(events.length))
       : { _tag: "Events", verified: verified.right, events }
@@ -98,6 +106,7 @@ export const connectorArrival = (
     action: actionOf(event.id),
     occurredAt,
     payload: delivered.payload,
+    rounded: delivered.rounded,
     headers,
     traceparent: headers["traceparent"] ?? null
   }) satisfies Partial<Arrival>

@@ -10,7 +10,7 @@ import { type Failure, NotFound, Unavailable } from "../../domain/Failure.js"
 import { bodyBytes } from "../../domain/Limits.js"
 import { subscriptionPlace } from "../../domain/SubscriptionAddress.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { eventDeliveryId, eventsOfKey } from "../../domain/WebhookPayload.js"
+import { contractOfDelivery, eventDeliveryId, eventsOfKey } from "../../domain/WebhookPayload.js"
 import { Events } from "../ports/Events.js"
 import { WebhookSecrets } from "../ports/WebhookSecrets.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
@@ -18,6 +18,7 @@ import { Connectors } from "../ports/Connectors.js"
 import { type Subscription, Subscriptions } from "../ports/Subscriptions.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Vault } from "../ports/Vault.js"
+import { makeAskedTexts } from "./AskedTexts.js"
 import { connectorArrival, makeDeliveryReader, receptionOf } from "./ConnectorDelivery.js"
 import { type WebhookDelivery, type WebhookOutcome } from "./WebhookIntake.js"
 
@@ -54,6 +55,7 @@ export const layer = Layer.effect(
     const webhookSecrets = yield* WebhookSecrets
     const vault = yield* Vault
     const readDelivery = yield* makeDeliveryReader
+    const askedTextsOf = yield* makeAskedTexts
     const events = yield* Events
 
     const find = Effect.fnUntraced(function* (
@@ -103,7 +105,13 @@ export const layer = Layer.effect(
     ): Effect.fn.Return<WebhookOutcome, Failure> {
       const { connection, definition, event, trigger, webhook } = known
       const headers = eventHeaders(delivery.headers, webhook.verify)
-      const reading = yield* readDelivery(trigger.organisationId, webhook, yield* secretsOf(known), delivery)
+      const reading = yield* readDelivery(
+        trigger.organisationId,
+        webhook,
+        yield* secretsOf(known),
+        delivery,
+        askedTextsOf(delivery.body, [trigger], (contract) => contractOfDelivery(webhook, contract))
+      )
       if (reading._tag === "Challenged") return reading
       if (reading._tag === "Refused") {
         if (reading.problem !== undefined) yield* events.reject(trigger, reading.problem, headers)

@@ -5,6 +5,8 @@
 import { Clock, Context, Duration, Effect, Either, Layer, Option, Redacted } from "effect"
 import { eventHeaders } from "../../domain/EventHeaders.js"
 import { deduplicationValue } from "../../domain/EventRouting.js"
+import { type AskedText, everyText } from "../../domain/AskedTexts.js"
+import type { RoundedIntegers } from "../../domain/LargeIntegers.js"
 import type { WebhookVerification } from "../../domain/connector/Webhook.js"
 import { customerRefusal } from "../../domain/Customer.js"
 import { type Failure, Forbidden, InvalidRequest, InvalidState, NotFound, Unauthorized } from "../../domain/Failure.js"
@@ -25,6 +27,7 @@ import type { FinishedRun } from "../ports/Journal.js"
 import { type KnownOrganisation, OrganisationReads } from "../ports/OrganisationReads.js"
 import { SigningArithmetic } from "../ports/SigningArithmetic.js"
 import { TriggerReads } from "../ports/Triggers.js"
+import { makeAskedTexts } from "./AskedTexts.js"
 import { WebhookSecrets } from "../ports/WebhookSecrets.js"
 
 /** A webhook that takes requests. */
@@ -40,8 +43,15 @@ export interface WebhookDelivery {
   readonly headers: { readonly [name: string]: string }
   /** The raw body, which signatures cover. */
   readonly body: Uint8Array
-  /** Parses the body; called only for a verified request. */
-  readonly parse: () => Json | Failure
+  /** Parses the body; called only for a verified request. `asked`: where large integers are asked for as text. */
+  readonly parse: (asked?: AskedText) => WebhookPayload | Failure
+}
+
+/** The parsed body of a webhook's request. */
+export interface WebhookPayload {
+  readonly payload: Json
+  /** Its integers that are not those that were sent. */
+  readonly rounded: RoundedIntegers | undefined
 }
 
 /** What the sender is told. */
@@ -94,6 +104,13 @@ const unsigned: WebhookVerification = { scheme: "none", maxAgeSeconds: 300 }
 
 const accessKeyHeader = "x-svc-access-key"
 
+/** The payload with every large integer as text, where a value of it distinguishes events. */
+const exactPayload = ({ webhook }: Trigger, { parse }: WebhookDelivery, read: WebhookPayload): Json => {
+  if (read.rounded === undefined || (webhook?.deduplicationKey ?? null) === null) return read.payload
+  const exact = parse(everyText)
+  return exact instanceof Error ? read.payload : exact.payload
+}
+
 /** The headers that the event keeps. */
 const keptHeaders = ({ webhook }: Trigger, headers: WebhookDelivery["headers"]) =>
   eventHeaders(headers, webhook?.verify)
@@ -109,6 +126,7 @@ export const layer = Layer.effect(
     const { hmac } = yield* SigningArithmetic
     const signing = { hmacBase64: digests.hmacBase64, equal: digests.equal, hmac }
     const events = yield* Events
+    const askedTextsOf = yield* makeAskedTexts
 
     const find = Effect.fnUntraced(function* (
       space: string,
@@ -183,8 +201,9 @@ export const layer = Layer.effect(
         return yield* refused
       }
       const verified = yield* verify(trigger, delivery)
-      const payload = delivery.parse()
-      if (payload instanceof Error) return yield* payload
+      const read = delivery.parse(yield* askedTextsOf(delivery.body, [trigger]))
+      if (read instanceof Error) return yield* read
+      const { payload, rounded } = read
       const challenge = bodyChallenge(slackChallenge, payload, noPatterns)
       if (challenge !== undefined) return { _tag: "Challenged", challenge }
       const customerId = yield* customerOf(trigger, delivery.headers)
@@ -202,9 +221,10 @@ export const layer = Layer.effect(
           action: "other",
           occurredAt: verified.occurredAt,
           payload,
+          rounded,
           headers: keptHeaders(trigger, delivery.headers),
           deduplication: {
-            value: deduplicationValue(trigger, payload),
+            value: deduplicationValue(trigger, exactPayload(trigger, delivery, read)),
             deliveryId: verified.deliveryId,
             signature: verified.signature
           },

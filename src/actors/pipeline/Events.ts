@@ -60,6 +60,7 @@ interface EventsContext {
 }
 
 const skipOf = ({ ignoredBecause }: Arrival) => (ignoredBecause === undefined ? {} : { ignoredBecause })
+const roundingOf = ({ rounded }: Arrival) => (rounded === undefined ? {} : { rounded })
 
 const eventOf = (
   { digests, identifiers }: EventsContext,
@@ -102,6 +103,7 @@ const eventOf = (
       idempotencyKey: digests.sha256Hex(idempotencyText(identified, deduplication)),
       ...(arrival.connectorEvent === undefined ? {} : { connectorEvent: arrival.connectorEvent }),
       ...skipOf(arrival),
+      ...roundingOf(arrival),
       headers: arrival.headers,
       traceparent: arrival.traceparent,
       replayOf: replay?.of ?? null,

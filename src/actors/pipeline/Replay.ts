@@ -40,6 +40,7 @@ const arrivalOf = (
     action: record.action,
     occurredAt: record.occurredAt,
     payload,
+    rounded: record.rounded,
     headers: record.headers,
     deduplication: { value: null, deliveryId: null },
     traceparent: record.traceparent,

@@ -4,6 +4,7 @@ import type { Deduplication, EventAction, EventPriority, EventSource, SkipReason
 import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, CustomerId, DeadLetterId, EventId, OrganisationId, SpaceId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import type { RoundedIntegers } from "../../domain/LargeIntegers.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import type { EventChange } from "./EventJournal.js"
 import type { Claim, FinishedRun } from "./Journal.js"
@@ -26,6 +27,8 @@ export interface Arrival {
   /** The provider's time, in Unix milliseconds. */
   readonly occurredAt: number | null
   readonly payload: Json
+  /** Integers of the payload that are not those that were sent. */
+  readonly rounded?: RoundedIntegers | undefined
   /** Without credentials. */
   readonly headers: { readonly [name: string]: string }
   readonly deduplication: Deduplication

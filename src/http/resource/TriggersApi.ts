@@ -41,7 +41,8 @@ const Webhook = Schema.Struct({
   partitionKey: nullableText,
   deduplicationKey: nullableText,
   verify: Schema.NullOr(Schema.typeSchema(WebhookVerification)),
-  respond: Schema.Literal("ack", "result")
+  respond: Schema.Literal("ack", "result"),
+  bigIntegers: Schema.Literal("number", "text")
 }).annotations({ identifier: "TriggerWebhook" })
 
 const ScheduleView = Schema.Struct({

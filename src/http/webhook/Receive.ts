@@ -116,7 +116,7 @@ export const make = Effect.gen(function* () {
         webhook.receive({
           headers: head.headers,
           body,
-          parse: () => readPayload({ ...head, body }, webhook.limitBytes)
+          parse: (asked) => readPayload({ ...head, body }, webhook.limitBytes, asked)
         })
       )
       const work = body.byteLength > largeBody ? Effect.zipRight(pauseForOthers, receiving) : receiving

@@ -2,7 +2,7 @@
 import { jsonWeight } from "../../../src/domain/Limits.js"
 
 /** Weights of `src/domain/JsonText.ts`, with the comma that follows a value. */
-const weightOf = { number: 1, text: 2, emptyList: 6, distinctText: 10, distinctMember: 21, member: 3 }
+const weightOf = { number: 1, longInteger: 16, text: 2, emptyList: 6, distinctText: 10, distinctMember: 21, member: 3 }
 
 /** A list or object of parts, as many as the size and the weight allow. `first`: a part that makes it unlike others. */
 const listOf =
@@ -41,6 +41,9 @@ export const worstJson: { readonly [name: string]: (size: number) => string } = 
   "short texts": listOf("[", "]", weightOf.text, () => `"é"`),
   numbers: listOf("[", "]", weightOf.number, () => "0"),
   "long numbers": listOf("[", "]", weightOf.number, () => "1.234567890123456e-300"),
+  "integers that are rounded": listOf("[", "]", weightOf.longInteger, () => "12345678901234567"),
+  "large integers that are not rounded": listOf("[", "]", weightOf.longInteger, () => "9007199254740992"),
+  "large integers as members": listOf("{", "}", weightOf.longInteger + 2, () => `"a":12345678901234567`),
   "numbers that may be infinite": listOf("[", "]", 6, () => "1e308"),
   "empty lists": listOf("[", "]", weightOf.emptyList, () => "[]"),
   "deep lists": listOf("[", "]", 60 * 5 + 1, () => `${"[".repeat(60)}${"]".repeat(60)}`),

@@ -1,9 +1,12 @@
 /** Parsers of what clients send: targets, headers, forms and bodies. */
-import { Redacted } from "effect"
+import { Redacted, Schema } from "effect"
 import { createHmac } from "node:crypto"
+import { type AskedText, askedTexts, everyText } from "../../../src/domain/AskedTexts.js"
+import { WebhookDefinition } from "../../../src/domain/connector/Webhook.js"
 import { bodyBytes, headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
 import { verifyDelivery } from "../../../src/domain/InboundWebhook.js"
-import { queryFields, queryChallenge } from "../../../src/domain/WebhookPayload.js"
+import { exactIntegerBytes } from "../../../src/domain/LargeIntegers.js"
+import { contractOfDelivery, queryFields, queryChallenge } from "../../../src/domain/WebhookPayload.js"
 import { readRecord } from "../../../src/http/JsonBody.js"
 import { makeMatcher } from "../../../src/http/pipeline/Routes.js"
 import { readPayload } from "../../../src/http/webhook/Payload.js"
@@ -34,6 +37,32 @@ const json = (body: Uint8Array) => ({
   headers: { "content-type": "application/json" },
   body
 })
+
+/** The same text in a list, after an integer that makes it be looked at. */
+const withLargeInteger = (body: Uint8Array): Uint8Array =>
+  Buffer.concat([Buffer.from("[12345678901234567,"), body, Buffer.from("]")])
+
+const itemsOf = Schema.decodeUnknownSync(WebhookDefinition)({ id: "app", type: "app", items: "$.data.items" })
+
+/** Contracts whose every place asks for texts, in as many branches as are looked at. */
+const contractsThatAsk = () => {
+  const contract = {
+    type: "string",
+    properties: Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`k${n}`, { $ref: "#/$defs/branches" }])),
+    additionalProperties: { $ref: "#/$defs/branches" },
+    items: { $ref: "#/$defs/branches" },
+    $defs: {
+      branches: {
+        anyOf: Array.from({ length: 64 }, () => ({
+          type: ["string", "null"],
+          additionalProperties: { $ref: "#/$defs/branches" },
+          items: { $ref: "#/$defs/branches" }
+        }))
+      }
+    }
+  }
+  return askedTexts([contract, contractOfDelivery(itemsOf, contract)]) ?? everyText
+}
 
 const mostFields = (part: string) => (size: number) => {
   const length = Math.floor(size / webhookForm.fields)
@@ -72,6 +101,23 @@ export const requestParsers: ReadonlyArray<Parser> = [
     largeWebhookBytes,
     (body: Uint8Array) => readPayload(json(body), Number.POSITIVE_INFINITY),
     worstJsonBytes
+  ),
+  parser(
+    [
+      "src/domain/LargeIntegers.ts#IntegerScan",
+      "src/domain/AskedTexts.ts#referenced",
+      "src/domain/WebhookPayload.ts#contractOfDelivery"
+    ],
+    exactIntegerBytes,
+    ([body, asked]: readonly [Uint8Array, AskedText]) => readPayload(json(body), Number.POSITIVE_INFINITY, asked),
+    Object.fromEntries(
+      Object.entries({ every: () => everyText, contracts: contractsThatAsk }).flatMap(([asks, asked]) =>
+        Object.entries(worstJsonBytes).map(([name, make]) => [
+          `${name}, asked for by ${asks}`,
+          (size: number) => [withLargeInteger(make(size - 30)), asked()] as const
+        ])
+      )
+    )
   ),
   parser(
     "src/http/JsonBody.ts#readRecord",

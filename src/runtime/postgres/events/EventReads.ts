@@ -13,7 +13,7 @@ import {
   type ReplaySource
 } from "../../../actors/ports/EventReads.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import type { EventDelivery, EventFacts } from "../../../domain/Event.js"
+import { type EventDelivery, type EventFacts, warningsOf } from "../../../domain/Event.js"
 import type { DeadLetterDetail, EventDetail, EventSummary } from "../../../domain/EventView.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
@@ -87,6 +87,7 @@ const summaryOf = (row: ListedRow): EventSummary => {
 const detailOf = (row: DetailRow): EventDetail => ({
   ...summaryOf(row),
   payload: row.payload,
+  warnings: warningsOf(row.record),
   headers: row.record.headers
 })
 
