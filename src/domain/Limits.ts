@@ -233,8 +233,8 @@ export const computationLimits = {
   workers: 2,
   /** Queued computations of one organisation. */
   waiting: 64,
-  /** Bytes of one computation's result. */
-  answerBytes: 16 * MiB
+  /** Characters of one computation's result, which is also bounded by `jsonWeight`: more holds up the main loop. */
+  answerBytes: 6 * MiB
 } as const
 
 /** Characters of a secret's value. */

@@ -1,5 +1,7 @@
 /** The messages between the service and a computing worker: each frame holds a number and JSON text. */
 import type { ComputationName } from "../../actors/ports/Computations.js"
+import { findProblem } from "../../domain/JsonText.js"
+import { computationLimits } from "../../domain/Limits.js"
 
 /** One computation: its name and its input. */
 export interface Job {
@@ -13,6 +15,13 @@ export type JobAnswer =
   | { readonly tag: "TooMuchMemory" }
   /** A bug: its stack frames, without the message, which may quote the input. */
   | { readonly tag: "Defect"; readonly frames: string }
+
+/** Whether an answer is one that the service reads in a bounded time; other ones end as `TooMuchMemory`. */
+export const isReadable = (answer: string): boolean =>
+  answer.length <= computationLimits.answerBytes && findProblem(answer) !== "tooHeavy"
+
+/** Reads an answer that the worker's own code wrote: a tenant's input never becomes code there. */
+export const readAnswer = (text: string): JobAnswer => JSON.parse(text)
 
 /** What the service sends: `u32` number of the job, then a `Job`. */
 export const WorkerRequest = { job: 0 } as const

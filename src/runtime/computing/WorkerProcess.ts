@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream"
 import type { Jail } from "../jail/Jail.js"
 import { frameReader, textFrame } from "../jail/Frames.js"
 import { childProcessorMillis } from "../jail/ProcessorTime.js"
-import { WorkerRequest, type Job, type JobAnswer, WorkerReply } from "./Protocol.js"
+import { WorkerRequest, type Job, type JobAnswer, readAnswer, WorkerReply } from "./Protocol.js"
 
 /** Wall-clock time that a job may take, as a multiple of its CPU limit: a busy machine gives a worker little CPU. */
 const wallClockFactor = 10
@@ -135,8 +135,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
       startOutput = ""
       return options.onReady(worker)
     }
-    // The worker's own code wrote this: a tenant's input never becomes code there.
-    const parse = () => JSON.parse(payload.toString("utf8", 4)) as JobAnswer
+    const parse = () => readAnswer(payload.toString("utf8", 4))
     if (payload.length <= largeBytes) return settle(parse())
     clearTimeout(timer)
     runStepLater(() => {

@@ -69,7 +69,6 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/postgres/ProviderWindows.ts#decode"
   ],
   "a verdict of a runner, written by the program of the service": ["src/runtime/sandbox/RunnerProcess.ts#startRunner"],
-  "an answer of a computation: parsed in a turn of its own": ["src/runtime/computing/WorkerProcess.ts#startWorker"],
   "a part of a request's head, by a parser that the rows of queryFields and readAppWebhookId measure": [
     "src/actors/connection/AuthorizationCallback.ts#isForeignIssuer",
     "src/actors/management/ConnectorPages.ts#list",

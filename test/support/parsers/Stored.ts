@@ -5,9 +5,17 @@ import { secretResult } from "../../../src/actors/execution/HostCalls.js"
 import type { OrganisationVault } from "../../../src/actors/ports/Vault.js"
 import { Vault } from "../../../src/actors/ports/Vault.js"
 import type { EventId, OrganisationId, SecretId } from "../../../src/domain/Ids.js"
-import { bodyBytes, guest, keyValue, largeWebhookBytes, secretLength } from "../../../src/domain/Limits.js"
+import {
+  bodyBytes,
+  computationLimits,
+  guest,
+  keyValue,
+  largeWebhookBytes,
+  secretLength
+} from "../../../src/domain/Limits.js"
 import { recordedValue } from "../../../src/domain/RunJournal.js"
 import { openValues } from "../../../src/runtime/audit/AuditQueries.js"
+import { isReadable, readAnswer } from "../../../src/runtime/computing/Protocol.js"
 import { exactPayload } from "../../../src/runtime/postgres/events/EventRows.js"
 import { decodeEntry, decodeResult } from "../../../src/runtime/postgres/journal/JournalRow.js"
 import { readState } from "../../../src/runtime/postgres/StateRow.js"
@@ -113,6 +121,21 @@ export const storedParsers: ReadonlyArray<Parser> = [
     keyValue.valueBytes,
     (sealed: Uint8Array) => readState(openVault, stateKey, { clear: null, sealed }),
     storedBytes
+  ),
+  parser(
+    "src/runtime/computing/Protocol.ts#readAnswer",
+    computationLimits.answerBytes,
+    (text: string) => readAnswer(text),
+    // The worker sends no other answer.
+    Object.fromEntries(
+      Object.entries(storedJson).map(([name, make]) => [
+        name,
+        (size: number) => {
+          const text = make(size)
+          return isReadable(text) ? text : "null"
+        }
+      ])
+    )
   ),
   parser(
     "src/runtime/audit/AuditQueries.ts#openValues",

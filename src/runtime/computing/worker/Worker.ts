@@ -4,9 +4,8 @@
  */
 import { Socket } from "node:net"
 import { constants, setPriority } from "node:os"
-import { computationLimits } from "../../../domain/Limits.js"
 import { frameReader, textFrame } from "../../jail/Frames.js"
-import { type Job, type JobAnswer, WorkerReply } from "../Protocol.js"
+import { isReadable, type Job, type JobAnswer, WorkerReply } from "../Protocol.js"
 import { computations } from "./Table.js"
 
 const socket = new Socket({ fd: 3, readable: true, writable: true })
@@ -38,8 +37,7 @@ const onFrame = (_kind: number, payload: Buffer): void => {
   // `WorkerProcess` wrote this frame.
   const job = JSON.parse(payload.toString("utf8", 4)) as Job
   const answer = JSON.stringify(answerTo(job))
-  const isTooLarge = answer.length > computationLimits.answerBytes
-  socket.write(textFrame(WorkerReply.answer, 0, isTooLarge ? tooMuchMemory : answer))
+  socket.write(textFrame(WorkerReply.answer, 0, isReadable(answer) ? answer : tooMuchMemory))
 }
 
 // A lower priority, so that the service and its runs get the CPU first.
