@@ -37,6 +37,7 @@
  * | bodies over their limit | test/flow/attacks.test.ts | sends bodies over their limit on 20 connections |
  * | the refusal of a body, read by ordinary clients | test/runtime/refusedBodies.test.ts | Ordinary clients read why |
  * | a data directory that cannot be made | test/runtime/makeDirectory.test.ts | is created with its parents |
+ * | a stop beside runs with large journals | test/flow/largeJournals.test.ts | are left by a stop within its grace |
  * | a stop beside what hangs | test/flow/restart.test.ts | ends within its grace, whatever hangs |
  * | a planned restart | test/flow/restart.test.ts | answers what was accepted, and refuses the rest |
  * | a full disk, and other refusals of Postgres | test/http/databaseConditions.test.ts | that is read-only is not ready |

@@ -1,12 +1,13 @@
 /**
  * A journal larger than the memory: a run has a bound of journaled bytes, and runs with large journals are replayed in
- * pages, so that a restart beside many of them needs little memory.
+ * pages, so that a restart beside many of them needs little memory, and a stop needs little time.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { api, type Api, eventually } from "../support/api.js"
+import { paced } from "../support/pace.js"
 import { proofs } from "../support/proofs.js"
 import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
@@ -17,6 +18,8 @@ const runs = long ? 8 : 4
 /** Calls of one run before it waits; each answer has almost 4 MiB. */
 const calls = long ? 60 : 20
 const answerBytes = 4 * mebibyte - 1024
+/** What a stop may take by default. */
+const graceMillis = 30_000
 
 describe("Runs with large journals", () => {
   const place = makeDataDirectory()
@@ -104,6 +107,63 @@ describe("Runs with large journals", () => {
     }
     assert.isBelow(peakOf(current.pid) - before, 256 * mebibyte)
   })
+
+  it("are left by a stop within its grace, and go on after it", { timeout: 300_000 }, async () => {
+    const opened: Array<() => void> = []
+    gate = opened
+    const mostCalls = Math.ceil((105 * mebibyte) / answerBytes)
+    const open = await client.workflow(
+      "open",
+      "standard",
+      `export default async function (ctx) {
+        let bytes = 0
+        for (let n = 0; n < ctx.input.calls; n++) bytes += (await (await fetch(ctx.input.url)).text()).length
+        await fetch(ctx.input.url + "/gate", { signal: AbortSignal.timeout(110_000) })
+        await new Promise((resolve) => setTimeout(resolve, ctx.input.millis))
+        return bytes
+      }`
+    )
+    const start = async (millis: number) =>
+      String((await client.run(open, { url, calls: mostCalls, millis })).body.executionId)
+    const awaitAtGate = (count: number) =>
+      eventually(
+        async () => opened.length,
+        (waiting) => waiting === count,
+        120_000
+      )
+    const inCall = await start(0)
+    await awaitAtGate(1)
+    const inTimer = await start(10_000)
+    await awaitAtGate(2)
+    opened[1]?.()
+    await assertLeaves()
+    // The next stop comes while the journals are read, or when the call has been made again.
+    const waiting = opened.length
+    await restart()
+    await eventually(
+      async () => opened.length > waiting || /svc_held_bytes\{kind="journals"\} [1-9]/.test(await metrics()),
+      (reads) => reads
+    )
+    await assertLeaves()
+    await restart()
+    gate = undefined
+    for (const waiting of opened) waiting()
+    for (const id of [inCall, inTimer]) {
+      const ended = await client.ended(id, 120_000)
+      assert.strictEqual(ended.status, "completed", JSON.stringify(ended.error))
+      assert.strictEqual(ended.output, mostCalls * answerBytes)
+    }
+  })
+
+  const metrics = async () => String((await client.call("GET", "/metrics")).body)
+
+  /** A stop that its grace ended would exit with 1. */
+  const assertLeaves = async () => {
+    const started = performance.now()
+    current.kill("SIGTERM")
+    assert.strictEqual(await current.ended, 0, current.output())
+    assert.isBelow(performance.now() - started, paced(graceMillis / 3))
+  }
 })
 
 const statusOf = (pid: number, member: string): number => {
