@@ -1,15 +1,10 @@
 /** Whoever calls an operation, and what it may do, whatever its credential. Specification: Authentication. */
-import type { ActorType, AuditActor } from "./Audit.js"
+import type { AuditActor } from "./Audit.js"
+import { actorTypeOf, type CallerKind } from "./CallerKind.js"
 import type { ApiKeyId, CustomerId } from "./Ids.js"
 import type { KeyBounds } from "./KeyBounds.js"
 import type { PermissionSet } from "./Permission.js"
 import type { ScopeIds } from "./ResourceScope.js"
-
-/**
- * The kinds of callers. `service`: the service's own work, to which no credential leads. Only authentication, which makes
- * callers, and the audit trail, which names them, tell the kinds apart.
- */
-export type CallerKind = "key" | "person" | "embed" | "agent" | "oauth" | "service"
 
 export interface Caller {
   readonly kind: CallerKind
@@ -29,15 +24,6 @@ export interface Caller {
   readonly starter: { readonly keyId: ApiKeyId | null; readonly keyName: string | null }
 }
 
-const actorTypes: { readonly [kind in CallerKind]: ActorType } = {
-  key: "service_account",
-  person: "user",
-  embed: "user",
-  agent: "agent",
-  oauth: "service_account",
-  service: "system"
-}
-
 /** The actor for the audit trail. Members are in canonical order, so that sealing is cheap. */
 export const actorOf = ({
   id,
@@ -50,7 +36,7 @@ export const actorOf = ({
   ip,
   name,
   onBehalfOf: null,
-  type: actorTypes[kind],
+  type: actorTypeOf(kind),
   userAgent
 })
 

@@ -1,13 +1,21 @@
 /** The bounds of an API key, and the rule that no key creates, changes, rotates or reveals a wider one. Specification: API key fields and rules. */
+import { type CallerKind, nounOf, nounWithArticle } from "./CallerKind.js"
 import { Forbidden } from "./Failure.js"
 import { missingPermissions, type PermissionSet, toSet } from "./Permission.js"
 import { type ResourceScope, scopeExcess } from "./ResourceScope.js"
 import type { ApiKey, KeyMode } from "./ApiKey.js"
 
+/** Grants permissions and customers of its own. */
+interface Granter {
+  readonly kind: CallerKind
+  readonly permissions: PermissionSet
+  readonly customers: ReadonlySet<string> | "all"
+}
+
 /** The refusal if a request grants permissions or customers that the caller does not have. */
 export const grantRefusal = (
   requested: { readonly permissions: PermissionSet; readonly customers: ReadonlyArray<string> | "all" },
-  own: { readonly permissions: PermissionSet; readonly customers: ReadonlySet<string> | "all" }
+  own: Granter
 ): Forbidden | undefined => {
   const [missing] = missingPermissions(requested.permissions, own.permissions)
   if (missing !== undefined) {
@@ -15,7 +23,7 @@ export const grantRefusal = (
       code: "FORBIDDEN",
       needs: missing,
       path: "permissions",
-      message: `a key cannot grant ${missing}, which it does not hold itself`
+      message: `${nounWithArticle(own)} cannot grant ${missing}, which it does not hold itself`
     })
   }
   if (own.customers === "all") return undefined
@@ -26,11 +34,11 @@ export const grantRefusal = (
     : new Forbidden({
         code: "CUSTOMER_NOT_REACHABLE",
         path: "customers",
-        message: `a key cannot grant ${outside}, which it does not reach itself`
+        message: `${nounWithArticle(own)} cannot grant ${outside}, which it does not reach itself`
       })
 }
 
-/** The bounds of a key that is requested, or of the calling key. */
+/** The bounds of a key that is requested, or at most those of keys that a caller creates. */
 export interface KeyBounds {
   readonly mode: KeyMode
   readonly permissions: PermissionSet
@@ -64,35 +72,41 @@ const widerThanCaller = (attribute: string, message: string) =>
   new Forbidden({ code: "FORBIDDEN", needs: "WIDER_THAN_CALLER", path: attribute, message: `${attribute} ${message}` })
 
 /**
- * The refusal for the first attribute in which a key would be wider than the key that creates, changes, rotates or
+ * The refusal for the first attribute in which a key would be wider than the caller that creates, changes, rotates or
  * reveals it; `undefined` if there is none.
  */
-export const keyExcess = (requested: KeyBounds, own: KeyBounds, covers: Covers): Forbidden | undefined => {
+export const keyExcess = (
+  requested: KeyBounds,
+  own: KeyBounds,
+  kind: CallerKind,
+  covers: Covers
+): Forbidden | undefined => {
+  const caller = `the calling ${nounOf({ kind })}`
   const refusal = grantRefusal(
     { permissions: requested.permissions, customers: requested.customers === "all" ? "all" : [...requested.customers] },
-    own
+    { kind, permissions: own.permissions, customers: own.customers }
   )
   if (refusal !== undefined) return refusal
   if (own.mode === "test" && requested.mode === "live")
-    return widerThanCaller("mode", "cannot be live: the calling key is a Test key")
-  if (own.hmac && !requested.hmac) return widerThanCaller("hmac", "must be enabled, as it is for the calling key")
+    return widerThanCaller("mode", `cannot be live: ${caller} is a Test ${nounOf({ kind })}`)
+  if (own.hmac && !requested.hmac) return widerThanCaller("hmac", `must be enabled, as it is for ${caller}`)
   if (own.allowedIps.length > 0) {
     if (requested.allowedIps.length === 0)
-      return widerThanCaller("allowedIps", "must be within the ranges to which the calling key is restricted")
+      return widerThanCaller("allowedIps", `must be within the ranges to which ${caller} is restricted`)
     const outside = requested.allowedIps.find((range) => !covers(range, own.allowedIps))
     if (outside !== undefined)
-      return widerThanCaller("allowedIps", `has ${outside}, which the calling key may not be used from`)
+      return widerThanCaller("allowedIps", `has ${outside}, which ${caller} may not be used from`)
   }
   if (own.rateLimit !== null && (requested.rateLimit === null || requested.rateLimit > own.rateLimit))
-    return widerThanCaller("rateLimitPerMinute", `must be at most ${own.rateLimit}, the calling key's own`)
+    return widerThanCaller("rateLimitPerMinute", `must be at most ${own.rateLimit}, ${caller}'s own`)
   if (
     own.expiresAt !== null &&
     (requested.expiresAt === null || Date.parse(requested.expiresAt) > Date.parse(own.expiresAt))
   )
-    return widerThanCaller("expires", `must be no later than ${own.expiresAt}, when the calling key expires`)
+    return widerThanCaller("expires", `must be no later than ${own.expiresAt}, when ${caller} expires`)
   const scope = scopeExcess(requested.resourceScope, own.resourceScope)
   if (scope === undefined) return undefined
   return scope.id === null
-    ? widerThanCaller("resourceScope", `must be limited to a ${scope.type} that the calling key reaches`)
-    : widerThanCaller("resourceScope", `names a ${scope.type} that the calling key does not reach`)
+    ? widerThanCaller("resourceScope", `must be limited to a ${scope.type} that ${caller} reaches`)
+    : widerThanCaller("resourceScope", `names a ${scope.type} that ${caller} does not reach`)
 }

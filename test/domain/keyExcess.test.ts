@@ -52,16 +52,16 @@ const bounded: KeyBounds = {
 
 describe("a key is within another", () => {
   it.prop("itself", [bounds], ([one]) => {
-    assert.isUndefined(keyExcess(one, one, covers))
+    assert.isUndefined(keyExcess(one, one, "key", covers))
   })
 
   it.prop("and within all that the other is within", [bounds, bounds, bounds], ([a, b, c]) => {
-    if (keyExcess(a, b, covers) === undefined && keyExcess(b, c, covers) === undefined)
-      assert.isUndefined(keyExcess(a, c, covers))
+    if (keyExcess(a, b, "key", covers) === undefined && keyExcess(b, c, "key", covers) === undefined)
+      assert.isUndefined(keyExcess(a, c, "key", covers))
   })
 
   it.prop("any key, within one without bounds", [bounds], ([one]) => {
-    assert.isUndefined(keyExcess(one, unbounded, covers))
+    assert.isUndefined(keyExcess(one, unbounded, "key", covers))
   })
 
   const wider: ReadonlyArray<readonly [string, Partial<KeyBounds>]> = [
@@ -83,13 +83,13 @@ describe("a key is within another", () => {
     ["resourceScope", { resourceScope: [{ type: "workflow", ids: ["a", "c"] }] }]
   ]
   it.each(wider)("is refused when it is wider in %s: %j", (attribute, more) => {
-    const refused = keyExcess({ ...bounded, ...more }, bounded, covers)
+    const refused = keyExcess({ ...bounded, ...more }, bounded, "key", covers)
     assert.deepStrictEqual([refused?._tag, refused?.path], ["Forbidden", attribute])
   })
 
   it("names the permission that the other does not have", () => {
     const held = { ...bounded, permissions: new Set(allPermissions.slice(1)) }
-    const refused = keyExcess({ ...bounded, permissions: new Set(allPermissions) }, held, covers)
+    const refused = keyExcess({ ...bounded, permissions: new Set(allPermissions) }, held, "key", covers)
     assert.deepStrictEqual([refused?.path, refused?.needs], ["permissions", allPermissions[0]])
   })
 
@@ -104,6 +104,6 @@ describe("a key is within another", () => {
         { type: "connector", ids: ["x"] }
       ]
     }
-    assert.isUndefined(keyExcess(narrower, bounded, covers))
+    assert.isUndefined(keyExcess(narrower, bounded, "key", covers))
   })
 })

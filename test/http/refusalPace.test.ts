@@ -7,11 +7,11 @@ import { refusalLimits } from "../../src/domain/Limits.js"
 describe("refused calls over a limit", () => {
   const flood = (count: number) =>
     Effect.gen(function* () {
-      const { failInTurn, unknownKeys } = yield* RefusalCounters
-      for (let n = 0; n < refusalLimits.unknownKeys; n++) unknownKeys.count("192.0.2.1", 0)
-      const exceeded = unknownKeys.exceeded("192.0.2.1", 0) ?? assert.fail("not over the limit")
+      const { failInTurn, unknownCredentials } = yield* RefusalCounters
+      for (let n = 0; n < refusalLimits.unknownKeys; n++) unknownCredentials.count("192.0.2.1", 0)
+      const exceeded = unknownCredentials.exceeded("192.0.2.1", 0) ?? assert.fail("not over the limit")
       // All of them share one error, since its stack trace is most of the cost of a refusal.
-      assert.strictEqual(unknownKeys.exceeded("192.0.2.1", 1), exceeded)
+      assert.strictEqual(unknownCredentials.exceeded("192.0.2.1", 1), exceeded)
       let answered = 0
       for (let n = 0; n < count; n++)
         yield* Effect.fork(

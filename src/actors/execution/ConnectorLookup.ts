@@ -26,6 +26,10 @@ const chooseConnection = (
   return one?.id ?? "none"
 }
 
+/** Who started the run, as messages name it. */
+const starterOf = ({ run }: HostRequest["spec"]): string =>
+  `the ${run.record.trigger.keyId === null ? "caller" : "key"} that started this run`
+
 /** Makes the functions that find actions and connections. */
 export const makeConnectorLookup = Effect.gen(function* () {
   const connectors = yield* Connectors
@@ -47,7 +51,7 @@ export const makeConnectorLookup = Effect.gen(function* () {
     }
     const { connector: slug, version } = bound
     if (spec.start.reach?.connectors?.includes(slug) === false)
-      return yield* failCall(at, "the key that started this run does not reach this connector", outOfScope, "auth")
+      return yield* failCall(at, `${starterOf(spec)} does not reach this connector`, outOfScope, "auth")
     const find =
       version === null
         ? connectors.find(organisationId, slug)
@@ -75,7 +79,7 @@ export const makeConnectorLookup = Effect.gen(function* () {
     return { definition: found.value, action }
   })
 
-  /** The connection of the run's customer, within the scope of the starter's key. */
+  /** The connection of the run's customer, within the scope of the run's starter. */
   const findConnection = Effect.fnUntraced(function* (
     { spec }: HostRequest,
     at: ActionRef,
@@ -98,7 +102,7 @@ export const makeConnectorLookup = Effect.gen(function* () {
             .pipe(Effect.mapError(unavailableError(at)))
     if (Option.isSome(found)) {
       if (start.reach?.connections?.includes(found.value.id) !== false) return found.value
-      return yield* failCall(at, `the key that started this run does not reach ${found.value.id}`, outOfScope, "auth")
+      return yield* failCall(at, `${starterOf(spec)} does not reach ${found.value.id}`, outOfScope, "auth")
     }
     const reason =
       run.customerId === null

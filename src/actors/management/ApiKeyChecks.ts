@@ -90,8 +90,8 @@ export const makeApiKeyChecks = Effect.gen(function* () {
   }
 
   /** Fails if the key has more rights than the caller's own. */
-  const checkWithinCaller = ({ bounds }: Principal, key: ApiKey): Effect.Effect<void, Failure> =>
-    keyExcess(keyBounds(key, key.hmacSecret !== null), bounds, addresses.covers) ?? Effect.void
+  const checkWithinCaller = ({ bounds, kind }: Principal, key: ApiKey): Effect.Effect<void, Failure> =>
+    keyExcess(keyBounds(key, key.hmacSecret !== null), bounds, kind, addresses.covers) ?? Effect.void
 
   /** The slug of a connector by its id or slug; the organisation's own connectors take precedence over built-in ones. */
   const findSlug = (tx: Tx, idOrSlug: string): Effect.Effect<string | undefined, Unavailable> => {

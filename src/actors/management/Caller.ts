@@ -1,5 +1,6 @@
 /** The authenticated caller of a request, and what it may reach. All surfaces use this value. Specification: Authentication. */
 import type { Caller } from "../../domain/Caller.js"
+import { nounOf } from "../../domain/CallerKind.js"
 import { Forbidden } from "../../domain/Failure.js"
 import type { CustomerId, OrganisationId, RequestId, SpaceId } from "../../domain/Ids.js"
 import type { Permission } from "../../domain/Permission.js"
@@ -9,8 +10,8 @@ import type { ScopeType } from "../../domain/ResourceScope.js"
 import type { KnownKey } from "../ports/Keys.js"
 
 /**
- * How an endpoint treats keys that reach only some customers. `customers`: its records belong to customers, and it shows
- * only those that the key reaches. `read`: it reads records that all customers share. `perRecord`: its records belong to a
+ * How an endpoint treats callers that reach only some customers. `customers`: its records belong to customers, and it shows
+ * only those that the caller reaches. `read`: it reads records that all customers share. `perRecord`: its records belong to a
  * customer or are shared, and a change is checked by its record. `change`: it changes shared records. `hidden`: it concerns
  * the organisation alone.
  */
@@ -30,42 +31,46 @@ export interface Principal extends Caller {
 export const missingPermission = (caller: Principal, permission: Permission): Forbidden | undefined =>
   caller.permissions.has(permission)
     ? undefined
-    : new Forbidden({ code: "FORBIDDEN", needs: permission, message: `this key lacks the permission ${permission}` })
+    : new Forbidden({
+        code: "FORBIDDEN",
+        needs: permission,
+        message: `this ${nounOf(caller)} lacks the permission ${permission}`
+      })
 
-const notShared = () =>
+const notShared = (caller: Principal) =>
   new Forbidden({
     code: "FORBIDDEN",
     needs: "SUBSET_KEY",
-    message: "this key is for some customers' data: what all customers share is closed to it"
+    message: `this ${nounOf(caller)} is for some customers' data: what all customers share is closed to it`
   })
 
-/** The refusal if the endpoint is closed to keys of some customers. */
+/** The refusal if the endpoint is closed to callers of some customers. */
 export const sharingRefusal = (caller: Principal, sharing: Sharing | undefined): Forbidden | undefined => {
   if (!caller.isForCustomers) return undefined
-  return sharing === "customers" || sharing === "read" || sharing === "perRecord" ? undefined : notShared()
+  return sharing === "customers" || sharing === "read" || sharing === "perRecord" ? undefined : notShared(caller)
 }
 
-/** The refusal if a key of some customers may not change a record of `customer`; `null`: a shared record. */
+/** The refusal if a caller of some customers may not change a record of `customer`; `null`: a shared record. */
 export const recordRefusal = (
   caller: Principal,
   sharing: Sharing | undefined,
   customer: CustomerId | null
 ): Forbidden | undefined =>
-  sharing === "perRecord" && customer === null && caller.isForCustomers ? notShared() : undefined
+  sharing === "perRecord" && customer === null && caller.isForCustomers ? notShared(caller) : undefined
 
-/** The refusal if the key is narrowed to other resources of this type. Connectors are named by their slugs. */
-export const outOfScope = ({ scope }: Principal, type: ScopeType, id: string): Forbidden | undefined =>
-  scope[type]?.has(id) === false
-    ? new Forbidden({ code: "RESOURCE_OUT_OF_SCOPE", message: `this key does not reach that ${type}` })
+/** The refusal if the caller is narrowed to other resources of this type. Connectors are named by their slugs. */
+export const outOfScope = (caller: Principal, type: ScopeType, id: string): Forbidden | undefined =>
+  caller.scope[type]?.has(id) === false
+    ? new Forbidden({ code: "RESOURCE_OUT_OF_SCOPE", message: `this ${nounOf(caller)} does not reach that ${type}` })
     : undefined
 
-/** The ids of a type that the key is narrowed to, for lists; `undefined`: it is not. */
+/** The ids of a type that the caller is narrowed to, for lists; `undefined`: it is not. */
 export const scopedIds = ({ scope }: Principal, type: ScopeType): ReadonlyArray<string> | undefined => {
   const ids = scope[type]
   return ids === undefined ? undefined : [...ids]
 }
 
-/** The resources that runs of a key may use; `undefined`: all. */
+/** The resources that runs of a caller may use; `undefined`: all. */
 export const runReach = ({ scope }: Principal): RunReach | undefined => {
   const { connection, connector, secret } = scope
   if (connection === undefined && connector === undefined && secret === undefined) return undefined
@@ -76,13 +81,13 @@ export const runReach = ({ scope }: Principal): RunReach | undefined => {
   }
 }
 
-/** The refusal if a narrowed key creates a resource of this type, or changes one that all of them depend on. */
-export const narrowedKeyRefusal = ({ scope }: Principal, type: ScopeType, what: string): Forbidden | undefined =>
-  scope[type] === undefined
+/** The refusal if a narrowed caller creates a resource of this type, or changes one that all of them depend on. */
+export const narrowedCallerRefusal = (caller: Principal, type: ScopeType, what: string): Forbidden | undefined =>
+  caller.scope[type] === undefined
     ? undefined
     : new Forbidden({
         code: "RESOURCE_OUT_OF_SCOPE",
-        message: `this key is narrowed to particular ${type}s: ${what}`
+        message: `this ${nounOf(caller)} is narrowed to particular ${type}s: ${what}`
       })
 
 export const reaches = (caller: Principal, customer: CustomerId): boolean =>

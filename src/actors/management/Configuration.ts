@@ -17,7 +17,7 @@ import { Egress } from "../ports/Egress.js"
 import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
-import { narrowedKeyRefusal, type Principal } from "./Caller.js"
+import { narrowedCallerRefusal, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
@@ -138,7 +138,7 @@ const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel
 const scopeRefusal = (caller: Principal, level: StoredLevel, environment: string | null): Forbidden | undefined =>
   (level === "flow"
     ? undefined
-    : narrowedKeyRefusal(caller, "workflow", "what applies to all of them is not changed with it")) ??
+    : narrowedCallerRefusal(caller, "workflow", "what applies to all of them is not changed with it")) ??
   environmentChangeRefusal(caller, environment)
 
 const write = Effect.fnUntraced(function* (

@@ -11,7 +11,7 @@ import { AuditTrail } from "../ports/AuditTrail.js"
 import { Connections } from "../ports/Connections.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type CallContext, runAuditedCommand } from "./CallContext.js"
-import { missingPermission, narrowedKeyRefusal, outOfScope } from "./Caller.js"
+import { missingPermission, narrowedCallerRefusal, outOfScope } from "./Caller.js"
 import { actorOf } from "../../domain/Caller.js"
 import { Changes } from "./Changes.js"
 import {
@@ -208,7 +208,8 @@ const store = Effect.fnUntraced(function* (
   const target = yield* services.read(context, (tx) => findReplaced(tx, customerId, input))
   const outside =
     target === undefined
-      ? (outOfScope(caller, "connector", input.connector) ?? narrowedKeyRefusal(caller, "connection", "it makes none"))
+      ? (outOfScope(caller, "connector", input.connector) ??
+        narrowedCallerRefusal(caller, "connection", "it makes none"))
       : connectionScopeRefusal(caller, target)
   if (outside !== undefined) return yield* outside
   const storedId =

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { type Failure, type Forbidden, invalid } from "../../domain/Failure.js"
 import type { Tx } from "../ports/Records.js"
-import { narrowedKeyRefusal, outOfScope, type Principal } from "./Caller.js"
+import { narrowedCallerRefusal, outOfScope, type Principal } from "./Caller.js"
 
 /** The slug of an existing environment, in lower case; `null` if the request names none. `path`: the request's member. */
 export const findEnvironment = Effect.fnUntraced(function* (
@@ -23,5 +23,5 @@ export const environmentReadRefusal = (caller: Principal, environment: string | 
 /** The refusal if the key may not change a record of the environment. A narrowed key may not change one for all (`null`). */
 export const environmentChangeRefusal = (caller: Principal, environment: string | null): Forbidden | undefined =>
   environment === null
-    ? narrowedKeyRefusal(caller, "environment", "what applies to all of them is not changed with it")
+    ? narrowedCallerRefusal(caller, "environment", "what applies to all of them is not changed with it")
     : outOfScope(caller, "environment", environment)

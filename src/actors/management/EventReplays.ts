@@ -1,4 +1,5 @@
 /** Use cases that make events: inject one, replay one. Contract: events; replay. */
+import { nounOf } from "../../domain/CallerKind.js"
 import { Context, Effect, Layer, Option, Schedule } from "effect"
 import type { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
 import { type Failure, NotFound, ValidationFailed } from "../../domain/Failure.js"
@@ -57,7 +58,7 @@ export const layer = Layer.effect(
     const customerOf = Effect.fnUntraced(function* (caller: Principal, id: string | undefined) {
       if (id === undefined) {
         if (caller.customers !== "all")
-          return yield* invalidMember("customerId", "is required: the key is for some customers")
+          return yield* invalidMember("customerId", `is required: the ${nounOf(caller)} is for some customers`)
         return null
       }
       const found = yield* customers.find(caller.organisationId, { id: id as CustomerId }) // only compared with stored ids

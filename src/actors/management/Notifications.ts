@@ -1,4 +1,5 @@
 /** Use cases of notifications: list, create, mark as read. Contract: notification record. */
+import { nounOf } from "../../domain/CallerKind.js"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { type Failure, invalid, NotFound, QuotaExceeded } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
@@ -96,7 +97,7 @@ const customerFor = (
   if (named !== undefined && named !== null) return customerOfBody(tx, caller, named)
   return caller.customers === "all"
     ? Effect.succeed(null)
-    : invalid("customerId", "REQUIRED", "names a customer that this key reaches")
+    : invalid("customerId", "REQUIRED", `names a customer that this ${nounOf(caller)} reaches`)
 }
 
 const noTarget = (channel: Notification["channel"]) =>

@@ -1,4 +1,5 @@
 /** Use cases of quotas: what an organisation or a customer uses of its limits, and the totals of days. Contract: quota. */
+import { nounOf } from "../../domain/CallerKind.js"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Customer } from "../../domain/Customer.js"
 import { type Failure, InvalidRequest, type Unavailable } from "../../domain/Failure.js"
@@ -148,7 +149,7 @@ const subjectOf = Effect.fnUntraced(function* (
   if (id === undefined)
     return yield* new InvalidRequest({
       code: "INVALID_REQUEST",
-      message: "customer_id names one of the customers that this key reaches"
+      message: `customer_id names one of the customers that this ${nounOf(caller)} reaches`
     })
   return { caller, customer: yield* findCustomer(tx, caller, id), now }
 })

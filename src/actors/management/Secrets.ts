@@ -20,7 +20,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../ports/Records.js"
 import { Vault } from "../ports/Vault.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
-import { narrowedKeyRefusal, outOfScope, type Principal } from "./Caller.js"
+import { narrowedCallerRefusal, outOfScope, type Principal } from "./Caller.js"
 import { Changes } from "./Changes.js"
 import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, type PageOf, Pages } from "./Pages.js"
@@ -107,7 +107,7 @@ const insert = Effect.fnUntraced(function* (
   secret: Secret,
   text: string
 ) {
-  const refused = narrowedKeyRefusal(caller, "secret", "it makes none")
+  const refused = narrowedCallerRefusal(caller, "secret", "it makes none")
   if (refused !== undefined) return yield* refused
   yield* tx.secrets.insert(secret)
   yield* seal(services, tx, secret, text)

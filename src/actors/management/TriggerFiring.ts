@@ -1,4 +1,5 @@
 /** Use case that fires a trigger by hand: its event takes the trigger's routes as one of its own would. Contract: triggers. */
+import { nounOf } from "../../domain/CallerKind.js"
 import { Context, Effect, Layer } from "effect"
 import type { FireTrigger } from "../../domain/EventBodies.js"
 import { type Failure, InvalidRequest, InvalidState } from "../../domain/Failure.js"
@@ -35,11 +36,14 @@ export class TriggerFiring extends Context.Tag("svc/TriggerFiring")<
 >() {}
 
 /** For whom a trigger of all customers fires: the only customer of the caller; `null`: for none in particular. */
-const customerOf = ({ customers }: Principal): CustomerId | null | InvalidRequest => {
-  if (customers === "all") return null
-  const [only, ...others] = customers
+const customerOf = (caller: Principal): CustomerId | null | InvalidRequest => {
+  if (caller.customers === "all") return null
+  const [only, ...others] = caller.customers
   return only === undefined || others.length > 0
-    ? new InvalidRequest({ code: "INVALID_REQUEST", message: "name the customer in x-end-org-id: the key is for some" })
+    ? new InvalidRequest({
+        code: "INVALID_REQUEST",
+        message: `name the customer in x-end-org-id: the ${nounOf(caller)} is for some`
+      })
     : only
 }
 

@@ -10,7 +10,7 @@ import type { Digests } from "../ports/Digests.js"
 import type { Identifiers } from "../ports/Identifiers.js"
 import type { Tx } from "../ports/Records.js"
 import { type CallContext, checkVersion } from "./CallContext.js"
-import { narrowedKeyRefusal, type Principal } from "./Caller.js"
+import { narrowedCallerRefusal, type Principal } from "./Caller.js"
 import type { Changes } from "./Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import type { Pages } from "./Pages.js"
@@ -29,7 +29,7 @@ const environmentRefusal = (caller: Principal, before: Workflow, after: Workflow
   const changed = immediate.find((member) => canonicalJson(before[member]) !== canonicalJson(after[member]))
   return changed === undefined
     ? undefined
-    : narrowedKeyRefusal(caller, "environment", `${changed} takes effect in all of them and is not changed with it`)
+    : narrowedCallerRefusal(caller, "environment", `${changed} takes effect in all of them and is not changed with it`)
 }
 
 /** Counts the workflows of the same owner: a customer, or the organisation itself. */

@@ -1,4 +1,5 @@
 /** Finds workspaces for use cases. */
+import { nounOf } from "../../domain/CallerKind.js"
 import { Effect, Option } from "effect"
 import { type Failure, Forbidden, invalid, NotFound } from "../../domain/Failure.js"
 import type { SpaceId } from "../../domain/Ids.js"
@@ -34,7 +35,7 @@ export const findKeyWorkspace = Effect.fnUntraced(function* (
       code: "FORBIDDEN",
       path: "spaceId",
       needs: "WIDER_THAN_CALLER",
-      message: "spaceId must be the calling key's own workspace: that key is narrowed to some customers or resources"
+      message: `spaceId must be the calling ${nounOf(caller)}'s own workspace: that ${nounOf(caller)} is narrowed to some customers or resources`
     })
   const found = yield* tx.workspaces.find({ id: idOf(workspace) })
   return Option.isSome(found) ? found.value.id : yield* invalid("spaceId", "NOT_FOUND", "names no workspace")

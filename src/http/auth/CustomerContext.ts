@@ -7,6 +7,7 @@ import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
 import { RateLimits } from "../../actors/ports/RateLimits.js"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
+import { nounOf } from "../../domain/CallerKind.js"
 import { customerRefusal } from "../../domain/Customer.js"
 import { type Failure, Forbidden, InvalidRequest, type InvalidState, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
@@ -43,8 +44,8 @@ const contextHeaders = [
   "x-user-id"
 ]
 
-const customerNotReachable = () =>
-  new Forbidden({ code: "CUSTOMER_NOT_REACHABLE", message: "this key does not reach that customer" })
+const customerNotReachable = (caller: Principal) =>
+  new Forbidden({ code: "CUSTOMER_NOT_REACHABLE", message: `this ${nounOf(caller)} does not reach that customer` })
 
 /** Fails unless the customer is active. */
 const requireActive = (customer: KnownCustomer): Effect.Effect<KnownCustomer, InvalidState> => {
@@ -101,9 +102,9 @@ const resolveCustomer = Effect.fnUntraced(function* (
   const found = yield* lookups.customers.find(caller.organisationId, reference)
   // Only a key that reaches all customers learns whether one exists.
   if (Option.isNone(found))
-    return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : customerNotReachable()
+    return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : customerNotReachable(caller)
   const customer = found.value
-  if (!reaches(caller, customer.id)) return yield* customerNotReachable()
+  if (!reaches(caller, customer.id)) return yield* customerNotReachable(caller)
   const ref = claimedExternalRef(header)
   if (ref !== undefined && ref !== customer.externalRef) {
     return yield* new InvalidRequest({
@@ -210,7 +211,7 @@ const resolveContext = (
       ? Effect.succeed(noCustomer)
       : new Forbidden({
           code: "CUSTOMER_NOT_REACHABLE",
-          message: "this key reaches only some customers: name one in x-end-org-id"
+          message: `this ${nounOf(caller)} reaches only some customers: name one in x-end-org-id`
         })
 
 export const make = Effect.gen(function* () {

@@ -1,17 +1,14 @@
 /** The caller that an API key makes. */
-import type { Principal } from "../../actors/management/Caller.js"
-import type { KnownKey } from "../../actors/ports/Keys.js"
 import type { ApiKey } from "../../domain/ApiKey.js"
 import type { Caller } from "../../domain/Caller.js"
 import { keyBounds } from "../../domain/KeyBounds.js"
 import { toSet } from "../../domain/Permission.js"
-import { plans } from "../../domain/Plan.js"
 import { scopeIds } from "../../domain/ResourceScope.js"
 
 /** Kept as long as the key is in memory: a request copies members, and derives none. */
 const callers = new WeakMap<ApiKey, Caller>()
 
-const callerOf = (key: ApiKey): Caller => {
+export const keyCaller = (key: ApiKey): Caller => {
   const cached = callers.get(key)
   if (cached !== undefined) return cached
   const caller: Caller = {
@@ -29,15 +26,3 @@ const callerOf = (key: ApiKey): Caller => {
   callers.set(key, caller)
   return caller
 }
-
-export const keyCaller = (
-  { key, organisation }: KnownKey,
-  request: Pick<Principal, "requestId" | "ip" | "userAgent">
-): Principal => ({
-  ...callerOf(key),
-  organisationId: organisation.id,
-  spaceId: key.spaceId,
-  organisation,
-  plan: plans[organisation.plan],
-  ...request
-})

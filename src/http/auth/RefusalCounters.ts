@@ -1,6 +1,6 @@
 /**
- * Counts refused keys per minute, so that guessing keys is answered 429 without a look-up. A key that exists is counted
- * together with its sender's address, unknown keys by address.
+ * Counts refused credentials per minute, so that guessing them is answered 429 without a look-up. One that exists is
+ * counted by its caller together with the sender's address, an unknown one by address.
  */
 import { type Clock, Context, Duration, Effect, Layer } from "effect"
 import { RateLimited } from "../../domain/Failure.js"
@@ -14,7 +14,7 @@ interface Window {
 }
 
 interface Counter {
-  /** Counts one refusal. `of`: key and address, or address. `now`: Unix milliseconds. */
+  /** Counts one refusal. `of`: caller and address, or address. `now`: Unix milliseconds. */
   readonly count: (of: string, now: number) => void
   /** The failure for further attempts in this minute, if the limit is reached. */
   readonly exceeded: (of: string, now: number) => RateLimited | undefined
@@ -24,8 +24,8 @@ interface Counter {
 export class RefusalCounters extends Context.Tag("svc/RefusalCounters")<
   RefusalCounters,
   {
-    readonly unknownKeys: Counter
-    readonly knownKeys: Counter
+    readonly unknownCredentials: Counter
+    readonly knownCallers: Counter
     readonly signatures: Counter
     /** Fails with the refusal, one call after the other with a pause, so that calls over a limit take a small share of the node. */
     readonly failInTurn: (exceeded: RateLimited) => Effect.Effect<never, RateLimited>
@@ -93,8 +93,8 @@ const makeFailInTurn = (clock: Clock.Clock) => {
 export const layer = Layer.effect(
   RefusalCounters,
   Effect.map(Effect.clock, (clock) => ({
-    unknownKeys: makeCounter(refusalLimits.unknownKeys),
-    knownKeys: makeCounter(refusalLimits.ofOneKey),
+    unknownCredentials: makeCounter(refusalLimits.unknownKeys),
+    knownCallers: makeCounter(refusalLimits.ofOneKey),
     signatures: makeCounter(refusalLimits.ofOneKey),
     failInTurn: makeFailInTurn(clock)
   }))

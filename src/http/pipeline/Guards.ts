@@ -1,7 +1,7 @@
 /** Checks a caller against what its route declares: permission, records that customers share, the key's resource scope. */
 import {
   missingPermission,
-  narrowedKeyRefusal,
+  narrowedCallerRefusal,
   outOfScope,
   type Principal,
   sharingRefusal
@@ -35,9 +35,9 @@ const scopeRefusal = ({ caller, params, route }: Exchange): Forbidden | undefine
       rule === "path"
         ? outOfScope(caller, type, params[idParameter[type] ?? ""] ?? "")
         : rule === "create"
-          ? narrowedKeyRefusal(caller, type, "it makes none")
+          ? narrowedCallerRefusal(caller, type, "it makes none")
           : rule === "closed"
-            ? narrowedKeyRefusal(caller, type, "what concerns all of them is closed to it")
+            ? narrowedCallerRefusal(caller, type, "what concerns all of them is closed to it")
             : undefined
     if (refused !== undefined) return refused
   }

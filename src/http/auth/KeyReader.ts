@@ -1,0 +1,52 @@
+/** Reads API keys: a known key makes its caller, unless it was revoked, has expired or was rotated. */
+import { Effect, Option } from "effect"
+import { Digests } from "../../actors/ports/Digests.js"
+import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
+import { keyStatus } from "../../domain/ApiKey.js"
+import { type Failure, Unauthorized } from "../../domain/Failure.js"
+import type { CredentialReader, KnownCredential } from "./Credentials.js"
+import { keyCaller } from "./KeyCaller.js"
+import { makeSignatureCheck } from "./SignatureCheck.js"
+
+/** The form of a key; other texts are no keys. */
+const keyPattern = /^svk_(live|test)_[A-Za-z0-9_-]{43}$/
+
+/** The refusal of a key by its own state; `undefined` if it is in force. */
+const keyRefusal = ({ key, rotated }: KnownKey, now: number): Failure | undefined => {
+  const status = keyStatus(key, now)
+  if (status === "revoked") return new Unauthorized({ code: "KEY_REVOKED", message: "this key was revoked" })
+  if (status === "expired") return new Unauthorized({ code: "KEY_EXPIRED", message: "this key has expired" })
+  return rotated && (key.beforeUntil === null || Date.parse(key.beforeUntil) <= now)
+    ? new Unauthorized({ code: "UNAUTHORIZED", message: "this key was rotated: send its new text" })
+    : undefined
+}
+
+export const makeKeyReader = Effect.gen(function* () {
+  const keys = yield* Keys
+  const digests = yield* Digests
+  const verifySignature = yield* makeSignatureCheck
+
+  const credentialOf = (known: KnownKey): KnownCredential => ({
+    caller: keyCaller(known.key),
+    organisation: known.organisation,
+    spaceId: known.key.spaceId,
+    refusal: (now) => keyRefusal(known, now),
+    verify: known.key.hmacSecret === null ? undefined : (request, now) => verifySignature(known, request, now),
+    recordUse: (now) => keys.recordUse(known.key, now)
+  })
+
+  const read: CredentialReader["read"] = (text) => {
+    if (text === undefined || !keyPattern.test(text)) return undefined
+    const hash = digests.keyHash(text)
+    return {
+      findCached: (now) => {
+        const known = keys.findCached(hash, now)
+        return known === undefined ? undefined : credentialOf(known)
+      },
+      find: () => Effect.map(keys.find(hash), Option.map(credentialOf)),
+      mayExist: () => keys.mayExist(hash),
+      unknownMessage: "this API key is unknown"
+    }
+  }
+  return { read } satisfies CredentialReader
+})
