@@ -18,7 +18,7 @@ let world: World
 let key: string
 beforeAll(async () => {
   world = await startWorld()
-  key = await world.keyOf([])
+  key = await world.credentialOf([])
 })
 afterAll(() => world.stop())
 

@@ -1,117 +1,25 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { allPermissions, isPermission, type Preset, presetPermissions } from "../../src/domain/Permission.js"
-import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
-import { ResourceApi } from "../../src/http/resource/Api.js"
-import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
-import { TenantApi } from "../../src/http/tenant/Api.js"
+import { routes } from "../support/endpoints.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
-
-const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi), ...routesOf(TenantApi)]
-const presets: ReadonlyArray<Exclude<Preset, "custom">> = ["full_access", "developer", "operator", "viewer", "end_user"]
+import {
+  lackingMatrix,
+  neededPermissions,
+  pathWith,
+  presetMatrix,
+  sentAs,
+  unknownIds as unknown
+} from "../support/matrices/PermissionMatrix.js"
+import { keyCallers } from "../support/matrices/TestCaller.js"
 
 let svc: Running
-const keys = new Map<string, string>()
-
 beforeAll(async () => {
   svc = await start()
-  for (const preset of presets) {
-    const made = await svc.ask("POST", "/api/v1/api-keys", {
-      key: svc.first.key,
-      body: { name: preset, mode: "live", preset }
-    })
-    assert.strictEqual(made.status, 201)
-    keys.set(preset, made.body.data.key)
-  }
 })
 afterAll(() => svc.stop())
 
-/** A well-formed id of no record. */
-const unknown: { readonly [parameter: string]: string } = {
-  cid: "cus_00000000000000000000000000",
-  wid: "wf_000000000000",
-  workflowId: "wf_000000000000",
-  eid: "exec_00000000000000000000000000",
-  kid: "key_00000000000000000000000000",
-  conn: "conn_00000000000000000000000000",
-  ctr: "ctr_00000000000000000000000000",
-  aid: "aup_00000000000000000000000000",
-  sid: "sec_00000000000000000000000000",
-  tid: "cus_00000000000000000000000000",
-  cred: "cred_00000000000000000000000000",
-  inst: "inst_00000000000000000000000000",
-  trg: "trg_00000000000000000000000000",
-  evt: "evt_00000000000000000000000000",
-  dlq: "dlq_00000000000000000000000000",
-  rpl: "rpl_00000000000000000000000000",
-  whe: "whe_00000000000000000000000000",
-  att: "att_00000000000000000000000000",
-  ntf: "ntf_00000000000000000000000000",
-  oid: "org_00000000000000000000000000",
-  spid: "spc_00000000000000000000000000",
-  id: "blob_00000000000000000000000000",
-  a: "1",
-  b: "1",
-  path: "v1/orders"
-}
-
-const at = (route: Route, ids: { readonly [parameter: string]: string }) =>
-  route.path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? assert.fail(`no id for :${name} of ${route.path}`))
-
-/** Surface B has its own header for the key, and one for the workspace. */
-const as = (route: Route, key: string) =>
-  route.path.startsWith("/api/v1/tenants/")
-    ? { headers: { "x-svc-api-key": key, "x-svc-space-id": svc.first.spaceId } }
-    : { key }
-
-const needs = (route: Route): ReadonlyArray<string> =>
-  typeof route.permit === "string" ? (route.permit === "anyKey" ? [] : [route.permit]) : (route.permit ?? [])
-
-describe.each(presets)("a key of the preset %s", (preset) => {
-  const held: ReadonlySet<string> = presetPermissions(preset)
-
-  it.each(routes)("$method $path", async (route) => {
-    const { body, status } = await svc.ask(route.method, at(route, unknown), {
-      ...as(route, keys.get(preset) ?? ""),
-      ...(route.method === "GET" || route.method === "DELETE" ? {} : { body: {} })
-    })
-    const wanted = needs(route)
-    if (wanted.length > 0 && !wanted.some((one) => held.has(one))) {
-      assert.deepStrictEqual([status, body.code, body.details[0].code], [403, "FORBIDDEN", wanted[0]])
-    } else {
-      assert.notStrictEqual(status, 403, JSON.stringify(body))
-      assert.isBelow(status, 500)
-    }
-  })
-})
-
-describe("a key with all permissions except one", () => {
-  it.each([...new Set(routes.flatMap((route) => needs(route)))])("lacks exactly %s", async (lacking) => {
-    const permissions: { [group: string]: Array<string> } = {}
-    for (const [group, name] of allPermissions.filter((one) => one !== lacking).map((one) => one.split(":"))) {
-      ;(permissions[group ?? ""] ??= []).push(name ?? "")
-    }
-    const made = await svc.ask("POST", "/api/v1/api-keys", {
-      key: svc.first.key,
-      body: { name: `not ${lacking}`, mode: "live", preset: "custom", permissions }
-    })
-    assert.strictEqual(made.status, 201, made.text)
-    for (const route of routes) {
-      const { body, status } = await svc.ask(route.method, at(route, unknown), {
-        ...as(route, made.body.data.key),
-        ...(route.method === "GET" || route.method === "DELETE" ? {} : { body: {} })
-      })
-      const wanted = needs(route)
-      const refused = status === 403 && isPermission(body.details[0]?.code ?? "") && body.details[0].code === lacking
-      const alsoNeeded = route.group === "proxy" && lacking === "connections:read"
-      assert.strictEqual(
-        refused,
-        alsoNeeded || (wanted.length === 1 && wanted[0] === lacking),
-        `${route.method} ${route.path}: ${JSON.stringify(body)}`
-      )
-    }
-  })
-})
+presetMatrix(() => svc, keyCallers, ["full_access", "developer", "operator", "viewer", "end_user"])
+lackingMatrix(() => svc, keyCallers, neededPermissions)
 
 describe("ids of another organisation are answered like unknown ids", () => {
   let theirs: { readonly [parameter: string]: string }
@@ -243,7 +151,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
         !one.path.startsWith("/api/v1/tenants/")
     )) {
       assert.strictEqual(
-        (await svc.ask("GET", at(route, theirs), { key: other.key })).status,
+        (await svc.ask("GET", pathWith(route, theirs), { key: other.key })).status,
         200,
         `${route.path} is theirs`
       )
@@ -317,8 +225,8 @@ describe("ids of another organisation are answered like unknown ids", () => {
     "$method $path",
     async (route) => {
       const ask = async (ids: typeof unknown) => {
-        const { body, status } = await svc.ask(route.method, at(route, ids), {
-          ...as(route, svc.first.key),
+        const { body, status } = await svc.ask(route.method, pathWith(route, ids), {
+          ...sentAs(svc, route, svc.first.key),
           ...(route.method === "GET" || route.method === "DELETE"
             ? {}
             : { body: bodies[`${route.group}.${route.name}`] ?? {} })

@@ -6,6 +6,7 @@ import * as path from "node:path"
 import type { PlanName } from "../../src/domain/Plan.js"
 import type { FirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { makeExample, makeFirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
+import { type CredentialReader, CredentialReaders } from "../../src/http/auth/Credentials.js"
 import type { RawReply, RawRequest } from "../../src/http/Wire.js"
 import type { WebhookAddress } from "../../src/http/webhook/Receive.js"
 import { generateSecrets, resolveSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
@@ -81,8 +82,9 @@ const workspaces = Layer.scoped(
   )
 )
 
-const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
+const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock, readers: ReadonlyArray<CredentialReader>) =>
   serviceLayer.pipe(
+    Layer.provideMerge(Layer.succeed(CredentialReaders, readers)),
     Layer.provideMerge(Layer.merge(databases, workspaces)),
     Layer.provideMerge(
       Database.layerOf({ app: Number(env["SVC_DB_POOL_APP"] ?? 8), writer: Number(env["SVC_DB_POOL_WRITER"] ?? 8) })
@@ -93,9 +95,12 @@ const layer = (env: Readonly<Record<string, string>>, clock: Clock.Clock) =>
   )
 
 /** The services of the running program, and the ids of its first organisation. */
-export const start = async (env: Readonly<Record<string, string>> = {}) => {
+export const start = async (
+  env: Readonly<Record<string, string>> = {},
+  readers: ReadonlyArray<CredentialReader> = []
+) => {
   const { clock, during } = movableClock()
-  const runtime = ManagedRuntime.make(layer(env, clock))
+  const runtime = ManagedRuntime.make(layer(env, clock, readers))
   const run = <A, E>(effect: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof layer>>>) =>
     runtime.runPromise(Effect.withTracerEnabled(effect, false))
   const scope = await Effect.runPromise(Scope.make())

@@ -5,6 +5,7 @@ import type { ScopeType } from "../../src/domain/ResourceScope.js"
 import { ownerSql } from "./Database.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"
+import { keyCallers, type TestCallers } from "./matrices/TestCaller.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "./oauthProvider.js"
 
 /** The records of one side, all of one customer. */
@@ -45,9 +46,10 @@ const code = `export default async (ctx) => {
   return ctx.input.large === true ? "x".repeat(400_000) : 1
 }`
 
-export const startWorld = async () => {
+/** Starts the world. `callers`: those of the kind that the test is about. */
+export const startWorld = async (callers: TestCallers = keyCallers) => {
   const provider: OAuthProvider = await startOAuthProvider()
-  const svc: Running = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  const svc: Running = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" }, callers.readers)
   let names = 0
   const unique = () => `n${(names += 1)}`
 
@@ -232,15 +234,14 @@ export const startWorld = async () => {
     }
   }
 
-  const keys = new Map<string, Promise<string>>()
-  /** A key with this scope and all permissions. */
-  const keyOf = (scope: Scope): Promise<string> => {
+  const credentials = new Map<string, Promise<string>>()
+  /** The credential of a caller with this scope and all permissions. */
+  const credentialOf = (scope: Scope): Promise<string> => {
     const name = JSON.stringify(scope)
-    const known = keys.get(name)
+    const known = credentials.get(name)
     if (known !== undefined) return known
-    const body = { name: unique(), mode: "live", preset: "full_access", resourceScope: scope }
-    const issued = done("POST", "/api-keys", body).then((answer) => String(answer.body.data.key))
-    keys.set(name, issued)
+    const issued = callers.make(svc, { scope }).then(({ credential }) => credential)
+    credentials.set(name, issued)
     return issued
   }
 
@@ -253,7 +254,7 @@ export const startWorld = async () => {
     standardRun,
     failedEvent,
     failedSubscription,
-    keyOf,
+    credentialOf,
     /** The first side uses `live`, to which publishing deploys; the second side uses `test`. */
     sides: { inside: await sideIn("live"), outside: await sideIn("test") },
     stop: async () => {

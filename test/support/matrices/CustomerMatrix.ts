@@ -3,26 +3,19 @@
  * of other customers are not found, and lists show only that customer's. Generated from the table of endpoints.
  */
 import { HttpApi } from "@effect/platform"
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Option, SchemaAST } from "effect"
-import type { Route } from "../../src/http/pipeline/Routes.js"
-import { ResourceApi } from "../../src/http/resource/Api.js"
-import { TenantApi } from "../../src/http/tenant/Api.js"
-import { nameOf, type Prepared, prepareRequest, refusalOf, routes, sendRequest } from "../support/endpoints.js"
-import { type Side, startWorld, type World } from "../support/endpointWorld.js"
-import { listingOf } from "../support/listings.js"
+import type { Route } from "../../../src/http/pipeline/Routes.js"
+import { ResourceApi } from "../../../src/http/resource/Api.js"
+import { TenantApi } from "../../../src/http/tenant/Api.js"
+import { nameOf, type Prepared, prepareRequest, refusalOf, routes, sendRequest } from "../endpoints.js"
+import type { Side, World } from "../endpointWorld.js"
+import { listingOf } from "../listings.js"
 
 let world: World
 let own: Side
 let other: Side
-let key: string
-beforeAll(async () => {
-  world = await startWorld()
-  own = world.sides.inside
-  other = world.sides.outside
-  key = await world.keyOf([])
-})
-afterAll(() => world.stop())
+let credential: string
 
 // --- Where endpoints name customers ---
 
@@ -111,71 +104,82 @@ const headerForms: ReadonlyArray<(customer: string) => { readonly [name: string]
 ]
 
 const ask = (route: Route, request: Prepared, customer: string, form = headerForms[0]) =>
-  sendRequest(world, route, { ...request, headers: { ...request.headers, ...form?.(customer) } }, key)
+  sendRequest(world, route, { ...request, headers: { ...request.headers, ...form?.(customer) } }, credential)
 
-describe("a request whose headers name a customer", () => {
-  it("there are endpoints of each way to look at", () => {
-    const ways = new Set(naming.map(([, way]) => way))
-    assert.sameMembers([...ways], ["its path", "customer_id", ...Object.keys(inBody)])
-    assert.isAbove(naming.length, 15)
-    assert.isAbove(owned.length, 25)
-    assert.sameMembers(
-      lists.map(([name]) => name),
-      [
-        "customers",
-        "workflows",
-        "executions",
-        "secrets",
-        "connections",
-        "installations",
-        "notifications",
-        "events",
-        "dlq"
-      ].map((noun) => `GET /api/v1/${noun}`)
-    )
+/** Runs the matrix for a caller of the world, which begins with the first of its tests and is stopped by the caller. */
+export const customerMatrix = (start: () => Promise<World>) => {
+  beforeAll(async () => {
+    world = await start()
+    own = world.sides.inside
+    other = world.sides.outside
+    credential = await world.credentialOf([])
   })
 
-  it.each(naming)("%s names no other one by %s", async (_, way, route, make) => {
-    const request = make(prepareRequest(route, { world, side: own, scope: [] }), own.customer)
-    for (const form of headerForms) {
-      const refused = await ask(route, request, other.customer, form)
-      assert.deepStrictEqual(refusalOf(refused), [400, "INVALID_HEADER"], `${way}: ${refused.text}`)
-    }
-  })
+  describe("a request whose headers name a customer", () => {
+    it("there are endpoints of each way to look at", () => {
+      const ways = new Set(naming.map(([, way]) => way))
+      assert.sameMembers([...ways], ["its path", "customer_id", ...Object.keys(inBody)])
+      assert.isAbove(naming.length, 15)
+      assert.isAbove(owned.length, 25)
+      assert.sameMembers(
+        lists.map(([name]) => name),
+        [
+          "customers",
+          "workflows",
+          "executions",
+          "secrets",
+          "connections",
+          "installations",
+          "notifications",
+          "events",
+          "dlq"
+        ].map((noun) => `GET /api/v1/${noun}`)
+      )
+    })
 
-  it.each(owned)("%s finds nothing of another customer", async (_, route) => {
-    const missing = await ask(route, prepareRequest(route, { world, side: own, scope: [] }), other.customer)
-    const body = prepareRequest(route, { world, side: own, scope: [] }).body
-    const namesOwner = /:tid\b/.test(route.path) || (typeof body === "object" && body !== null && "customerId" in body)
-    assert.deepStrictEqual(
-      refusalOf(missing),
-      namesOwner ? [400, "INVALID_HEADER"] : [404, "NOT_FOUND"],
-      missing.text.slice(0, 300)
-    )
-  })
-
-  it.each(lists)("%s shows that customer's records", async (_, route) => {
-    const { item, itemsOf } = listingOf(route)
-    const request = prepareRequest(route, { world, side: own, scope: [] })
-    const target = `${request.target}?page_size=200`
-    for (const form of headerForms)
-      for (const [named, unnamed] of [
-        [own, other],
-        [other, own]
-      ] as const) {
-        const shown = itemsOf(await ask(route, { ...request, target }, named.customer, form))
-        assert.include(shown, item(named))
-        assert.notInclude(shown, item(unnamed))
-        const one = await ask(route, { ...request, target: `${request.target}?page_size=1` }, named.customer, form)
-        assert.strictEqual(one.body.page.hasMore, shown.length > 1)
+    it.each(naming)("%s names no other one by %s", async (_, way, route, make) => {
+      const request = make(prepareRequest(route, { world, side: own, scope: [] }), own.customer)
+      for (const form of headerForms) {
+        const refused = await ask(route, request, other.customer, form)
+        assert.deepStrictEqual(refusalOf(refused), [400, "INVALID_HEADER"], `${way}: ${refused.text}`)
       }
-  })
+    })
 
-  it("lists a tenant's credentials only under that tenant", async () => {
-    const route = routes.find((one) => nameOf(one) === "GET /api/v1/tenants/:tid/credentials")
-    assert.isDefined(route)
-    if (route === undefined) return
-    const answer = await ask(route, prepareRequest(route, { world, side: own, scope: [] }), own.customer)
-    assert.include(listingOf(route).itemsOf(answer), own.credential)
+    it.each(owned)("%s finds nothing of another customer", async (_, route) => {
+      const missing = await ask(route, prepareRequest(route, { world, side: own, scope: [] }), other.customer)
+      const body = prepareRequest(route, { world, side: own, scope: [] }).body
+      const namesOwner =
+        /:tid\b/.test(route.path) || (typeof body === "object" && body !== null && "customerId" in body)
+      assert.deepStrictEqual(
+        refusalOf(missing),
+        namesOwner ? [400, "INVALID_HEADER"] : [404, "NOT_FOUND"],
+        missing.text.slice(0, 300)
+      )
+    })
+
+    it.each(lists)("%s shows that customer's records", async (_, route) => {
+      const { item, itemsOf } = listingOf(route)
+      const request = prepareRequest(route, { world, side: own, scope: [] })
+      const target = `${request.target}?page_size=200`
+      for (const form of headerForms)
+        for (const [named, unnamed] of [
+          [own, other],
+          [other, own]
+        ] as const) {
+          const shown = itemsOf(await ask(route, { ...request, target }, named.customer, form))
+          assert.include(shown, item(named))
+          assert.notInclude(shown, item(unnamed))
+          const one = await ask(route, { ...request, target: `${request.target}?page_size=1` }, named.customer, form)
+          assert.strictEqual(one.body.page.hasMore, shown.length > 1)
+        }
+    })
+
+    it("lists a tenant's credentials only under that tenant", async () => {
+      const route = routes.find((one) => nameOf(one) === "GET /api/v1/tenants/:tid/credentials")
+      assert.isDefined(route)
+      if (route === undefined) return
+      const answer = await ask(route, prepareRequest(route, { world, side: own, scope: [] }), own.customer)
+      assert.include(listingOf(route).itemsOf(answer), own.credential)
+    })
   })
-})
+}

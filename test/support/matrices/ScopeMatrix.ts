@@ -1,11 +1,11 @@
 /**
- * The scope of a key, by type of resource and endpoint: requests in scope succeed, others are refused. Generated from
+ * The scope of a caller, by type of resource and endpoint: requests in scope succeed, others are refused. Generated from
  * the table of endpoints, each of which declares how the scopes apply to it.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { ScopeRule } from "../../src/http/Endpoint.js"
-import type { Route } from "../../src/http/pipeline/Routes.js"
-import type { ScopeType } from "../../src/domain/ResourceScope.js"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
+import type { ScopeRule } from "../../../src/http/Endpoint.js"
+import type { Route } from "../../../src/http/pipeline/Routes.js"
+import type { ScopeType } from "../../../src/domain/ResourceScope.js"
 import {
   type EndpointRequest,
   endpointOf,
@@ -15,22 +15,15 @@ import {
   refusalOf,
   routes,
   sendRequest
-} from "../support/endpoints.js"
-import { type Scope, type Side, startWorld, type World } from "../support/endpointWorld.js"
-import { eventually } from "../support/eventually.js"
-import type { Answer } from "../support/InProcess.js"
-import { listingOf } from "../support/listings.js"
+} from "../endpoints.js"
+import type { Scope, Side, World } from "../endpointWorld.js"
+import { eventually } from "../eventually.js"
+import type { Answer } from "../InProcess.js"
+import { listingOf } from "../listings.js"
 
 let world: World
 let inside: Side
 let outside: Side
-beforeAll(async () => {
-  world = await startWorld()
-  inside = world.sides.inside
-  outside = world.sides.outside
-})
-afterAll(() => world.stop())
-
 // --- Scopes ---
 
 const ofSide: { readonly [T in ScopeType]: (side: Side) => string } = {
@@ -55,7 +48,7 @@ const reachingScope = (route: Route, type: ScopeType, side: Side): Scope =>
 // --- Requests ---
 
 const ask = async (route: Route, { scope, side, type }: Omit<EndpointRequest, "world">): Promise<Answer> =>
-  sendRequest(world, route, prepareRequest(route, { world, side, scope, type }), await world.keyOf(scope))
+  sendRequest(world, route, prepareRequest(route, { world, side, scope, type }), await world.credentialOf(scope))
 
 /** The side whose records the request may consume. */
 const withOwn = async (route: Route, side: Side, scope: Scope, type?: ScopeType): Promise<Side> => {
@@ -71,10 +64,10 @@ const assertRefused = (answer: Answer) =>
 
 // --- Lists ---
 
-/** Everything that a list shows to a key, over all pages. */
+/** Everything that a list shows to a caller, over all pages. */
 const listed = async (route: Route, side: Side, scope: Scope): Promise<ReadonlyArray<string>> => {
   const { itemsOf } = listingOf(route)
-  const key = await world.keyOf(scope)
+  const key = await world.credentialOf(scope)
   const base = prepareRequest(route, { world, side, scope })
   const found: Array<string> = []
   for (let cursor = ""; ;) {
@@ -134,7 +127,7 @@ const readBy = async (route: Route, side: Side): Promise<string> => {
     input: { secret: side.secretName },
     ...(customer === undefined ? {} : { environment: side.environment })
   }
-  const started = await sendRequest(world, route, { target, body, headers }, await world.keyOf(scope))
+  const started = await sendRequest(world, route, { target, body, headers }, await world.credentialOf(scope))
   assert.isBelow(started.status, 300, started.text)
   const { body: ended } = await eventually(
     () =>
@@ -172,7 +165,7 @@ const steady = ({ body, status }: Answer) => ({
 const hasNothingToDo = async (route: Route, type: ScopeType) => {
   const answers: Array<Answer> = []
   const scopes = [scopeOf(type, inside), []]
-  for (const scope of scopes) await world.keyOf(scope)
+  for (const scope of scopes) await world.credentialOf(scope)
   for (const scope of scopes) {
     const side = await withOwn(route, outside, scope)
     const answer = await ask(route, { side, scope })
@@ -186,25 +179,34 @@ const hasNothingToDo = async (route: Route, type: ScopeType) => {
   else assert.strictEqual(narrowed.status, whole.status)
 }
 
-describe.each(routes.map((route) => [nameOf(route), route] as const))("%s", (_, route) => {
-  it("says how the scopes of keys apply to it, and the test how it is asked", () => {
-    assert.isDefined(route.scoped)
-    assert.isDefined(endpointOf(route))
+/** Runs the matrix for the callers of the world, which begins with the first of its tests and is stopped by the caller. */
+export const scopeMatrix = (start: () => Promise<World>, noun: string) => {
+  beforeAll(async () => {
+    world = await start()
+    inside = world.sides.inside
+    outside = world.sides.outside
   })
 
-  it.each(types.map((type) => [type, route.scoped?.[type] ?? "nothing"] as const))(
-    "is bound by a key of one %s: %s",
-    async (type, rule) => {
-      if (rule === "nothing") await hasNothingToDo(route, type)
-      else await rules[rule](route, type)
-    }
-  )
-})
+  describe.each(routes.map((route) => [nameOf(route), route] as const))("%s", (_, route) => {
+    it(`says how the scopes of ${noun}s apply to it, and the test how it is asked`, () => {
+      assert.isDefined(route.scoped)
+      assert.isDefined(endpointOf(route))
+    })
 
-it("every endpoint that the test can ask for exists", () => {
-  const known = new Set(routes.map(nameOf))
-  assert.deepStrictEqual(
-    Object.keys(endpoints).filter((name) => !known.has(name)),
-    []
-  )
-})
+    it.each(types.map((type) => [type, route.scoped?.[type] ?? "nothing"] as const))(
+      `is bound by a ${noun} of one %s: %s`,
+      async (type, rule) => {
+        if (rule === "nothing") await hasNothingToDo(route, type)
+        else await rules[rule](route, type)
+      }
+    )
+  })
+
+  it("every endpoint that the test can ask for exists", () => {
+    const known = new Set(routes.map(nameOf))
+    assert.deepStrictEqual(
+      Object.keys(endpoints).filter((name) => !known.has(name)),
+      []
+    )
+  })
+}
