@@ -11,5 +11,11 @@ export const closedToNarrowedKeys: Scoped["Type"] = {
   environment: "closed"
 }
 
+/** Concerns a record that belongs to workflows and environments, and to nothing of other types. */
+export const recordOfRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "record", environment: "record" }
+
+/** Counts what belongs to workflows and environments in scope. */
+export const countedByRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "count", environment: "count" }
+
 /** Shows what belongs to workflows and environments in scope, which have no scope by other types. */
 export const listedByRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "list", environment: "list" }

@@ -34,10 +34,11 @@ export class Shared extends Context.Tag("svc/Shared")<Shared, Sharing>() {}
 /**
  * How a key's resource scope applies to an endpoint, per resource type.
  * `path`: the path has the id of one. `record`: the record is one or belongs to one. `list`: lists those in scope.
+ * `count`: counts those in scope.
  * `create`: creates one, which a narrowed key may not. `closed`: concerns all of the type, so narrowed keys are refused.
  * `reach`: names none, but the run that it starts reaches only those in scope. Types not listed are unaffected.
  */
-export type ScopeRule = "path" | "record" | "list" | "create" | "closed" | "reach"
+export type ScopeRule = "path" | "record" | "list" | "count" | "create" | "closed" | "reach"
 
 /** The scope rule of each resource type that the endpoint touches. */
 export class Scoped extends Context.Tag("svc/Scoped")<Scoped, { readonly [T in ScopeType]?: ScopeRule }>() {}

@@ -12,7 +12,7 @@ import { notPending, type ReplayedLetter, Replays } from "../ports/Replays.js"
 import type { CallContext } from "./CallContext.js"
 import { missingPermission } from "./Caller.js"
 import { actorOf } from "../../domain/Caller.js"
-import { customersOf, filtersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
+import { checkScopeWith, customersOf, filtersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
 import { ExecutionControl } from "./ExecutionControl.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
@@ -49,6 +49,7 @@ export const layer = Layer.effect(
   DeadLetterQueue,
   Effect.gen(function* () {
     const reads = yield* EventReads
+    const checkScope = checkScopeWith(reads)
     const letters = yield* DeadLetters
     const identifiers = yield* Identifiers
     const pages = yield* Pages
@@ -73,6 +74,7 @@ export const layer = Layer.effect(
     const find = Effect.fnUntraced(function* (context: CallContext, id: string) {
       const found = Option.getOrUndefined(yield* reads.deadLetter(context.caller, id))
       if (found === undefined || !isReached(context.caller, found.customerId)) return yield* letterNotFound()
+      yield* checkScope(context.caller, "dead letter", id)
       return found
     })
 

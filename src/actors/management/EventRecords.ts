@@ -2,11 +2,11 @@
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import type { EventSource, EventStatus } from "../../domain/Event.js"
 import type { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
-import { type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
+import { type Failure, Forbidden, InvalidRequest, NotFound } from "../../domain/Failure.js"
 import { type CustomerId, timeOfId, type TriggerId } from "../../domain/Ids.js"
 import { reconciliationPeriod } from "../../domain/Limits.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import { EventReads, type RecordScope } from "../ports/EventReads.js"
+import { EventReads, type RecordScope, type ScopedRecord } from "../ports/EventReads.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import type { CallContext } from "./CallContext.js"
 import { type Principal, reaches, scopedIds } from "./Caller.js"
@@ -59,6 +59,18 @@ export const recordScopeOf = (caller: Principal): { readonly scope?: RecordScope
         }
       }
 }
+
+/** Fails if a record of the workspace is outside the key's scope. */
+export const checkScopeWith =
+  (reads: EventReads["Type"]) =>
+  (caller: Principal, kind: ScopedRecord, id: string): Effect.Effect<void, Failure> => {
+    const { scope } = recordScopeOf(caller)
+    if (scope === undefined) return Effect.void
+    const message = `this key does not reach the workflows or environments of that ${kind}`
+    return Effect.flatMap(reads.isInScope(caller, kind, id, scope), (isIn) =>
+      isIn ? Effect.void : new Forbidden({ code: "RESOURCE_OUT_OF_SCOPE", message })
+    )
+  }
 
 /** Whether the caller reaches a record of a customer; `null`: one that all customers share. */
 export const isReached = (caller: Principal, customerId: string | null): boolean =>
@@ -130,6 +142,7 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const found = Option.getOrUndefined(yield* reads.get(caller, id))
           if (found === undefined || !isReached(caller, found.customerId)) return yield* eventNotFound()
+          yield* checkScopeWith(reads)(caller, "event", id)
           return found
         }),
 
@@ -144,7 +157,10 @@ export const layer = Layer.effect(
               code: "INVALID_REQUEST",
               message: `from must be before to, and at most ${Duration.toDays(reconciliationPeriod)} days`
             })
-          return yield* reads.reconcile(caller, from, to, customersOf(caller, undefined).customerIds)
+          return yield* reads.reconcile(caller, from, to, {
+            customers: customersOf(caller, undefined).customerIds,
+            ...recordScopeOf(caller)
+          })
         })
     })
   })

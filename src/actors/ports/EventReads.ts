@@ -24,6 +24,15 @@ export interface RecordScope {
   readonly environments?: ReadonlyArray<string>
 }
 
+/** A record that is in a key's scope by its trigger or its runs. */
+export type ScopedRecord = "event" | "dead letter"
+
+/** Of whom and what a reconciliation is; absent: of all. */
+export interface ReconciledRecords {
+  readonly customers?: ReadonlyArray<CustomerId> | undefined
+  readonly scope?: RecordScope
+}
+
 interface Period {
   /** Bounds on the time of creation, Unix milliseconds. */
   readonly from?: number
@@ -94,12 +103,19 @@ export class EventReads extends Context.Tag("svc/EventReads")<
       query: DeadLetterQuery
     ) => Effect.Effect<ListedRows<DeadLetterSummary>, Unavailable>
     readonly deadLetter: (home: EventHome, id: string) => Effect.Effect<Option.Option<DeadLetterDetail>, Unavailable>
-    /** What became of the events of a period. `customers`: only theirs. */
+    /** Whether a record of the workspace is in the scope. */
+    readonly isInScope: (
+      home: EventHome,
+      kind: ScopedRecord,
+      id: string,
+      scope: RecordScope
+    ) => Effect.Effect<boolean, Unavailable>
+    /** What became of the events of a period. */
     readonly reconcile: (
       home: EventHome,
       from: number,
       to: number,
-      customers?: ReadonlyArray<CustomerId>
+      records: ReconciledRecords
     ) => Effect.Effect<Reconciliation, Unavailable>
   }
 >() {}

@@ -1,1 +1,1 @@
-export { closedToNarrowedKeys, listedByRun } from "../ClosedScope.js"
+export { closedToNarrowedKeys, countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"

@@ -5,7 +5,7 @@ import { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { deadLetterFilters, ReplayedLetter } from "../EventShapes.js"
-import { closedToNarrowedKeys, listedByRun } from "./ClosedScope.js"
+import { closedToNarrowedKeys, listedByRun, recordOfRun } from "./ClosedScope.js"
 import { AcceptedData, Data, Page, strictPayload } from "./Shapes.js"
 
 const path = Schema.Struct({ dlq: Schema.String })
@@ -52,7 +52,7 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("dead_letter"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.post("replay", `${basePath}/:dlq/replay`)
@@ -71,5 +71,5 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
       .annotate(Permit, "events:delete")
       .annotate(Audited, auditAction("dead_letter.discard"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )

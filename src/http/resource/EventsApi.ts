@@ -5,7 +5,7 @@ import { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { eventFilters, MadeEvent, ReplayedEvent } from "../EventShapes.js"
-import { closedToNarrowedKeys, listedByRun } from "./ClosedScope.js"
+import { closedToNarrowedKeys, countedByRun, listedByRun, recordOfRun } from "./ClosedScope.js"
 import { AcceptedData, Data, listParams, Page, strictPayload } from "./Shapes.js"
 
 const path = Schema.Struct({ evt: Schema.String })
@@ -43,7 +43,7 @@ export const EventsApi = HttpApiGroup.make("events")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("event"))
       .annotate(Shared, "hidden")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, countedByRun)
   )
   .add(
     HttpApiEndpoint.get("get", `${basePath}/:evt`)
@@ -52,7 +52,7 @@ export const EventsApi = HttpApiGroup.make("events")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("event"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.post("replay", `${basePath}/:evt/replay`)

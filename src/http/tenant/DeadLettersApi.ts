@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayCustomerDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
-import { closedToNarrowedKeys, listedByRun } from "../ClosedScope.js"
+import { closedToNarrowedKeys, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { deadLetterFilters, ReplayedLetter } from "../EventShapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -51,7 +51,7 @@ export const TenantDeadLettersApi = HttpApiGroup.make("tenantDeadLetters")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("dead_letter"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.post("replay", `${basePath}/:dlq/replay`)
@@ -70,5 +70,5 @@ export const TenantDeadLettersApi = HttpApiGroup.make("tenantDeadLetters")
       .annotate(Permit, "events:delete")
       .annotate(Audited, auditAction("dead_letter.discard"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayEvent } from "../../domain/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
-import { closedToNarrowedKeys, listedByRun } from "../ClosedScope.js"
+import { closedToNarrowedKeys, countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { eventFilters, ReplayedEvent } from "../EventShapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -33,7 +33,7 @@ export const TenantEventsApi = HttpApiGroup.make("tenantEvents")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("event"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, countedByRun)
   )
   .add(
     HttpApiEndpoint.get("get", `${basePath}/:evt`)
@@ -42,7 +42,7 @@ export const TenantEventsApi = HttpApiGroup.make("tenantEvents")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("event"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.post("replay", `${basePath}/:evt/replay`)

@@ -24,6 +24,8 @@ const millisOf = (text: string): number | undefined => {
 
 const everywhere = {
   events: () => "true",
+  paged: () => "true",
+  pagedValues: [],
   places: () => "true",
   claims: () => "true",
   counts: () => "true",

@@ -101,6 +101,25 @@ const showsOwnOnly = async (route: Route, type: ScopeType) => {
     }
 }
 
+/** What a reconciliation counts for a caller. */
+const counted = async (route: Route, side: Side, scope: Scope): Promise<number> => {
+  const answer = await ask(route, { side, scope })
+  assert.strictEqual(answer.status, 200, answer.text)
+  assert.isEmpty(answer.body.data.unaccounted, answer.text)
+  return answer.body.data.accepted
+}
+
+const countsOwnOnly = async (route: Route, type: ScopeType) => {
+  const [own, ofOther] = [scopeOf(type, inside), scopeOf(type, outside)]
+  const all = await counted(route, inside, [])
+  const shown = await counted(route, inside, own)
+  assert.isAbove(shown, 0)
+  // On surface B all events of the side are its own.
+  if (route.path.includes("/tenants/")) assert.strictEqual(await counted(route, inside, ofOther), 0)
+  else assert.isAtLeast(all, shown + (await counted(route, inside, ofOther)))
+  assert.isAbove(await counted(route, outside, ofOther), 0)
+}
+
 // --- Rules ---
 
 const bindsRecord = async (route: Route, type: ScopeType) => {
@@ -148,6 +167,7 @@ const rules: { readonly [R in ScopeRule]: (route: Route, type: ScopeType) => Pro
   path: bindsRecord,
   record: bindsRecord,
   list: showsOwnOnly,
+  count: countsOwnOnly,
   create: isClosed,
   closed: isClosed,
   reach: bindsRun

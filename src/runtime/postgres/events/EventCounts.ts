@@ -18,18 +18,21 @@ export const addCounts = (selected: string, times: 1 | -1): string =>
 export const areCountsKept = (minute: string, retention: string): string =>
   `${minute} >= extract(epoch FROM now() - ${retention} * interval '1 day') / 60`
 
+/** Tables whose rows belong to a workspace. */
+export type CountedTable = "events" | "event_records" | "executions" | "dead_letters"
+
 /** Which rows count: conditions for a table's alias, and the values of their parameters `$4` and following. */
 export interface CountScope {
-  readonly events: (table: string) => string
+  readonly events: (alias: string, table: CountedTable) => string
   readonly counts: (table: string) => string
   readonly values: ReadonlyArray<unknown>
 }
 
 /** Selects `MissingEvents`. `$1` and `$2`: minutes, from and to. `$3`: rows of the answer. */
 export const missingSql = ({ counts, events }: CountScope): string => {
-  const rows = (table: string) =>
+  const rows = (table: "events" | "event_records") =>
     `SELECT t.space, t.trigger_id, t.id, t.class FROM ${table} t WHERE t.id >= svc_ulid_bound('evt', to_timestamp($1::int * 60::bigint))
-      AND t.id < svc_ulid_bound('evt', to_timestamp($2::int * 60::bigint)) AND t.status <> 'rejected' AND ${events("t")}`
+      AND t.id < svc_ulid_bound('evt', to_timestamp($2::int * 60::bigint)) AND t.status <> 'rejected' AND ${events("t", table)}`
   return `SELECT c.space AS "spaceId", NULLIF(c.trigger_id, '') AS "triggerId", c.minute, sum(c.n - COALESCE(k.n, 0))::int AS events
     FROM (SELECT c.space, c.trigger_id, c.minute, c.class, sum(c.n) AS n FROM event_counts c
       WHERE c.minute >= $1 AND c.minute < $2 AND ${areCountsKept("c.minute", "c.class")} AND ${counts("c")} GROUP BY 1, 2, 3, 4) c

@@ -10,7 +10,9 @@ import {
   type EventHome,
   type EventQuery,
   EventReads,
-  type ReplaySource
+  type RecordScope,
+  type ReplaySource,
+  type ScopedRecord
 } from "../../../actors/ports/EventReads.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { type EventDelivery, type EventFacts, warningsOf } from "../../../domain/Event.js"
@@ -22,7 +24,8 @@ import { AppSql } from "../Pools.js"
 import { boundedPage } from "./BoundedPage.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
 import { lettersInScope, openEventsInScope, settledEventsInScope } from "./ScopedRows.js"
-import { reconcile, type ReconcileScope } from "./Reconcile.js"
+import { reconcile } from "./Reconcile.js"
+import { reconcileScopeOf } from "./ReconcileScopes.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
 interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
@@ -242,24 +245,13 @@ const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, que
 /** How long a request waits for a reconciliation. */
 const reconcileMillis = 20_000
 
-const ofWorkspace = ({ organisationId, spaceId }: EventHome): ReconcileScope => ({
-  places: (table) => `${table}.org = $4`,
-  claims: (table) => `${table}.org = $4`,
-  events: (table) => `${table}.org = $4 AND ${table}.space = $5`,
-  counts: (table) => `${table}.org = $4 AND ${table}.space = $5`,
-  values: [organisationId, spaceId]
-})
-
-/** A claim and a count have no customer, so that an event without any row is not theirs to know. */
-const ofCustomers = (home: EventHome, customers: ReadonlyArray<string>): ReconcileScope => {
-  const { events, values } = ofWorkspace(home)
-  return {
-    places: (table) => `${table}.org = $4 AND ${table}.flow = ANY($6::text[])`,
-    claims: () => "false",
-    counts: () => "false",
-    events: (table) => `${events(table)} AND ${table}.customer_id = ANY($6::text[])`,
-    values: [...values, customers]
-  }
+/** `$1`, `$2` and `$3`: the organisation, the workspace and the id. */
+const isInScopeSql = (kind: ScopedRecord, scope: RecordScope, add: Add): string => {
+  const found = (table: string, conditions: ReadonlyArray<string>) =>
+    `EXISTS (SELECT FROM ${table} WHERE org = $1 AND space = $2 AND id = $3 AND ${conditions.join(" AND ")})`
+  return kind === "event"
+    ? `${found("events", openEventsInScope(scope, add))} OR ${found("event_records", settledEventsInScope(scope, add))}`
+    : found("dead_letters", lettersInScope(scope, add))
 }
 
 export const layer = Layer.effect(
@@ -308,11 +300,17 @@ export const layer = Layer.effect(
             [organisationId, spaceId, id]
           )
         ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), deadLetterOf))),
-      reconcile: (home, from, to, customers) =>
+      isInScope: (home, kind, id, scope) => {
+        const values: Array<unknown> = [home.organisationId, home.spaceId, id]
+        const condition = isInScopeSql(kind, scope, (value) => `$${values.push(value)}`)
+        const statement = sql.unsafe<{ readonly found: boolean }>(`SELECT ${condition} AS found`, values)
+        return Effect.map(asOrganisation(sql, home.organisationId, statement), ([row]) => row?.found === true)
+      },
+      reconcile: (home, from, to, records) =>
         reconcile(
           <Row extends object>(text: string, values: ReadonlyArray<unknown>) =>
             asOrganisation(sql, home.organisationId, sql.unsafe<Row>(text, values)),
-          customers === undefined ? ofWorkspace(home) : ofCustomers(home, customers),
+          reconcileScopeOf(home, records),
           { from, to, mostMillis: reconcileMillis }
         )
     })

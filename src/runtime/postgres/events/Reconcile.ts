@@ -18,6 +18,10 @@ const clockDifferenceMillis = 3_600_000
 
 /** Which rows count: conditions for a table's alias. Places and claims belong to no workspace. */
 export interface ReconcileScope extends CountScope {
+  /** The events and runs by whose number the period is cut into pages; at least those that count. */
+  readonly paged: (table: string) => string
+  /** The first of `values`, which `paged` needs. */
+  readonly pagedValues: ReadonlyArray<unknown>
   readonly places: (table: string) => string
   readonly claims: (table: string) => string
 }
@@ -26,11 +30,11 @@ export interface ReconcileScope extends CountScope {
 const runId = (parameter: string) => `'exec_' || substr(${parameter}, 5)`
 
 /** `$1` and `$2`: ids, from and to. `$3`: where the next page begins after so many events and runs. */
-const pageEndSql = ({ events }: ReconcileScope): string => {
+const pageEndSql = ({ paged }: ReconcileScope): string => {
   const ids = (table: string) =>
-    `(SELECT t.id FROM ${table} t WHERE t.id >= $1 AND t.id < $2 AND ${events("t")} ORDER BY t.id LIMIT $3::int + 1)`
+    `(SELECT t.id FROM ${table} t WHERE t.id >= $1 AND t.id < $2 AND ${paged("t")} ORDER BY t.id LIMIT $3::int + 1)`
   const runs = `(SELECT 'evt_' || substr(t.id, 6) FROM executions t WHERE t.id >= ${runId("$1")} AND t.id < ${runId("$2")}
-    AND ${events("t")} ORDER BY t.id LIMIT $3::int + 1)`
+    AND ${paged("t")} ORDER BY t.id LIMIT $3::int + 1)`
   return `SELECT id FROM (${ids("events")} UNION ALL ${ids("event_records")} UNION ALL ${runs}) one
     ORDER BY id COLLATE "C" OFFSET $3::int LIMIT 1`
 }
@@ -48,19 +52,19 @@ const isKept = (id: string) => `((SELECT 1 FROM events e WHERE e.id = ${id} LIMI
 /** `$1` and `$2`: ids, from and to. `$3`: no run of these events has a lower id. The last parameter: the period's first id. */
 const pageSql = ({ claims, events, places, values }: ReconcileScope): string => `
   WITH open AS MATERIALIZED (
-    SELECT e.id, e.status FROM events e WHERE e.id >= $1 AND e.id < $2 AND ${events("e")}
+    SELECT e.id, e.status FROM events e WHERE e.id >= $1 AND e.id < $2 AND ${events("e", "events")}
   ), settled AS MATERIALIZED (
-    SELECT r.id, r.status, r.deliveries, r.finished_at FROM event_records r WHERE r.id >= $1 AND r.id < $2 AND ${events("r")}
+    SELECT r.id, r.status, r.deliveries, r.finished_at FROM event_records r WHERE r.id >= $1 AND r.id < $2 AND ${events("r", "event_records")}
   ), places AS MATERIALIZED (
     SELECT q.id FROM start_queue q WHERE q.id >= $1 AND q.id < $2 AND ${places("q")}
   ), claimed AS MATERIALIZED (
     SELECT c.target_id AS id FROM claims c WHERE c.scope IN ('event', 'tick')
       AND c.target_id >= $1 AND c.target_id < $2 AND ${isRecorded("c.target_id")} AND ${claims("c")}
   ), letters AS MATERIALIZED (
-    SELECT l.event_id, l.execution_id FROM dead_letters l WHERE l.event_id >= $1 AND l.event_id < $2 AND ${events("l")}
+    SELECT l.event_id, l.execution_id FROM dead_letters l WHERE l.event_id >= $1 AND l.event_id < $2 AND ${events("l", "dead_letters")}
   ), caused AS MATERIALIZED (
     SELECT (x.record->'trigger'->>'eventId') COLLATE "C" AS id FROM executions x
-    WHERE x.id >= ${runId("$1")} AND x.id < ${runId("$2")} AND x.record->'trigger'->>'eventId' IS NOT NULL AND ${events("x")}
+    WHERE x.id >= ${runId("$1")} AND x.id < ${runId("$2")} AND x.record->'trigger'->>'eventId' IS NOT NULL AND ${events("x", "executions")}
   ), started AS MATERIALIZED (
     SELECT s.id, d->>'executionId' AS run FROM settled s, json_array_elements(s.deliveries) d
     WHERE s.status = 'delivered' AND d->>'executionId' IS NOT NULL
@@ -171,7 +175,7 @@ export const reconcile = Effect.fnUntraced(function* <E>(
   const end = `evt_${ulidTime(to)}`
   const first = `evt_${ulidTime(from)}`
   for (let start = first; ;) {
-    const [next] = yield* run<{ id: string }>(pageEnd, [start, end, pageRows, ...scope.values])
+    const [next] = yield* run<{ id: string }>(pageEnd, [start, end, pageRows, ...scope.pagedValues])
     const firstRun = `exec_${ulidTime(Math.max(0, timeOfId(start) - clockDifferenceMillis))}`
     const [row] = yield* run<PageRow>(page, [start, next?.id ?? end, firstRun, ...scope.values, first])
     if (row !== undefined) add(totals, row)
