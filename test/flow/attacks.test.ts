@@ -40,6 +40,8 @@
  * | a stop beside runs with large journals | test/flow/largeJournals.test.ts | are left by a stop within its grace |
  * | a stop beside what hangs | test/flow/restart.test.ts | ends within its grace, whatever hangs |
  * | a planned restart | test/flow/restart.test.ts | answers what was accepted, and refuses the rest |
+ * | a full disk of the tables | test/flow/fullDisk.test.ts | of the tables refuses what needs space, in words |
+ * | a full disk of the write-ahead log | test/flow/fullDisk.test.ts | of the write-ahead log ends Postgres |
  * | a full disk, and other refusals of Postgres | test/http/databaseConditions.test.ts | that is read-only is not ready |
  * | runs that wait for a missing engine | test/flow/engines.test.ts | waits for a release that has that engine |
  */

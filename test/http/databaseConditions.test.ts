@@ -46,7 +46,7 @@ describe.sequential("a database", () => {
     ["out_of_memory", "53200", "the database has too little memory", 200, "degraded"],
     ["io_error", "58030", "the database cannot read or write its files", 503, "not_ready"]
   ] as const)("that refuses writes with %s says so until it is over", async (name, code, cause, status, state) => {
-    announce(new RegExp(`database\\.refuses.*"condition":"${name}"`), { required: true })
+    announce(new RegExp(`database\\.refuses.*"condition":"${name}","sqlState":"${code}"`), { required: true })
     await isReady()
     await refuseCustomers(code)
     const refused = await makeCustomer(`c-${name}`)
@@ -56,10 +56,10 @@ describe.sequential("a database", () => {
     assert.deepInclude(told, { status, state })
     assert.deepInclude(told.database, { ok: false })
     assert.include(told.database.detail, cause)
-    assert.deepInclude(told.database.refuses[0], { condition: name, refusals: 1 })
+    assert.deepInclude(told.database.refuses[0], { condition: name, sqlState: code, refusals: 1 })
     const exported = await metrics()
     assert.include(exported, `svc_database_refusing{condition="${name}"} 1`)
-    assert.include(exported, `svc_database_errors_total{condition="${name}"} 1`)
+    assert.include(exported, `svc_database_errors_total{condition="${name}",sqlstate="${code}"} 1`)
     await acceptCustomers()
     const { database } = await isReady()
     assert.deepStrictEqual(database, { ok: true })

@@ -71,7 +71,7 @@ export const layer = (options: { readonly slots: number }) =>
           case "Fenced":
             return Effect.fail(unavailable("the run goes on on another node"))
           case "Unwritten":
-            return Effect.fail(notStored())
+            return Effect.fail(notStored(outcome))
         }
       }
 

@@ -59,7 +59,7 @@ export const makeCancellation = Effect.gen(function* () {
         ...messages
       })
       .pipe(
-        Effect.mapError((error): Unavailable | "fenced" => (error._tag === "Fenced" ? "fenced" : notStored())),
+        Effect.mapError((error): Unavailable | "fenced" => (error._tag === "Fenced" ? "fenced" : notStored(error))),
         Effect.catchIf(
           (error): error is "fenced" => error === "fenced",
           () => new InvalidState({ state: "running", message: "the run changed its owner meanwhile: try again" })

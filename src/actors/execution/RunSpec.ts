@@ -54,7 +54,7 @@ export type DriveOutcome =
   /** Its Idempotency-Key belongs to the run `target`; this run was never committed. */
   | { readonly _tag: "Repeated"; readonly target: string; readonly hash: string | null }
   /** A change could not be committed; a sweep resumes the run later, possibly on another node. */
-  | { readonly _tag: "Unwritten"; readonly reason: string }
+  | { readonly _tag: "Unwritten"; readonly reason: string; readonly refusal?: string | undefined }
 
 /** The run failed, or a change of it was not committed. */
 export type DriveFailure = { readonly _tag: "Failed"; readonly error: RunError } | AppendFailure
@@ -70,7 +70,7 @@ export const outcomeOfRefusedWrite = (error: AppendFailure): DriveOutcome => {
     case "ClaimTaken":
       return { _tag: "Repeated", target: error.target, hash: error.hash }
     case "JournalUnavailable":
-      return { _tag: "Unwritten", reason: error.reason }
+      return { _tag: "Unwritten", reason: error.reason, refusal: error.refusal }
     case "ChangeRefused":
       return { _tag: "Unwritten", reason: error.reason }
   }

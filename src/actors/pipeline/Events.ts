@@ -155,7 +155,7 @@ const commit = (
     Effect.mapError((error) =>
       error._tag === "Fenced"
         ? new InvalidState({ state: "replayed", message: "the dead letter was replayed or discarded already" })
-        : notStored()
+        : notStored(error)
     )
   )
 }

@@ -14,6 +14,8 @@ export interface DatabaseCondition {
 /** A condition that lasts. Times are Unix milliseconds. */
 export interface OngoingTrouble {
   readonly condition: DatabaseCondition
+  /** The code of the last refusal (SQLSTATE); `null` if only the log of the server told of it. */
+  readonly sqlState: string | null
   readonly since: number
   readonly lastAt: number
   /** Refused statements and connections. */
@@ -26,7 +28,7 @@ export interface TroubleRegistry {
   /** Counts what the log of a server that ended tells of. */
   readonly noteLog: (text: string) => void
   readonly ongoing: () => ReadonlyArray<OngoingTrouble>
-  /** Errors of the server by condition, since the start. */
+  /** Errors of the server by code (SQLSTATE), since the start. */
   readonly errors: () => ReadonlyMap<string, number>
   /** The conditions that were last met before `lastAt` are over. */
   readonly clear: (lastAt: number) => Effect.Effect<void>

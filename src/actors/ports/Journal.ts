@@ -199,8 +199,14 @@ export class ClaimTaken extends Data.TaggedError("ClaimTaken")<{
   readonly target: string
   readonly hash: string | null
 }> {}
-/** Nothing was written: the queue is full or Postgres cannot be reached. */
-export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{ readonly reason: string }> {
+/**
+ * Nothing was written: the queue is full, or Postgres cannot be reached or refuses work. `refusal`: why it does, for
+ * clients, if its operator must remove the cause.
+ */
+export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
+  readonly reason: string
+  readonly refusal?: string | undefined
+}> {
   get [operatorText]() {
     return this.reason
   }
@@ -211,8 +217,11 @@ export class ChangeRefused extends Data.TaggedError("ChangeRefused")<{ readonly 
 export type AppendFailure = Fenced | ClaimTaken | JournalUnavailable | ChangeRefused
 
 /** Answers a client whose change was not committed. The reason of the failure is for the operator only. */
-export const notStored = (): Unavailable =>
-  new Unavailable({ reason: "the database cannot be reached, or has too much to write", retryAfterSeconds: 1 })
+export const notStored = ({ refusal }: { readonly _tag: string; readonly refusal?: string | undefined }): Unavailable =>
+  new Unavailable({
+    reason: refusal ?? "the database cannot be reached, or has too much to write",
+    retryAfterSeconds: 1
+  })
 
 export class Journal extends Context.Tag("svc/Journal")<
   Journal,

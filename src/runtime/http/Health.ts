@@ -62,8 +62,9 @@ const checkDatabase = ({ sql, trouble }: HealthContext) =>
 
 const unanswered = "the database does not answer"
 
-const shownTrouble = ({ condition, lastAt, refusals, since }: OngoingTrouble) => ({
+const shownTrouble = ({ condition, lastAt, refusals, since, sqlState }: OngoingTrouble) => ({
   condition: condition.name,
+  ...(sqlState === null ? {} : { sqlState }),
   refusals,
   since: new Date(since).toISOString(),
   lastAt: new Date(lastAt).toISOString()

@@ -4,7 +4,6 @@
  */
 import { Clock, Effect, Layer, Runtime } from "effect"
 import { type DatabaseCondition, DatabaseTrouble, type OngoingTrouble } from "../../actors/ports/DatabaseTrouble.js"
-import { conditionOf } from "../telemetry/SqlStates.js"
 import { databaseConditionIn, databaseConditionOf } from "./DatabaseConditions.js"
 
 /** How long a condition lasts until the log tells of it again. */
@@ -23,16 +22,23 @@ export const layer = Layer.effect(
       Effect.logError("database.refuses").pipe(
         Effect.annotateLogs({
           condition: trouble.condition.name,
+          sqlState: trouble.sqlState,
           cause: trouble.condition.cause,
           remedy: trouble.condition.remedy,
           refusals: trouble.refusals
         })
       )
 
-    const meet = (condition: DatabaseCondition) => {
+    const meet = (condition: DatabaseCondition, sqlState: string | null) => {
       const now = clock.unsafeCurrentTimeMillis()
       const before = ongoing.get(condition.name)
-      const trouble = { condition, since: before?.since ?? now, lastAt: now, refusals: (before?.refusals ?? 0) + 1 }
+      const trouble = {
+        condition,
+        sqlState: sqlState ?? before?.sqlState ?? null,
+        since: before?.since ?? now,
+        lastAt: now,
+        refusals: (before?.refusals ?? 0) + 1
+      }
       ongoing.set(condition.name, trouble)
       if (now - (toldAt.get(condition.name) ?? -Infinity) < repeatMillis) return
       toldAt.set(condition.name, now)
@@ -58,14 +64,13 @@ export const layer = Layer.effect(
 
     return DatabaseTrouble.of({
       note: (sqlState) => {
-        const name = conditionOf(sqlState) ?? "unknown"
-        errors.set(name, (errors.get(name) ?? 0) + 1)
+        errors.set(sqlState, (errors.get(sqlState) ?? 0) + 1)
         const condition = databaseConditionOf(sqlState)
-        if (condition !== undefined) meet(condition)
+        if (condition !== undefined) meet(condition, sqlState)
       },
       noteLog: (text) => {
         const condition = databaseConditionIn(text)
-        if (condition !== undefined) meet(condition)
+        if (condition !== undefined) meet(condition, null)
       },
       ongoing: () => [...ongoing.values()],
       errors: () => errors,

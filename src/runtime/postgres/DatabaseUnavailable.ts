@@ -1,5 +1,6 @@
 /** What a client is told, and what is logged, when a statement or a connection of the service fails. */
 import { SqlError } from "@effect/sql/SqlError"
+import { JournalUnavailable } from "../../actors/ports/Journal.js"
 import { Unavailable } from "../../domain/Failure.js"
 import { describe } from "../telemetry/SafeError.js"
 import { isConnectionLoss } from "./ConnectionLoss.js"
@@ -8,6 +9,13 @@ import { databaseConditionOf } from "./DatabaseConditions.js"
 /** The failure of a statement as `Unavailable`; its log line names SQLSTATE and condition, and quotes no value. */
 export const databaseUnavailable = (error: unknown): Unavailable =>
   new Unavailable({ reason: reasonOf(error), retryAfterSeconds: 1, detail: describe(error) })
+
+/** The same of a journal's statement, for the operator, with what a client is told of a refusal. */
+export const journalUnavailable = (error: unknown): JournalUnavailable =>
+  new JournalUnavailable({
+    reason: describe(error),
+    refusal: databaseConditionOf(sqlStateOf(error) ?? "")?.cause
+  })
 
 /** The code of the server's error that the statement failed with. */
 export const sqlStateOf = (error: unknown): string | undefined => {

@@ -1,12 +1,12 @@
 /** The port `EndpointSubscriptions`, cached for less than a second and never beyond a change that this node commits. */
 import { Effect, Layer } from "effect"
 import { EndpointSubscriptions } from "../../actors/ports/EndpointSubscriptions.js"
-import { JournalUnavailable } from "../../actors/ports/Journal.js"
+import type { JournalUnavailable } from "../../actors/ports/Journal.js"
 import { isSubscribed } from "../../domain/OutboundEvent.js"
 import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.js"
-import { describe } from "../telemetry/SafeError.js"
 import { WriterSql } from "./Pools.js"
 import { makeReadCache, organisationOfKey } from "./ReadCache.js"
+import { journalUnavailable } from "./DatabaseUnavailable.js"
 
 const maxAgeMillis = 800
 const maxCachedOrganisations = 10_000
@@ -26,7 +26,7 @@ export const layer = Layer.effect(
     return EndpointSubscriptions.of({
       subscribed: (organisation, type) => {
         const load = sql<Subscriber>`SELECT id, url, events FROM webhook_endpoints WHERE org = ${organisation}`.pipe(
-          Effect.mapError((error) => new JournalUnavailable({ reason: describe(error) }))
+          Effect.mapError(journalUnavailable)
         )
         return Effect.map(subscribers.get(`${organisation}|`, load), (found = []) =>
           found.filter(({ events }) => isSubscribed(events, type))

@@ -2,9 +2,8 @@
  * The port `KeyValues` (`svc.state`) on Postgres: a write and the journal entry that records it are one transaction. The
  * node reads, opens, changes, seals and writes a value while it holds the lock of its key.
  */
-import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer } from "effect"
-import { Fenced, JournalUnavailable } from "../../actors/ports/Journal.js"
+import { Fenced } from "../../actors/ports/Journal.js"
 import { KeyValues, StateRefused, type StateWrite, type Store } from "../../actors/ports/KeyValues.js"
 import { type OrganisationVault, Vault } from "../../actors/ports/Vault.js"
 import { canonicalJson, type Json } from "../../domain/Json.js"
@@ -13,8 +12,7 @@ import { encodeEntry } from "./journal/JournalRow.js"
 import { insertRows } from "./journal/Statement.js"
 import { WriterSql } from "./Pools.js"
 import { readState, sealState, type StateKey, stateKeyOwner, stateKeyText } from "./StateRow.js"
-
-const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
+import { journalUnavailable } from "./DatabaseUnavailable.js"
 
 /** Locks the run and then the key `$3`, as every transaction here does: two writes never deadlock. */
 const lockSql = `WITH owned AS MATERIALIZED (${selectOwned("$1", "$2")})
@@ -88,7 +86,7 @@ const find = (context: KeyValuesContext, vault: OrganisationVault, key: StateKey
     Effect.flatMap(([row]) =>
       row === undefined
         ? Effect.succeed(undefined)
-        : Effect.try({ try: () => readState(vault, key, row), catch: unavailable })
+        : Effect.try({ try: () => readState(vault, key, row), catch: journalUnavailable })
     )
   )
 
@@ -96,7 +94,7 @@ const get = (context: KeyValuesContext, store: Store, name: string) =>
   Effect.gen(function* () {
     const key = rowKeyOf(store, name)
     return (yield* find(context, yield* context.vault.of(stateKeyOwner(key)), key)) ?? null
-  }).pipe(Effect.mapError(unavailable))
+  }).pipe(Effect.mapError(journalUnavailable))
 
 const put = (
   context: KeyValuesContext,
@@ -114,7 +112,7 @@ const put = (
 
 /** The vaults of the run's journal and of the value. Read before the transaction, which would hold a connection meanwhile. */
 const vaultsOf = ({ vault }: KeyValuesContext, key: StateKey) =>
-  Effect.mapError(Effect.all([vault.of(key.org), vault.of(stateKeyOwner(key))]), unavailable)
+  Effect.mapError(Effect.all([vault.of(key.org), vault.of(stateKeyOwner(key))]), journalUnavailable)
 
 const write =
   (context: KeyValuesContext): KeyValues["Type"]["write"] =>
@@ -133,7 +131,7 @@ const write =
       }).pipe(
         context.sql.withTransaction,
         Effect.mapError((error) =>
-          error._tag === "StateRefused" || error._tag === "Fenced" ? error : unavailable(error)
+          error._tag === "StateRefused" || error._tag === "Fenced" ? error : journalUnavailable(error)
         )
       )
     })

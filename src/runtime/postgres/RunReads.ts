@@ -1,7 +1,5 @@
 /** The port `RunReads`: resolves the secrets and configuration values that a run reads. */
-import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option, Redacted } from "effect"
-import { JournalUnavailable } from "../../actors/ports/Journal.js"
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../actors/ports/RunReads.js"
 import { Vault } from "../../actors/ports/Vault.js"
@@ -9,6 +7,7 @@ import type { OrganisationId, SecretId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { secretPlace } from "../../domain/Secret.js"
 import { WriterSql } from "./Pools.js"
+import { journalUnavailable } from "./DatabaseUnavailable.js"
 
 interface Row {
   readonly id: SecretId
@@ -16,8 +15,6 @@ interface Row {
   readonly type: "text" | "json"
   readonly sealed: Uint8Array
 }
-
-const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
 
 export const layer = Layer.effect(
   RunReads,
@@ -50,7 +47,7 @@ export const layer = Layer.effect(
         AND (s.environment IS NULL OR s.environment = ${reader.environment})
       ORDER BY s.customer_id IS NULL, s.environment IS NULL LIMIT 1`
       return yield* openSecret(reader.organisationId, row)
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const secretAt = Effect.fn("RunReads.secretAt")(function* (
       organisation: OrganisationId,
@@ -60,7 +57,7 @@ export const layer = Layer.effect(
       SELECT s.id, v.number, s.type, v.sealed FROM secrets s JOIN secret_versions v ON v.secret_id = s.id
       WHERE s.org = ${organisation} AND s.id = ${reference.secretId} AND v.number = ${reference.number}`
       return yield* openSecret(organisation, row)
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     // Highest level first: flow, integration, tenant, organisation, platform; within a level the environment's own
     // value.
@@ -75,7 +72,7 @@ export const layer = Layer.effect(
       ORDER BY array_position(ARRAY['flow', 'integration', 'tenant', 'saas'], level), environment = '' LIMIT 1`
       if (rows[0] !== undefined) return Option.some(rows[0].value)
       return Object.hasOwn(platform, key) ? Option.some(platform[key] ?? null) : Option.none()
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     return RunReads.of({ secret, secretAt, setting })
   })

@@ -1,13 +1,13 @@
 /** The port `Runs` on the writer's pool: takes over orphaned runs, and finds those that are due. */
-import { describe } from "../telemetry/SafeError.js"
 import { Effect, Layer, Option } from "effect"
-import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
+import { type OpenRun } from "../../actors/ports/Journal.js"
 import { type DueRun, type PendingWork, Runs } from "../../actors/ports/Runs.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { raiseEpoch, updateOwned } from "./journal/Fence.js"
 import { hasHistory } from "./journal/JournalRow.js"
 import { selectOpen } from "./journal/RunColumns.js"
 import { WriterSql } from "./Pools.js"
+import { journalUnavailable } from "./DatabaseUnavailable.js"
 
 const getSql = `SELECT ${selectOpen("runs")} FROM runs WHERE id = $1 AND org = $2`
 
@@ -46,8 +46,6 @@ const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS du
 
 const everyWork: PendingWork = { due: true, queued: 1, overdue: true, deliveries: true }
 
-const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
-
 export const layer = Layer.effect(
   Runs,
   Effect.gen(function* () {
@@ -56,22 +54,22 @@ export const layer = Layer.effect(
     const get = Effect.fn("Runs.get")(function* (organisation: OrganisationId, id: ExecutionId) {
       const [run] = yield* sql.unsafe<OpenRun>(getSql, [id, organisation])
       return Option.fromNullable(run)
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const takeOver = Effect.fn("Runs.takeOver")(function* (id: ExecutionId) {
       const [run] = yield* sql.unsafe<OpenRun>(takeOverSql, [id])
       return Option.fromNullable(run)
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const recordProgress = Effect.fn("Runs.recordProgress")(function* (run: OpenRun, rows: number) {
       yield* sql.unsafe(resetActivationsSql, [[run.id], [run.epoch], rows])
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const clearActivations = Effect.fn("Runs.clearActivations")(function* (
       found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) {
       yield* sql.unsafe(clearActivationsSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const markComputing = Effect.fn("Runs.markComputing")(function* ({
       epoch,
@@ -81,18 +79,18 @@ export const layer = Layer.effect(
       readonly epoch: number
     }) {
       yield* sql.unsafe(markComputingSql, [[id], [epoch]])
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const unmarkComputing = Effect.fn("Runs.unmarkComputing")(function* (
       found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) {
       yield* sql.unsafe(unmarkComputingSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const changeEngine = Effect.fn("Runs.changeEngine")(function* (run: OpenRun, engine: string) {
       yield* sql.unsafe(setEngineSql, [[run.id], [run.epoch], engine])
       return { ...run, engine }
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const findWork = Effect.fn("Runs.findWork")(function* (
       shards: ReadonlyArray<number>,
@@ -101,7 +99,7 @@ export const layer = Layer.effect(
     ) {
       const [found] = yield* sql.unsafe<PendingWork>(hasWorkSql, [shards, active, engines])
       return found ?? everyWork
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const findDue = Effect.fn("Runs.findDue")(function* (
       shards: ReadonlyArray<number>,
@@ -113,19 +111,19 @@ export const layer = Layer.effect(
         `SELECT id, org AS "organisationId", CASE WHEN ${hasGrown} THEN 0 ELSE activations END AS activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
         [shards, active, engines, limit]
       )
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const findOverdue = Effect.fn("Runs.findOverdue")(function* (limit: number) {
       return yield* sql<{ id: ExecutionId; organisationId: OrganisationId }>`
       SELECT id, org AS "organisationId" FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`
-    }, Effect.mapError(unavailable))
+    }, Effect.mapError(journalUnavailable))
 
     const clockOffset = Effect.gen(function* () {
       const before = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       const [row] = yield* sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`
       const after = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       return (row?.at ?? after) - (before + after) / 2
-    }).pipe(Effect.mapError(unavailable))
+    }).pipe(Effect.mapError(journalUnavailable))
 
     return Runs.of({
       get,

@@ -4,14 +4,14 @@
  */
 import { Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-import { JournalUnavailable, type OpenRun } from "../../actors/ports/Journal.js"
+import { type OpenRun } from "../../actors/ports/Journal.js"
 import { type QueueBacklog, eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
 import type { EventPriority } from "../../domain/Event.js"
 import type { EventId, OrganisationId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
-import { describe } from "../telemetry/SafeError.js"
 import { selectOpen } from "./journal/RunColumns.js"
 import { WriterSql } from "./Pools.js"
+import { journalUnavailable } from "./DatabaseUnavailable.js"
 
 export interface StartQueueOptions {
   /** No other node uses this database, so leases found at the start belong to a process that has ended. */
@@ -75,8 +75,6 @@ const limitedPlans = Object.entries(plans).flatMap(([plan, { concurrentRuns }]) 
 const planNames = limitedPlans.map(({ plan }) => plan)
 const planLimits = limitedPlans.map(({ concurrentRuns }) => concurrentRuns)
 
-const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
-
 export const layer = ({ isOnlyNode }: StartQueueOptions) =>
   Layer.effect(
     StartQueue,
@@ -135,7 +133,7 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
           passedOver: hasPassedOver ? [...taken] : [],
           firstWaiting: rows[0]?.firstWaiting ?? null
         }
-      }, Effect.mapError(unavailable))
+      }, Effect.mapError(journalUnavailable))
 
       const adopt = Effect.fn("StartQueue.adopt")(function* (
         messages: ReadonlyArray<Pick<LeasedEvent, "id" | "claims">>
@@ -146,22 +144,22 @@ export const layer = ({ isOnlyNode }: StartQueueOptions) =>
           node,
           leaseMillis
         ])
-      }, Effect.mapError(unavailable))
+      }, Effect.mapError(journalUnavailable))
 
       const renew = Effect.fn("StartQueue.renew")(function* (ids: ReadonlyArray<EventId>) {
         const rows = yield* sql.unsafe<{ readonly id: EventId }>(renewSql, [ids, node, leaseMillis])
         return rows.map(({ id }) => id)
-      }, Effect.mapError(unavailable))
+      }, Effect.mapError(journalUnavailable))
 
       const release = Effect.fn("StartQueue.release")(function* (ids: ReadonlyArray<EventId>) {
         yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL
           WHERE id = ANY(${ids}::text[]) AND claimed_by = ${node}`
-      }, Effect.mapError(unavailable))
+      }, Effect.mapError(journalUnavailable))
 
       const backlog = Effect.gen(function* () {
         const [row] = yield* sql.unsafe<QueueBacklog>(backlogSql)
         return row ?? { waiting: 0, held: 0, leased: 0, dead: 0, oldestSeconds: 0 }
-      }).pipe(Effect.mapError(unavailable))
+      }).pipe(Effect.mapError(journalUnavailable))
 
       return StartQueue.of({ node, take, adopt, renew, release, backlog })
     })

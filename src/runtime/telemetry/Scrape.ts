@@ -14,6 +14,7 @@ import type { RawReply } from "../../http/Wire.js"
 import { DatabaseTrouble, type TroubleRegistry } from "../../actors/ports/DatabaseTrouble.js"
 import { contentType, exposition, type Gauge } from "./Exposition.js"
 import { JournalDepth } from "./JournalMetrics.js"
+import { conditionOf } from "./SqlStates.js"
 
 const gauge = (name: string, help: string, value: number): Gauge => ({ name, help, type: "gauge", value })
 const counter = (name: string, help: string, value: number): Gauge => ({ name, help, type: "counter", value })
@@ -66,9 +67,9 @@ const placeReadings = (all: OutwardPlaces["Type"]): ReadonlyArray<Gauge> =>
   })
 
 const databaseReadings = (trouble: TroubleRegistry): ReadonlyArray<Gauge> => [
-  ...[...trouble.errors()].map(([condition, errors]) => ({
-    ...counter("svc_database_errors_total", "Errors that Postgres answered, by condition.", errors),
-    labels: { condition }
+  ...[...trouble.errors()].map(([sqlState, errors]) => ({
+    ...counter("svc_database_errors_total", "Errors that Postgres answered, by condition and SQLSTATE.", errors),
+    labels: { condition: conditionOf(sqlState) ?? "unknown", sqlstate: sqlState }
   })),
   ...trouble.ongoing().map(({ condition }) => ({
     ...gauge("svc_database_refusing", "Whether Postgres refuses work for a cause to remove, by condition.", 1),

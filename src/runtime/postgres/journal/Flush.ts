@@ -1,14 +1,15 @@
 /** Writes one batch of changes in one statement; resends it when its connection is lost, halves it when it is rejected. */
-import { Client } from "pg"
-import { ChangeRefused, JournalUnavailable } from "../../../actors/ports/Journal.js"
-import { describe } from "../../telemetry/SafeError.js"
+import { Client, DatabaseError } from "pg"
+import { ChangeRefused } from "../../../actors/ports/Journal.js"
+import { databaseConditionOf } from "../DatabaseConditions.js"
+import { journalUnavailable, sqlStateOf } from "../DatabaseUnavailable.js"
 import { makeBatch, type PreparedUnit } from "./Batch.js"
 import type { QueuedChange } from "./ChangeQueue.js"
 import { findHeld, findRefusal, isRejected, isRetryable, rejectionMessage } from "./RefusedChange.js"
 import { makeStatements } from "./Statement.js"
 
-/** How long a batch is resent after its connection is lost. */
-const resendMillis = 10_000
+/** How long a batch is resent after its connection is lost, or while Postgres refuses all work. */
+const resendMillis = { lost: 10_000, refused: 1_000 }
 
 export const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
 
@@ -18,6 +19,8 @@ export interface FlushOptions {
   readonly onCommit: (changes: ReadonlyArray<PreparedUnit>) => void
   /** Whether the writer is closed: then a batch is not resent. */
   readonly isClosed: () => boolean
+  /** Called with the code of each error that Postgres answers. */
+  readonly onError: (sqlState: string) => void
 }
 
 /**
@@ -31,7 +34,7 @@ export type Flush = (
   isResend: boolean
 ) => Promise<Client | undefined>
 
-export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions): Flush => {
+export const makeFlush = ({ connectionString, isClosed, onCommit, onError }: FlushOptions): Flush => {
   const statementOf = makeStatements()
 
   const flush: Flush = async (idleClient, items, startedAt, isResend) => {
@@ -45,10 +48,11 @@ export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions
       await reportResults(client, items, { refused: idsOf(false), held: heldIds }, isResend)
       return client
     } catch (error) {
+      if (error instanceof DatabaseError && error.code !== undefined) onError(error.code)
       if (isRejected(error)) return splitRejected(client, items, startedAt, error)
       if (!isRetryable(error)) void client?.end().catch(() => undefined)
-      if (performance.now() - startedAt > resendMillis || isClosed()) {
-        const failure = new JournalUnavailable({ reason: describe(error) })
+      if (performance.now() - startedAt > patienceAfter(error) || isClosed()) {
+        const failure = journalUnavailable(error)
         for (const item of items) item.done(failure)
         return undefined
       }
@@ -96,6 +100,9 @@ export const makeFlush = ({ connectionString, isClosed, onCommit }: FlushOptions
 
   return flush
 }
+
+const patienceAfter = (error: unknown): number =>
+  databaseConditionOf(sqlStateOf(error) ?? "")?.refusesAll === true ? resendMillis.refused : resendMillis.lost
 
 /** The plans of prepared statements are kept. Those of a short table must also suit a long one. */
 export const planSettings = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off"

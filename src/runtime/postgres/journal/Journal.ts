@@ -1,8 +1,8 @@
 /** The ports `Journal` and `EventJournal` on Postgres: append through the group-commit writer, reads on the writer's pool. */
-import { describe } from "../../telemetry/SafeError.js"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/EventJournal.js"
 import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
+import { DatabaseTrouble } from "../../../actors/ports/DatabaseTrouble.js"
 import type { EventPriority } from "../../../domain/Event.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/Wakeups.js"
@@ -13,6 +13,7 @@ import { prepareUnit, type PreparedUnit } from "./Batch.js"
 import type { Unit } from "./Unit.js"
 import { isSealed } from "./EventRow.js"
 import { makeWriter } from "./Writer.js"
+import { journalUnavailable } from "../DatabaseUnavailable.js"
 
 /** Names of counters that are remembered. */
 const maxOpenCounters = 10_000
@@ -52,6 +53,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const sql = yield* WriterSql
       const vault = yield* Vault
       const wakeups = yield* Wakeups
+      const trouble = yield* Effect.serviceOption(DatabaseTrouble)
 
       const committed = (units: ReadonlyArray<PreparedUnit>) => {
         const { deliveries, queued } = wakeUps(units)
@@ -63,7 +65,8 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
           makeWriter({
             connectionString: Redacted.value(options.writer),
             capacity: options.capacity,
-            onCommit: committed
+            onCommit: committed,
+            onError: Option.match(trouble, { onNone: () => () => undefined, onSome: ({ note }) => note })
           })
         ),
         (writer) => Effect.promise(() => writer.close())
@@ -97,7 +100,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         )
         if (missing.length === 0) return undefined
         return sql.unsafe(openCountersSql, [JSON.stringify(missing)]).pipe(
-          Effect.mapError((error) => new JournalUnavailable({ reason: describe(error) })),
+          Effect.mapError(journalUnavailable),
           Effect.map(() => {
             if (openCounters.size >= maxOpenCounters) openCounters.clear()
             for (const { bucket, day, org } of missing) openCounters.set(`${org}|${bucket}`, day)

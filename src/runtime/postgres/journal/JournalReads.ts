@@ -3,11 +3,10 @@
  * result is parsed here.
  */
 import { Effect } from "effect"
-import { type Journal, JournalUnavailable } from "../../../actors/ports/Journal.js"
+import { type Journal } from "../../../actors/ports/Journal.js"
 import type { Vault } from "../../../actors/ports/Vault.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import { type IndexedEntry, partsOf, type StartEntry } from "../../../domain/RunJournal.js"
-import { describe } from "../../telemetry/SafeError.js"
 import type { WriterSql } from "../Pools.js"
 import {
   decodeEntry,
@@ -18,6 +17,7 @@ import {
   outcomeOfKind,
   type SealedRow
 } from "./JournalRow.js"
+import { journalUnavailable } from "../DatabaseUnavailable.js"
 
 interface IndexRow extends Omit<SealedRow, "body"> {
   readonly call: number | null
@@ -47,8 +47,6 @@ const insertSql = `INSERT INTO journal (id, seq, epoch, kind, call, hash, body)
   SELECT $2, j.seq, 1, j.kind, j.call, j.hash, t.body
   FROM unnest($3::int[], $4::bytea[]) AS t(seq, body) JOIN journal j ON j.id = $1 AND j.seq = t.seq
   ON CONFLICT (id, seq) DO NOTHING`
-
-const unavailable = (error: unknown) => new JournalUnavailable({ reason: describe(error) })
 
 export const makeJournalReads = (
   sql: WriterSql["Type"],
@@ -86,7 +84,7 @@ export const makeJournalReads = (
       })
     }
     return { start, rest, bytes }
-  }, Effect.mapError(unavailable))
+  }, Effect.mapError(journalUnavailable))
 
   const results = Effect.fn("Journal.results")(function* (
     organisation: OrganisationId,
@@ -96,7 +94,7 @@ export const makeJournalReads = (
     const sealer = yield* vault.of(organisation)
     const rows = yield* readRows(id, places)
     return rows.map((row) => decodeResult(sealer, id, row).result)
-  }, Effect.mapError(unavailable))
+  }, Effect.mapError(journalUnavailable))
 
   const copy = Effect.fn("Journal.copy")(function* (
     organisation: OrganisationId,
@@ -112,7 +110,7 @@ export const makeJournalReads = (
       const moved = sealed.map((row) => Buffer.from(moveRow(sealer, from, to, row)))
       yield* sql.unsafe(insertSql, [from, to, places, moved])
     }
-  }, Effect.mapError(unavailable))
+  }, Effect.mapError(journalUnavailable))
 
   return { index, results, copy }
 }

@@ -14,6 +14,8 @@ export interface WriterOptions {
   readonly capacity: number
   /** Called after each commit. */
   readonly onCommit: (changes: ReadonlyArray<PreparedUnit>) => void
+  /** Called with the code of each error that Postgres answers. */
+  readonly onError: (sqlState: string) => void
 }
 
 export interface Writer {
