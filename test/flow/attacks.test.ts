@@ -31,6 +31,7 @@
  * | half requests beside few descriptors | test/flow/descriptors.test.ts | 256 descriptors serve beside 400 half requests |
  * | a start with too few descriptors | test/runtime/incomingConnections.test.ts | refuse a start with the figure that it needs |
  * | a start with too little memory | test/runtime/byteLedger.test.ts | is told with the figure that it needs |
+ * | a start in a container with too little memory | test/flow/littleMemory.test.ts | with 512 MiB says that it needs 1024 |
  * | a signed delivery under another id | test/flow/webhookReplays.test.ts | is a duplicate for seven days under another id |
  * | a preset beside a scheme | test/flow/webhookReplays.test.ts | is refused beside a scheme |
  * | a time outside five minutes | test/flow/webhookReplays.test.ts | outside five minutes is refused on every trigger |
@@ -49,6 +50,7 @@ import { afterAll, assert, beforeAll, describe } from "@effect/vitest"
 import { answered, attackedWorld, code, refusedWith } from "../support/attacks.js"
 import { holdBodies, leaveUnread, sendFlood } from "../support/flood.js"
 import { type HostileProvider, startHostileProvider } from "../support/hostileProvider.js"
+import { makeMemoryGroup } from "../support/memoryGroup.js"
 
 let provider: HostileProvider
 beforeAll(async () => {
@@ -56,8 +58,13 @@ beforeAll(async () => {
 })
 afterAll(() => provider.stop())
 
-// A ledger as on a machine of 1 GiB.
-const { attacker, baseUrl, run, vector, workflow } = attackedWorld({ SVC_HELD_MEMORY_MB: "256" }, () => provider.url)
+// In a group of 1 GiB where this process may make one; elsewhere with a ledger as there.
+const memory = makeMemoryGroup(1024)
+const { attacker, baseUrl, run, vector, workflow } = attackedWorld(
+  memory === undefined ? { SVC_HELD_MEMORY_MB: "256" } : {},
+  () => provider.url,
+  memory
+)
 
 /** Runs a workflow that fetches the path 64 times at once, and returns the number of bytes. */
 const fetchMany =

@@ -32,6 +32,8 @@ export interface ServiceOptions {
   readonly release?: string
   /** `point:n`: the process kills itself by SIGKILL when it reaches this kill point the nth time. */
   readonly kill?: string
+  /** The file of a control group that the process enters (`test/support/memoryGroup.ts`). */
+  readonly group?: string | undefined
   /** Starts a further node beside the service on this data directory, without a server; `ready` means that it works. */
   readonly isFurtherNode?: boolean
 }
@@ -44,7 +46,8 @@ export const startService = (options: ServiceOptions): Service => {
     main === undefined ? [options.release ?? bundle, ...(options.command ?? ["start"])] : [buildMain(main)]
   const started = performance.now()
   let output = ""
-  const child = spawn(process.execPath, program, {
+  const [file = "", ...words] = inGroup(options.group, [process.execPath, ...program])
+  const child = spawn(file, words, {
     cwd: os.tmpdir(),
     env: {
       PATH: process.env["PATH"],
@@ -90,6 +93,9 @@ export const startService = (options: ServiceOptions): Service => {
     kill: (signal) => void child.kill(signal)
   }
 }
+
+const inGroup = (group: string | undefined, command: ReadonlyArray<string>): ReadonlyArray<string> =>
+  group === undefined ? command : ["sh", "-c", 'echo $$ > "$0"; exec "$@"', group, ...command]
 
 /** Creates a directory for the files of one service; `remove` deletes it. */
 export const makeDataDirectory = (parent = os.tmpdir()) => {

@@ -22,6 +22,8 @@ export interface World {
 export const worldOf = (options: {
   readonly allow: boolean
   readonly env?: Readonly<Record<string, string>>
+  /** As of `startService`. */
+  readonly group?: string | undefined
   readonly answer?: Parameters<typeof startProvider>[0]
 }): World => {
   const place = makeDataDirectory()
@@ -32,6 +34,7 @@ export const worldOf = (options: {
   const begin = async () => {
     current = startService({
       dataDir: place.dataDir,
+      group: options.group,
       env: { ...(options.allow ? { SVC_EGRESS_ALLOW: "127.0.0.1/32" } : {}), ...options.env }
     })
     await current.ready

@@ -16,6 +16,7 @@ import {
   clientOf,
   type Probe
 } from "./neighbours.js"
+import type { MemoryGroup } from "./memoryGroup.js"
 import { paced } from "./pace.js"
 import { worldOf } from "./World.js"
 
@@ -38,9 +39,12 @@ const watchMemory = (pid: number) => {
   }
 }
 
-/** Starts a service for a test file. `env`: of the service. `origin`: where the neighbour's runs call. */
-export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: () => string) => {
-  const world = worldOf({ allow: true, env: { SVC_RUNNERS: "2", ...env } })
+/**
+ * Starts a service for a test file. `env`: of the service. `origin`: where the neighbour's runs call. `memory`: what the
+ * service and its Postgres have; the kernel ends none of their processes.
+ */
+export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: () => string, memory?: MemoryGroup) => {
+  const world = worldOf({ allow: true, env: { SVC_RUNNERS: "2", ...env }, group: memory?.procs })
   const baseUrl = () => world.api().dev.baseUrl
   let thread: Attacker
   let neighbour: Client
@@ -95,7 +99,10 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
   }, 120_000)
   afterAll(async () => {
     await thread.stop()
+    const kills = memory?.kills() ?? 0
     await world.stop()
+    memory?.remove()
+    assert.strictEqual(kills, 0, "the kernel ended processes for want of memory")
   })
 
   /** Asserts that the attack ends as `judge` expects, and that no neighbour is delayed or fails. */
