@@ -97,6 +97,8 @@ class JsonScan {
     let depth = 0
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at)
+      // Most of a text that is not in strings; neither ends a value.
+      if (code <= space || isDigit(code)) continue
       if (code === quote) at = this.readString(at + 1)
       else if (code === openArray || code === openObject) {
         this.start = at + 1

@@ -12,6 +12,8 @@ const leastDigits = 16
 /** Paths that are named, and characters of each. */
 const mostPaths = 20
 const pathLength = 300
+/** Names written with escapes that are read; further ones ask for nothing. */
+const mostEscapedNames = 10_000
 
 const [quote, comma, minus, dot, colon, backslash] = [34, 44, 45, 46, 58, 92]
 const [openArray, closeArray, openObject, closeObject] = [91, 93, 123, 125]
@@ -77,6 +79,7 @@ class IntegerScan {
   private readonly paths: Array<string> = []
   private copied = 0
   private more = false
+  private escapedNames = 0
   /** Of the value that begins next. */
   private asked: AskedText | undefined
 
@@ -189,7 +192,8 @@ class IntegerScan {
 
   private nameOf({ nameEnd, nameStart }: Frame): string {
     const name = this.text.slice(nameStart + 1, nameEnd - 1)
-    if (!name.includes("\\")) return name
+    if (!name.includes("\\") || this.escapedNames >= mostEscapedNames) return name
+    this.escapedNames += 1
     try {
       return JSON.parse(`"${name}"`) as string // of a text between quotes
     } catch {

@@ -25,6 +25,7 @@ export const startCalls = async (env: Readonly<Record<string, string>> = {}) => 
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32", ...env })
 }
 export const stopCalls = async () => {
+  scripts.clear()
   await svc.stop()
   await systems.close()
 }

@@ -4,20 +4,26 @@ import { afterAll, afterEach, beforeEach } from "vitest"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { beginTest, endScope, hear } from "./LogExpectations.js"
 
-// Every fiber has this logger, also those of `it.effect`, which removes the default one. It therefore receives every
-// line logged in this process; test/support/Service.ts reads the lines of services in processes of their own.
-const { log } = Logger.tracerLogger
-const line = withSafeErrors(Logger.jsonLogger)
-Object.assign(Logger.tracerLogger, {
-  log: (entry: Logger.Logger.Options<unknown>) => {
-    if (LogLevel.greaterThanEqual(entry.logLevel, LogLevel.Warning)) hear(line.log(entry))
-    return log(entry)
-  }
-})
+/** Marks the loggers: the files of a worker share modules, and each runs this setup. */
+const marked = Symbol.for("svc/test/loggers")
 
-// As the service's own loggers, the tests' one shows an error by its kind, code and frames.
-const shown = Logger.withConsoleLog(withSafeErrors(Logger.logfmtLogger))
-Object.assign(Logger.defaultLogger, { log: shown.log })
+if (!(marked in Logger.tracerLogger)) {
+  // Every fiber has this logger, also those of `it.effect`, which removes the default one. It therefore receives every
+  // line logged in this process; test/support/Service.ts reads the lines of services in processes of their own.
+  const { log } = Logger.tracerLogger
+  const line = withSafeErrors(Logger.jsonLogger)
+  Object.assign(Logger.tracerLogger, {
+    [marked]: true,
+    log: (entry: Logger.Logger.Options<unknown>) => {
+      if (LogLevel.greaterThanEqual(entry.logLevel, LogLevel.Warning)) hear(line.log(entry))
+      return log(entry)
+    }
+  })
+
+  // As the service's own loggers, the tests' one shows an error by its kind, code and frames.
+  const shown = Logger.withConsoleLog(withSafeErrors(Logger.logfmtLogger))
+  Object.assign(Logger.defaultLogger, { log: shown.log })
+}
 
 beforeEach(beginTest)
 afterEach(() => endScope("test"))
