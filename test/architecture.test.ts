@@ -263,6 +263,14 @@ describe("names that src exports", () => {
   })
 })
 
+it("only authentication and the audit trail tell the kinds of callers apart", () => {
+  const mayKnow = (file: string) => file.startsWith("src/http/auth/") || file.startsWith("src/domain/Caller")
+  const apart = /\b(?:caller|principal)\??\.(?:key\b|kind\s*[!=]==?)|\bkind\s*[!=]==?\s*"(?:person|embed|oauth)"/i
+  const found = sources.filter((file) => !mayKnow(file) && apart.test(read(file)))
+  assert.deepStrictEqual(found, [])
+  assert.isTrue(sources.some(mayKnow), "the paths are no longer found: have the files moved?")
+})
+
 it("the rooms of src/runtime depend on each other in one direction", () => {
   const rooms = new Map<string, Set<string>>()
   for (const file of readdirSync(path.join(root, "src/runtime"), { recursive: true, encoding: "utf8" })) {

@@ -14,15 +14,23 @@ interface KindNames {
   readonly resource: string
   readonly article: "a" | "an"
   readonly noun: string
+  /** Its credential in messages. */
+  readonly credential: string
 }
 
 const kinds: { readonly [kind in CallerKind]: KindNames } = {
-  key: { actor: "service_account", resource: "api_key", article: "a", noun: "key" },
-  person: { actor: "user", resource: "user", article: "a", noun: "user" },
-  embed: { actor: "user", resource: "embed_session", article: "a", noun: "session" },
-  agent: { actor: "agent", resource: "agent", article: "an", noun: "agent" },
-  oauth: { actor: "service_account", resource: "oauth_client", article: "an", noun: "application" },
-  service: { actor: "system", resource: "service", article: "a", noun: "service" }
+  key: { actor: "service_account", resource: "api_key", article: "a", noun: "key", credential: "key" },
+  person: { actor: "user", resource: "user", article: "a", noun: "user", credential: "session" },
+  embed: { actor: "user", resource: "embed_session", article: "a", noun: "session", credential: "session" },
+  agent: { actor: "agent", resource: "agent", article: "an", noun: "agent", credential: "token" },
+  oauth: {
+    actor: "service_account",
+    resource: "oauth_client",
+    article: "an",
+    noun: "application",
+    credential: "token"
+  },
+  service: { actor: "system", resource: "service", article: "a", noun: "service", credential: "token" }
 }
 
 export const actorTypeOf = (kind: CallerKind): ActorType => kinds[kind].actor
@@ -35,3 +43,6 @@ export const nounOf = ({ kind }: { readonly kind: CallerKind }): string => kinds
 /** The noun with its article: a key, an agent. */
 export const nounWithArticle = (caller: { readonly kind: CallerKind }): string =>
   `${kinds[caller.kind].article} ${nounOf(caller)}`
+
+/** The noun for its credential in messages: this key, this session. */
+export const credentialNounOf = ({ kind }: { readonly kind: CallerKind }): string => kinds[kind].credential

@@ -1,6 +1,6 @@
 /** Checks an admitted caller against its request, whatever its credential: suspended organisation, address list, Test mode, workspace. */
 import type { Addresses } from "../../actors/ports/Addresses.js"
-import { nounOf } from "../../domain/CallerKind.js"
+import { credentialNounOf, nounOf } from "../../domain/CallerKind.js"
 import { type Failure, Forbidden } from "../../domain/Failure.js"
 import type { RequestHead } from "../Wire.js"
 import type { KnownCredential } from "./Credentials.js"
@@ -17,7 +17,10 @@ export const callerRefusal = (
   if (organisation.status !== "active" && !openWhileSuspended)
     return new Forbidden({ code: "FORBIDDEN", message: "the organisation is suspended" })
   if (allowedIps.length > 0 && !addresses.within(ip, allowedIps))
-    return new Forbidden({ code: "IP_NOT_ALLOWED", message: `this ${nounOf(caller)} may not be used from ${ip}` })
+    return new Forbidden({
+      code: "IP_NOT_ALLOWED",
+      message: `this ${credentialNounOf(caller)} may not be used from ${ip}`
+    })
   if (mode === "test" && request.headers["x-svc-test-mode"]?.toLowerCase() !== "true")
     return new Forbidden({
       code: "TEST_MODE_HEADER_REQUIRED",
