@@ -70,6 +70,8 @@ export interface EventFacts {
   readonly rejectedBecause?: string
   /** Integers of its payload that are not those that were sent, by their paths. */
   readonly rounded?: RoundedIntegers
+  /** The only triggers that may take it, for one that a narrowed key made; absent: all that match. */
+  readonly onlyTriggers?: ReadonlyArray<TriggerId>
   /** The only routes of a replay; absent: all that match. */
   readonly routes?: ReadonlyArray<string>
   /** The versions of workflows that a replay runs, by workflow; absent: those that are deployed. */
@@ -150,6 +152,8 @@ export interface Deduplication {
 
 interface Identified extends Pick<Event, "id" | "source" | "triggerId" | "connector" | "customerId" | "payload"> {
   readonly occurredAt: number | null
+  /** The scope of the narrowed key that made it, whose events repeat none of other scopes. */
+  readonly scope?: string | undefined
 }
 
 /**
@@ -157,13 +161,13 @@ interface Identified extends Pick<Event, "id" | "source" | "triggerId" | "connec
  * event's own id is the last part: two equal payloads are two events.
  */
 export const idempotencyText = (event: Identified, { deliveryId, signature, value }: Deduplication): string => {
-  const { connector, customerId, id, occurredAt, payload, source, triggerId } = event
+  const { connector, customerId, id, occurredAt, payload, scope, source, triggerId } = event
   const last =
     value ??
     deliveryId ??
     signature ??
     (occurredAt === null ? id : `${canonicalJson(payload)}\n${new Date(occurredAt).toISOString()}`)
-  return ["svc-event-v1", source, triggerId ?? connector ?? "", customerId ?? "", last].join("\n")
+  return ["svc-event-v1", source, triggerId ?? connector ?? scope ?? "", customerId ?? "", last].join("\n")
 }
 
 /** The text whose SHA-256 tells a signature of the same receiver; `undefined` if another part recognises repetitions. */

@@ -17,5 +17,8 @@ export const recordOfRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: 
 /** Counts what belongs to workflows and environments in scope. */
 export const countedByRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "count", environment: "count" }
 
+/** Reaches what belongs to workflows and environments in scope. */
+export const reachingRuns: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "reach", environment: "reach" }
+
 /** Shows what belongs to workflows and environments in scope, which have no scope by other types. */
 export const listedByRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "list", environment: "list" }

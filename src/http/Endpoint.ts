@@ -36,7 +36,7 @@ export class Shared extends Context.Tag("svc/Shared")<Shared, Sharing>() {}
  * `path`: the path has the id of one. `record`: the record is one or belongs to one. `list`: lists those in scope.
  * `count`: counts those in scope.
  * `create`: creates one, which a narrowed key may not. `closed`: concerns all of the type, so narrowed keys are refused.
- * `reach`: names none, but the run that it starts reaches only those in scope. Types not listed are unaffected.
+ * `reach`: names none, but what it starts reaches only those in scope. Types not listed are unaffected.
  */
 export type ScopeRule = "path" | "record" | "list" | "count" | "create" | "closed" | "reach"
 

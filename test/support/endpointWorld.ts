@@ -29,6 +29,8 @@ export interface Side {
   readonly event: string
   readonly deadLetter: string
   readonly replay: string
+  /** The type of events that a trigger of the side takes. */
+  readonly eventType: string
   readonly apiKey: string
   /** Of the side's customer. */
   readonly notification: string
@@ -180,6 +182,20 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
     return { event: sent.body.eventId, deadLetter: body.data[0].id }
   }
 
+  /** A trigger of events, and their type. */
+  const eventTypeOf = async (side: Pick<Side, "customer" | "environment" | "workflow">): Promise<string> => {
+    const type = unique()
+    const { customer, environment, workflow } = side
+    await made("/triggers", {
+      type: "event",
+      name: type,
+      customerId: customer,
+      event: { type },
+      routes: [{ workflowId: workflow, environment }]
+    })
+    return type
+  }
+
   /** A trigger with a subscription that has failed. Its lease keeps the sweep of subscriptions away. */
   const failedSubscription = async (side: Side): Promise<Pick<Side, "trigger">> => {
     const trigger = await make.trigger(side)
@@ -230,6 +246,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       trigger: await make.trigger(side),
       ...(await attemptedEndpoint()),
       ...(await failedEvent(side)),
+      eventType: await eventTypeOf(side),
       replay: await made("/dlq/replay", { filter: { code: "NONE", customerId: customer } })
     }
   }

@@ -58,6 +58,14 @@ const newInstallation: Endpoint["uses"] = async ({ side, world }) => ({
   installation: await world.make.installation(side)
 })
 const newTrigger: Endpoint["uses"] = async ({ side, world }) => ({ trigger: await world.make.trigger(side) })
+/** A caller reads the replays of callers of its scope. */
+const newReplay: Endpoint["uses"] = async ({ side, type, world }) => {
+  if (type !== "workflow" && type !== "environment") return {}
+  const key = await world.credentialOf([{ type, ids: [side[type]] }])
+  const body = { filter: { code: "NONE", customerId: side.customer } }
+  const started = await world.svc.ask("POST", "/api/v1/dlq/replay", { key, body })
+  return { replay: started.body.data.id }
+}
 /** A key cannot change a key with wider permissions or scope. */
 const newKey: Endpoint["uses"] = async ({ scope, world }) => ({ apiKey: await world.make.apiKey(scope) })
 const newConnector: Endpoint["uses"] = async ({ world }) => {
@@ -227,13 +235,13 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "DELETE /api/v1/installations/:inst": { uses: newInstallation },
 
   "GET /api/v1/events": plain,
-  "POST /api/v1/events": { body: ({ side, world }) => ({ type: world.unique(), customerId: side.customer }) },
+  "POST /api/v1/events": { body: ({ side }) => ({ type: side.eventType, customerId: side.customer }) },
   "GET /api/v1/events/reconciliation": plain,
   "GET /api/v1/events/:evt": plain,
   "POST /api/v1/events/:evt/replay": empty,
   "GET /api/v1/dlq": plain,
   "POST /api/v1/dlq/replay": { body: () => ({ filter: { code: "NONE" } }) },
-  "GET /api/v1/dlq-replays/:rpl": plain,
+  "GET /api/v1/dlq-replays/:rpl": { uses: newReplay },
   "GET /api/v1/dlq/:dlq": plain,
   "POST /api/v1/dlq/:dlq/replay": { ...empty, uses: ({ side, world }) => world.failedEvent(side) },
   "DELETE /api/v1/dlq/:dlq": { uses: ({ side, world }) => world.failedEvent(side) },
@@ -299,7 +307,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/tenants/:tid/events/:evt/replay": empty,
   "GET /api/v1/tenants/:tid/dlq": plain,
   "POST /api/v1/tenants/:tid/dlq/replay": { body: () => ({ filter: { code: "NONE" } }) },
-  "GET /api/v1/tenants/:tid/dlq-replays/:rpl": plain,
+  "GET /api/v1/tenants/:tid/dlq-replays/:rpl": { uses: newReplay },
   "GET /api/v1/tenants/:tid/dlq/:dlq": plain,
   "POST /api/v1/tenants/:tid/dlq/:dlq/replay": { ...empty, uses: ({ side, world }) => world.failedEvent(side) },
   "DELETE /api/v1/tenants/:tid/dlq/:dlq": { uses: ({ side, world }) => world.failedEvent(side) }

@@ -3,14 +3,14 @@ import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { AuditEntry } from "../../domain/Audit.js"
 import type { ReplayCustomerDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import type { DeadLetterDetail, DeadLetterStatus, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
-import { Conflict, type Failure, NotFound } from "../../domain/Failure.js"
+import { Conflict, type Failure, Forbidden, NotFound } from "../../domain/Failure.js"
 import { eventLimits } from "../../domain/Limits.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { DeadLetters, type DeadLetterSource } from "../ports/DeadLetters.js"
-import { EventReads } from "../ports/EventReads.js"
+import { EventReads, type RecordScope } from "../ports/EventReads.js"
 import { notPending, type ReplayedLetter, Replays } from "../ports/Replays.js"
 import type { CallContext } from "./CallContext.js"
-import { missingPermission } from "./Caller.js"
+import { missingPermission, type Principal } from "./Caller.js"
 import { actorOf } from "../../domain/Caller.js"
 import { checkScopeWith, customersOf, filtersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
 import { ExecutionControl } from "./ExecutionControl.js"
@@ -45,6 +45,12 @@ export class DeadLetterQueue extends Context.Tag("svc/DeadLetterQueue")<
 >() {}
 
 const letterNotFound = () => new NotFound({ what: "dead letter" })
+const isPart = (some: ReadonlyArray<string> | undefined, of: ReadonlyArray<string> | undefined): boolean =>
+  of === undefined || some?.every((one) => of.includes(one)) === true
+
+const isWithin = (inner: RecordScope | null, outer: RecordScope): boolean =>
+  isPart(inner?.workflows, outer.workflows) && isPart(inner?.environments, outer.environments)
+
 export const layer = Layer.effect(
   DeadLetterQueue,
   Effect.gen(function* () {
@@ -76,6 +82,22 @@ export const layer = Layer.effect(
       if (found === undefined || !isReached(context.caller, found.customerId)) return yield* letterNotFound()
       yield* checkScope(context.caller, "dead letter", id)
       return found
+    })
+
+    /** A narrowed key reaches replays that take nothing outside its scope. */
+    const findReplay = Effect.fnUntraced(function* (
+      caller: Principal,
+      id: string
+    ): Effect.fn.Return<ReplayView, Failure> {
+      const found = yield* letters.replay(caller, id, customersOf(caller, undefined).customerIds)
+      if (Option.isNone(found)) return yield* new NotFound({ what: "replay" })
+      const { scope } = recordScopeOf(caller)
+      return scope === undefined || isWithin(found.value.scope, scope)
+        ? found.value.view
+        : yield* new Forbidden({
+            code: "RESOURCE_OUT_OF_SCOPE",
+            message: "that replay takes dead letters that this key does not reach"
+          })
     })
 
     const auditEntry = (
@@ -127,7 +149,11 @@ export const layer = Layer.effect(
           const { deliveryId, eventId, executionId } = source
           if (executionId !== null && eventId === null && deliveryId === null)
             return yield* rerun(context, source, executionId)
-          return yield* replays.letter(context.caller, source, input.routes, true)
+          return yield* replays.letter(context.caller, source, {
+            isRequested: true,
+            ...recordScopeOf(context.caller),
+            ...(input.routes === undefined ? {} : { routes: input.routes })
+          })
         }),
 
       replayMany: (context, { filter = {}, limit = 1_000, ratePerSecond = 10 }) =>
@@ -137,7 +163,13 @@ export const layer = Layer.effect(
           const reached = caller.customers === "all" ? {} : { customerIds: [...caller.customers] }
           const started = yield* letters.startReplay(
             caller,
-            { id, filter: { ...filter, ...reached }, limit, ratePerSecond, createdBy: caller.id },
+            {
+              id,
+              filter: { ...filter, ...reached, ...recordScopeOf(caller) },
+              limit,
+              ratePerSecond,
+              createdBy: caller.id
+            },
             auditEntry(context, id, null, yield* Clock.currentTimeMillis)
           )
           if (!started)
@@ -146,17 +178,10 @@ export const layer = Layer.effect(
               message: `${eventLimits.replays} replays run already: wait for one to finish`
             })
           context.isAudited = true
-          return yield* Effect.flatMap(
-            letters.replay(caller, id, customersOf(caller, undefined).customerIds),
-            Option.match({ onNone: () => new NotFound({ what: "replay" }), onSome: (view) => Effect.succeed(view) })
-          )
+          return yield* findReplay(caller, id)
         }),
 
-      getReplay: ({ caller }, id) =>
-        Effect.flatMap(
-          letters.replay(caller, id, customersOf(caller, undefined).customerIds),
-          Option.match({ onNone: () => new NotFound({ what: "replay" }), onSome: (view) => Effect.succeed(view) })
-        ),
+      getReplay: ({ caller }, id) => findReplay(caller, id),
 
       discard: (context, id) =>
         Effect.gen(function* () {

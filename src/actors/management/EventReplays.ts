@@ -4,6 +4,8 @@ import { Context, Effect, Layer, Option, Schedule } from "effect"
 import type { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
 import { type Failure, NotFound, ValidationFailed } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
+import { canonicalJson } from "../../domain/Json.js"
+import { narrowTriggers } from "../EventTriggers.js"
 import { CustomerReads } from "../ports/CustomerReads.js"
 import { EventReads } from "../ports/EventReads.js"
 import { Events } from "../ports/Events.js"
@@ -12,7 +14,7 @@ import { type MadeEvent, madeOf, Replays } from "../ports/Replays.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import type { CallContext } from "./CallContext.js"
 import { type Principal, reaches } from "./Caller.js"
-import { eventNotFound, isReached } from "./EventRecords.js"
+import { checkScopeWith, eventNotFound, isReached, recordScopeOf } from "./EventRecords.js"
 import { isExecutionId } from "./ExecutionRecords.js"
 
 export interface Replayed extends MadeEvent {
@@ -50,6 +52,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const events = yield* Events
     const reads = yield* EventReads
+    const checkScope = checkScopeWith(reads)
     const executions = yield* ExecutionReads
     const customers = yield* CustomerReads
     const replays = yield* Replays
@@ -64,6 +67,28 @@ export const layer = Layer.effect(
       const found = yield* customers.find(caller.organisationId, { id: id as CustomerId }) // only compared with stored ids
       if (Option.isNone(found) || !reaches(caller, found.value.id)) return yield* new NotFound({ what: "customer" })
       return found.value.id
+    })
+
+    /** What a narrowed key's event is limited to. The scope's text is the same for all keys of the same scope. */
+    const narrowedTo = Effect.fnUntraced(function* (caller: Principal, customerId: CustomerId | null, type: string) {
+      const { scope } = recordScopeOf(caller)
+      if (scope === undefined) return {}
+      const { organisationId, spaceId } = caller
+      const addressed = {
+        organisationId,
+        spaceId,
+        triggerId: null,
+        connector: null,
+        connectionId: null,
+        customerId,
+        type
+      }
+      const only = yield* narrowTriggers(triggers, { ...addressed, record: {} }, scope)
+      const text = canonicalJson({
+        workflows: scope.workflows?.toSorted() ?? null,
+        environments: scope.environments?.toSorted() ?? null
+      })
+      return { narrowed: { triggers: only, scope: text } }
     })
 
     /** The versions that ran for the event before. */
@@ -98,6 +123,7 @@ export const layer = Layer.effect(
           const { caller } = context
           const customerId = yield* customerOf(caller, input.customerId)
           context.customerId = customerId
+          const narrowed = yield* narrowedTo(caller, customerId, input.type)
           const occurredAt = input.occurredAt === undefined ? null : Date.parse(input.occurredAt)
           const reception = yield* events.receive({
             organisationId: caller.organisationId,
@@ -114,7 +140,8 @@ export const layer = Layer.effect(
             payload: input.payload ?? {},
             headers,
             deduplication: { value: input.deduplicationKey ?? null, deliveryId: null },
-            traceparent
+            traceparent,
+            ...narrowed
           })
           return madeOf(reception)
         }),
@@ -124,6 +151,7 @@ export const layer = Layer.effect(
           const { caller } = context
           const source = Option.getOrUndefined(yield* reads.replaySource(caller, id))
           if (source === undefined || !isReached(caller, source.customerId)) return yield* eventNotFound()
+          yield* checkScope(caller, "event", id)
           context.customerId = source.customerId
           const versions = input.mode === "same" ? yield* versionsOf(caller, id) : undefined
           const { triggerId } = source
@@ -132,6 +160,7 @@ export const layer = Layer.effect(
           if (unknown !== undefined)
             return yield* invalidMember("routes", `has ${unknown}, which is no route of the trigger`)
           const made = yield* replays.event(caller, source, {
+            ...recordScopeOf(caller),
             ...(input.routes === undefined ? {} : { routes: input.routes }),
             ...(versions === undefined ? {} : { versions })
           })

@@ -25,7 +25,7 @@ import type { LeasedEvent } from "../ports/StartQueue.js"
 import { TriggerMeter } from "../ports/TriggerMeter.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
-import { triggersOf } from "./EventTriggers.js"
+import { triggersOf } from "../EventTriggers.js"
 import { makeRouteStart, type RouteFailure, type RouteStart } from "./RouteStart.js"
 
 /** An event that this node dispatches. */

@@ -6,6 +6,7 @@ import { Cause, Clock, Duration, Effect, Layer, Option } from "effect"
 import {
   deduplicationWindow,
   type Event,
+  type EventFacts,
   eventRetention,
   idempotencyText,
   priorityOf,
@@ -32,7 +33,7 @@ import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { Dispatch } from "./Dispatch.js"
 import { make as makeEventQuota, unitsOf } from "./EventQuota.js"
-import { triggersOf } from "./EventTriggers.js"
+import { triggersOf } from "../EventTriggers.js"
 import { RejectionCounts } from "./RejectionCounts.js"
 
 export interface EventsOptions {
@@ -60,6 +61,12 @@ interface EventsContext {
 }
 
 const skipOf = ({ ignoredBecause }: Arrival) => (ignoredBecause === undefined ? {} : { ignoredBecause })
+/** What a replay chose of the routes and versions. */
+const choiceOf = ({ replay }: Arrival): Pick<EventFacts, "routes" | "versions"> => ({
+  ...(replay?.routes === undefined ? {} : { routes: replay.routes }),
+  ...(replay?.versions === undefined ? {} : { versions: replay.versions })
+})
+const narrowingOf = ({ narrowed }: Arrival) => (narrowed === undefined ? {} : { onlyTriggers: narrowed.triggers })
 const roundingOf = ({ rounded }: Arrival) => (rounded === undefined ? {} : { rounded })
 
 const eventOf = (
@@ -79,7 +86,8 @@ const eventOf = (
     customerId,
     payload,
     triggerId: trigger?.id ?? null,
-    occurredAt: replay === undefined ? occurredAt : null
+    occurredAt: replay === undefined ? occurredAt : null,
+    scope: arrival.narrowed?.scope
   }
   return {
     id,
@@ -108,8 +116,8 @@ const eventOf = (
       traceparent: arrival.traceparent,
       replayOf: replay?.of ?? null,
       replays: replay?.count ?? 0,
-      ...(replay?.routes === undefined ? {} : { routes: replay.routes }),
-      ...(replay?.versions === undefined ? {} : { versions: replay.versions })
+      ...narrowingOf(arrival),
+      ...choiceOf(arrival)
     }
   }
 }

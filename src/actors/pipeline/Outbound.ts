@@ -20,7 +20,7 @@ import { PlatformConfiguration } from "../ports/PlatformConfiguration.js"
 import { Records } from "../ports/Records.js"
 import { TriggerReads } from "../ports/Triggers.js"
 import { Wakeups } from "../ports/Wakeups.js"
-import { triggersOf } from "./EventTriggers.js"
+import { triggersOf } from "../EventTriggers.js"
 import { namesOf } from "./ToldSubjects.js"
 import { Events } from "../ports/Events.js"
 

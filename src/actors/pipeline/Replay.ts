@@ -1,12 +1,14 @@
 /** The port `Replays`. */
 import { Effect, Layer, Option } from "effect"
 import { replayPriority } from "../../domain/Event.js"
-import type { Failure, Unavailable } from "../../domain/Failure.js"
+import type { Failure, Forbidden, Unavailable } from "../../domain/Failure.js"
 import type { TriggerId } from "../../domain/Ids.js"
+import { narrowTriggers } from "../EventTriggers.js"
 import { DeadLetters, type DeadLetterSource } from "../ports/DeadLetters.js"
 import type { ReplaySource } from "../ports/EventReads.js"
 import { type Arrival, Events } from "../ports/Events.js"
 import {
+  type LetterOptions,
   madeOf,
   notPending,
   type ReplayedLetter,
@@ -22,11 +24,16 @@ const arrivalOf = (
   home: ReplayHome,
   source: Omit<ReplaySource, "id">,
   replay: ReplayOptions & Pick<NonNullable<Arrival["replay"]>, "isRequested" | "letter" | "of">
-): Effect.Effect<Arrival, Unavailable> => {
+): Effect.Effect<Arrival, Forbidden | Unavailable> => {
   const { connector, connectionId, customerId, payload, priority, record, triggerId, type } = source
+  const { scope, ...asked } = replay
   const finding =
     triggerId === null ? Effect.succeed(null) : Effect.map(triggers.byId(triggerId as TriggerId), Option.getOrNull) // as it is stored
-  return Effect.map(finding, (trigger) => ({
+  const narrowing =
+    scope === undefined
+      ? Effect.succeed(record.onlyTriggers)
+      : narrowTriggers(triggers, { ...home, ...source }, scope, replay.routes)
+  return Effect.map(Effect.all([finding, narrowing]), ([trigger, onlyTriggers]) => ({
     organisationId: home.organisationId,
     spaceId: home.spaceId,
     source: source.source,
@@ -44,7 +51,8 @@ const arrivalOf = (
     headers: record.headers,
     deduplication: { value: null, deliveryId: null },
     traceparent: record.traceparent,
-    replay: { ...replay, count: record.replays + 1, priority: replayPriority(priority) }
+    ...(onlyTriggers === undefined ? {} : { narrowed: { triggers: onlyTriggers } }),
+    replay: { ...asked, count: record.replays + 1, priority: replayPriority(priority) }
   }))
 }
 
@@ -58,8 +66,7 @@ export const layer = Layer.effect(
     const replayLetter = Effect.fnUntraced(function* (
       home: ReplayHome,
       source: DeadLetterSource,
-      routes: ReadonlyArray<string> | undefined,
-      isRequested: boolean
+      { isRequested, routes, scope }: LetterOptions
     ): Effect.fn.Return<ReplayedLetter, Failure> {
       const { deliveryId, eventId, id, routeId, status } = source
       if (status !== "pending" && status !== "replaying") return yield* notPending(status)
@@ -72,6 +79,7 @@ export const layer = Layer.effect(
         of: eventId ?? id,
         letter: id,
         isRequested,
+        ...(scope === undefined ? {} : { scope }),
         ...(only === undefined ? {} : { routes: only })
       })
       return { id, ...madeOf(yield* events.receive(arrival)) }

@@ -10,7 +10,7 @@ import type { DeadLetterId } from "../../domain/Ids.js"
 import { DeadLetters, type RunningReplay } from "../ports/DeadLetters.js"
 import type { EventHome } from "../ports/EventReads.js"
 import type { StoredJob } from "../ports/FailedJobs.js"
-import { Replays } from "../ports/Replays.js"
+import { type LetterOptions, Replays } from "../ports/Replays.js"
 
 const sweepInterval = Duration.seconds(1)
 /** Replays that one node advances at once. */
@@ -19,21 +19,25 @@ const replaysAtOnce = 10
 /** Dead letters that one pass replays on a schedule. */
 const scheduledAtOnce = 50
 
-/** Replays one dead letter. `isRequested`: not by the service itself. `false`: it was replayed or discarded meanwhile, or its workspace is gone. */
+/** Replays one dead letter. `false`: it was replayed or discarded meanwhile, is out of scope, or its workspace is gone. */
 const replayOne = (
   letters: DeadLetters["Type"],
   replays: Replays["Type"],
   home: EventHome,
   id: DeadLetterId,
-  isRequested: boolean
+  options: LetterOptions
 ): Effect.Effect<boolean, Failure> =>
   Effect.gen(function* () {
     const source = Option.getOrUndefined(yield* letters.source(home, id))
     if (source === undefined) return false
-    yield* replays.letter(home, source, undefined, isRequested)
+    yield* replays.letter(home, source, options)
     return true
   }).pipe(
-    Effect.catchTags({ InvalidState: () => Effect.succeed(false), NotFound: () => Effect.succeed(false) }),
+    Effect.catchTags({
+      Forbidden: () => Effect.succeed(false),
+      InvalidState: () => Effect.succeed(false),
+      NotFound: () => Effect.succeed(false)
+    }),
     Effect.tap((isReplayed) => (isReplayed ? Effect.void : letters.putBack(id)))
   )
 
@@ -54,13 +58,12 @@ const advance = (
     const left = replay.limit - replay.replayed - replay.failed
     const most = Math.min(left, Math.max(1, Math.floor(replay.ratePerSecond)))
     const ids = yield* letters.nextOf(replay, most)
+    const { resolved, scope } = replay.filter
+    const options = { isRequested: resolved === undefined, ...(scope === undefined ? {} : { scope }) }
     let { after, failed, replayed } = replay
     for (const id of ids) {
       let isReplayed = false
-      const replaying = Effect.map(
-        replayOne(letters, replays, replay, id, replay.filter.resolved === undefined),
-        (done) => void (isReplayed = done)
-      )
+      const replaying = Effect.map(replayOne(letters, replays, replay, id, options), (done) => void (isReplayed = done))
       // One that fails is left as it is, and counted.
       if (!(yield* jobs.attempt({ id, organisationId: replay.organisationId }, replaying))) yield* letters.putBack(id)
       if (isReplayed) replayed++
@@ -82,9 +85,13 @@ export const layer = Layer.scopedDiscard(
         const running = yield* letters.takeReplays(replaysAtOnce)
         yield* jobs.each(running, (replay) => advance({ jobs, letters, replays }, replay), { advance: report })
         const scheduled = yield* letters.takeScheduled(scheduledAtOnce)
-        yield* jobs.each(scheduled, ({ id, ...home }) => replayOne(letters, replays, home, id, false), {
-          advance: report
-        })
+        yield* jobs.each(
+          scheduled,
+          ({ id, ...home }) => replayOne(letters, replays, home, id, { isRequested: false }),
+          {
+            advance: report
+          }
+        )
       })
     )
     yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(

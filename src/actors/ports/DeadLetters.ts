@@ -5,7 +5,7 @@ import type { DeadLetterFilter } from "../../domain/EventBodies.js"
 import type { ReplayView } from "../../domain/EventView.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, DeadLetterId, OrganisationId, ReplayId, SpaceId } from "../../domain/Ids.js"
-import type { EventHome, ReplaySource } from "./EventReads.js"
+import type { EventHome, RecordScope, ReplaySource } from "./EventReads.js"
 
 /** A dead letter, as a replay needs it. */
 export interface DeadLetterSource extends ReplaySource {
@@ -36,10 +36,18 @@ export interface NewReplay {
   readonly filter: DeadLetterFilter & {
     readonly customerIds?: ReadonlyArray<CustomerId>
     readonly resolved?: CauseFilter
+    /** Of the key that asked for it. */
+    readonly scope?: RecordScope
   }
   readonly limit: number
   readonly ratePerSecond: number
   readonly createdBy: string
+}
+
+/** A replay, with the scope of the key that asked for it. */
+export interface StoredReplay {
+  readonly view: ReplayView
+  readonly scope: RecordScope | null
 }
 
 /** A replay that this node advances now. */
@@ -76,7 +84,7 @@ export class DeadLetters extends Context.Tag("svc/DeadLetters")<
       home: EventHome,
       id: string,
       customers?: ReadonlyArray<CustomerId>
-    ) => Effect.Effect<Option.Option<ReplayView>, Unavailable>
+    ) => Effect.Effect<Option.Option<StoredReplay>, Unavailable>
     /** Takes replays that are due for this node, for some seconds. */
     readonly takeReplays: (most: number) => Effect.Effect<ReadonlyArray<RunningReplay>, Unavailable>
     /** Takes the next dead letters for a replay, in the order of their ids: they are `replaying`. */

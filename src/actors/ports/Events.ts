@@ -2,7 +2,15 @@
 import { Context, type Effect } from "effect"
 import type { Deduplication, EventAction, EventPriority, EventSource, SkipReason } from "../../domain/Event.js"
 import type { InvalidState, NotFound, Unavailable } from "../../domain/Failure.js"
-import type { ConnectionId, CustomerId, DeadLetterId, EventId, OrganisationId, SpaceId } from "../../domain/Ids.js"
+import type {
+  ConnectionId,
+  CustomerId,
+  DeadLetterId,
+  EventId,
+  OrganisationId,
+  SpaceId,
+  TriggerId
+} from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import type { RoundedIntegers } from "../../domain/LargeIntegers.js"
 import type { Trigger } from "../../domain/Trigger.js"
@@ -33,6 +41,8 @@ export interface Arrival {
   readonly headers: { readonly [name: string]: string }
   readonly deduplication: Deduplication
   readonly traceparent: string | null
+  /** A narrowed key made it: the only triggers that may take it, and the key's scope. */
+  readonly narrowed?: { readonly triggers: ReadonlyArray<TriggerId>; readonly scope?: string }
   /** A replay is never a repetition. */
   readonly replay?: {
     readonly of: string

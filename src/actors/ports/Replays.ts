@@ -3,7 +3,7 @@ import { Context, type Effect } from "effect"
 import { type Failure, InvalidState } from "../../domain/Failure.js"
 import type { EventId, OrganisationId, SpaceId } from "../../domain/Ids.js"
 import type { DeadLetterSource } from "./DeadLetters.js"
-import type { ReplaySource } from "./EventReads.js"
+import type { RecordScope, ReplaySource } from "./EventReads.js"
 import type { Reception } from "./Events.js"
 
 /** The answer to a request that makes an event. */
@@ -49,6 +49,14 @@ export interface ReplayOptions {
   readonly routes?: ReadonlyArray<string>
   /** The versions of workflows to run; absent: those that are deployed. */
   readonly versions?: { readonly [workflow: string]: number }
+  /** The scope of the key that asks: only triggers in it take the new event. Fails with `Forbidden` if there is none. */
+  readonly scope?: RecordScope
+}
+
+/** How a dead letter is replayed. */
+export interface LetterOptions extends Omit<ReplayOptions, "versions"> {
+  /** It counts against the quota, unlike what the service replays by itself. */
+  readonly isRequested: boolean
 }
 
 export class Replays extends Context.Tag("svc/Replays")<
@@ -60,14 +68,12 @@ export class Replays extends Context.Tag("svc/Replays")<
       options: ReplayOptions
     ) => Effect.Effect<MadeEvent, Failure>
     /**
-     * Replays a dead letter, for the route that failed or these. `isRequested`: it
-     * counts against the quota, unlike what the service replays by itself. Fails with `InvalidState` if it was replayed already.
+     * Replays a dead letter, for the route that failed or these. Fails with `InvalidState` if it was replayed already.
      */
     readonly letter: (
       home: ReplayHome,
       source: DeadLetterSource,
-      routes: ReadonlyArray<string> | undefined,
-      isRequested: boolean
+      options: LetterOptions
     ) => Effect.Effect<ReplayedLetter, Failure>
   }
 >() {}

@@ -1,1 +1,1 @@
-export { closedToNarrowedKeys, countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
+export { closedToNarrowedKeys, countedByRun, listedByRun, reachingRuns, recordOfRun } from "../ClosedScope.js"

@@ -5,7 +5,7 @@ import { ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { deadLetterFilters, ReplayedLetter } from "../EventShapes.js"
-import { closedToNarrowedKeys, listedByRun, recordOfRun } from "./ClosedScope.js"
+import { listedByRun, reachingRuns, recordOfRun } from "./ClosedScope.js"
 import { AcceptedData, Data, Page, strictPayload } from "./Shapes.js"
 
 const path = Schema.Struct({ dlq: Schema.String })
@@ -34,7 +34,7 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
       .annotate(Permit, "events:replay")
       .annotate(Audited, auditAction("dead_letter.replay"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, reachingRuns)
   )
   .add(
     HttpApiEndpoint.get("getReplay", "/api/v1/dlq-replays/:rpl")
@@ -43,7 +43,7 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("dead_letter"))
       .annotate(Shared, "hidden")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.get("get", `${basePath}/:dlq`)
@@ -62,7 +62,7 @@ export const DeadLettersApi = HttpApiGroup.make("deadLetters")
       .annotate(Permit, "events:replay")
       .annotate(Audited, auditAction("dead_letter.replay"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.del("discard", `${basePath}/:dlq`)

@@ -5,7 +5,7 @@ import { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { eventFilters, MadeEvent, ReplayedEvent } from "../EventShapes.js"
-import { closedToNarrowedKeys, countedByRun, listedByRun, recordOfRun } from "./ClosedScope.js"
+import { countedByRun, listedByRun, recordOfRun } from "./ClosedScope.js"
 import { AcceptedData, Data, listParams, Page, strictPayload } from "./Shapes.js"
 
 const path = Schema.Struct({ evt: Schema.String })
@@ -34,7 +34,7 @@ export const EventsApi = HttpApiGroup.make("events")
       .annotate(Permit, "events:create")
       .annotate(Audited, auditAction("event.inject"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.get("reconciliation", `${basePath}/reconciliation`)
@@ -62,5 +62,5 @@ export const EventsApi = HttpApiGroup.make("events")
       .annotate(Permit, "events:replay")
       .annotate(Audited, auditAction("event.replay"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )

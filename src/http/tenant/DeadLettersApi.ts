@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayCustomerDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
-import { closedToNarrowedKeys, listedByRun, recordOfRun } from "../ClosedScope.js"
+import { listedByRun, reachingRuns, recordOfRun } from "../ClosedScope.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { deadLetterFilters, ReplayedLetter } from "../EventShapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -33,7 +33,7 @@ export const TenantDeadLettersApi = HttpApiGroup.make("tenantDeadLetters")
       .annotate(Permit, "events:replay")
       .annotate(Audited, auditAction("dead_letter.replay"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, reachingRuns)
   )
   .add(
     HttpApiEndpoint.get("getReplay", "/api/v1/tenants/:tid/dlq-replays/:rpl")
@@ -42,7 +42,7 @@ export const TenantDeadLettersApi = HttpApiGroup.make("tenantDeadLetters")
       .annotate(Permit, "events:read")
       .annotate(Audited, auditRead("dead_letter"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.get("get", `${basePath}/:dlq`)
@@ -61,7 +61,7 @@ export const TenantDeadLettersApi = HttpApiGroup.make("tenantDeadLetters")
       .annotate(Permit, "events:replay")
       .annotate(Audited, auditAction("dead_letter.replay"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )
   .add(
     HttpApiEndpoint.del("discard", `${basePath}/:dlq`)

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Schema } from "effect"
 import { ReplayEvent } from "../../domain/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
-import { closedToNarrowedKeys, countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
+import { countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { Audited, auditAction, auditRead, Permit, Scoped, Shared } from "../Endpoint.js"
 import { eventFilters, ReplayedEvent } from "../EventShapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -52,5 +52,5 @@ export const TenantEventsApi = HttpApiGroup.make("tenantEvents")
       .annotate(Permit, "events:replay")
       .annotate(Audited, auditAction("event.replay"))
       .annotate(Shared, "customers")
-      .annotate(Scoped, closedToNarrowedKeys)
+      .annotate(Scoped, recordOfRun)
   )

@@ -158,6 +158,28 @@ const readBy = async (route: Route, side: Side): Promise<string> => {
   return ended.data.status === "completed" ? "completed" : ended.data.error.name
 }
 
+/** What becomes of a dead letter of the side when a caller that is narrowed to the inside replays many. */
+const replayedBy = async (route: Route, side: Side, type: ScopeType): Promise<string> => {
+  const scope = scopeOf(type, inside)
+  const { deadLetter } = await world.failedEvent(side)
+  const read = (target: string) => world.svc.ask("GET", `/api/v1${target}`, { key: world.svc.first.key })
+  const { body: letter } = await read(`/dlq/${deadLetter}`)
+  const prepared = prepareRequest(route, { world, side, scope, type })
+  const body = { filter: { triggerId: letter.data.triggerId }, ratePerSecond: 100 }
+  const started = await sendRequest(world, route, { ...prepared, body }, await world.credentialOf(scope))
+  assert.strictEqual(started.status, 202, started.text)
+  await eventually(
+    () => read(`/dlq-replays/${started.body.data.id}`),
+    ({ body: replay }) => replay.data?.status === "finished"
+  )
+  return (await read(`/dlq/${deadLetter}`)).body.data.status
+}
+
+const bindsReplays = async (route: Route, type: ScopeType) => {
+  assert.strictEqual(await replayedBy(route, inside, type), "replayed")
+  assert.strictEqual(await replayedBy(route, outside, type), "pending")
+}
+
 const bindsRun = async (route: Route) => {
   assert.strictEqual(await readBy(route, inside), "completed")
   assert.strictEqual(await readBy(route, outside), "SecretNotFound")
@@ -170,7 +192,7 @@ const rules: { readonly [R in ScopeRule]: (route: Route, type: ScopeType) => Pro
   count: countsOwnOnly,
   create: isClosed,
   closed: isClosed,
-  reach: bindsRun
+  reach: (route, type) => (type === "secret" ? bindsRun(route) : bindsReplays(route, type))
 }
 
 // --- Endpoints that scopes do not affect ---

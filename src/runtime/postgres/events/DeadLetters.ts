@@ -8,7 +8,7 @@ import {
   type RunningReplay,
   type ScheduledReplay
 } from "../../../actors/ports/DeadLetters.js"
-import type { EventHome } from "../../../actors/ports/EventReads.js"
+import type { EventHome, RecordScope } from "../../../actors/ports/EventReads.js"
 import { PlatformConfiguration } from "../../../actors/ports/PlatformConfiguration.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import type { ReplayView } from "../../../domain/EventView.js"
@@ -19,6 +19,7 @@ import { AuditRows } from "../AuditRow.js"
 import { notSetAside } from "../FailedJobs.js"
 import { AppSql, WriterSql } from "../Pools.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
+import { lettersInScope } from "./ScopedRows.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
@@ -46,6 +47,7 @@ const replayColumns = `id, org AS "organisationId", space AS "spaceId", filter, 
 type ReplayRow = Omit<ReplayView, "createdAt" | "finishedAt"> & {
   readonly createdAt: Date
   readonly finishedAt: Date | null
+  readonly scope: RecordScope | null
 }
 
 /** The condition on the dead letters whose cause is gone; `add` makes a parameter of a value. */
@@ -66,6 +68,7 @@ const filterConditions = ({ filter }: NewReplay, add: (value: unknown) => string
   ...(filter.customerId === undefined ? [] : [`customer_id = ${add(filter.customerId)}`]),
   ...(filter.customerIds === undefined ? [] : [`customer_id = ANY(${add(filter.customerIds)})`]),
   ...(filter.type === undefined ? [] : [`type = ${add(filter.type)}`]),
+  ...lettersInScope(filter.scope, add),
   ...(filter.code === undefined ? [] : [`error->>'code' = ${add(filter.code)}`]),
   ...(filter.createdAfter === undefined ? [] : [`created_at > ${add(filter.createdAfter)}::timestamptz`]),
   ...(filter.createdBefore === undefined ? [] : [`created_at < ${add(filter.createdBefore)}::timestamptz`])
@@ -187,16 +190,19 @@ export const layer = Layer.effect(
         asOrganisation(
           home,
           app<ReplayRow>`SELECT id, status, COALESCE(cause, 'request') AS cause, most AS limit, per_second AS "ratePerSecond", replayed, failed,
-            created_at AS "createdAt", finished_at AS "finishedAt" FROM replays
+            created_at AS "createdAt", finished_at AS "finishedAt", filter->'scope' AS scope FROM replays
             WHERE org = ${home.organisationId} AND space = ${home.spaceId} AND id = ${id}
               AND (${customers === undefined} OR filter->>'customerId' = ANY(${customers ?? []}::text[])
                 OR filter::jsonb->'customerIds' <@ to_jsonb(${customers ?? []}::text[]))`
         ).pipe(
           Effect.map(([row]) =>
-            Option.map(Option.fromNullable(row), (found) => ({
-              ...found,
-              createdAt: found.createdAt.toISOString(),
-              finishedAt: found.finishedAt?.toISOString() ?? null
+            Option.map(Option.fromNullable(row), ({ createdAt, finishedAt, scope, ...found }) => ({
+              scope,
+              view: {
+                ...found,
+                createdAt: createdAt.toISOString(),
+                finishedAt: finishedAt?.toISOString() ?? null
+              }
             }))
           )
         ),
