@@ -1,8 +1,8 @@
 /**
- * Attacks beside a neighbour, over the public interface: each ends as its own typed failure, the service answers
- * everybody else meanwhile, and the neighbour's runs and queries succeed. `SVC_TEST_LONG=1` holds it to the goals on a
- * quiet machine: no request delays `/healthz` by more than 250 ms, neighbours keep a p99 of three times theirs, and no
- * attack takes more than 128 MB.
+ * Attacks beside two neighbours, over the public interface: each ends as its own typed failure, the service answers
+ * everybody else meanwhile, and the runs of one neighbour and the queries of the other succeed. `SVC_TEST_LONG=1` holds
+ * it to the goals on a quiet machine: no request delays `/healthz` by more than 250 ms, neighbours keep a p99 of three
+ * times theirs, and no attack takes more than 128 MB.
  */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
@@ -47,7 +47,8 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
   const world = worldOf({ allow: true, env: { SVC_RUNNERS: "2", ...env }, group: memory?.procs })
   const baseUrl = () => world.api().dev.baseUrl
   let thread: Attacker
-  let neighbour: Client
+  let caller: Client
+  let querier: Client
   let quiet: Probe
   let named = 0
   let calling = ""
@@ -72,29 +73,33 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
   const run = (client: Client, id: string, input: object = {}) =>
     client("POST", `/api/v1/workflows/${id}/execute`, { input })
 
-  const succeeds = async (id: string) => {
+  const succeeds = async (neighbour: Client, id: string) => {
     const { body: answer, status } = await run(neighbour, id)
     assert.strictEqual(status, 200, JSON.stringify(answer))
     assert.deepInclude(answer, { ok: true }, "a run of the neighbour failed")
   }
   const probed = <A>(body: (count: () => number) => Promise<A>) =>
-    runBesideNeighbour({ baseUrl: baseUrl(), runs: [() => succeeds(calling), () => succeeds(querying)] }, body)
+    runBesideNeighbour(
+      { baseUrl: baseUrl(), runs: [() => succeeds(caller, calling), () => succeeds(querier, querying)] },
+      body
+    )
 
   beforeAll(async () => {
     await world.start()
     thread = attackerOf(baseUrl, world.api().dev.apiKey)
-    neighbour = clientOf(baseUrl, await createSecondOrganisation(world.dataDir, "Neighbour"))
+    caller = clientOf(baseUrl, await createSecondOrganisation(world.dataDir, "Caller"))
+    querier = clientOf(baseUrl, await createSecondOrganisation(world.dataDir, "Querier"))
     calling = await workflow(
-      neighbour,
+      caller,
       code(
         `for (let i = 0; i < 3; i++) await (await fetch("${origin?.() ?? world.systems().url}/ok")).text(); return { ok: true }`
       )
     )
     querying = await workflow(
-      neighbour,
+      querier,
       code(`const rows = await svc.db.query("SELECT 1 AS one"); return { ok: rows[0].one === 1 }`)
     )
-    await run(neighbour, querying)
+    await run(querier, querying)
     quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, long ? 6_000 : 3_000)))).probe
   }, 120_000)
   afterAll(async () => {
