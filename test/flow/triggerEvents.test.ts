@@ -171,9 +171,38 @@ describe("a trigger on a type of which there is no event", () => {
   it("is saved with a warning", async () => {
     for (const type of ["connection.expirde", "execution.completed", "execution.*", "approval.requested", "webhook.*"])
       assert.deepStrictEqual(await warningsOf(type), ["event.type NEVER_EMITTED"], type)
+    for (const type of ["slack.message", "hubspot.*"])
+      assert.deepStrictEqual(await warningsOf(type), ["event.type NEVER_EMITTED"], type)
     for (const type of ["connection.expired", "connection.*", "trigger.d*", "*", "conn*", "order.created", "order.*"])
       assert.deepStrictEqual(await warningsOf(type), [], type)
   })
+})
+
+it("a mistyped type or connector is refused or warned of with the closest one, also of the organisation's own", async () => {
+  const typed = (type: string) =>
+    ask("POST", "/triggers", { name: "mistyped", type: "event", event: { type }, routes: [{ workflowId: flow }] })
+  assert.include((await typed("connection.expird")).body.warnings[0].message, "Did you mean connection.expired?")
+  const definition = {
+    svcConnector: 1,
+    slug: "own-ledger",
+    name: "Ledger",
+    kind: "crm",
+    version: "1.0.0",
+    baseUrl: "https://ledger.example",
+    auth: [{ id: "open", type: "none" }],
+    actions: [{ name: "get", version: 1, request: { method: "GET", path: "/" } }]
+  }
+  assert.strictEqual((await ask("POST", "/connectors", definition)).status, 201)
+  const refused = await ask("POST", "/triggers", {
+    name: "mistyped",
+    type: "app_event",
+    appEvent: { connector: "own-leger", event: "a" },
+    routes: [{ workflowId: flow }]
+  })
+  assert.strictEqual(refused.status, 422, refused.text)
+  assert.include(refused.text, "Did you mean own-ledger?")
+  assert.strictEqual((await ask("POST", "/connectors/own-ledger/publish", {})).status, 200)
+  assert.deepInclude((await typed("own-ledger.paid")).body.warnings[0], { code: "NEVER_EMITTED" })
 })
 
 describe("a webhook that answers with a result", () => {

@@ -276,6 +276,7 @@ export const makeWorld = (options: WorldOptions) =>
           find: (_organisation, slug) => Effect.succeed(slug === "acme" ? Option.some(definition) : Option.none()),
           findLatest: (_organisation, slug) =>
             Effect.succeed(slug === definition.slug ? Option.some(definition) : Option.none()),
+          slugs: () => Effect.succeed(["acme"]),
           withAction: () => Effect.succeedNone,
           clientOf: () =>
             Effect.succeedSome({

@@ -3,7 +3,6 @@
  * overtook is decided again on what that owner wrote.
  */
 import { didYouMean } from "../../domain/ClosestName.js"
-import { builtInSlugs } from "../../domain/connectors/index.js"
 import { Clock, Context, Effect, Either, Layer, Option } from "effect"
 import {
   outboundEventType,
@@ -92,12 +91,16 @@ const definitionOf = Effect.fnUntraced(function* (
   const latest = Option.isSome(found) ? found : yield* find()
   return yield* Option.match(latest, {
     onNone: () =>
-      failWith({
-        _tag: "Invalid",
-        path: "connector",
-        code: "NOT_FOUND",
-        message: `names no connector.${didYouMean(slug, builtInSlugs)} GET /api/v1/connectors lists them`
-      }),
+      Effect.flatMap(
+        Effect.mapError(connectors.slugs(organisation), ({ reason }) => busy(reason)),
+        (slugs) =>
+          failWith({
+            _tag: "Invalid",
+            path: "connector",
+            code: "NOT_FOUND",
+            message: `names no connector.${didYouMean(slug, slugs)} GET /api/v1/connectors lists them`
+          })
+      ),
     onSome: Effect.succeed
   })
 })

@@ -1,6 +1,5 @@
 /** Finds what a connector call needs: the action that the workflow is bound to, and the customer's connection. */
 import { didYouMean } from "../../domain/ClosestName.js"
-import { builtInSlugs } from "../../domain/connectors/index.js"
 import { Effect, Option } from "effect"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
 import { findBinding } from "../../domain/connector/Binding.js"
@@ -60,7 +59,7 @@ export const makeConnectorLookup = Effect.gen(function* () {
     if (Option.isNone(found)) {
       const reason =
         version === null
-          ? `there is no such connector.${didYouMean(slug, builtInSlugs)} GET /api/v1/connectors lists what there is`
+          ? `there is no such connector.${didYouMean(slug, yield* Effect.mapError(connectors.slugs(organisationId), unavailableError(at)))} GET /api/v1/connectors lists what there is`
           : `version ${version} of the action, which this workflow was published with, is gone: publish it again to call the newest`
       return yield* failCall(at, reason, "UNBOUND_CONNECTOR")
     }

@@ -1,12 +1,11 @@
 /** Checks an API key before it is stored: its addresses, customers, scope, the bounds of the creating key, and the plan. */
 import { didYouMean } from "../../domain/ClosestName.js"
-import { builtInSlugs } from "../../domain/connectors/index.js"
 import { Effect, Option } from "effect"
 import { type ApiKey, type CreateApiKey, expiryOf } from "../../domain/ApiKey.js"
 import { keyExcess, keyBounds } from "../../domain/KeyBounds.js"
 import type { KeyCustomers } from "../../domain/ApiKeyChanges.js"
 import { builtInConnectorId, type ConnectorRecord } from "../../domain/connector/ConnectorRecord.js"
-import { builtInConnectors } from "../../domain/connectors/index.js"
+import { builtInConnectors, builtInSlugs } from "../../domain/connectors/index.js"
 import {
   type Failure,
   invalid,
@@ -24,6 +23,8 @@ import { checkCustomerLimit } from "./CustomerLimits.js"
 
 /** More keys than any plan allows. */
 const maxCountedKeys = 10_000
+/** Own connectors whose slugs are suggested. */
+const maxSuggested = 500
 
 /** Finds the customers that a request names; fails unless all exist. */
 export const findKeyCustomers = Effect.fnUntraced(function* (
@@ -104,6 +105,13 @@ export const makeApiKeyChecks = Effect.gen(function* () {
     )
   }
 
+  /** Slugs to suggest for a mistyped one. */
+  const ownAndBuiltInSlugs = (tx: Tx): Effect.Effect<ReadonlyArray<string>, Unavailable> =>
+    Effect.map(tx.connectors.list({ where: { deletedAt: null }, limit: maxSuggested }), (own) => [
+      ...own.map(({ slug }) => slug),
+      ...builtInSlugs
+    ])
+
   const findSlugs = Effect.fnUntraced(function* (
     tx: Tx,
     ids: ReadonlyArray<string>,
@@ -113,7 +121,11 @@ export const makeApiKeyChecks = Effect.gen(function* () {
     for (const [i, id] of ids.entries()) {
       const slug = yield* findSlug(tx, id)
       if (slug === undefined)
-        return yield* invalid(`${path}[${i}]`, "NOT_FOUND", `names no connector: ${id}.${didYouMean(id, builtInSlugs)}`)
+        return yield* invalid(
+          `${path}[${i}]`,
+          "NOT_FOUND",
+          `names no connector: ${id}.${didYouMean(id, yield* ownAndBuiltInSlugs(tx))}`
+        )
       slugs.add(slug)
     }
     return [...slugs]

@@ -1,6 +1,5 @@
 /** Checks what a trigger refers to: workflows, environments, secrets, connectors, their events, and connections. */
 import { didYouMean } from "../../domain/ClosestName.js"
-import { builtInSlugs } from "../../domain/connectors/index.js"
 import { Effect, Option } from "effect"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import { ConnectionRequired, type Failure, invalid } from "../../domain/Failure.js"
@@ -63,7 +62,7 @@ export const checkSecretName = Effect.fnUntraced(function* (
 
 /** The event in the connector's newest published version; fails if it is not there, or takes no arguments but gets some. */
 export const checkEvent = Effect.fnUntraced(function* (
-  { find }: Pick<Connectors["Type"], "find">,
+  { find, slugs }: Pick<Connectors["Type"], "find" | "slugs">,
   caller: Principal,
   { args, connector, event }: AppEventChange
 ): Effect.fn.Return<EventDefinition, Failure> {
@@ -72,7 +71,7 @@ export const checkEvent = Effect.fnUntraced(function* (
     return yield* invalid(
       "appEvent.connector",
       "NOT_FOUND",
-      `names no connector with a published version.${didYouMean(connector, builtInSlugs)}`
+      `names no connector with a published version.${didYouMean(connector, yield* slugs(caller.organisationId))}`
     )
   const definition = found.events.find(({ id }) => id === event)
   if (definition === undefined) {

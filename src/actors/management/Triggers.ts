@@ -1,7 +1,7 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
 import { Context, Effect, Layer } from "effect"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
-import { type Failure, invalid, InvalidState, ValidationFailed } from "../../domain/Failure.js"
+import { type Detail, type Failure, invalid, InvalidState, ValidationFailed } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import {
   type CreateTrigger,
@@ -35,6 +35,7 @@ import { customerOfBody } from "./NamedCustomers.js"
 import { type PageOf, type PageRequest, Pages } from "./Pages.js"
 import { pickChanges } from "./ReadOnly.js"
 import { currentTimestamp } from "./Timestamp.js"
+import { triggerWarnings } from "./TriggerWarnings.js"
 import { checkInput, checkPatternTotal, checkTriggerLimit } from "./TriggerSettings.js"
 import { retrySubscription } from "./TriggerSubscriptions.js"
 import {
@@ -74,6 +75,8 @@ export class Triggers extends Context.Tag("svc/Triggers")<
     readonly retrySubscription: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
     /** Replaces the access key of a webhook; the old one stops working within a second. */
     readonly rotateKey: (context: CallContext, id: string) => Effect.Effect<TriggerWithKey, Failure>
+    /** What of a saved trigger does not do what it seems to. */
+    readonly warnings: (context: CallContext, saved: TriggerView) => Effect.Effect<ReadonlyArray<Detail>>
   }
 >() {}
 
@@ -383,7 +386,8 @@ export const layer = Layer.effect(
       enable: (context, id) => setStatus(services, context, id, enabledTrigger),
       disable: (context, id) => setStatus(services, context, id, disabledTrigger),
       retrySubscription: (context, id) => retrySubscription(services, context, id),
-      rotateKey: (context, id) => rotateKey(services, context, id)
+      rotateKey: (context, id) => rotateKey(services, context, id),
+      warnings: ({ caller }, saved) => triggerWarnings(services.connectors, caller, saved)
     })
   })
 )

@@ -26,6 +26,8 @@ export class Connectors extends Context.Tag("svc/Connectors")<
       slug: string,
       version?: string
     ) => Effect.Effect<Option.Option<ConnectorDefinition>, Unavailable>
+    /** Slugs to suggest for a mistyped one: the built-in connectors' and up to 500 of the organisation's own. */
+    readonly slugs: (organisation: OrganisationId) => Effect.Effect<ReadonlyArray<string>, Unavailable>
     /** The newest published version, not from the cache, to freeze it in a workflow's version. */
     readonly findLatest: (
       organisation: OrganisationId,

@@ -12,7 +12,7 @@ import {
 } from "../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { builtInAtVersion, callableActionVersions } from "../../domain/connector/Versions.js"
-import { builtInFor, builtInOf } from "../../domain/connectors/index.js"
+import { builtInFor, builtInOf, builtInSlugs } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { makeReadCache, noOrganisation, organisationOfKey, type ReadCache } from "./ReadCache.js"
@@ -25,6 +25,8 @@ const maxCachedSlugs = 10_000
 /** Definitions never go stale; these bounds only free the memory of unused ones. */
 const definitionMaxAgeMillis = 600_000
 const maxCachedDefinitions = 200
+/** Own slugs of an organisation that are suggested. */
+const maxSlugs = 500
 
 interface PublishedVersion {
   readonly id: string
@@ -44,6 +46,8 @@ interface ConnectorsContext {
   readonly definitions: ReadCache<ConnectorDefinition, Unavailable>
   /** The versions of an action in published versions, by organisation, connector and name. */
   readonly actions: ReadCache<ReadonlyArray<{ number: number; version: number }>, Unavailable>
+  /** Slugs of own connectors by organisation. */
+  readonly slugs: ReadCache<ReadonlyArray<string>, Unavailable>
 }
 
 /** Newest first; empty if the organisation has no published connector with that slug. */
@@ -69,6 +73,18 @@ const definitionOf = ({ definitions, sql }: ConnectorsContext, id: string, numbe
       )
     ),
     Option.fromNullable
+  )
+
+const slugsOf = ({ slugs, sql }: ConnectorsContext, organisation: OrganisationId) =>
+  Effect.map(
+    slugs.get(
+      organisation,
+      sql<{ readonly slug: string }>`SELECT slug FROM connectors WHERE org = ${organisation} AND deleted_at IS NULL
+        ORDER BY slug LIMIT ${maxSlugs}`.pipe(
+        Effect.mapBoth({ onFailure: databaseUnavailable, onSuccess: (rows) => rows.map(({ slug }) => slug) })
+      )
+    ),
+    (own = []) => [...own, ...builtInSlugs]
   )
 
 /** A published version, from the cache; without `version` the latest. */
@@ -166,11 +182,18 @@ export const layer = Layer.effect(
       organisationOf: organisationOfKey
     })
 
-    const context: ConnectorsContext = { sql, vault, publishedVersions, definitions, actions }
+    const slugs = yield* makeReadCache<ReadonlyArray<string>, Unavailable>({
+      maxAgeMillis: publishedMaxAgeMillis,
+      maxEntries: maxCachedSlugs,
+      organisationOf: (organisation) => organisation as OrganisationId // the key
+    })
+
+    const context: ConnectorsContext = { sql, vault, publishedVersions, definitions, actions, slugs }
 
     return Connectors.of({
       find: (organisation: OrganisationId, slug: string, version?: string) =>
         find(context, organisation, slug, version),
+      slugs: (organisation: OrganisationId) => slugsOf(context, organisation),
       findLatest: (organisation: OrganisationId, slug: string) => findLatest(context, organisation, slug),
       withAction: withAction(context),
       clientOf: clientOf(context)

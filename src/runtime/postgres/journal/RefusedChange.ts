@@ -6,8 +6,12 @@ import { selectAppended } from "./Fence.js"
 
 const sqlState = (error: unknown): string => (error instanceof DatabaseError ? (error.code ?? "") : "")
 
-/** Postgres rejected the statement itself; after any other error the connection failed and the outcome is unknown. */
-export const isRejected = (error: unknown): boolean => /^(2[0-9A-Z]|3|4[24]|5[45]|XX|P0)/.test(sqlState(error))
+/**
+ * Postgres rejected the statement itself; after any other error the connection failed and the outcome is unknown. A database
+ * that is read-only (25006) rejects no statement in particular.
+ */
+export const isRejected = (error: unknown): boolean =>
+  /^(2[0-9A-Z]|3|4[24]|5[45]|XX|P0)/.test(sqlState(error)) && sqlState(error) !== "25006"
 
 /** A deadlock or serialization failure: the same statement may succeed on the same connection. */
 export const isRetryable = (error: unknown): boolean => sqlState(error).startsWith("40")
