@@ -91,9 +91,8 @@ export const make = Effect.gen(function* () {
       const { callLimitError } = p
       if (callLimitError !== undefined) return yield* failRun(callLimitError)
       if (p.calls.size === 0) return yield* failRun(stuckError)
-      yield* Effect.catchTag(queue.memory.holdArguments(p.pendingArguments), "BytesRefused", () =>
-        failRun(noMemoryError)
-      )
+      const held = queue.memory.holdArguments(p.pendingArguments)
+      if (held !== undefined) yield* Effect.catchTag(held, "BytesRefused", () => failRun(noMemoryError))
       yield* launchCalls(p, queue)
       const now = clock.unsafeCurrentTimeMillis()
       const until = suspensionEnd(p, now)

@@ -85,7 +85,10 @@ export const makeGuestDriver = (
     feed: (events: ReadonlyArray<GuestEvent>) => Effect.Effect<Turn, SandboxFailure>
   ): Effect.Effect<FedPage, DriveFailure | SessionLost> =>
     history.withPage(p.run, page, (results) =>
-      Effect.forEach(results, (result, i) => eventOf(p, page[i]?.call ?? 0, result, slices)).pipe(
+      (results.length === 0
+        ? Effect.succeed([])
+        : Effect.forEach(results, (result, i) => eventOf(p, page[i]?.call ?? 0, result, slices))
+      ).pipe(
         Effect.flatMap((events) => guestFailure(feed(events))),
         Effect.map((turn) => {
           slices.restart()

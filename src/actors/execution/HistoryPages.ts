@@ -35,6 +35,7 @@ export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["T
     page: ReadonlyArray<IndexedCall>,
     use: (results: ReadonlyArray<RecordedResult>) => Effect.Effect<A, E>
   ): Effect.Effect<A, E | JournalUnavailable> => {
+    if (page.length === 0) return use([])
     const bytes = page.reduce((sum, one) => sum + (one.result === undefined ? one.bytes : 0), 0)
     if (bytes === 0) return Effect.flatMap(read(run, page), use)
     return withHolding(ledger, run.organisationId, "journals", (holding) =>

@@ -2,7 +2,7 @@
  * What a run holds of its node's memory: the arguments of its calls until they have ended, and their answers until they
  * are fed to the guest and committed.
  */
-import { Effect } from "effect"
+import type { Effect } from "effect"
 import { type BytesRefused, type HeldBytes, type Holding, takeBytes } from "../ports/HeldBytes.js"
 
 /** Arguments below this size cost less than the run itself. */
@@ -11,22 +11,22 @@ const smallBytes = 16 * 1024
 /** The memory of one run, also over losses of its guest. */
 export class RunMemory {
   private readonly answers = new Set<Holding>()
-  private readonly arguments: Holding
+  /** Opened when the run first has large arguments: most never do. */
+  private arguments: Holding | undefined
 
   constructor(
     private readonly ledger: HeldBytes["Type"],
     private readonly organisationId: string
-  ) {
-    this.arguments = ledger.open(organisationId, "results")
-  }
+  ) {}
 
-  /** Counts the arguments of the calls that have not ended; waits for room if they became more. */
-  holdArguments(size: number): Effect.Effect<void, BytesRefused> {
+  /** Counts the arguments of the calls that have not ended; waits for room if they became more, else is `undefined`. */
+  holdArguments(size: number): Effect.Effect<void, BytesRefused> | undefined {
     const wanted = size < smallBytes ? 0 : size
-    const more = wanted - this.arguments.bytes
-    if (more > 0) return takeBytes(this.arguments, more)
-    if (more < 0) this.arguments.give(-more)
-    return Effect.void
+    const more = wanted - (this.arguments?.bytes ?? 0)
+    if (more < 0) this.arguments?.give(-more)
+    if (more <= 0) return undefined
+    this.arguments ??= this.ledger.open(this.organisationId, "results")
+    return takeBytes(this.arguments, more)
   }
 
   /** A holding for the answers to one call. */
@@ -43,7 +43,7 @@ export class RunMemory {
 
   /** Releases everything: the run has left this node. */
   releaseAll(): void {
-    this.arguments.release()
+    this.arguments?.release()
     for (const holding of this.answers) holding.release()
     this.answers.clear()
   }

@@ -26,14 +26,22 @@ export const makeKeyReader = Effect.gen(function* () {
   const digests = yield* Digests
   const verifySignature = yield* makeSignatureCheck
 
-  const credentialOf = (known: KnownKey): KnownCredential => ({
-    caller: keyCaller(known.key),
-    organisation: known.organisation,
-    spaceId: known.key.spaceId,
-    refusal: (now) => keyRefusal(known, now),
-    verify: known.key.hmacSecret === null ? undefined : (request, now) => verifySignature(known, request, now),
-    recordUse: (now) => keys.recordUse(known.key, now)
-  })
+  /** Kept as long as the key is in memory. */
+  const credentials = new WeakMap<KnownKey, KnownCredential>()
+  const credentialOf = (known: KnownKey): KnownCredential => {
+    const cached = credentials.get(known)
+    if (cached !== undefined) return cached
+    const credential: KnownCredential = {
+      caller: keyCaller(known.key),
+      organisation: known.organisation,
+      spaceId: known.key.spaceId,
+      refusal: (now) => keyRefusal(known, now),
+      verify: known.key.hmacSecret === null ? undefined : (request, now) => verifySignature(known, request, now),
+      recordUse: (now) => keys.recordUse(known.key, now)
+    }
+    credentials.set(known, credential)
+    return credential
+  }
 
   const read: CredentialReader["read"] = (text) => {
     if (text === undefined || !keyPattern.test(text)) return undefined

@@ -71,7 +71,7 @@ export class BodyReceiver {
     if (length !== undefined && length > options.limit)
       return done(failed(new PayloadTooLarge({ limitBytes: options.limit })))
     const reader = new Reader(request, length, options, {
-      arriving: this.ledger.open(options.from, "arriving"),
+      arriving: () => this.ledger.open(options.from, "arriving"),
       held: (owner) => this.hold(owner, response),
       finish: (outcome) => {
         this.open.delete(reader)
@@ -96,7 +96,7 @@ export class BodyReceiver {
 
 interface Ways {
   /** For the bytes that come before the key is checked. */
-  readonly arriving: Holding
+  readonly arriving: () => Holding
   readonly held: (owner: string) => Holding
   readonly finish: (outcome: Uint8Array | RefusedBody) => void
   readonly leave: () => void
@@ -109,6 +109,8 @@ class Reader {
   private ended = false
   /** Set once the key is checked. */
   private share: Holding | undefined
+  /** Of the bytes before that; opened by the first that are counted. */
+  private arriving: Holding | undefined
   /** The key is being checked, and the body is paused. */
   private asking = false
   private proceeded = false
@@ -125,9 +127,9 @@ class Reader {
   begin(): void {
     this.request
       .on("data", (chunk: Buffer) => this.arrive(chunk))
-      .once("end", () => this.complete())
-      .once("close", () => this.drop())
-      .once("error", () => this.drop())
+      .on("end", () => this.complete())
+      .on("close", () => this.drop())
+      .on("error", () => this.drop())
     if (this.length !== undefined && this.length > incomingBody.unidentifiedBytes) this.identify()
     else this.proceed()
   }
@@ -151,7 +153,9 @@ class Reader {
   /** Does not count a small body in one chunk: its request starts at once. */
   private count(bytes: number): Failure | undefined {
     if (this.share !== undefined) return this.length === undefined ? takeForBody(this.share, bytes) : undefined
-    return this.size === this.length && this.size === bytes ? undefined : takeForBody(this.ways.arriving, bytes)
+    return this.size === this.length && this.size === bytes
+      ? undefined
+      : takeForBody((this.arriving ??= this.ways.arriving()), bytes)
   }
 
   private identify(): void {
@@ -165,7 +169,7 @@ class Reader {
       this.share = this.ways.held(found.holder)
       const refused = takeForBody(this.share, this.length ?? this.size)
       if (refused !== undefined) return this.fail(refused)
-      this.ways.arriving.release()
+      this.arriving?.release()
       this.proceed()
       this.request.resume()
     })
@@ -207,6 +211,6 @@ class Reader {
   private close(): void {
     this.ended = true
     this.bytes.drop()
-    this.ways.arriving.release()
+    this.arriving?.release()
   }
 }

@@ -3,7 +3,7 @@
  * has owed the rest of a request's head, for longest is closed; if there is none, the one that has owed the rest of a
  * body for longest. If every connection waits for an answer, the new one is refused.
  */
-import type { IncomingMessage, ServerResponse } from "node:http"
+import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import { countDropped } from "../telemetry/Metrics.js"
 import { hasBody } from "./BodyReceiver.js"
@@ -41,24 +41,25 @@ export class IncomingConnections {
   }
 
   /** For each request, at its head. */
-  readonly onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+  readonly onRequest = (request: IncomingMessage): void => {
     const { socket } = request
     const before = this.open.get(socket)
     if (before === undefined) return
     this.open.set(socket, before + 1)
     this.idle.delete(socket)
-    if (hasBody(request)) {
-      this.halfSent.add(socket)
-      request.once("end", () => this.halfSent.delete(socket))
-    }
-    response.once("close", () => {
-      const unanswered = (this.open.get(socket) ?? 0) - 1
-      if (unanswered < 0) return
-      this.open.set(socket, unanswered)
-      if (unanswered > 0) return
-      this.halfSent.delete(socket)
-      this.idle.add(socket)
-    })
+    if (!hasBody(request)) return
+    this.halfSent.add(socket)
+    request.on("end", () => this.halfSent.delete(socket))
+  }
+
+  /** For each request, when its response has closed. */
+  readonly onClosed = (socket: Socket): void => {
+    const unanswered = (this.open.get(socket) ?? 0) - 1
+    if (unanswered < 0) return
+    this.open.set(socket, unanswered)
+    if (unanswered > 0) return
+    this.halfSent.delete(socket)
+    this.idle.add(socket)
   }
 
   readonly readings = () => ({

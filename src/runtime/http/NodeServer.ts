@@ -243,10 +243,17 @@ const onRequest = (
   proceed: () => void = () => undefined
 ) => {
   const target = request.url ?? "/"
-  context.connections.onRequest(request, response)
+  const { socket } = request
+  context.connections.onRequest(request)
+  const isAdmitted = context.gate.admit(target)
+  // One listener for all that follows requests, and it is called once.
+  response.on("close", () => {
+    context.gate.onClosed(isAdmitted)
+    context.connections.onClosed(socket)
+  })
   const started = request.method === "POST" ? executePath.exec(target) : null
   const limit = started !== null ? bodyBytes.execute : bodyBytes.management
-  if (!context.gate.admit(target, response))
+  if (!isAdmitted)
     return turnAway(request, response, context.handlers.refused(stopping, headOf(request), started !== null))
   const mistake = mistakeIn(request)
   if (mistake !== undefined) {

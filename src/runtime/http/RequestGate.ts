@@ -2,7 +2,6 @@
  * Which requests the server accepts: all; while it leaves, probes only; then none. Counts the accepted ones until they
  * are answered.
  */
-import type { ServerResponse } from "node:http"
 import { type Duration, Effect, Schedule } from "effect"
 
 /** What operators ask of a node that leaves. */
@@ -18,12 +17,16 @@ export class RequestGate {
     return this.state !== "open"
   }
 
-  /** Whether the request may be answered; counts it until its response closes. */
-  admit(target: string, response: ServerResponse): boolean {
+  /** Whether the request may be answered; counts it until `onClosed`. */
+  admit(target: string): boolean {
     const isAdmitted = this.state === "open" || (this.state === "leaving" && probePath.test(target))
     this.count(isAdmitted, 1)
-    response.once("close", () => this.count(isAdmitted, -1))
     return isAdmitted
+  }
+
+  /** For each request, when its response has closed. */
+  onClosed(isAdmitted: boolean): void {
+    this.count(isAdmitted, -1)
   }
 
   /** Refuses requests from now on, and waits at most `patience` for the answers to those that were accepted. */

@@ -21,18 +21,17 @@ interface CorrectedClock extends Clock.Clock {
 const jumpMillis = 1_000
 
 /**
- * Finds jumps of a machine's clock, as when it is set: the time since the last call by the clock that nothing sets is the
+ * Finds jumps of a machine's clock, whose time is given, as when it is set: the time since the last call by the clock that nothing sets is the
  * true one. Also a machine that slept: that clock stood still, and the next measurement corrects both.
  */
-const jumpsOf = (base: Clock.Clock): (() => number) => {
+const jumpsOf = (base: Clock.Clock): ((now: number) => number) => {
   // A test that moves its own clock means it.
   if (base !== Context.get(DefaultServices.liveServices, Clock.Clock)) return () => 0
   let difference = base.unsafeCurrentTimeMillis() - performance.now()
-  return () => {
-    const now = base.unsafeCurrentTimeMillis() - performance.now()
-    const jumped = now - difference
-    if (Math.abs(jumped) < jumpMillis) return 0
-    difference = now
+  return (now) => {
+    const jumped = now - performance.now() - difference
+    if (jumped < jumpMillis && jumped > -jumpMillis) return 0
+    difference += jumped
     return jumped
   }
 }
@@ -45,12 +44,13 @@ const correctedClock = (base: Clock.Clock, jumped: () => void): CorrectedClock =
   let ahead = 0
   const jumpSinceLastCall = jumpsOf(base)
   const millis = () => {
-    const jump = jumpSinceLastCall()
+    const now = base.unsafeCurrentTimeMillis()
+    const jump = jumpSinceLastCall(now)
     if (jump !== 0) {
       ahead -= Math.round(jump)
       jumped()
     }
-    return base.unsafeCurrentTimeMillis() + ahead
+    return now + ahead
   }
   const nanos = () => base.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n
   return {
