@@ -104,7 +104,8 @@ export const layer = Layer.scoped(
     const runStore = yield* Runs
     const wakeups = yield* Wakeups
     const clock = yield* Effect.clock
-    const runtime = yield* Effect.runtime<never>()
+    // Runs need no service of the program, of which a call that provides one of its own would copy all.
+    const runtime = Runtime.updateContext(yield* Effect.runtime<never>(), () => Context.empty())
     const runFork = Runtime.runFork(runtime)
     const table = new LiveRunTable()
     let isLeaving = false
