@@ -3,7 +3,7 @@
  * their head or while they arrive. Requests of the proxy are passed on at their head, with a streamed body.
  * See `BodyReceiver` and `IncomingBody`.
  */
-import { Duration, Effect, type Fiber, FiberId, Runtime, type Scope } from "effect"
+import { Context, Duration, Effect, type Fiber, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import type { HeldBytes } from "../../actors/ports/HeldBytes.js"
@@ -320,7 +320,8 @@ export const serve = (
   options: ServerOptions
 ): Effect.Effect<RunningServer, OperatorError, Scope.Scope> =>
   Effect.gen(function* () {
-    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    // Handlers have what they need; a request that provides a service would copy all of the program's.
+    const runFork = Runtime.runFork(Runtime.updateContext(yield* Effect.runtime<never>(), () => Context.empty()))
     const gate = new RequestGate()
     const receiving = new BodyReceiver(options.ledger)
     const context: ListenerContext = {
