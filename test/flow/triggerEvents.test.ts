@@ -171,7 +171,7 @@ describe("a trigger on a type of which there is no event", () => {
   it("is saved with a warning", async () => {
     for (const type of ["connection.expirde", "execution.completed", "execution.*", "approval.requested", "webhook.*"])
       assert.deepStrictEqual(await warningsOf(type), ["event.type NEVER_EMITTED"], type)
-    for (const type of ["slack.message", "hubspot.*"])
+    for (const type of ["slack.message", "stripe.*"])
       assert.deepStrictEqual(await warningsOf(type), ["event.type NEVER_EMITTED"], type)
     for (const type of ["connection.expired", "connection.*", "trigger.d*", "*", "conn*", "order.created", "order.*"])
       assert.deepStrictEqual(await warningsOf(type), [], type)

@@ -6,6 +6,7 @@
  */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
+import { type NeighbourPoll, startPoll } from "./neighbourPoll.js"
 import { createSecondOrganisation } from "./secondOrganisation.js"
 import {
   type Answer,
@@ -49,6 +50,7 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
   let thread: Attacker
   let caller: Client
   let querier: Client
+  let poll: NeighbourPoll
   let quiet: Probe
   let named = 0
   let calling = ""
@@ -99,11 +101,14 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
       querier,
       code(`const rows = await svc.db.query("SELECT 1 AS one"); return { ok: rows[0].one === 1 }`)
     )
+    poll = await startPoll(querier)
     await run(querier, querying)
     quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, long ? 6_000 : 3_000)))).probe
   }, 120_000)
   afterAll(async () => {
     await thread.stop()
+    poll.assertKept()
+    await poll.stop()
     const kills = memory?.kills() ?? 0
     await world.stop()
     memory?.remove()
