@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs"
 import { defineConfig } from "vitest/config"
 
 const base = {
@@ -7,8 +8,16 @@ const base = {
   teardownTimeout: 20_000
 }
 
-/** Their files may share a worker and its modules (`scripts/test.mjs`): to load those takes longer than most of their tests. */
-const shared = ["test/domain/**/*.test.ts", "test/http/**/*.test.ts", "test/actors/**/*.test.ts"]
+const files = readdirSync("test", { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".test.ts"))
+  .map((name) => `test/${name}`)
+
+/**
+ * Files that may share a worker and its modules (`scripts/test.mjs`): to load those takes longer than most of their tests.
+ * The others measure a process, change it, or start one of their own.
+ */
+const isShared = (file: string): boolean =>
+  /^test\/(?:domain|http|actors)\//.test(file) || /support\/(?:InProcess|calls)\.js"/.test(readFileSync(file, "utf8"))
 
 export default defineConfig({
   test: {
@@ -16,9 +25,8 @@ export default defineConfig({
     pool: "forks",
     poolOptions: { forks: { minForks: 1, maxForks: 2 } },
     projects: [
-      { test: { ...base, name: "shared", include: shared } },
-      // Files that measure a process, or change it.
-      { test: { ...base, name: "alone", include: ["test/**/*.test.ts"], exclude: shared } }
+      { test: { ...base, name: "shared", include: files.filter(isShared) } },
+      { test: { ...base, name: "alone", include: files.filter((file) => !isShared(file)) } }
     ]
   }
 })
