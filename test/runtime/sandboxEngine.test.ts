@@ -78,7 +78,8 @@ describe("the prelude", () => {
     assert.strictEqual(parse(prelude, { ecmaVersion: 2024, sourceType: "script" }).body.length, 2)
   })
   it("is part of the engine's identity, as is the module", () => {
-    assert.match(engineIdentity(wasm), /^[0-9a-f]{16}$/)
+    // Runs of earlier builds wait for an engine with this identity: it changes with the guest's meaning, not with a comment.
+    assert.strictEqual(engineIdentity(wasm), "232d8c1ac33db163")
     assert.notStrictEqual(engineIdentity(wasm), engineIdentity(wasm.slice(1)))
   })
 })

@@ -160,7 +160,7 @@ global("btoa", (binary) => {
   return base64(bytesOfBinary(string))
 })
 
-// --- Copies ---
+// --- structuredClone ---
 
 const cannotClone = (what) => new NativeDOMException(what + " cannot be cloned", "DataCloneError")
 const cloneOf = (value, seen) => {
