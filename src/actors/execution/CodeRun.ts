@@ -12,7 +12,7 @@ import { HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AppendFailure, Journal, type OpenRun } from "../ports/Journal.js"
 import { Runs } from "../ports/Runs.js"
-import { Sandbox, type GuestSession, type SessionLost, type Turn } from "../ports/Sandbox.js"
+import { Sandbox, type SessionLost, type Turn } from "../ports/Sandbox.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { isPoison, type GuestLosses, noLosses, pauseAfter, withLoss } from "./GuestLosses.js"
 import { makeCallScheduler } from "./CallScheduler.js"
@@ -140,24 +140,28 @@ export const make = Effect.gen(function* () {
           return yield* driveGuest(next, losses, queue)
         })
 
-  /** Replays and runs the guest; a lost guest is restarted. Closes the guest's session in any case. */
+  /**
+   * Replays and runs the guest; a lost guest is restarted. Closes the guest's session in any case, and gives the run's
+   * memory back once its last guest is closed.
+   */
   const driveGuest = (
     p: Progress,
     losses: GuestLosses,
     queue: CompletionQueue
   ): Effect.Effect<DriveOutcome, DriveFailure> => {
     const past = p.spec.history
-    let session: GuestSession | undefined
     return startGuest(p, past?.replay ?? [], past?.inherited ?? 0).pipe(
-      Effect.flatMap((turn) => {
-        session = turn.session
-        return p.end !== undefined ? finish(p) : loop(p, turn, queue)
-      }),
+      Effect.flatMap((turn) => (p.end !== undefined ? finish(p) : loop(p, turn, queue))),
       Effect.catchIf(
         (error): error is SessionLost => error._tag === "SessionLost",
         (error) => restartGuest(p, withLoss(losses, error, p.hasAdvanced), queue)
       ),
-      Effect.ensuring(Effect.suspend(() => session?.close ?? Effect.void))
+      Effect.ensuring(
+        Effect.suspend(() => {
+          if (losses === noLosses) queue.memory.releaseAll()
+          return p.session?.close ?? Effect.void
+        })
+      )
     )
   }
 
@@ -206,7 +210,6 @@ export const make = Effect.gen(function* () {
       watch?.(p)
       const memory = new RunMemory(ledger, spec.run.organisationId)
       return driveGuest(p, noLosses, new CompletionQueue(memory)).pipe(
-        Effect.ensuring(Effect.sync(() => memory.releaseAll())),
         Effect.catchIf(
           (stop): stop is Extract<DriveFailure, { _tag: "Failed" }> => stop._tag === "Failed",
           ({ error }) => failOrRetry(p, error)

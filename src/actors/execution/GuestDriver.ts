@@ -2,7 +2,7 @@
  * Starts the guest of a run, replays its journal, and feeds it the results of its calls in the order in which they are
  * recorded. A replayed guest that asks for something else than its journal says ends the run.
  */
-import { Duration, Effect, Exit } from "effect"
+import { Duration, Effect } from "effect"
 import { tiers } from "../../domain/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { type DoneEntry, guestError, type IndexedCall, outcomeOf } from "../../domain/RunJournal.js"
@@ -50,7 +50,7 @@ export const makeGuestDriver = (
 
   /**
    * Starts a guest, replays `replay` and returns the guest's last turn. The log lines of the first `inherited` entries
-   * were recorded by earlier attempts.
+   * were recorded by earlier attempts. Whatever happens, the caller closes the session of the progress.
    */
   const startGuest = Effect.fnUntraced(function* (p: Progress, replay: ReadonlyArray<IndexedCall>, inherited: number) {
     const program = {
@@ -65,15 +65,14 @@ export const makeGuestDriver = (
     const opened = yield* feedPage(p, first, slices, (events) =>
       sandbox.start(program, guestLimits, startEvent(p.spec), events)
     )
+    p.session = opened.turn.session
     const [atStart = [], ...outputs] = opened.turn.outputs
     p.addUsage(opened.turn, replay.length > 0)
     yield* absorb(p, atStart, p.spec.start.at, p.run.attempt > 1, slices)
-    const { session } = opened.turn
+    if (replay.length === 0) return opened.turn
     const recorded = p.run.attempt > 1 ? inherited : 0
     return yield* replayPage(p, first, { ...opened, turn: { ...opened.turn, outputs } }, recorded, slices).pipe(
-      Effect.flatMap((turn) => replayPages(p, turn, pages, recorded - first.length, slices)),
-      // The caller closes the guest once it has its turn.
-      Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : session.close))
+      Effect.flatMap((turn) => replayPages(p, turn, pages, recorded - first.length, slices))
     )
   })
 
@@ -84,18 +83,20 @@ export const makeGuestDriver = (
     slices: TimeSlices,
     feed: (events: ReadonlyArray<GuestEvent>) => Effect.Effect<Turn, SandboxFailure>
   ): Effect.Effect<FedPage, DriveFailure | SessionLost> =>
-    history.withPage(p.run, page, (results) =>
-      (results.length === 0
-        ? Effect.succeed([])
-        : Effect.forEach(results, (result, i) => eventOf(p, page[i]?.call ?? 0, result, slices))
-      ).pipe(
-        Effect.flatMap((events) => guestFailure(feed(events))),
-        Effect.map((turn) => {
-          slices.restart()
-          return { turn, times: results.map(({ at }) => at) }
-        })
-      )
-    )
+    history.withPage(p.run, page, (results) => {
+      const fed = (events: ReadonlyArray<GuestEvent>) => guestFailure(feed(events))
+      const turns =
+        results.length === 0
+          ? fed([])
+          : Effect.flatMap(
+              Effect.forEach(results, (result, i) => eventOf(p, page[i]?.call ?? 0, result, slices)),
+              fed
+            )
+      return Effect.map(turns, (turn) => {
+        slices.restart()
+        return { turn, times: results.map(({ at }) => at) }
+      })
+    })
 
   /** Takes the guest's outputs of a page, and compares what it asks with what the journal says. */
   const replayPage = Effect.fnUntraced(function* (

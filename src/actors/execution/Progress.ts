@@ -10,7 +10,7 @@ import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, IndexedCall, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
 import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
-import type { GuestOutput, Turn } from "../ports/Sandbox.js"
+import type { GuestOutput, GuestSession, Turn } from "../ports/Sandbox.js"
 import type { CallNotes } from "./HostCall.js"
 import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
@@ -83,13 +83,14 @@ export class Progress {
   timerEntries: Map<number, TimerEntry>
   /** Successes of earlier attempts, by `reuseKey`. */
   reusableResults: Map<string, IndexedCall>
+  /** The live guest, from its first turn on. */
+  session: GuestSession | undefined
   /** What the workflow returned or threw; `undefined` until then. */
   end: GuestEnd | undefined
   /** Calls that the guest has made so far; also the number of the next one. */
   callCount = 0
   cpuMillis = 0
-  /** Bytes. */
-  peakMemory = 0
+  peakMemoryBytes = 0
   succeeded = 0
   failed = 0
   slowest: { readonly step: string; readonly millis: number } | null = null
@@ -254,7 +255,7 @@ export class Progress {
   /** Adds the cost of a turn to the metrics; computing during a replay does not count. */
   addUsage(turn: Turn, replay: boolean): void {
     if (!replay) this.cpuMillis += turn.cpuMillis
-    this.peakMemory = Math.max(this.peakMemory, turn.memoryBytes)
+    this.peakMemoryBytes = Math.max(this.peakMemoryBytes, turn.memoryBytes)
   }
 
   /** Redacts this value from everything that is recorded of the run, once the caller has taken all steps. */

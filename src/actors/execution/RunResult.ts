@@ -28,7 +28,7 @@ const runMetrics = (run: OpenRun, progress: Progress | null, memoryLimit: number
   skipped: 0,
   slowestStep: progress?.slowest?.step ?? null,
   slowestMs: progress?.slowest?.millis ?? null,
-  peakSandboxMB: progress === null ? null : Math.ceil(progress.peakMemory / mebibyte),
+  peakSandboxMB: progress === null ? null : Math.ceil(progress.peakMemoryBytes / mebibyte),
   sandboxMemoryLimitMB: memoryLimit / mebibyte,
   calls: progress?.outsideCalls ?? null,
   queuedMs: run.startedAt === null ? null : Math.max(0, run.startedAt - run.createdAt)

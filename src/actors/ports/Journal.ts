@@ -248,3 +248,6 @@ export class Journal extends Context.Tag("svc/Journal")<
     ) => Effect.Effect<void, JournalUnavailable>
   }
 >() {}
+
+/** The number of changes that are not yet committed. */
+export class JournalDepth extends Context.Tag("svc/JournalDepth")<JournalDepth, () => number>() {}

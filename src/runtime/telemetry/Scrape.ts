@@ -13,7 +13,7 @@ import { BackgroundTasks, isFailing, type TaskStatus } from "../../actors/ports/
 import type { RawReply } from "../../http/Wire.js"
 import { DatabaseTrouble, type TroubleRegistry } from "../../actors/ports/DatabaseTrouble.js"
 import { contentType, exposition, type Gauge } from "./Exposition.js"
-import { JournalDepth } from "./JournalMetrics.js"
+import { JournalDepth } from "../../actors/ports/Journal.js"
 import { conditionOf } from "./SqlStates.js"
 
 const gauge = (name: string, help: string, value: number): Gauge => ({ name, help, type: "gauge", value })

@@ -1,7 +1,13 @@
 /** The ports `Journal` and `EventJournal` on Postgres: append through the group-commit writer, reads on the writer's pool. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/EventJournal.js"
-import { type AppendFailure, Journal, JournalUnavailable, type RunChange } from "../../../actors/ports/Journal.js"
+import {
+  type AppendFailure,
+  Journal,
+  JournalDepth,
+  JournalUnavailable,
+  type RunChange
+} from "../../../actors/ports/Journal.js"
 import { DatabaseTrouble } from "../../../actors/ports/DatabaseTrouble.js"
 import type { EventPriority } from "../../../domain/Event.js"
 import { Vault } from "../../../actors/ports/Vault.js"
@@ -117,7 +123,8 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const reads = makeJournalReads(sql, vault)
 
       return Context.make(Journal, Journal.of({ append, ...reads })).pipe(
-        Context.add(EventJournal, EventJournal.of({ append: appendEvent }))
+        Context.add(EventJournal, EventJournal.of({ append: appendEvent })),
+        Context.add(JournalDepth, writer.pending)
       )
     })
   )

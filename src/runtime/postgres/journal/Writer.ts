@@ -20,7 +20,7 @@ export interface WriterOptions {
 
 export interface Writer {
   readonly write: (prepared: PreparedUnit, done: QueuedChange["done"]) => void
-  /** The number of queued changes and flushes in flight. */
+  /** The number of changes that are not yet committed. */
   readonly pending: () => number
   readonly close: () => Promise<void>
 }
@@ -30,6 +30,7 @@ const maxFlushes = 2
 export const makeWriter = (options: WriterOptions): Writer => {
   const queue = new ChangeQueue()
   let inFlight = 0
+  let changesInFlight = 0
   let isScheduled = false
   let isClosed = false
   const idleClients: Array<Client | undefined> = Array.from({ length: maxFlushes }, () => undefined)
@@ -43,9 +44,11 @@ export const makeWriter = (options: WriterOptions): Writer => {
       const items = queue.takeBatch()
       if (items.length === 0) return
       inFlight++
+      changesInFlight += items.length
       void flush(idleClients.pop(), items, performance.now(), false).then((client) => {
         idleClients.push(client)
         inFlight--
+        changesInFlight -= items.length
         queue.settle(items)
         if (queue.size > 0) schedule()
         else if (inFlight === 0) onDrained?.()
@@ -67,7 +70,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
       queue.add({ ...prepared, done })
       schedule()
     },
-    pending: () => queue.size + inFlight,
+    pending: () => queue.size + changesInFlight,
     close: async () => {
       if (queue.size > 0 || inFlight > 0) {
         await Promise.race([
