@@ -59,6 +59,58 @@ describe("an answer in chunks of one byte", () => {
   })
 })
 
+/** Answers with single bytes whenever it may, and counts them. */
+class PausedBytes extends Dispatcher {
+  sent = 0
+
+  override dispatch(_: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    let at = 0
+    const send = () => {
+      for (; at < 20_000 && !controller.paused; at++, this.sent++)
+        handler.onResponseData?.(controller, Buffer.of(at % 251))
+      if (at === 20_000 && !controller.paused) handler.onResponseEnd?.(controller, {})
+    }
+    const controller = {
+      aborted: false,
+      paused: false,
+      reason: null,
+      rawHeaders: [],
+      abort: () => undefined,
+      pause: () => {
+        controller.paused = true
+      },
+      resume: () => {
+        controller.paused = false
+        send()
+      }
+    }
+    handler.onRequestStart?.(controller, undefined)
+    handler.onResponseStart?.(controller, 200, {})
+    send()
+    return true
+  }
+}
+
+describe("answers in chunks of one byte", () => {
+  it("are read in turns of the main loop, one answer in each", async () => {
+    const dispatcher = new PausedBytes()
+    const ask = () =>
+      new Promise<ExchangeResponse | Error>((done) =>
+        exchange(dispatcher, hop, { maxBytes: bytes, discards: () => false, holding: endlessHolding }, done)
+      )
+    const answers = Promise.all(Array.from({ length: 8 }, ask))
+    let most = 0
+    while (dispatcher.sent < 8 * 20_000) {
+      const { sent } = dispatcher
+      await new Promise((resolve) => setImmediate(resolve))
+      most = Math.max(most, dispatcher.sent - sent)
+    }
+    assert.isAtMost(most, 1_024)
+    for (const answer of await answers)
+      assert.isTrue(!(answer instanceof Error) && answer.body.every((byte, at) => byte === at % 251))
+  })
+})
+
 describe("the buffer of a body", () => {
   it("keeps a body of one chunk as it is, and takes no memory for an announced length", () => {
     const chunk = new Uint8Array([1, 2, 3])

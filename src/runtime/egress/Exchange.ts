@@ -7,6 +7,7 @@ import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import { egress } from "../../domain/Limits.js"
 import type { Holding } from "../../actors/ports/HeldBytes.js"
 import { BodyMemory } from "./BodyMemory.js"
+import { ReadingTurns } from "./ReadingTurns.js"
 
 export interface ExchangeResponse {
   readonly status: number
@@ -67,9 +68,14 @@ class Receiver implements Dispatcher.DispatchHandler {
   private headers: ReadonlyArray<readonly [string, string]> = []
   private encodings: ReadonlyArray<Encoding> = []
   private inflater: Inflater | undefined
+  private inflaterIsFull = false
   private body = new GatheredBytes()
   private memory: BodyMemory | undefined
   private discarded = 0
+  private readonly turns = new ReadingTurns({
+    pause: () => this.controller?.pause(),
+    resume: () => this.goOn()
+  })
 
   constructor(
     private readonly method: string,
@@ -112,7 +118,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   private memoryOf(): BodyMemory {
     this.memory ??= new BodyMemory(this.options.holding, {
       pause: () => this.controller?.pause(),
-      resume: () => this.controller?.resume(),
+      resume: () => this.goOn(),
       refuse: () => this.finish(new NoMemory())
     })
     return this.memory
@@ -120,6 +126,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     if (this.finished) return
+    this.turns.countPiece()
     if (this.discarding) {
       this.discarded += chunk.length
       if (this.discarded > discardBytes) {
@@ -135,7 +142,11 @@ class Receiver implements Dispatcher.DispatchHandler {
         (part) => this.collect(part),
         (error) => this.finish(error)
       )
-      if (!this.inflater.write(chunk, () => this.goOn())) controller.pause()
+      this.inflaterIsFull = !this.inflater.write(chunk, () => {
+        this.inflaterIsFull = false
+        this.goOn()
+      })
+      if (this.inflaterIsFull) controller.pause()
     }
   }
 
@@ -148,9 +159,10 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.finish(error)
   }
 
-  /** Reads on, unless the body waits for memory. */
+  /** Reads on, unless the body waits for memory, for its turn, or for what inflates it. */
   private goOn(): void {
-    if (this.memory?.isWaiting !== true) this.controller?.resume()
+    const isWaiting = this.memory?.isWaiting === true || this.turns.isWaiting || this.inflaterIsFull
+    if (!isWaiting && !this.finished) this.controller?.resume()
   }
 
   private collect(chunk: Uint8Array): void {

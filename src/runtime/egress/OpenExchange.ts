@@ -6,6 +6,7 @@ import { pipeline, Readable } from "node:stream"
 import type { Dispatcher } from "undici"
 import { BodyTooLarge, dispatchOptions, headerPairs } from "./Exchange.js"
 import { decoders, encodingsOf, type Encoding } from "./Inflate.js"
+import { ReadingTurns } from "./ReadingTurns.js"
 import type { Hop } from "./RequestForm.js"
 import { egress } from "../../domain/Limits.js"
 
@@ -51,6 +52,11 @@ class Receiver implements Dispatcher.DispatchHandler {
   private complete = false
   private patience: NodeJS.Timeout | undefined
   private readonly source: Readable
+  private isFull = false
+  private readonly turns = new ReadingTurns({
+    pause: () => this.controller?.pause(),
+    resume: () => this.goOn()
+  })
   private begin: (first: Uint8Array) => void = () => undefined
   private readonly beginning = new Promise<Uint8Array>((resolve) => {
     this.begin = resolve
@@ -65,7 +71,8 @@ class Receiver implements Dispatcher.DispatchHandler {
       highWaterMark: maxBufferedBytes,
       read: () => {
         this.moved()
-        this.controller?.resume()
+        this.isFull = false
+        this.goOn()
       },
       destroy: (error, closed) => {
         clearTimeout(this.patience)
@@ -127,7 +134,9 @@ class Receiver implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.moved()
     this.begin(chunk)
-    if (!this.source.push(chunk)) controller.pause()
+    this.turns.countPiece()
+    this.isFull = !this.source.push(chunk)
+    if (this.isFull) controller.pause()
   }
 
   onResponseEnd(): void {
@@ -139,6 +148,10 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.complete = true
     if (this.told) this.source.destroy(error)
     else this.giveUp(error)
+  }
+
+  private goOn(): void {
+    if (!this.isFull && !this.turns.isWaiting && !this.complete) this.controller?.resume()
   }
 
   private moved(): void {
