@@ -34,7 +34,7 @@ export interface TracedCall {
 /** Makes the id and the hash of a value that is too large for its record and is stored as a blob. */
 export interface Offload {
   readonly id: () => BlobId
-  readonly sha256: (text: string) => string
+  readonly sha256: (data: string | Uint8Array) => string
 }
 
 /** Collects the blobs and the size of values that are prepared for a record. */
@@ -89,6 +89,8 @@ const memberWithoutCredentials = (member: Member): Member => {
   return next === value ? member : [name, next]
 }
 
+const utf8 = new TextEncoder()
+
 /** The value as the trace shows it; a large one is added to `recorded` and replaced by a reference. */
 export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, recorded: Recorded): Json => {
   const clean = storable(scrub.scrubJson(value))
@@ -96,20 +98,11 @@ export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, recor
   recorded.characters += text.length
   // A character has at most three bytes: most values need no exact count.
   if (text.length * 3 < traceValueBytes) return clean
-  const bytes = utf8Length(text)
-  if (bytes <= traceValueBytes) return clean
+  const bytes = utf8.encode(text)
+  if (bytes.length <= traceValueBytes) return clean
   const id = offload.id()
   recorded.blobs.push({ id, content: clean })
-  return { $blob: id, bytes, sha256: offload.sha256(text) }
-}
-
-const utf8Length = (text: string): number => {
-  let bytes = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : unit >= 0xd800 && unit <= 0xdfff ? 2 : 3
-  }
-  return bytes
+  return { $blob: id, bytes: bytes.length, sha256: offload.sha256(bytes) }
 }
 
 const iso = (millis: number | null): string | null => (millis === null ? null : new Date(millis).toISOString())

@@ -126,7 +126,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     if (this.finished) return
-    this.turns.countPiece()
+    this.turns.countPiece(chunk.length)
     if (this.discarding) {
       this.discarded += chunk.length
       if (this.discarded > discardBytes) {

@@ -134,7 +134,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.moved()
     this.begin(chunk)
-    this.turns.countPiece()
+    this.turns.countPiece(chunk.length)
     this.isFull = !this.source.push(chunk)
     if (this.isFull) controller.pause()
   }

@@ -1,10 +1,11 @@
 /**
- * Answers that come in very many pieces are read in turns: one provider's pieces, however small, never hold the main
- * loop longer than a turn, and an answer in pieces of the usual size never waits.
+ * Large answers, and those in very many pieces, are read in turns: many that come at once, however they are cut, never
+ * hold the main loop longer than a turn, and a small answer never waits.
  */
 
-/** Pieces of one answer that are read in a turn: they take about half a millisecond. */
+/** Pieces and bytes of one answer that are read in a turn: they take about half a millisecond. */
 const piecesPerTurn = 1024
+const bytesPerTurn = 256 * 1024
 
 /** Answers that wait for their turn, oldest first. There is one main loop, hence one queue. */
 const waiting: Array<() => void> = []
@@ -29,16 +30,19 @@ export interface ReadingFlow {
 /** The turns of one answer. */
 export class ReadingTurns {
   private pieces = 0
+  private bytes = 0
   /** Whether the answer waits for its turn. */
   isWaiting = false
 
   constructor(private readonly flow: ReadingFlow) {}
 
-  /** Counts a piece, and lets others read after a turn's worth of them. */
-  countPiece(): void {
+  /** Counts a piece, and lets others read after a turn's worth. */
+  countPiece(bytes: number): void {
     this.pieces++
-    if (this.pieces < piecesPerTurn || this.isWaiting) return
+    this.bytes += bytes
+    if ((this.pieces < piecesPerTurn && this.bytes < bytesPerTurn) || this.isWaiting) return
     this.pieces = 0
+    this.bytes = 0
     this.isWaiting = true
     this.flow.pause()
     waiting.push(() => {
