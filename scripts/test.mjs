@@ -43,5 +43,7 @@ const counts = [run("shared", ["--no-isolate"]), run("alone", [])]
 rmSync(reports, { recursive: true, force: true })
 
 const total = (name) => counts.reduce((sum, count) => sum + count[name], 0)
+const ran = total("passed") + total("failed")
+if (ran === 0) console.error(`no test has this name: ${process.argv.slice(2).join(" ")}`)
 console.log(`${total("passed")} passed, ${total("failed")} failed`)
-process.exit(total("failed") === 0 ? 0 : 1)
+process.exit(ran > 0 && total("failed") === 0 ? 0 : 1)

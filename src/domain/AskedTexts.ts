@@ -1,6 +1,6 @@
 /**
  * Finds where contracts ask for a text: a place of a JSON value at which the schema of one of them names the type `string` and
- * no number. What it costs is bounded, whatever the schemas are: places beyond the bounds ask for nothing.
+ * no number. The search is bounded: places beyond its bounds ask for nothing.
  */
 import { isList, type Json, type JsonObject } from "./Json.js"
 

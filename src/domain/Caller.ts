@@ -1,4 +1,4 @@
-/** Whoever calls an operation, and what it may do, whatever its credential. Specification: Authentication. */
+/** The caller of an operation, of any kind, and what it may do. Specification: Authentication. */
 import type { AuditActor } from "./Audit.js"
 import { actorTypeOf, type CallerKind } from "./CallerKind.js"
 import type { ApiKeyId, CustomerId } from "./Ids.js"

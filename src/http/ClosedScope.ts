@@ -11,7 +11,7 @@ export const closedToNarrowedKeys: Scoped["Type"] = {
   environment: "closed"
 }
 
-/** Concerns a record that belongs to workflows and environments, and to nothing of other types. */
+/** The endpoint's record belongs to workflows and environments. */
 export const recordOfRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "record", environment: "record" }
 
 /** Counts what belongs to workflows and environments in scope. */

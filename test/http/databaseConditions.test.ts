@@ -40,6 +40,21 @@ const acceptCustomers = () => admin.query("DROP FUNCTION refuse CASCADE")
 
 const makeCustomer = (name: string) => svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name } })
 
+/** The path of a webhook that anybody may send to. */
+const makePublicWebhook = async (): Promise<string> => {
+  const { body, text } = await svc.ask("POST", "/api/v1/triggers", {
+    key: svc.first.key,
+    body: {
+      type: "webhook",
+      name: "public",
+      webhook: { auth: "public" },
+      routes: [{ workflowId: svc.first.workflowId }]
+    }
+  })
+  assert.isDefined(body.data?.webhook, text)
+  return new URL(body.data.webhook.url).pathname
+}
+
 describe.sequential("a database", () => {
   it.each([
     ["disk_full", "53100", "the disk of the database is full", 503, "not_ready"],
@@ -71,12 +86,15 @@ describe.sequential("a database", () => {
     announce(/database\.refuses.*"condition":"read_only"/, { required: true })
     announce(/background_task\.|audit\.|read_only_sql_transaction/)
     await isReady()
+    const webhook = await makePublicWebhook()
+    const sendWebhook = () => svc.ask("POST", webhook, { body: { order: 1 } })
+    assert.strictEqual((await sendWebhook()).status, 202)
     const { rows } = await admin.query<{ readonly name: string }>("SELECT current_database() AS name")
     const name = rows[0]?.name ?? ""
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     // Existing sessions keep their setting.
     const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
-      AND application_name IN ('svc app', 'svc writer')`
+      AND application_name IN ('svc app', 'svc writer', 'svc-journal')`
     await admin.query(end)
     const refused = await eventually(
       () => makeCustomer("c-read-only"),
@@ -84,6 +102,8 @@ describe.sequential("a database", () => {
       30_000
     )
     assert.strictEqual(refused.status, 503)
+    const event = await sendWebhook()
+    assert.deepStrictEqual([event.status, event.body.message], [503, "the database is read-only"])
     const told = await readyz()
     assert.deepInclude(told, { status: 503, state: "not_ready" })
     assert.include(told.database.detail, "the database is read-only")
@@ -92,5 +112,6 @@ describe.sequential("a database", () => {
     await admin.query(end)
     await isReady()
     assert.strictEqual((await makeCustomer("c-read-only")).status, 201)
+    assert.strictEqual((await sendWebhook()).status, 202)
   })
 })

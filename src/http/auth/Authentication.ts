@@ -1,7 +1,7 @@
 /**
  * Authenticates a request: finds the caller of its credential and checks the credential's state, the organisation, address
  * list, Test mode, workspace and identity signature. Refused attempts are counted, audited and, beyond a limit, answered
- * 429, whatever the kind of credential. Specification: Authentication.
+ * 429. The same for every kind of credential. Specification: Authentication.
  */
 import { type Clock, Effect, Option } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"

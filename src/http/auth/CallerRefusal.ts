@@ -1,4 +1,4 @@
-/** Checks an admitted caller against its request, whatever its credential: suspended organisation, address list, Test mode, workspace. */
+/** Checks a caller of any kind against its request: suspended organisation, address list, Test mode, workspace. */
 import type { Addresses } from "../../actors/ports/Addresses.js"
 import { credentialNounOf, nounOf } from "../../domain/CallerKind.js"
 import { type Failure, Forbidden } from "../../domain/Failure.js"

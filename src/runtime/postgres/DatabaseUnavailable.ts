@@ -10,7 +10,7 @@ import { databaseConditionOf } from "./DatabaseConditions.js"
 export const databaseUnavailable = (error: unknown): Unavailable =>
   new Unavailable({ reason: reasonOf(error), retryAfterSeconds: 1, detail: describe(error) })
 
-/** The same of a journal's statement, for the operator, with what a client is told of a refusal. */
+/** The failure of a statement of the journal: `reason` is for the operator, `refusal` is what a client is told. */
 export const journalUnavailable = (error: unknown): JournalUnavailable =>
   new JournalUnavailable({
     reason: describe(error),
