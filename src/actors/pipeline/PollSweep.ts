@@ -14,9 +14,8 @@ import type { Json } from "../../domain/Json.js"
 import { pollLimits } from "../../domain/Limits.js"
 import { isAbout, polledType, type ItemChange, pollDifference, pollPause } from "../../domain/Poll.js"
 import { parseProviderTime } from "../../domain/Time.js"
-import { makePlacedWork, repeatPlaced } from "../PlacedWork.js"
+import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces } from "../Places.js"
-import { makeStoredJobs } from "../StoredJobs.js"
 import { holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
@@ -157,8 +156,6 @@ const handle = Effect.fnUntraced(function* (services: PollServices, due: DuePoll
   )
 })
 
-const jobOf = ({ connectionId, event, organisationId }: DuePoll) => ({ id: `${connectionId}|${event}`, organisationId })
-
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const ledger = yield* HeldBytes
@@ -173,14 +170,12 @@ export const layer = Layer.scopedDiscard(
     }
     const { polls } = services
     const { polls: places } = yield* OutwardPlaces
-    const jobs = yield* makeStoredJobs("events.poll", jobOf)
-    const startDue = yield* makePlacedWork({
+    const { placed, repeat } = yield* makeSweep<DuePoll>("events.poll")
+    const startDue = yield* placed({
       places,
-      find: polls.find,
-      lease: polls.lease,
-      idOf: (due: DuePoll) => jobOf(due).id,
-      run: (due) => jobs.attempt(due, holdAnswers(ledger, due.organisationId, handle(services, due)))
+      work: polls,
+      run: (due) => holdAnswers(ledger, due.organisationId, handle(services, due))
     })
-    yield* repeatPlaced("events.poll", { places, interval: sweepInterval, reconcile: polls.reconcile, startDue })
+    yield* repeat(startDue, { interval: sweepInterval, reconcile: polls.reconcile, places: [places] })
   })
 )

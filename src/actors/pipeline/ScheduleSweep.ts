@@ -9,8 +9,7 @@ import type { Unavailable } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { ScheduleSettings, Trigger } from "../../domain/Trigger.js"
-import { backgroundTask } from "../BackgroundTask.js"
-import { makeStoredJobs, type StoredJobs } from "../StoredJobs.js"
+import { inBatches, type LeasedSweep, makeSweep } from "../LeasedWork.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type DueSchedule, Schedules } from "../ports/Schedules.js"
 import { type Arrival, Events } from "../ports/Events.js"
@@ -24,14 +23,12 @@ const schedulesAtOnce = 16
 /** Longer than any schedule catches up, so that a tick that was handled is never handled again. */
 const claimLifetime = Duration.days(8)
 
-type ScheduleKey = Pick<DueSchedule, "organisationId" | "triggerId">
-
 /** What the functions of this module need. */
 interface SweepServices {
   readonly schedules: Schedules["Type"]
   readonly events: Events["Type"]
   readonly identifiers: Identifiers["Type"]
-  readonly jobs: StoredJobs<ScheduleKey>
+  readonly jobs: LeasedSweep<DueSchedule>["jobs"]
 }
 
 /** A tick, or several that are skipped together: `from` is the first of them. */
@@ -149,12 +146,12 @@ const chunksOf = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
 
 /** Handles schedules that were leased together; one that fails is handled again when its lease has expired. */
 const handleChunk = Effect.fnUntraced(function* (services: SweepServices, dues: ReadonlyArray<DueSchedule>) {
-  const found = yield* services.schedules.triggers(dues.map(({ triggerId }) => triggerId))
+  const found = yield* services.schedules.triggers(dues.map(({ id }) => id))
   const triggers = new Map(found.map((one) => [one.id, one]))
   yield* services.jobs.each(
     dues,
     (due) => {
-      const trigger = triggers.get(due.triggerId)
+      const trigger = triggers.get(due.id)
       return trigger === undefined ? services.schedules.move(due, null) : handle(services, trigger, due)
     },
     { concurrency: schedulesAtOnce }
@@ -162,13 +159,10 @@ const handleChunk = Effect.fnUntraced(function* (services: SweepServices, dues: 
 })
 
 /** Fires what is due, in batches, until nothing is. */
-const fireDue = Effect.fnUntraced(function* (services: SweepServices, advance: Effect.Effect<void>) {
-  for (;;) {
-    const dues = yield* services.schedules.lease(batchSize)
-    yield* Effect.forEach(chunksOf(dues), (chunk) => Effect.zipLeft(handleChunk(services, chunk), advance))
-    if (dues.length < batchSize) return
-  }
-})
+const fireDue = (services: SweepServices, advance: Effect.Effect<void>) =>
+  inBatches(batchSize, services.schedules.leaseDue, (dues) =>
+    Effect.forEach(chunksOf(dues), (chunk) => Effect.zipLeft(handleChunk(services, chunk), advance))
+  )
 
 /** Disables schedules whose runs failed too often in a row. */
 const disableFailing = Effect.fnUntraced(function* ({ identifiers, jobs, schedules }: SweepServices) {
@@ -176,7 +170,7 @@ const disableFailing = Effect.fnUntraced(function* ({ identifiers, jobs, schedul
   const message = `${triggerLimits.failures} runs failed in a row`
   yield* Effect.forEach(failing, (trigger) =>
     jobs.attempt(
-      { triggerId: trigger.id, organisationId: trigger.organisationId },
+      trigger,
       Effect.flatMap(DateTime.now, (now) => {
         const { after, audit, event } = disablingOf(identifiers, trigger, "failures", message, DateTime.formatIso(now))
         return schedules.disable(after, event, audit)
@@ -185,27 +179,21 @@ const disableFailing = Effect.fnUntraced(function* ({ identifiers, jobs, schedul
   )
 })
 
-/** @internal One pass, for tests. */
-export const makeSchedulePass = Effect.gen(function* () {
+const make = Effect.gen(function* () {
+  const { jobs, repeat } = yield* makeSweep<DueSchedule>("schedules.fire")
   const services: SweepServices = {
     schedules: yield* Schedules,
     events: yield* Events,
     identifiers: yield* Identifiers,
-    jobs: yield* makeStoredJobs("schedules.fire", ({ organisationId, triggerId }: ScheduleKey) => ({
-      id: triggerId,
-      organisationId
-    }))
+    jobs
   }
-  return (advance: Effect.Effect<void>) => Effect.zipRight(disableFailing(services), fireDue(services, advance))
+  const pass = (advance: Effect.Effect<void>) => Effect.zipRight(disableFailing(services), fireDue(services, advance))
+  return { pass, repeat }
 })
 
+/** @internal One pass, for tests. */
+export const makeSchedulePass = Effect.map(make, ({ pass }) => pass)
+
 export const layer = Layer.scopedDiscard(
-  Effect.gen(function* () {
-    const task = yield* backgroundTask("schedules.fire", yield* makeSchedulePass)
-    yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(
-      Effect.forever,
-      Effect.interruptible,
-      Effect.forkScoped
-    )
-  })
+  Effect.flatMap(make, ({ pass, repeat }) => repeat(pass, { interval: sweepInterval }))
 )

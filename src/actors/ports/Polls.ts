@@ -2,14 +2,11 @@
 import { Context, type Effect } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
-import type { DueWork } from "../PlacedWork.js"
-import type { Room } from "../Places.js"
+import type { StoredJob } from "./FailedJobs.js"
+import type { PlacedWork } from "./LeasedWork.js"
 
-/** A poll that is due. Its partner is the connection. */
-export type FoundPoll = DueWork & Pick<DuePoll, "connectionId" | "event">
-
-/** A poll that this node leased. */
-export interface DuePoll {
+/** A poll that this node leased. Its partner is the connection. */
+export interface DuePoll extends StoredJob {
   readonly organisationId: OrganisationId
   readonly connectionId: ConnectionId
   readonly connector: string
@@ -22,14 +19,9 @@ export interface DuePoll {
 
 export class Polls extends Context.Tag("svc/Polls")<
   Polls,
-  {
+  Pick<PlacedWork<DuePoll>, "find" | "lease" | "renew"> & {
     /** Creates the polls of new triggers and connections, and deletes those of deleted triggers. */
     readonly reconcile: Effect.Effect<void, Unavailable>
-    /** Finds polls that are due, with an active trigger and an active connection, of those who would get a place. */
-    readonly find: (room: Room) => Effect.Effect<ReadonlyArray<FoundPoll>, Unavailable>
-    /** Leases those that are still due. */
-    readonly lease: (found: ReadonlyArray<FoundPoll>) => Effect.Effect<ReadonlyArray<DuePoll>, Unavailable>
-    readonly renew: (poll: DuePoll) => Effect.Effect<void, Unavailable>
     /** The hashes of all seen items, by key. */
     readonly seen: (poll: DuePoll) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
     /** Stores what the poll saw, unless another node has committed it; the events of its changes were committed before. */

@@ -5,10 +5,12 @@ import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId, TriggerId } from "../../domain/Ids.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import type { DomainEvent } from "./ConnectionStore.js"
+import type { StoredJob } from "./FailedJobs.js"
+import type { LeasedWork } from "./LeasedWork.js"
 
-/** A schedule that this node leased; no other node handles it until the lease expires. */
-export interface DueSchedule {
-  readonly triggerId: TriggerId
+/** A schedule that this node leased; its id is that of its trigger. */
+export interface DueSchedule extends StoredJob {
+  readonly id: TriggerId
   readonly organisationId: OrganisationId
   readonly dueAt: number
   /** When it was found due. */
@@ -17,9 +19,7 @@ export interface DueSchedule {
 
 export class Schedules extends Context.Tag("svc/Schedules")<
   Schedules,
-  {
-    /** Leases up to `limit` schedules that are due, the longest due first. */
-    readonly lease: (limit: number) => Effect.Effect<ReadonlyArray<DueSchedule>, Unavailable>
+  Pick<LeasedWork<DueSchedule>, "leaseDue"> & {
     /** The triggers with these ids that are active, as they are stored now. */
     readonly triggers: (ids: ReadonlyArray<TriggerId>) => Effect.Effect<ReadonlyArray<Trigger>, Unavailable>
     /** Moves a schedule on without an event: one that does not fire any more, or whose tick fired before. */

@@ -4,23 +4,26 @@ import { type DueSchedule, Schedules } from "../../actors/ports/Schedules.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { AuditRows } from "./AuditRow.js"
-import { notSetAside } from "./FailedJobs.js"
-import { leaseSeconds } from "./journal/EventRow.js"
+import { makeLeasedWork, settleSql } from "./LeasedWork.js"
 import { WriterSql } from "./Pools.js"
 import { triggers } from "./records/RecordTables.js"
 import { recordOf, selectColumns } from "./records/Table.js"
 import { disableTrigger } from "./TriggerDisabling.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import { schedules as kind } from "./WorkKinds.js"
 
 const columns = selectColumns(triggers)
 const isActive = "status = 'active' AND deleted_at IS NULL"
-const millis = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`
+
+/** `$1`: the trigger; `$2`: the next time; `$3`: the time that was due, unless it was edited since. */
+const moveSql = settleSql(kind, "next_fire_at = $2", "w.next_fire_at = $3")
 
 export const layer = Layer.effect(
   Schedules,
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const auditRows = yield* AuditRows
+    const { leaseDue } = makeLeasedWork<DueSchedule>(sql, kind)
 
     const select = (condition: string, values: ReadonlyArray<unknown>) =>
       sql
@@ -31,27 +34,12 @@ export const layer = Layer.effect(
         )
 
     return Schedules.of({
-      lease: (limit) =>
-        sql
-          .unsafe<DueSchedule>(
-            `UPDATE trigger_states s SET leased_until = now() + interval '${leaseSeconds} seconds'
-             FROM (SELECT d.trigger_id FROM trigger_states d
-               WHERE d.next_fire_at <= now() AND (d.leased_until IS NULL OR d.leased_until < now())
-                 AND ${notSetAside("schedules.fire", "d.trigger_id")}
-               ORDER BY d.next_fire_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
-             WHERE s.trigger_id = due.trigger_id
-             RETURNING s.trigger_id AS "triggerId", s.org AS "organisationId", ${millis("s.next_fire_at")} AS "dueAt",
-               ${millis("now()")} AS now`,
-            [limit]
-          )
-          .pipe(Effect.mapError(databaseUnavailable)),
+      leaseDue,
       triggers: (ids) => select(`id = ANY($1) AND ${isActive}`, [ids]),
-      move: ({ dueAt, triggerId }, nextAt) =>
-        sql`UPDATE trigger_states SET next_fire_at = ${nextAt === null ? null : new Date(nextAt)}, leased_until = NULL
-          WHERE trigger_id = ${triggerId} AND next_fire_at = ${new Date(dueAt)}`.pipe(
-          Effect.asVoid,
-          Effect.mapError(databaseUnavailable)
-        ),
+      move: ({ dueAt, id }, nextAt) =>
+        sql
+          .unsafe(moveSql, [id, nextAt === null ? null : new Date(nextAt), new Date(dueAt)])
+          .pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
       isBusy: (organisation, lane) =>
         sql<{ readonly busy: boolean }>`SELECT EXISTS (SELECT FROM lanes WHERE org = ${organisation} AND lane = ${lane})
           OR EXISTS (SELECT FROM start_queue WHERE org = ${organisation} AND lane = ${lane}) AS busy`.pipe(

@@ -8,7 +8,7 @@ import { redactMembers } from "../../../domain/SecretNames.js"
 import { timestamp } from "./RunColumns.js"
 
 /** Seconds for which the node that received an event may dispatch it alone. */
-export const leaseSeconds = 10
+const leaseSeconds = 10
 
 export const eventColumns = {
   id: "text",

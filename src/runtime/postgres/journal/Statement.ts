@@ -10,13 +10,14 @@ import { flushTables, type ColumnTypes, type FlushTableName, flushTableNames } f
 import { selectOwned } from "./Fence.js"
 import type { Batch } from "./Batch.js"
 import { addCounts, countedColumns } from "../events/EventCounts.js"
+import { leaseEnd } from "../LeasedWork.js"
 import { allowanceColumns, decideCtes } from "../QuotaDecision.js"
+import { schedules } from "../WorkKinds.js"
 import {
   deadLetterColumns,
   eventValuesBeyond,
   failureColumns,
   keptEventColumns,
-  leaseSeconds,
   queueValuesBeyond,
   tickColumns
 } from "./EventRow.js"
@@ -174,7 +175,7 @@ const freeLanesCte = (parameter: number) =>
 const tickCte = (parameter: number) =>
   `ticked AS (UPDATE trigger_states s SET next_fire_at = t.next_at,
        last_fired_at = CASE WHEN t.fired THEN now() ELSE s.last_fired_at END,
-       leased_until = CASE WHEN t.leased THEN now() + interval '${leaseSeconds} seconds' END
+       ${schedules.lease.until} = CASE WHEN t.leased THEN ${leaseEnd(schedules)} END
      FROM ${recordset(parameter, tickColumns)}
      WHERE s.trigger_id = t.trigger_id AND s.next_fire_at = t.due_at AND t.run IN (SELECT ok.id FROM ok))`
 
