@@ -29,7 +29,8 @@ const takers: Reasons = {
 }
 
 const own: Reasons = {
-  "src/runtime/sandbox/RunnerProcess.ts": "frames to a runner, of events that are counted",
+  "src/runtime/jail/JailedProcess.ts":
+    "frames to a jailed process, of events that are counted and inputs that are bounded",
   "src/runtime/jail/Frames.ts": "one frame of each jailed process, bounded; arguments are then counted by RunMemory",
   "src/runtime/process/Crypto.ts": "digests",
   "src/runtime/vault/Cipher.ts": "a sealed value, as long as what was opened",

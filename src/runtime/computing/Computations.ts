@@ -3,7 +3,7 @@
  * Organisations are served round-robin, one job of each at a time, so that an organisation's slowest job delays
  * others by at most that job's deadline.
  */
-import { Effect, Layer, Runtime } from "effect"
+import { Effect, Layer } from "effect"
 import {
   type ComputationName,
   Computations,
@@ -13,6 +13,7 @@ import {
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { computationLimits } from "../../domain/Limits.js"
+import { makePoolLog } from "../jail/PoolLog.js"
 import type { JobEnd } from "./WorkerProcess.js"
 import { type ComputationsOptions, type JobRefusal, WorkerPool } from "./WorkerPool.js"
 
@@ -20,9 +21,9 @@ export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =
   Layer.scoped(
     Computations,
     Effect.gen(function* () {
-      const runFork = Runtime.runFork(yield* Effect.runtime())
+      const log = yield* makePoolLog("computing")
       const pool = yield* Effect.acquireRelease(
-        Effect.sync(() => new WorkerPool(options, (event, fields) => void runFork(warn(event, fields)))),
+        Effect.sync(() => new WorkerPool(options, log)),
         (workers) => Effect.sync(() => workers.stop())
       )
 
@@ -44,9 +45,6 @@ export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =
   )
 
 // --- Private ---
-
-const warn = (event: string, fields: { readonly [name: string]: string }) =>
-  Effect.logWarning(event).pipe(Effect.annotateLogs(fields))
 
 const toUnavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
 

@@ -9,6 +9,7 @@ import type { ComputationName } from "../../actors/ports/Computations.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { computationLimits } from "../../domain/Limits.js"
 import { type Jail, type JailMode, jails } from "../jail/Jail.js"
+import type { PoolLog } from "../jail/PoolLog.js"
 import { FairQueue } from "./FairQueue.js"
 import { type JobEnd, startWorker, type WorkerProcess } from "./WorkerProcess.js"
 
@@ -58,7 +59,7 @@ export class WorkerPool {
 
   constructor(
     private readonly options: ComputationsOptions,
-    private readonly onWarning: (event: string, fields: { readonly [name: string]: string }) => void
+    private readonly log: PoolLog
   ) {
     this.usableJails = jails(options.jail ?? "auto")
   }
@@ -136,7 +137,7 @@ export class WorkerPool {
     try {
       return (this.source ??= readFileSync(this.options.workerPath))
     } catch {
-      this.onWarning("computing.bundle.missing", { path: this.options.workerPath })
+      this.log.onWarning("computing.bundle.missing", { path: this.options.workerPath })
       this.refuseAll("the bundle of the computing worker is missing: build the program again")
       return undefined
     }
@@ -150,6 +151,7 @@ export class WorkerPool {
     this.starting = startWorker({
       jail,
       source: bundle,
+      onDefect: this.log.onDefect,
       onReady: (process) => {
         this.starting = undefined
         this.failedStarts = 0
@@ -175,7 +177,7 @@ export class WorkerPool {
       this.jailAt++
       return
     }
-    this.onWarning("computing.worker.not_started", { jail: jail.report.level, reason })
+    this.log.onWarning("computing.worker.not_started", { jail: jail.report.level, reason })
     this.failedStarts++
     if (this.failedStarts >= maxFailedStarts) this.refuseAll("no computing worker can be started")
   }
@@ -185,7 +187,7 @@ export class WorkerPool {
       if (worker.process !== process) continue
       clearTimeout(worker.idle)
       this.workers.delete(worker)
-      if (failure !== undefined) this.onWarning("computing.worker.replaced", { reason: failure })
+      if (failure !== undefined) this.log.onWarning("computing.worker.replaced", { reason: failure })
     }
     this.reportWorkers()
   }

@@ -5,8 +5,10 @@
 import type { Buffer } from "node:buffer"
 import type { JailReport } from "../../actors/ports/Sandbox.js"
 import type { Jail } from "../jail/Jail.js"
+import type { ListenerOptions } from "../jail/JailedProcess.js"
+import type { PoolLog } from "../jail/PoolLog.js"
 import { makeRunnerChoice } from "./RunnerChoice.js"
-import type { RunnerOptions, RunnerProcess } from "./RunnerProcess.js"
+import type { RunnerProcess } from "./RunnerProcess.js"
 import { startRunner } from "./RunnerProcess.js"
 
 /** How often waiting turns are rebalanced. */
@@ -17,10 +19,8 @@ const restartMillis = { first: 50, most: 5000 }
 const otherRunnersDelayMillis = 1000
 /** Exclusive runners at once. */
 const maxExclusiveRunners = 4
-/** How long the first runner may take to start before its jail counts as unusable on this machine. */
-const startTimeoutMillis = 10_000
 
-export interface FleetOptions {
+export interface FleetOptions extends ListenerOptions, PoolLog {
   readonly jails: ReadonlyArray<Jail>
   readonly source: Buffer
   readonly wasm: Buffer
@@ -28,10 +28,6 @@ export interface FleetOptions {
   readonly runners: number
   readonly spare: boolean
   readonly maxLiveGuests: number
-  /** Called with an event to log when a runner dies or does not start. */
-  readonly onWarning: (event: string, fields: { readonly [name: string]: string }) => void
-  readonly onDefect: RunnerOptions["onDefect"]
-  readonly onListener?: RunnerOptions["onListener"]
 }
 
 export interface Fleet {
@@ -219,19 +215,14 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
     const startFirst = (index: number, reasons: ReadonlyArray<string>): void => {
       const jail = options.jails[index]
       if (jail === undefined) return reject(new Error(`no runner can be started: ${reasons.join("; ")}`))
-      const timeout = setTimeout(() => runner.kill(), startTimeoutMillis)
-      const runner = launch(
+      launch(
         jail,
         (ready) => {
-          clearTimeout(timeout)
           place(ready)
           schedule(() => refill(jail), otherRunnersDelayMillis)
           resolve(makeFleet(jail))
         },
-        (why) => {
-          clearTimeout(timeout)
-          startFirst(index + 1, [...reasons, `${jail.report.level} (${jail.command}): ${why}`])
-        }
+        (why) => startFirst(index + 1, [...reasons, `${jail.report.level} (${jail.command}): ${why}`])
       )
     }
 

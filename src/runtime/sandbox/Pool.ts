@@ -1,6 +1,6 @@
 /** The port `Sandbox` over fleets of jailed runner processes. */
 import { availableParallelism } from "node:os"
-import { Cause, Effect, Layer, Runtime } from "effect"
+import { Effect, Layer } from "effect"
 import type {
   GuestEvent,
   GuestLimits,
@@ -25,9 +25,11 @@ import { tenantOf } from "./RunnerChoice.js"
 import { defaultGuestMemory, GuestMemory, type GuestHolder } from "./GuestMemory.js"
 import type { JailMode } from "../jail/Jail.js"
 import { jails } from "../jail/Jail.js"
+import type { ListenerOptions } from "../jail/JailedProcess.js"
+import { makePoolLog } from "../jail/PoolLog.js"
 import { readRunner } from "./RunnerFiles.js"
 import { engineIdentity } from "./runner/Identity.js"
-import type { RunnerOptions, RunnerProcess } from "./RunnerProcess.js"
+import type { RunnerProcess } from "./RunnerProcess.js"
 import type { TurnAnswer } from "./TurnAnswer.js"
 
 export interface SandboxOptions {
@@ -47,7 +49,7 @@ export interface SandboxOptions {
   /** Which jail to use; by default the strictest one that works here. */
   readonly jail?: JailMode
   /** Called as a listener of a runner begins. For tests: what it throws must end that runner only. */
-  readonly onListener?: RunnerOptions["onListener"]
+  readonly onListener?: ListenerOptions["onListener"]
   /** Called once the runners are up, with a function that returns their process ids. */
   readonly onStarted?: (pids: () => ReadonlyArray<number>) => void
 }
@@ -61,21 +63,17 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
     Sandbox,
     Effect.gen(function* () {
       const files = yield* Effect.promise(() => readRunner(options.runnerPath, options.wasmPath))
-      const runFork = Runtime.runFork(yield* Effect.runtime())
+      const log = yield* makePoolLog("sandbox")
       const runners = options.runners ?? availableParallelism()
       const start = Effect.promise(() =>
         startEngines(
           {
+            ...log,
             jails: jails(options.jail ?? "auto"),
             runners,
             spare: options.spare ?? true,
             maxLiveGuests: options.liveGuests ?? defaultLiveGuests,
             earlierPath: options.earlierPath,
-            onWarning: (event, fields) => void runFork(Effect.annotateLogs(Effect.logWarning(event), fields)),
-            onDefect: (listener, cause) =>
-              void runFork(
-                Effect.annotateLogs(Effect.logError("sandbox.listener_failed", Cause.die(cause)), { listener })
-              ),
             onListener: options.onListener
           },
           { ...files, engine: engineIdentity(files.wasm) }
