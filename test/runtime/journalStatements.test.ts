@@ -2,74 +2,41 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { Client } from "pg"
-import type { Batch } from "../../src/runtime/postgres/journal/Batch.js"
+import { OrganisationId } from "../../src/domain/Ids.js"
+import { claims, resentEvents, signatures } from "../../src/runtime/postgres/journal/AcceptedChanges.js"
 import { planSettings } from "../../src/runtime/postgres/journal/Flush.js"
-import { flushTableNames } from "../../src/runtime/postgres/journal/FlushTables.js"
-import { makeStatements } from "../../src/runtime/postgres/journal/Statement.js"
+import type { FlushPart, PreparedUnit } from "../../src/runtime/postgres/journal/FlushPart.js"
+import { flushTables } from "../../src/runtime/postgres/journal/FlushTables.js"
+import { flushParts, makeStatements, textOf } from "../../src/runtime/postgres/journal/Statement.js"
+import { quotas } from "../../src/runtime/postgres/quotas/QuotaDecision.js"
+import { tickFailures } from "../../src/runtime/postgres/schedules/ScheduleParts.js"
 import { layer, TestDatabase } from "../support/Database.js"
 
-const empty: Batch = {
-  changes: [{}],
-  fence: { ids: [], epochs: [] },
-  hasClaims: false,
-  hasSignatures: false,
-  hasReplays: false,
-  allowances: [],
-  patches: [],
-  settlements: [],
-  deadLetters: [],
-  ticks: [],
-  tickFailures: [],
-  endedRuns: [],
-  dequeuedRuns: [],
-  freedLanes: [],
-  rows: {
-    runs: [],
-    executions: [],
-    journal: [],
-    steps: [],
-    logs: [],
-    blobs: [],
-    start_queue: [],
-    lanes: [],
-    events: [],
-    event_records: [],
-    audit_entries: [],
-    deliveries: []
-  }
-}
+const optional = flushParts.filter(({ when }) => when !== undefined)
 
-type Part = (batch: Batch) => Batch
-
-const rowsOf =
-  (...tables: ReadonlyArray<keyof Batch["rows"]>): Part =>
-  (batch) => ({ ...batch, rows: { ...batch.rows, ...Object.fromEntries(tables.map((table) => [table, ["{}"]])) } })
-
-/** Every part, with those that it never comes without. */
-const parts: ReadonlyArray<Part> = [
-  ...flushTableNames.map((table) => rowsOf(table)),
-  (batch) => ({ ...batch, fence: { ids: ["exec_1"], epochs: [1] } }),
-  (batch) => ({ ...batch, hasClaims: true }),
-  (batch) => ({ ...batch, hasClaims: true, hasSignatures: true }),
-  (batch) => ({ ...batch, hasReplays: true }),
-  (batch) => rowsOf("events", "start_queue")({ ...batch, allowances: [{}] }),
-  (batch) => ({ ...batch, patches: [{}] }),
-  (batch) => ({ ...batch, settlements: [{}] }),
-  (batch) => ({ ...batch, deadLetters: [{}] }),
-  (batch) => ({ ...batch, ticks: [{}] }),
-  (batch) => rowsOf("executions")({ ...batch, tickFailures: [{}] }),
-  (batch) => ({ ...batch, endedRuns: ["exec_1"] }),
-  (batch) => ({ ...batch, dequeuedRuns: ["exec_1"] }),
-  (batch) => ({ ...batch, freedLanes: [{}] })
-]
+/** The parts that a part never comes without. */
+const companions = new Map<FlushPart, ReadonlyArray<FlushPart>>([
+  [signatures, [claims]],
+  [quotas, flushTables.filter(({ name }) => name === "events" || name === "start_queue")],
+  [tickFailures, flushTables.filter(({ name }) => name === "executions")],
+  [resentEvents, flushTables.filter(({ name }) => name === "events")]
+])
 
 /** The subsets of up to `size` parts. */
-const subsets = (size: number, from = 0): ReadonlyArray<ReadonlyArray<Part>> =>
+const subsets = (size: number, from = 0): ReadonlyArray<ReadonlyArray<FlushPart>> =>
   size === 0
     ? [[]]
-    : [[], ...parts.slice(from).flatMap((part, n) => subsets(size - 1, from + n + 1).map((rest) => [part, ...rest]))]
+    : [[], ...optional.slice(from).flatMap((part, n) => subsets(size - 1, from + n + 1).map((rest) => [part, ...rest]))]
 
-const batchOf = (chosen: ReadonlyArray<Part>) => chosen.reduce((batch, part) => part(batch), empty)
+/** The statement of these parts and their companions, with the number of its values. */
+const statementOf = (chosen: ReadonlyArray<FlushPart>) => {
+  const all = new Set(chosen.flatMap((part) => [part, ...(companions.get(part) ?? [])]))
+  const text = textOf((part) => all.has(part))
+  const values = flushParts
+    .filter((part) => part.when === undefined || all.has(part))
+    .flatMap((part) => part.values?.({ units: [], runs: [], isResend: false }) ?? [])
+  return { text, parameters: values.length }
+}
 
 /** A connection of the superuser to a database of its own. */
 const connection = Effect.flatMap(TestDatabase, ({ admin }) =>
@@ -126,24 +93,16 @@ describe("The statement of a flush", () => {
     () =>
       Effect.gen(function* () {
         const client = yield* connection
-        const statementOf = makeStatements()
-        const without = subsets(2).map((left) => parts.filter((part) => !left.includes(part)))
-        const texts = new Map<string, string>()
-        for (const chosen of [...subsets(3), ...without])
-          for (const isResend of [false, true]) {
-            const { name, text, values } = statementOf(batchOf(chosen), isResend)
-            assert.strictEqual(
-              Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n))),
-              values.length,
-              text
-            )
-            assert.isAtMost(name.length, 63)
-            assert.strictEqual(texts.get(name) ?? text, text, "two statements have the same name")
-            texts.set(name, text)
-          }
+        const without = subsets(2).map((left) => optional.filter((part) => !left.includes(part)))
+        const texts = new Set<string>()
+        for (const chosen of [...subsets(3), ...without]) {
+          const { parameters, text } = statementOf(chosen)
+          assert.strictEqual(Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n))), parameters, text)
+          texts.add(text)
+        }
         assert.isAbove(texts.size, 2_000)
         const refusal = yield* Effect.promise(async () => {
-          for (const text of texts.values())
+          for (const text of texts)
             try {
               await client.query(`PREPARE flush AS ${text}; DEALLOCATE flush`)
             } catch (error) {
@@ -163,13 +122,31 @@ describe("The statement of a flush", () => {
         for (const table of growing) await insertRow(client, table)
         await client.query(planSettings)
       })
-      const statementOf = makeStatements()
-      for (const chosen of [...subsets(2), parts])
-        for (const isResend of [false, true]) {
-          const { text } = statementOf(batchOf(chosen), isResend)
-          const { rows } = yield* Effect.promise(() => client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`))
-          assert.deepStrictEqual(wholeScans(rows[0]["QUERY PLAN"][0].Plan), [], text)
-        }
+      for (const chosen of [...subsets(2), optional]) {
+        const { text } = statementOf(chosen)
+        const { rows } = yield* Effect.promise(() => client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`))
+        assert.deepStrictEqual(wholeScans(rows[0]["QUERY PLAN"][0].Plan), [], text)
+      }
     }).pipe(Effect.scoped, Effect.provide(layer))
   )
+
+  it("has one name and text for each set of parts, which a further unit or another value does not change", () => {
+    const makeStatement = makeStatements()
+    const unit = (rows: PreparedUnit["rows"]): PreparedUnit => ({
+      unit: { organisationId: OrganisationId.make(`org_${"0".repeat(26)}`), runs: [] },
+      ids: ["evt_1"],
+      rows,
+      size: 0
+    })
+    const one = makeStatement([unit({ logs: ["{}"] })], false)
+    const two = makeStatement([unit({ logs: [`{"seq":1}`] }), unit({})], true)
+    const other = makeStatement([unit({ logs: ["{}"], blobs: ["{}"] })], false)
+    assert.deepStrictEqual([two.name, two.text], [one.name, one.text])
+    assert.deepStrictEqual(two.values.at(-1), `[{"seq":1}]`)
+    assert.notStrictEqual(other.name, one.name)
+    assert.notStrictEqual(other.text, one.text)
+    // Postgres truncates names to 63 bytes; a set of 53 parts has an exact number.
+    assert.isAtMost(flushParts.length, 53)
+    assert.isAtMost(`svc_${(2 ** flushParts.length).toString(36)}`.length, 63)
+  })
 })

@@ -9,7 +9,7 @@ import { type OrganisationVault, Vault } from "../../actors/ports/Vault.js"
 import { canonicalJson, type Json } from "../../domain/Json.js"
 import { selectOwned } from "./journal/Fence.js"
 import { encodeEntry } from "./journal/JournalRow.js"
-import { insertRows } from "./journal/Statement.js"
+import { journal } from "./journal/FlushTables.js"
 import { WriterSql } from "./Pools.js"
 import { readState, sealState, type StateKey, stateKeyOwner, stateKeyText } from "./StateRow.js"
 import { journalUnavailable } from "./DatabaseUnavailable.js"
@@ -17,7 +17,7 @@ import { journalUnavailable } from "./DatabaseUnavailable.js"
 /** Locks the run and then the key `$3`, as every transaction here does: two writes never deadlock. */
 const lockSql = `WITH owned AS MATERIALIZED (${selectOwned("$1", "$2")})
   SELECT pg_advisory_xact_lock(hashtextextended($3, 0))::text FROM owned`
-const insertEntry = insertRows("journal", 1)
+const insertEntry = journal.insert("$1", () => false)
 
 /** What a write does to the stored value; `undefined` removes it. */
 interface StateChange {

@@ -12,7 +12,7 @@ import type { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { longestHold } from "../../../domain/Limits.js"
 import { notSetAside } from "../FailedJobs.js"
 import { keptEventColumns } from "../journal/EventRow.js"
-import { allowanceColumns, allowanceRow, countersOf, decideCtes, openCountersSql } from "../QuotaDecision.js"
+import { allowanceRow, allowances, countersOf, decideCtes, openCountersSql } from "../quotas/QuotaDecision.js"
 import { WriterSql } from "../Pools.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
 
@@ -50,11 +50,7 @@ const release = (due: string) => `freed AS (
 const releaseSql = `WITH held AS MATERIALIZED (
     SELECT e.id FROM events e WHERE e.id = ANY(ARRAY(SELECT t->>'id' FROM json_array_elements($1::json) t)) AND e.status = 'held'
     ORDER BY e.id FOR UPDATE
-  ), ${decideCtes(
-    `SELECT t.* FROM json_to_recordset($1::json) AS t(${Object.entries(allowanceColumns)
-      .map(([name, type]) => `${name} ${type}`)
-      .join(", ")}) JOIN held ON held.id = t.id`
-  ).join(", ")}, ${release("(SELECT d.id FROM decided d WHERE d.runs)")}
+  ), ${decideCtes(`SELECT t.* FROM ${allowances("$1")} JOIN held ON held.id = t.id`).join(", ")}, ${release("(SELECT d.id FROM decided d WHERE d.runs)")}
   SELECT d.id, d.runs FROM decided d`
 
 /** `owners`: selects the ids of the active records among the values of the column. `$1`: how many. */

@@ -1,6 +1,6 @@
 /** Changes that wait for a flush, in their order. Each batch has at most one change of each run, event and claim. */
 import type { AppendFailure } from "../../../actors/ports/Journal.js"
-import type { PreparedUnit } from "./Batch.js"
+import type { PreparedUnit } from "./FlushPart.js"
 import { claimKeys, claimOfUnit } from "./Unit.js"
 
 export interface QueuedChange extends PreparedUnit {

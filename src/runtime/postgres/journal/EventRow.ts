@@ -1,6 +1,6 @@
-/** The rows of events, of their places in the start queue and of their dead letters. */
-import type { ReceivedEvent, TickChange } from "../../../actors/ports/EventJournal.js"
-import type { DeadLetter, RunChange } from "../../../actors/ports/Journal.js"
+/** The rows of events, and of their places in the start queue. */
+import type { ReceivedEvent } from "../../../actors/ports/EventJournal.js"
+import type { RunChange } from "../../../actors/ports/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
 import type { Event } from "../../../domain/Event.js"
 import type { Json } from "../../../domain/Json.js"
@@ -152,84 +152,3 @@ export const queuedEventRow = ({ event, queue }: ReceivedEvent) => ({
   claims: queue.leasedBy === null ? 0 : 1,
   not_before: timestamp(event.receivedAt)
 })
-
-// --- Schedules ---
-
-export const tickColumns = {
-  run: "text",
-  trigger_id: "text",
-  due_at: "timestamptz",
-  next_at: "timestamptz",
-  fired: "boolean",
-  leased: "boolean"
-} as const
-
-/** The row that moves a schedule on. `run`: the row of its event among the changes. */
-export const tickRow = (
-  run: string | undefined,
-  { dueAt, isFired, keepsLease, nextAt, triggerId }: TickChange
-): { readonly [column in keyof typeof tickColumns]: unknown } => ({
-  run,
-  trigger_id: triggerId,
-  due_at: timestamp(dueAt),
-  next_at: timestamp(nextAt),
-  fired: isFired,
-  leased: keepsLease
-})
-
-export const failureColumns = { run: "text", trigger_id: "text", nth: "int", failed: "boolean" } as const
-
-/** One row for each run of a schedule that ended, in their order; a cancelled run neither fails nor succeeds. */
-export const failureRows = (changes: ReadonlyArray<RunChange>) =>
-  changes.flatMap(({ end, id }, nth) => {
-    const trigger = end?.run.triggerType === "schedule" ? end.run.record.event?.triggerId : undefined
-    if (end === undefined || trigger === undefined || trigger === null || end.status === "cancelled") return []
-    return [{ run: id, trigger_id: trigger, nth, failed: end.status !== "completed" }]
-  })
-
-// --- Dead letters ---
-
-/** The row of a dead letter; payload and headers are added by the statement. `run`: its row among the changes. */
-export const deadLetterRow = (
-  run: string | undefined,
-  change: { readonly organisationId: string; readonly spaceId: string },
-  { context, error, executionId, id, of }: DeadLetter
-) => ({
-  run,
-  id,
-  org: change.organisationId,
-  space: change.spaceId,
-  execution_id: executionId,
-  customer_id: of.customerId,
-  type: of.type,
-  priority: of.priority,
-  error,
-  context,
-  ...("id" in of
-    ? {
-        event_id: of.id,
-        event_class: of.retention,
-        trigger_id: of.triggerId,
-        connector: of.connector,
-        retry_count: of.replays
-      }
-    : { retry_count: 0 })
-})
-
-export const deadLetterColumns = {
-  run: "text",
-  id: "text",
-  org: "text",
-  space: "text",
-  event_id: "text",
-  event_class: "smallint",
-  execution_id: "text",
-  trigger_id: "text",
-  customer_id: "text",
-  connector: "text",
-  type: "text",
-  priority: "smallint",
-  error: "json",
-  context: "json",
-  retry_count: "int"
-} as const

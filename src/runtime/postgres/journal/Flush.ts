@@ -3,8 +3,8 @@ import { Client, DatabaseError } from "pg"
 import { ChangeRefused } from "../../../actors/ports/Journal.js"
 import { databaseConditionOf } from "../DatabaseConditions.js"
 import { journalUnavailable, sqlStateOf } from "../DatabaseUnavailable.js"
-import { makeBatch, type PreparedUnit } from "./Batch.js"
 import type { QueuedChange } from "./ChangeQueue.js"
+import type { PreparedUnit } from "./FlushPart.js"
 import { findHeld, findRefusal, isRejected, isRetryable, rejectionMessage } from "./RefusedChange.js"
 import { makeStatements } from "./Statement.js"
 
@@ -41,7 +41,7 @@ export const makeFlush = ({ connectionString, isClosed, onCommit, onError }: Flu
     let client = idleClient
     try {
       client ??= await connect(connectionString)
-      const { name, text, values } = statementOf(makeBatch(items), isResend)
+      const { name, text, values } = statementOf(items, isResend)
       const { rows } = await client.query<{ id: string; held?: boolean }>({ name, text, values: [...values] })
       const idsOf = (isHeld: boolean) => new Set(rows.filter(({ held = false }) => held === isHeld).map(({ id }) => id))
       const heldIds = isResend ? await findHeld(client, items) : idsOf(true)

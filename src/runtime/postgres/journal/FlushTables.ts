@@ -1,182 +1,194 @@
-/**
- * The tables that a flush inserts into: their columns, the rows that a unit adds, and what happens when a row exists
- * already.
- */
-import type { RunChange } from "../../../actors/ports/Journal.js"
-import type { OrganisationVault } from "../../../actors/ports/Vault.js"
-import type { Unit } from "./Unit.js"
+/** The tables that a flush inserts into. */
 import {
   eventColumns,
   eventRow,
   eventValues,
+  eventValuesBeyond,
   queueColumns,
   queuedEventRow,
   queuedRunRow,
-  queueValues
+  queueValues,
+  queueValuesBeyond
 } from "./EventRow.js"
 import { runAuditRow } from "../AuditRow.js"
+import { addCounts, countedColumns } from "../events/EventCounts.js"
+import { lanes } from "../lanes/LaneParts.js"
+import { isBeyond, quotas } from "../quotas/QuotaDecision.js"
+import { tickFailures } from "../schedules/ScheduleParts.js"
+import { type ColumnTypes, type FlushPart, noRows, type PreparedUnit } from "./FlushPart.js"
+import { eventTable, type FlushTable, type RowContext, runTable } from "./FlushTable.js"
 import { encodeEntry, journalColumns, journalValues } from "./JournalRow.js"
 import { endedColumns, endedRow, openColumns, openRow, timestamp } from "./RunColumns.js"
+import { idsOf, type Unit } from "./Unit.js"
 
-/** Columns with their types in Postgres. */
-export type ColumnTypes = { readonly [column: string]: string }
+const runs = runTable<ColumnTypes>({
+  name: "runs",
+  columns: openColumns,
+  conflict: "ON CONFLICT (id) DO NOTHING",
+  rows: ({ open }) => (open === undefined ? noRows : [openRow(open)])
+})
 
-export type Row = { readonly [column: string]: unknown }
+const executions = runTable<ColumnTypes>({
+  name: "executions",
+  columns: endedColumns,
+  conflict: "ON CONFLICT (id, class) DO NOTHING",
+  returning: (has) => (has(tickFailures) ? "id" : ""),
+  rows: ({ end }) => (end === undefined ? noRows : [endedRow(end)])
+})
 
-/** What rows are made with, beside the change. */
-export interface RowContext {
-  /** The vault of the change's organisation. */
-  readonly vault: () => OrganisationVault
-}
-
-interface FlushTable<C extends ColumnTypes> {
-  /** A column `run` is not inserted: it names the row's change if the row's own id is not the run's. */
-  readonly columns: C
-  /** The expressions to insert, if they are not simply the columns. */
-  readonly values?: string
-  readonly conflict: string
-  readonly rows: (unit: Unit, context: RowContext) => ReadonlyArray<{ readonly [Column in keyof C]: unknown }>
-}
-
-interface RunTable<C extends ColumnTypes> extends Omit<FlushTable<C>, "rows"> {
-  readonly rows: (change: RunChange, context: RowContext) => ReadonlyArray<{ readonly [Column in keyof C]: unknown }>
-}
-
-/** A table whose rows are those of the unit's runs. */
-const runTable = <const C extends ColumnTypes>({ rows, ...table }: RunTable<C>): FlushTable<C> => ({
-  ...table,
-  rows: ({ runs }, context) => {
-    const [only] = runs
-    if (only === undefined) return noRows
-    return runs.length === 1 ? rows(only, context) : runs.flatMap((run) => rows(run, context))
+export const journal = runTable({
+  name: "journal",
+  columns: journalColumns,
+  expressions: () => journalValues,
+  conflict: "ON CONFLICT (id, seq) DO NOTHING",
+  rows: ({ epoch, id, journal, open }, { vault }) => {
+    if (journal === undefined || journal.length === 0) return noRows
+    const sealer = vault()
+    const writer = epoch ?? open?.epoch ?? 1
+    return journal.map(({ entry, seq }) => encodeEntry(sealer, { id, seq, epoch: writer }, entry))
   }
 })
 
-/** A table whose rows are those of the unit's event. */
-const eventTable = <const C extends ColumnTypes>(table: FlushTable<C>): FlushTable<C> => table
+const steps = runTable({
+  name: "steps",
+  columns: { id: "text", class: "smallint", org: "text", index: "int", status: "text", record: "json" },
+  conflict: "ON CONFLICT (id, class, index) DO UPDATE SET status = excluded.status, record = excluded.record",
+  rows: ({ id, organisationId: org, retention, steps = noRows }) =>
+    steps.map(({ index, record, status }) => ({ id, class: retention, org, index, status, record }))
+})
 
-/** The same array for all units that add nothing to a table. */
-const noRows: ReadonlyArray<never> = []
+const logs = runTable({
+  name: "logs",
+  columns: { id: "text", class: "smallint", org: "text", seq: "int", lines: "json" },
+  conflict: "ON CONFLICT (id, class, seq) DO NOTHING",
+  rows: ({ id, logs = noRows, organisationId: org, retention }) =>
+    logs.map(({ lines, seq }) => ({ id, class: retention, org, seq, lines }))
+})
 
-export const flushTables = {
-  runs: runTable<ColumnTypes>({
-    columns: openColumns,
-    conflict: "ON CONFLICT (id) DO NOTHING",
-    rows: ({ open }) => (open === undefined ? noRows : [openRow(open)])
-  }),
-  executions: runTable<ColumnTypes>({
-    columns: endedColumns,
-    conflict: "ON CONFLICT (id, class) DO NOTHING",
-    rows: ({ end }) => (end === undefined ? noRows : [endedRow(end)])
-  }),
-  journal: runTable({
-    columns: journalColumns,
-    values: journalValues,
-    conflict: "ON CONFLICT (id, seq) DO NOTHING",
-    rows: ({ epoch, id, journal, open }, { vault }) => {
-      if (journal === undefined || journal.length === 0) return noRows
-      const sealer = vault()
-      const writer = epoch ?? open?.epoch ?? 1
-      return journal.map(({ entry, seq }) => encodeEntry(sealer, { id, seq, epoch: writer }, entry))
-    }
-  }),
-  steps: runTable({
-    columns: { id: "text", class: "smallint", org: "text", index: "int", status: "text", record: "json" },
-    conflict: "ON CONFLICT (id, class, index) DO UPDATE SET status = excluded.status, record = excluded.record",
-    rows: ({ id, organisationId: org, retention, steps = noRows }) =>
-      steps.map(({ index, record, status }) => ({ id, class: retention, org, index, status, record }))
-  }),
-  logs: runTable({
-    columns: { id: "text", class: "smallint", org: "text", seq: "int", lines: "json" },
-    conflict: "ON CONFLICT (id, class, seq) DO NOTHING",
-    rows: ({ id, logs = noRows, organisationId: org, retention }) =>
-      logs.map(({ lines, seq }) => ({ id, class: retention, org, seq, lines }))
-  }),
-  blobs: runTable({
-    columns: { id: "text", class: "smallint", org: "text", blob_id: "text", content: "json" },
-    conflict: "ON CONFLICT (id, class, blob_id) DO NOTHING",
-    rows: ({ blobs = noRows, id, organisationId: org, retention }) =>
-      blobs.map((blob) => ({ id, class: retention, org, blob_id: blob.id, content: blob.content }))
-  }),
-  start_queue: eventTable({
-    columns: queueColumns,
-    values: queueValues,
-    conflict: "ON CONFLICT (id) DO NOTHING",
-    rows: ({ event, runs }) => [
-      ...runs.flatMap((run) => queuedRunRow(run)),
-      ...(event?.receives === undefined ? noRows : [queuedEventRow(event.receives)])
-    ]
-  }),
-  lanes: runTable({
-    columns: { run: "text", org: "text", lane: "text", execution_id: "text" },
-    conflict: "ON CONFLICT DO NOTHING",
-    rows: ({ id, open, organisationId: org }) =>
-      open?.record.lane === undefined ? noRows : [{ run: id, org, lane: open.record.lane, execution_id: id }]
-  }),
-  events: eventTable({
-    columns: eventColumns,
-    values: eventValues,
-    conflict: "ON CONFLICT (id) DO NOTHING",
-    rows: ({ event }, { vault }) => (event?.receives === undefined ? noRows : [eventRow(event.receives.event, vault)])
-  }),
-  event_records: eventTable({
-    columns: { ...eventColumns, finished_at: "timestamptz" },
-    values: `${eventValues}, finished_at`,
-    conflict: "ON CONFLICT (id, class) DO NOTHING",
-    rows: ({ event }, { vault }) =>
-      event?.records === undefined
-        ? noRows
-        : [{ ...eventRow(event.records.event, vault), finished_at: timestamp(event.records.event.receivedAt) }]
-  }),
-  audit_entries: runTable({
-    columns: {
-      run: "text",
-      id: "text",
-      org: "text",
-      at: "timestamptz",
-      actor_type: "text",
-      actor_id: "text",
-      action: "text",
-      resource_type: "text",
-      resource_id: "text",
-      customer_id: "text",
-      outcome: "text",
-      entry: "json"
-    },
-    conflict: "ON CONFLICT (id) DO NOTHING",
-    rows: ({ audit, id }) => (audit === undefined ? noRows : [{ run: id, ...runAuditRow(audit) }])
-  }),
-  deliveries: runTable({
-    columns: {
-      run: "text",
-      id: "text",
-      org: "text",
-      space: "text",
-      kind: "text",
-      url: "text",
-      endpoint_id: "text",
-      event_type: "text",
-      execution_id: "text",
-      payload: "text"
-    },
-    conflict: "ON CONFLICT (id) DO NOTHING",
-    rows: ({ deliveries = noRows, id: run, organisationId: org, spaceId: space }) =>
-      deliveries.map(({ endpointId, eventType, id, kind, payload, url }) => ({
-        run,
-        id,
-        org,
-        space,
-        kind,
-        url,
-        endpoint_id: endpointId,
-        event_type: eventType,
-        execution_id: run,
-        payload
-      }))
-  })
-} as const
+const blobs = runTable({
+  name: "blobs",
+  columns: { id: "text", class: "smallint", org: "text", blob_id: "text", content: "json" },
+  conflict: "ON CONFLICT (id, class, blob_id) DO NOTHING",
+  rows: ({ blobs = noRows, id, organisationId: org, retention }) =>
+    blobs.map((blob) => ({ id, class: retention, org, blob_id: blob.id, content: blob.content }))
+})
 
-export type FlushTableName = keyof typeof flushTables
+const startQueue = eventTable({
+  name: "start_queue",
+  columns: queueColumns,
+  expressions: (has) => (has(quotas) ? queueValuesBeyond(isBeyond) : queueValues),
+  conflict: "ON CONFLICT (id) DO NOTHING",
+  rows: ({ event, runs }) => [
+    ...runs.flatMap((run) => queuedRunRow(run)),
+    ...(event?.receives === undefined ? noRows : [queuedEventRow(event.receives)])
+  ]
+})
 
-// The keys of the object above.
-export const flushTableNames = Object.keys(flushTables) as ReadonlyArray<FlushTableName>
+const events = eventTable({
+  name: "events",
+  columns: eventColumns,
+  expressions: (has) => (has(quotas) ? eventValuesBeyond(isBeyond) : eventValues),
+  conflict: "ON CONFLICT (id) DO NOTHING",
+  returning: () => countedColumns.join(", "),
+  rows: ({ event }, { vault }) => (event?.receives === undefined ? noRows : [eventRow(event.receives.event, vault)])
+})
+
+const eventRecords = eventTable({
+  name: "event_records",
+  columns: { ...eventColumns, finished_at: "timestamptz" },
+  expressions: () => `${eventValues}, finished_at`,
+  conflict: "ON CONFLICT (id, class) DO NOTHING",
+  returning: () => countedColumns.join(", "),
+  rows: ({ event }, { vault }) =>
+    event?.records === undefined
+      ? noRows
+      : [{ ...eventRow(event.records.event, vault), finished_at: timestamp(event.records.event.receivedAt) }]
+})
+
+const auditEntries = runTable({
+  name: "audit_entries",
+  columns: {
+    run: "text",
+    id: "text",
+    org: "text",
+    at: "timestamptz",
+    actor_type: "text",
+    actor_id: "text",
+    action: "text",
+    resource_type: "text",
+    resource_id: "text",
+    customer_id: "text",
+    outcome: "text",
+    entry: "json"
+  },
+  conflict: "ON CONFLICT (id) DO NOTHING",
+  rows: ({ audit, id }) => (audit === undefined ? noRows : [{ run: id, ...runAuditRow(audit) }])
+})
+
+const deliveries = runTable({
+  name: "deliveries",
+  columns: {
+    run: "text",
+    id: "text",
+    org: "text",
+    space: "text",
+    kind: "text",
+    url: "text",
+    endpoint_id: "text",
+    event_type: "text",
+    execution_id: "text",
+    payload: "text"
+  },
+  conflict: "ON CONFLICT (id) DO NOTHING",
+  rows: ({ deliveries = noRows, id: run, organisationId: org, spaceId: space }) =>
+    deliveries.map(({ endpointId, eventType, id, kind, payload, url }) => ({
+      run,
+      id,
+      org,
+      space,
+      kind,
+      url,
+      endpoint_id: endpointId,
+      event_type: eventType,
+      execution_id: run,
+      payload
+    }))
+})
+
+export const flushTables: ReadonlyArray<FlushTable> = [
+  runs,
+  executions,
+  journal,
+  steps,
+  logs,
+  blobs,
+  startQueue,
+  lanes,
+  events,
+  eventRecords,
+  auditEntries,
+  deliveries
+]
+
+/** Counts the events that a flush inserts; one that is resent after its commit inserts none. */
+export const eventCounts: FlushPart = {
+  text: ({ has }) => {
+    const inserted = [events, eventRecords].filter(has)
+    if (inserted.length === 0) return []
+    return [`tallied AS (${addCounts(inserted.map(({ name }) => `SELECT * FROM ${name}_in`).join(" UNION ALL "), 1)})`]
+  }
+}
+
+/** Makes and serialises the rows of a unit. */
+export const prepareUnit = (unit: Unit, context: RowContext): PreparedUnit => {
+  const rows: { [table: string]: ReadonlyArray<string> } = {}
+  let size = 0
+  for (const table of flushTables) {
+    const tableRows = table.rows(unit, context)
+    if (tableRows.length === 0) continue
+    const lines = tableRows.map((row) => JSON.stringify(row))
+    for (const line of lines) size += line.length
+    rows[table.name] = lines
+  }
+  return { unit, ids: idsOf(unit), rows, size }
+}

@@ -4,7 +4,7 @@
  */
 import type { Client } from "pg"
 import { JournalUnavailable } from "../../../actors/ports/Journal.js"
-import type { PreparedUnit } from "./Batch.js"
+import type { PreparedUnit } from "./FlushPart.js"
 import { ChangeQueue, type QueuedChange } from "./ChangeQueue.js"
 import { makeFlush, pause } from "./Flush.js"
 

@@ -2,10 +2,12 @@
  * Counts events of a day against the limits of their organisation and customer, in the statement that accepts or releases
  * them: as many run as the limits allow, whichever nodes count at once and whenever one dies.
  */
-import type { EventAllowance } from "../../actors/ports/EventJournal.js"
+import type { EventAllowance } from "../../../actors/ports/EventJournal.js"
+import { resentEvents } from "../journal/AcceptedChanges.js"
+import { noRows, ofUnits, recordset, rowsPart } from "../journal/FlushPart.js"
 
 /** The columns of an event that is counted. `nth`: its place in the order in which the events are counted. */
-export const allowanceColumns = {
+const allowanceColumns = {
   id: "text",
   org: "text",
   nth: "int",
@@ -44,6 +46,9 @@ export const openCountersSql = `INSERT INTO rate_windows (org, bucket, minute, g
   SELECT t.org, t.bucket, to_timestamp(t.day / 1000.0), 0 FROM json_to_recordset($1::json) AS t(org text, bucket text, day float8)
   ON CONFLICT DO NOTHING`
 
+/** The rows of events that are counted. `parameter`: their JSON. */
+export const allowances = (parameter: string): string => recordset(parameter, allowanceColumns)
+
 /**
  * CTEs that decide which events run. `counted`: selects their rows. `decided` has one row for each, with `runs`. The
  * counters are locked in one order before they are read, and a counter that does not exist allows nothing. An event
@@ -73,3 +78,21 @@ export const decideCtes = (counted: string): ReadonlyArray<string> => [
       SELECT d.org, 'starts|' || d.customer, d.day, sum(d.units)::int FROM decided d WHERE d.runs AND d.customer_limit IS NOT NULL GROUP BY 1, 2, 3
     ) u WHERE w.org = u.org AND w.bucket = u.bucket AND w.minute = u.day)`
 ]
+
+/** The rows `beyond`: events of a flush that it holds. */
+export const isBeyond = "t.id IN (SELECT beyond.id FROM beyond)"
+
+/** Decides which received events are within their allowances, unless an earlier try of the batch wrote them. */
+export const quotas = rowsPart({
+  columns: allowanceColumns,
+  from: ofUnits,
+  rows: ({ unit: { event, organisationId } }, nth) =>
+    event?.receives?.allowance === undefined
+      ? noRows
+      : [allowanceRow(event.receives.event.id, organisationId, nth, event.receives.allowance)],
+  text: (t, has) => [
+    ...decideCtes(`SELECT t.* FROM ${t} WHERE t.id IN (SELECT ok.id FROM ok)
+    ${has(resentEvents) ? "AND t.id <> ALL (ARRAY(SELECT e.id FROM events e WHERE e.id = ANY (ARRAY(SELECT id FROM ch))))" : ""}`),
+    "beyond AS MATERIALIZED (SELECT d.id FROM decided d WHERE NOT d.runs)"
+  ]
+})

@@ -3,9 +3,9 @@
  * minute. A claim for the day makes each announcement unique on any number of nodes.
  */
 import { Duration, Effect, Layer } from "effect"
-import { backgroundTask } from "../../actors/BackgroundTask.js"
-import { plans } from "../../domain/Plan.js"
-import { WriterSql } from "./Pools.js"
+import { backgroundTask } from "../../../actors/BackgroundTask.js"
+import { plans } from "../../../domain/Plan.js"
+import { WriterSql } from "../Pools.js"
 
 const interval = Duration.minutes(1)
 const warnAt = 0.8
