@@ -8,14 +8,17 @@ import type { Unavailable } from "../domain/Failure.js"
 import { backgroundTask } from "./BackgroundTask.js"
 import type { Places, ReleasePlace } from "./Places.js"
 import type { FailedJobs, StoredJob, StoredJobTask } from "./ports/FailedJobs.js"
-import type { DueWork, PlacedWork } from "./ports/LeasedWork.js"
+import type { DueWork, FindWork } from "./ports/LeasedWork.js"
 import type { Ownership } from "./ports/Ownership.js"
 import { makeStoredJobs, type StoredJobs } from "./StoredJobs.js"
 
 /** How a kind of work that waits for partners is run. */
 export interface PlacedOptions<J extends StoredJob, E> {
   readonly places: Places
-  readonly work: Pick<PlacedWork<J>, "find" | "lease">
+  readonly work: {
+    readonly find: FindWork
+    readonly lease: (found: ReadonlyArray<DueWork>) => Effect.Effect<ReadonlyArray<J>, Unavailable>
+  }
   /** Of work that belongs to shards: the node takes that of its own. Absent: it takes any. */
   readonly ownership?: Ownership["Type"]
   readonly run: (job: J) => Effect.Effect<unknown, E>
@@ -44,8 +47,8 @@ export interface LeasedSweep<J extends StoredJob> {
   readonly placed: <E>(
     options: PlacedOptions<J, E>
   ) => Effect.Effect<Effect.Effect<void, Unavailable>, never, Scope.Scope>
-  /** Repeats passes as a background task, forked into the scope. */
-  readonly repeat: (pass: Pass, options: RepeatOptions) => Effect.Effect<void, never, Scope.Scope>
+  /** Makes the background task that repeats passes for ever. */
+  readonly repeat: (pass: Pass, options: RepeatOptions) => Effect.Effect<Effect.Effect<never>>
 }
 
 /** Takes batches of at most `size` until one is not full. `work`: `false` ends it. */
@@ -99,7 +102,7 @@ const startPlaced = <J extends StoredJob, E>(
     const start = (taken: ReadonlyArray<DueWork>) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          const leased = yield* Effect.onError(restore(work.lease(taken.map(({ id }) => id))), () =>
+          const leased = yield* Effect.onError(restore(work.lease(taken)), () =>
             Effect.forEach(taken, ({ id }) => end(id), { discard: true })
           )
           const ids = new Set(leased.map(({ id }) => id))
@@ -135,10 +138,10 @@ const repeatSweep = (
   const reconciled = onceAn(interval, reconcile)
   const whole = (advance: Effect.Effect<void>) =>
     Effect.zipRight(reconciled, typeof pass === "function" ? pass(advance) : pass)
-  return Effect.flatMap(backgroundTask(task, whole), ({ run }) =>
+  return Effect.map(backgroundTask(task, whole), ({ run }) =>
     Effect.flatMap(run, (succeeded) =>
       Effect.raceAll([Effect.sleep(interval), ...wakes, ...(succeeded ? places.map(({ freed }) => freed) : [])])
-    ).pipe(Effect.forever, Effect.interruptible, Effect.forkScoped, Effect.asVoid)
+    ).pipe(Effect.forever, Effect.interruptible)
   )
 }
 

@@ -3,13 +3,12 @@
  * whose customer was deleted, and sends the matching command to their actors.
  */
 import { Clock, Duration, Effect, Layer } from "effect"
-import type { Unavailable } from "../../domain/Failure.js"
-import { ConnectionSweeps, type DueConnection } from "../ports/ConnectionSweeps.js"
+import { ConnectionSweeps } from "../ports/ConnectionSweeps.js"
+import type { DueWork, FindWork } from "../ports/LeasedWork.js"
 import { Ownership } from "../ports/Ownership.js"
 import { backgroundTask } from "../BackgroundTask.js"
-import { makePlacedWork, repeatPlaced } from "../PlacedWork.js"
-import { OutwardPlaces, type Room } from "../Places.js"
-import { makeStoredJobs } from "../StoredJobs.js"
+import { makeSweep } from "../LeasedWork.js"
+import { OutwardPlaces } from "../Places.js"
 import { makeActorClient } from "./ActorClient.js"
 import { system } from "./ConnectionOwner.js"
 import { Connection } from "./Protocol.js"
@@ -26,10 +25,7 @@ const make = Effect.gen(function* () {
   const { refreshes: places } = yield* OutwardPlaces
   const actor = yield* Connection.client
   const client = (id: string) => makeActorClient(actor(id))
-  const jobs = yield* makeStoredJobs("connections.renew", ({ id, organisationId }: DueConnection) => ({
-    id,
-    organisationId
-  }))
+  const { placed, repeat } = yield* makeSweep<DueWork>("connections.renew")
 
   /** When connections were last asked. One that stays due, whatever it answers, is asked again after the interval. */
   const askedAt = new Map<string, number>()
@@ -39,25 +35,22 @@ const make = Effect.gen(function* () {
   })
 
   /** A connection has one place, so nothing is found that this node asks now. */
-  const makeAsking = (
-    found: (room: Room) => Effect.Effect<ReadonlyArray<DueConnection>, Unavailable>,
-    ask: (due: DueConnection) => Effect.Effect<unknown, unknown>
-  ) =>
-    makePlacedWork({
+  const makeAsking = (find: FindWork, ask: (due: DueWork) => Effect.Effect<unknown, unknown>) =>
+    placed({
       places,
-      find: (room) =>
-        Effect.flatMap(recentlyAsked, (recent) =>
-          Effect.map(found({ ...room, closedPartners: [...room.closedPartners, ...recent] }), (all) =>
-            all.filter(({ id }) => ownership.owns(ownership.shardOf(id)))
-          )
-        ),
-      lease: (due) =>
-        Effect.map(Clock.currentTimeMillis, (now) => {
-          for (const { id } of due) askedAt.set(id, now)
-          return due
-        }),
-      idOf: ({ id }) => id,
-      run: (due) => jobs.attempt(due, Effect.timeout(ask(due), commandTimeout))
+      ownership,
+      work: {
+        find: (room) =>
+          Effect.flatMap(recentlyAsked, (recent) =>
+            find({ ...room, closedPartners: [...room.closedPartners, ...recent] })
+          ),
+        lease: (due) =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            for (const { id } of due) askedAt.set(id, now)
+            return due
+          })
+      },
+      run: (due) => Effect.timeout(ask(due), commandTimeout)
     })
 
   const disconnectDue = yield* makeAsking(sweeps.findToDisconnect, ({ id, organisationId }) =>
@@ -77,7 +70,7 @@ const make = Effect.gen(function* () {
     Effect.interruptible,
     Effect.forkScoped
   )
-  yield* repeatPlaced("connections.renew", { places, interval: sweepInterval, reconcile: Effect.void, startDue })
+  yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, places: [places] }))
 })
 
 export const layer = Layer.scopedDiscard(make)

@@ -176,6 +176,7 @@ export const layer = Layer.scopedDiscard(
       work: polls,
       run: (due) => holdAnswers(ledger, due.organisationId, handle(services, due))
     })
-    yield* repeat(startDue, { interval: sweepInterval, reconcile: polls.reconcile, places: [places] })
+    const { reconcile } = polls
+    yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, reconcile, places: [places] }))
   })
 )

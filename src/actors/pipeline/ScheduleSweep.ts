@@ -195,5 +195,8 @@ const make = Effect.gen(function* () {
 export const makeSchedulePass = Effect.map(make, ({ pass }) => pass)
 
 export const layer = Layer.scopedDiscard(
-  Effect.flatMap(make, ({ pass, repeat }) => repeat(pass, { interval: sweepInterval }))
+  Effect.gen(function* () {
+    const { pass, repeat } = yield* make
+    yield* Effect.forkScoped(yield* repeat(pass, { interval: sweepInterval }))
+  })
 )

@@ -15,9 +15,8 @@ import type { Trigger } from "../../domain/Trigger.js"
 import { subscriptionFailedEvent } from "../../domain/TriggerChanges.js"
 import { subscriptionAddress, subscriptionPlace } from "../../domain/SubscriptionAddress.js"
 import { accountText } from "../../domain/WebhookPayload.js"
-import { makePlacedWork, repeatPlaced } from "../PlacedWork.js"
+import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces } from "../Places.js"
-import { makeStoredJobs } from "../StoredJobs.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
 import { disablingOf } from "./TriggerDisabling.js"
 import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
@@ -315,11 +314,6 @@ const handle = Effect.fnUntraced(function* (services: SweepServices, due: DueSub
   )
 })
 
-const jobOf = ({ connectionId, organisationId, triggerId }: DueSubscription) => ({
-  id: `${triggerId}|${connectionId}`,
-  organisationId
-})
-
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const ledger = yield* HeldBytes
@@ -335,15 +329,13 @@ export const layer = Layer.scopedDiscard(
     }
     const { subscriptions } = services
     const { subscriptions: places } = yield* OutwardPlaces
-    const jobs = yield* makeStoredJobs("events.subscribe", jobOf)
-    const startDue = yield* makePlacedWork({
+    const { placed, repeat } = yield* makeSweep<DueSubscription>("events.subscribe")
+    const startDue = yield* placed({
       places,
-      find: subscriptions.find,
-      lease: subscriptions.lease,
-      idOf: (due: DueSubscription) => jobOf(due).id,
-      run: (due) => jobs.attempt(due, holdAnswers(ledger, due.organisationId, handle(services, due)))
+      work: subscriptions,
+      run: (due) => holdAnswers(ledger, due.organisationId, handle(services, due))
     })
     const { reconcile } = subscriptions
-    yield* repeatPlaced("events.subscribe", { places, interval: sweepInterval, reconcile, startDue })
+    yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, reconcile, places: [places] }))
   })
 )

@@ -3,7 +3,7 @@ import { Context, type Effect } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
 import type { StoredJob } from "./FailedJobs.js"
-import type { PlacedWork } from "./LeasedWork.js"
+import type { FindWork, LeasedWork } from "./LeasedWork.js"
 
 /** A poll that this node leased. Its partner is the connection. */
 export interface DuePoll extends StoredJob {
@@ -19,7 +19,8 @@ export interface DuePoll extends StoredJob {
 
 export class Polls extends Context.Tag("svc/Polls")<
   Polls,
-  Pick<PlacedWork<DuePoll>, "find" | "lease" | "renew"> & {
+  Pick<LeasedWork<DuePoll>, "lease" | "renew"> & {
+    readonly find: FindWork
     /** Creates the polls of new triggers and connections, and deletes those of deleted triggers. */
     readonly reconcile: Effect.Effect<void, Unavailable>
     /** The hashes of all seen items, by key. */

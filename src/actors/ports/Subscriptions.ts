@@ -6,8 +6,8 @@ import type { ConnectionId, OrganisationId, TriggerId } from "../../domain/Ids.j
 import type { DomainEvent } from "./ConnectionStore.js"
 import type { SubscriptionStatus } from "../../domain/Subscription.js"
 import type { Trigger } from "../../domain/Trigger.js"
-import type { DueWork } from "../PlacedWork.js"
-import type { Room } from "../Places.js"
+import type { StoredJob } from "./FailedJobs.js"
+import type { FindWork, LeasedWork } from "./LeasedWork.js"
 
 /** A subscription. Times are Unix milliseconds. */
 export interface Subscription extends Pick<SubscriptionStatus, "state" | "attempts"> {
@@ -24,15 +24,13 @@ export interface Subscription extends Pick<SubscriptionStatus, "state" | "attemp
 }
 
 /** A subscription whose state is not what its trigger and connection ask for. */
-export interface DueSubscription extends Subscription {
+export interface DueSubscription extends Subscription, StoredJob {
+  readonly organisationId: OrganisationId
   /** The trigger is active. */
   readonly isWanted: boolean
   /** The connection is active. */
   readonly isOpen: boolean
 }
-
-/** The same before it is leased. Its partner is the connection. */
-export type FoundSubscription = DueWork & Pick<Subscription, "triggerId" | "connectionId">
 
 /** A new state with the members that change; absent ones stay. `nextAt`: `null` if nothing is due. */
 export interface SubscriptionChange extends Partial<
@@ -56,25 +54,18 @@ export interface TriggerDisabling {
 
 export class Subscriptions extends Context.Tag("svc/Subscriptions")<
   Subscriptions,
-  {
+  Pick<LeasedWork<DueSubscription>, "lease"> & {
     /** Creates the subscriptions of new triggers and connections. */
     readonly reconcile: Effect.Effect<void, Unavailable>
-    /** Finds subscriptions that are due, of those who would get a place. */
-    readonly find: (room: Room) => Effect.Effect<ReadonlyArray<FoundSubscription>, Unavailable>
-    /** Leases those that are still due. */
-    readonly lease: (
-      found: ReadonlyArray<FoundSubscription>
-    ) => Effect.Effect<ReadonlyArray<DueSubscription>, Unavailable>
-    readonly save: (
-      subscription: Pick<Subscription, "triggerId" | "connectionId">,
-      change: SubscriptionChange
-    ) => Effect.Effect<void, Unavailable>
+    /** The partner of a subscription is its connection. */
+    readonly find: FindWork
+    readonly save: (job: StoredJob, change: SubscriptionChange) => Effect.Effect<void, Unavailable>
     /**
      * Stores that the provider refuses the subscription for good, with its event; and disables the trigger if none of its
      * other subscriptions may still succeed. A trigger that was changed meanwhile is asked for again in a minute.
      */
     readonly refuse: (
-      subscription: Pick<Subscription, "triggerId" | "connectionId" | "attempts">,
+      subscription: DueSubscription,
       refusal: { readonly lastError: string; readonly event: DomainEvent; readonly disabling: TriggerDisabling }
     ) => Effect.Effect<void, Unavailable>
     /** By its number; only one that the provider may deliver to. At most one second old. */

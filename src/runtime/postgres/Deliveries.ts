@@ -1,53 +1,35 @@
 /** The port `Deliveries` on the writer's pool: claims due deliveries and records results. All times are Postgres'. */
 import { Duration, Effect, Layer } from "effect"
-import { Deliveries, type DeliveryUse, type DueDelivery } from "../../actors/ports/Deliveries.js"
+import { Deliveries, type DeliveryUse } from "../../actors/ports/Deliveries.js"
+import type { DueWork } from "../../actors/ports/LeasedWork.js"
 import type { Room } from "../../actors/Places.js"
-import { type Delivery, type DeliveryEndpoint, deliveryTimeout, isGone, type Verdict } from "../../domain/Delivery.js"
-import type { DeliveryId } from "../../domain/Ids.js"
-import { callbackSecretOverlap, outwardPlaces } from "../../domain/Limits.js"
+import { type Delivery, type DeliveryEndpoint, isGone, type Verdict } from "../../domain/Delivery.js"
+import { callbackSecretOverlap } from "../../domain/Limits.js"
 import { disableAfterFailing } from "../../domain/WebhookEndpoint.js"
-import { notSetAside } from "./FailedJobs.js"
-import { placedCtes, roomValues } from "./PlaceRoom.js"
+import { endLeases, findCtes, leaseSql, settleSql } from "./LeasedWork.js"
+import { roomValues } from "./PlaceRoom.js"
 import { WriterSql } from "./Pools.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import { deliveries, endpointSql } from "./WorkKinds.js"
 
 export interface DeliveriesOptions {
   /** No other node uses this database, so claims found at the start belong to a process that has ended. */
   readonly isOnlyNode: boolean
 }
 
-/** Longer than any attempt, including the read of its secrets and the write of its result. */
-const lease = Duration.sum(deliveryTimeout, Duration.seconds(15))
-
-/** The endpoint of a URL: without query and fragment. */
-const endpointSql = (url: string) => `split_part(split_part(${url}, '#', 1), '?', 1)`
+/** The kind apart from its places, which the uses do not share. */
+const kind = deliveries("deliveries")
 
 /** Columns of an attempt; `$n` of its rows are the statement's. */
 const attemptColumns = "id, org, endpoint_id, delivery_id, event_type, number, outcome, status, error, duration_ms"
-
-/** `d`: a delivery; `e`: its endpoint. */
-const present = {
-  org: "d.org",
-  partner: endpointSql("COALESCE(e.url, d.url)"),
-  at: "d.next_at"
-}
-
-const isDue = `d.status = 'pending' AND d.next_at <= now() AND (d.claimed_until IS NULL OR d.claimed_until <= now())`
 
 /**
  * Finds deliveries that may get a place, and sets those of disabled and deleted endpoints aside. Deliveries of an endpoint
  * go to its present URL. Always returns a row, so that `skipped` is known.
  */
 const findSql = (use: DeliveryUse) => `
-  WITH ${placedCtes(
-    "d.id, d.endpoint_id IS NOT NULL AND e.status IS DISTINCT FROM 'active' AS is_closed",
-    `deliveries d LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
-      WHERE ${isDue} AND d.kind ${use === "notifications" ? "=" : "<>"} 'notification'
-        AND ${notSetAside("deliveries.send", "d.id")}`,
-    present,
-    outwardPlaces[use]
-  )}, skipped AS (
-    UPDATE deliveries d SET status = 'undelivered', finished_at = now(), claimed_until = NULL, last_error = 'the endpoint is disabled'
+  WITH ${findCtes(deliveries(use), ", w.endpoint_id IS NOT NULL AND e.status IS DISTINCT FROM 'active' AS is_closed")}, skipped AS (
+    UPDATE deliveries d SET status = 'undelivered', finished_at = now(), ${kind.lease.until} = NULL, last_error = 'the endpoint is disabled'
     FROM due WHERE d.id = due.id AND due.is_closed AND d.status = 'pending'
     RETURNING d.id, d.org, d.endpoint_id, d.event_type, d.attempts
   ), noted AS (
@@ -60,28 +42,22 @@ const findSql = (use: DeliveryUse) => `
 
 const findSqls = { deliveries: findSql("deliveries"), notifications: findSql("notifications") } as const
 
-/** `$1`: the ids; `$2`: the lease; `$3`: the overlap of secrets. */
+/** `$1`: the ids. */
 const claimSql = `
-  WITH chosen AS (
-    SELECT d.id FROM deliveries d WHERE d.id = ANY($1::text[]) AND ${isDue} FOR UPDATE SKIP LOCKED
-  ), claimed AS (
-    UPDATE deliveries d SET claimed_until = now() + $2 * interval '1 millisecond', attempts = d.attempts + 1
-    FROM chosen WHERE d.id = chosen.id
-    RETURNING d.id, d.org, d.space, d.kind, d.endpoint_id, d.url, d.execution_id, d.payload, d.attempts, d.attempts_before
-  )
-  SELECT c.id, c.org AS "organisationId", c.space AS "spaceId", c.kind, COALESCE(e.url, c.url) AS url,
+  WITH claimed AS (${leaseSql(kind, "found", "attempts = w.attempts + 1")})
+  SELECT c.id, c."organisationId", c.space AS "spaceId", c.kind, COALESCE(e.url, c.url) AS url,
     c.execution_id AS "executionId", c.payload, c.attempts AS attempt, c.attempts - c.attempts_before AS "scheduledAttempt",
     e.id AS "endpointId", e.secret,
-    CASE WHEN e.rotated_at > now() - $3 * interval '1 millisecond' THEN e.secret_before END AS "secretBefore"
+    CASE WHEN e.rotated_at > now() - interval '${Duration.toSeconds(callbackSecretOverlap)} seconds' THEN e.secret_before END AS "secretBefore"
   FROM claimed c LEFT JOIN webhook_endpoints e ON e.id = c.endpoint_id`
 
-interface FoundRow extends Omit<DueDelivery, "id"> {
+interface FoundRow extends Omit<DueWork, "id"> {
   /** `null`: none may get a place. */
-  readonly id: DueDelivery["id"] | null
+  readonly id: string | null
   readonly skipped: number
 }
 
-const foundOf = ({ id, organisationId, partner }: FoundRow): ReadonlyArray<DueDelivery> =>
+const foundOf = ({ id, organisationId, partner }: FoundRow): ReadonlyArray<DueWork> =>
   id === null ? [] : [{ id, organisationId, partner }]
 
 interface ClaimRow extends Omit<Delivery, "endpoint"> {
@@ -100,13 +76,16 @@ const deliveryOf = ({ endpointId, secret, secretBefore, ...row }: ClaimRow): Del
  * the endpoint is gone; `$9`: milliseconds of failures after which an endpoint is disabled; `$10`: the URL that was called,
  * since the result says nothing about an endpoint's newer URL.
  */
-const settleSql = `
+const recordSql = `
   WITH settled AS (
-    UPDATE deliveries SET claimed_until = NULL, last_status = $5, last_error = $6,
+    ${settleSql(
+      kind,
+      `last_status = $5, last_error = $6,
       status = CASE WHEN $8 AND endpoint_id IS NOT NULL THEN 'undelivered' ELSE $3 END,
       next_at = CASE WHEN $3 = 'pending' THEN now() + $4 * interval '1 millisecond' ELSE next_at END,
-      finished_at = CASE WHEN $3 = 'pending' THEN NULL ELSE now() END
-    WHERE id = $1 AND status = 'pending' AND attempts = $2
+      finished_at = CASE WHEN $3 = 'pending' THEN NULL ELSE now() END`,
+      "w.status = 'pending' AND w.attempts = $2"
+    )}
     RETURNING id, org, space, kind, status, url, endpoint_id, event_type, execution_id, customer_id, payload, attempts, notification_id
   ), buried AS (
     INSERT INTO dead_letters (id, org, space, execution_id, delivery_id, customer_id, type, priority, payload, error, context, expires_at)
@@ -158,8 +137,7 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
     Deliveries,
     Effect.gen(function* () {
       const sql = yield* WriterSql
-      if (isOnlyNode)
-        yield* sql`UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending' AND claimed_until > now()`
+      if (isOnlyNode) yield* endLeases(sql, kind, "status = 'pending'")
 
       const find = Effect.fn("Deliveries.find")(function* (use: DeliveryUse, room: Room) {
         for (;;) {
@@ -170,9 +148,8 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
         }
       }, Effect.mapError(databaseUnavailable))
 
-      const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<DeliveryId>) {
-        const overlap = Duration.toMillis(callbackSecretOverlap)
-        const rows = yield* sql.unsafe<ClaimRow>(claimSql, [ids, Duration.toMillis(lease), overlap])
+      const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<string>) {
+        const rows = yield* sql.unsafe<ClaimRow>(claimSql, [ids])
         return rows.map(deliveryOf)
       }, Effect.mapError(databaseUnavailable))
 
@@ -181,7 +158,7 @@ export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
         verdict: Verdict,
         duration: Duration.Duration
       ) {
-        yield* sql.unsafe(settleSql, [
+        yield* sql.unsafe(recordSql, [
           id,
           attempt,
           statusOf(verdict),

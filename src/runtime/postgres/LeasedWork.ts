@@ -3,20 +3,19 @@
  * waits for no lock: it leaves out what another one has locked.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { PlaceBounds } from "../../actors/Places.js"
 import type { StoredJob, StoredJobTask } from "../../actors/ports/FailedJobs.js"
-import type { DueWork, LeasedWork, PlacedWork } from "../../actors/ports/LeasedWork.js"
+import type { DueWork, FindWork, LeasedWork } from "../../actors/ports/LeasedWork.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
 import { notSetAside } from "./FailedJobs.js"
 import { placedCtes, roomValues } from "./PlaceRoom.js"
 
 /** A kind of stored work, as data. Its conditions and expressions are SQL and call a row `w`. */
-export interface WorkKind {
+export interface DueKind {
   readonly task: StoredJobTask
   readonly table: string
-  /** Joins to the table, for the condition of due work. */
+  /** Joins to the table, for its conditions. */
   readonly joins?: string
   /** The columns of the key. A job's id is their values, with `|` between. */
   readonly key: readonly [string] | readonly [string, string]
@@ -26,43 +25,51 @@ export interface WorkKind {
   readonly isWanted?: string
   /** Since when it is due: the longest due goes first. */
   readonly dueAt: string
+  /** The shards whose owners alone take rows: by the id, or by the column `shard`; `none`: each node takes any row. */
+  readonly shards: "none" | "byId" | "byColumn"
+}
+
+/** Of work that is leased. */
+export interface WorkKind extends DueKind {
   readonly lease: {
     /** The column with the time until which a node has the row. */
     readonly until: string
     readonly seconds: number
   }
-  /** The column of the shard whose owner alone takes a row; `null`: each node takes any. */
-  readonly shard: string | null
   /** Values of the condition's tables at the time of the lease, for `columns`, which call them `due`. */
   readonly reads?: string
   /** What a lease returns beside `id` and `organisationId`. */
   readonly columns: string
 }
 
-/** Work that waits for a partner outside. */
-export interface PlacedKind extends WorkKind {
+/** Of work that waits for a partner outside. */
+export interface PlacedKind extends DueKind, Partial<Pick<WorkKind, "lease">> {
   readonly partner: string
   readonly bounds: PlaceBounds
 }
 
-const idSql = ({ key }: WorkKind, row = "w") => key.map((column) => `${row}.${column}`).join(" || '|' || ")
-const fromSql = ({ joins = "", table }: WorkKind) => `${table} w ${joins}`
+const idSql = ({ key }: DueKind, row = "w") => key.map((column) => `${row}.${column}`).join(" || '|' || ")
+const fromSql = ({ joins = "", table }: DueKind) => `${table} w ${joins}`
 const isAmong = ({ key }: WorkKind) => {
   const columns = key.map((column) => `w.${column}`).join(", ")
   return `(${columns}) IN (SELECT * FROM unnest(${key.map((_, at) => `$${at + 1}::text[]`).join(", ")}))`
 }
 
-/** The condition of work that a node may lease now. */
-export const canBeLeased = ({ dueAt, isDue, lease }: WorkKind): string => {
+/** The condition of work that a node may take now. */
+const canBeTaken = ({ dueAt, isDue, lease }: Pick<PlacedKind, "dueAt" | "isDue" | "lease">): string => {
+  if (lease === undefined) return isDue
   const until = `w.${lease.until}`
   return `${isDue} AND ${until === dueAt ? `${until} <= now()` : `(${until} IS NULL OR ${until} <= now())`}`
 }
+
+/** Whether there is work that a node may take now. */
+export const hasWork = (kind: WorkKind): string => `EXISTS (SELECT FROM ${fromSql(kind)} WHERE ${canBeTaken(kind)})`
 
 /** The end of a lease that begins now. */
 export const leaseEnd = ({ lease }: WorkKind): string => `now() + interval '${lease.seconds} seconds'`
 
 /** Selects rows for the statement that takes them. */
-export const takeRows = (kind: WorkKind, columns: string, condition: string, more = ""): string =>
+const takeRows = (kind: WorkKind, columns: string, condition: string, more = ""): string =>
   `SELECT ${columns} FROM ${fromSql(kind)} WHERE ${condition} ${more} FOR UPDATE OF w SKIP LOCKED`
 
 /** The lease. `rows`: those of the ids in the first parameters, or the longest due, at most `$1`. `set`: further assignments. */
@@ -71,11 +78,11 @@ export const leaseSql = (kind: WorkKind, rows: "found" | "due", set = ""): strin
   const columns = [...key.map((column) => `w.${column}`), ...(reads === undefined ? [] : [reads])].join(", ")
   const taken =
     rows === "found"
-      ? takeRows(kind, columns, `${isAmong(kind)} AND ${canBeLeased(kind)}`)
+      ? takeRows(kind, columns, `${isAmong(kind)} AND ${canBeTaken(kind)}`)
       : takeRows(
           kind,
           columns,
-          `${canBeLeased(kind)} AND ${isWanted} AND ${notSetAside(task, idSql(kind))}`,
+          `${canBeTaken(kind)} AND ${isWanted} AND ${notSetAside(task, idSql(kind))}`,
           `ORDER BY ${dueAt} LIMIT $1`
         )
   return `WITH due AS MATERIALIZED (${taken})
@@ -84,19 +91,19 @@ export const leaseSql = (kind: WorkKind, rows: "found" | "due", set = ""): strin
     RETURNING ${idSql(kind)} AS id, w.org AS "organisationId", ${kind.columns}`
 }
 
-/**
- * Ends the lease of the row whose key the first parameters are, and settles or postpones it. `guard`: a condition by which
- * a node whose lease has ended changes nothing.
- */
-export const settleSql = ({ key, lease, table }: WorkKind, set: string, guard = "true"): string =>
-  `UPDATE ${table} w SET ${set}, ${lease.until} = NULL
-    WHERE ${key.map((column, at) => `w.${column} = $${at + 1}`).join(" AND ")} AND ${guard}`
+/** Changes the row whose key the first parameters are. `guard`: a further condition. */
+export const changeSql = ({ key, table }: WorkKind, set: string, guard = "true"): string =>
+  `UPDATE ${table} w SET ${set} WHERE ${key.map((column, at) => `w.${column} = $${at + 1}`).join(" AND ")} AND ${guard}`
+
+/** Ends its lease as well. `guard`: the condition by which a node whose lease has ended changes nothing. */
+export const settleSql = (kind: WorkKind, set: string, guard?: string): string =>
+  changeSql(kind, `${set}, ${kind.lease.until} = NULL`, guard)
 
 /** The CTEs `due` and `placed` of work that may get a place. `columns`: further ones to select. */
-const findCtes = (kind: PlacedKind, columns = ""): string => {
+export const findCtes = (kind: PlacedKind, columns = ""): string => {
   const { bounds, dueAt, isWanted = "true", partner, task } = kind
-  const from = `${fromSql(kind)} WHERE ${canBeLeased(kind)} AND ${isWanted} AND ${notSetAside(task, idSql(kind))}`
-  return placedCtes(`${idSql(kind)} AS id${columns}`, from, { org: "w.org", partner, at: dueAt }, bounds)
+  const from = `${fromSql(kind)} WHERE ${canBeTaken(kind)} AND ${isWanted} AND ${notSetAside(task, idSql(kind))}`
+  return placedCtes(`${idSql(kind)} AS id ${columns}`, from, { org: "w.org", partner, at: dueAt }, bounds)
 }
 
 /** The values of a job's key, for the first parameters of the statement that settles it. */
@@ -106,29 +113,26 @@ export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {
 }
 
 /** Ends all leases: at the start of the only node, they belong to a process that has ended. */
-export const endLeases = (sql: SqlClient, { lease, table }: WorkKind): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(sql.unsafe(`UPDATE ${table} SET ${lease.until} = NULL WHERE ${lease.until} IS NOT NULL`))
+export const endLeases = (sql: SqlClient, { lease: { until }, table }: WorkKind, condition = "true") =>
+  sql.unsafe(`UPDATE ${table} SET ${until} = NULL WHERE ${until} IS NOT NULL AND ${condition}`)
 
 /** The operations that kinds have in common. */
 export const makeLeasedWork = <J extends StoredJob>(sql: SqlClient, kind: WorkKind): LeasedWork<J> => {
   const [foundSql, dueSql] = [leaseSql(kind, "found"), leaseSql(kind, "due")]
   const renewSql = `UPDATE ${kind.table} w SET ${kind.lease.until} = ${leaseEnd(kind)} WHERE ${isAmong(kind)}`
-  const keysOf = (ids: ReadonlyArray<string>) => {
-    const keys = ids.map((id) => keyOf(kind, id))
+  const keysOf = (jobs: ReadonlyArray<Pick<StoredJob, "id">>) => {
+    const keys = jobs.map(({ id }) => keyOf(kind, id))
     return kind.key.map((_, at) => keys.map((values) => values[at]))
   }
   return {
-    lease: (ids) => sql.unsafe<J>(foundSql, keysOf(ids)).pipe(Effect.mapError(databaseUnavailable)),
+    lease: (found) => sql.unsafe<J>(foundSql, keysOf(found)).pipe(Effect.mapError(databaseUnavailable)),
     leaseDue: (limit) => sql.unsafe<J>(dueSql, [limit]).pipe(Effect.mapError(databaseUnavailable)),
-    renew: ({ id }) => sql.unsafe(renewSql, keysOf([id])).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+    renew: (job) => sql.unsafe(renewSql, keysOf([job])).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
   }
 }
 
-/** The same, of work that waits for a partner outside. */
-export const makePlacedWork = <J extends StoredJob>(sql: SqlClient, kind: PlacedKind): PlacedWork<J> => {
+/** Finds work of those who would get a place. */
+export const makeFind = (sql: SqlClient, kind: PlacedKind): FindWork => {
   const findSql = `WITH ${findCtes(kind)} SELECT id, org AS "organisationId", partner FROM placed ORDER BY place, due_at`
-  return {
-    ...makeLeasedWork<J>(sql, kind),
-    find: (room) => sql.unsafe<DueWork>(findSql, roomValues(room)).pipe(Effect.mapError(databaseUnavailable))
-  }
+  return (room) => sql.unsafe<DueWork>(findSql, roomValues(room)).pipe(Effect.mapError(databaseUnavailable))
 }

@@ -2,7 +2,7 @@
 import { Effect, Layer } from "effect"
 import { type DuePoll, Polls } from "../../actors/ports/Polls.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
-import { endLeases, keyOf, makePlacedWork, settleSql } from "./LeasedWork.js"
+import { endLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "./LeasedWork.js"
 import { WriterSql } from "./Pools.js"
 import { polledBy, polls as kind } from "./WorkKinds.js"
 
@@ -50,13 +50,13 @@ export const layer = ({ isOnlyNode }: PollsOptions) =>
     Effect.gen(function* () {
       const sql = yield* WriterSql
       if (isOnlyNode) yield* endLeases(sql, kind)
-      const { find, lease, renew } = makePlacedWork<DuePoll>(sql, kind)
+      const { lease, renew } = makeLeasedWork<DuePoll>(sql, kind)
 
       const settle = (text: string, { id, seq }: DuePoll, ...values: ReadonlyArray<unknown>) =>
         sql.unsafe(text, [...keyOf(kind, id), seq, ...values]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
 
       return Polls.of({
-        find,
+        find: makeFind(sql, kind),
         lease,
         renew,
         reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(

@@ -6,8 +6,10 @@ import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { raiseEpoch, updateOwned } from "./journal/Fence.js"
 import { hasHistory } from "./journal/JournalRow.js"
 import { selectOpen } from "./journal/RunColumns.js"
+import { hasWork } from "./LeasedWork.js"
 import { WriterSql } from "./Pools.js"
 import { journalUnavailable } from "./DatabaseUnavailable.js"
+import { deliveries } from "./WorkKinds.js"
 
 const getSql = `SELECT ${selectOpen("runs")} FROM runs WHERE id = $1 AND org = $2`
 
@@ -41,8 +43,7 @@ const firstQueued = `CASE WHEN COALESCE((SELECT q.not_before FROM start_queue q 
 const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
   ${firstQueued} AS queued,
   EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
-  EXISTS (SELECT FROM deliveries WHERE status = 'pending' AND next_at <= now()
-    AND (claimed_until IS NULL OR claimed_until <= now())) AS deliveries`
+  ${hasWork(deliveries("deliveries"))} AS deliveries`
 
 const everyWork: PendingWork = { due: true, queued: 1, overdue: true, deliveries: true }
 

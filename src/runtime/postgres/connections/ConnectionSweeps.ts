@@ -1,12 +1,10 @@
 /** The port `ConnectionSweeps` on the writer's pool: finds connections that are due for renewal or removal. */
 import { Effect, Layer } from "effect"
-import { ConnectionSweeps, type DueConnection } from "../../../actors/ports/ConnectionSweeps.js"
-import type { Room } from "../../../actors/Places.js"
-import { outwardPlaces } from "../../../domain/Limits.js"
-import { notSetAside } from "../FailedJobs.js"
-import { placedCtes, roomValues } from "../PlaceRoom.js"
-import { WriterSql } from "../Pools.js"
+import { ConnectionSweeps } from "../../../actors/ports/ConnectionSweeps.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
+import { makeFind } from "../LeasedWork.js"
+import { WriterSql } from "../Pools.js"
+import { connectionsToAbandon, connectionsToDisconnect, connectionsToRenew } from "../WorkKinds.js"
 
 /** How long a disconnected connection is kept as a tombstone, and a finished connect session for its outcome. */
 const tombstoneRetention = "interval '30 days'"
@@ -15,31 +13,11 @@ const batchSize = 1_000
 
 export const layer = Layer.effect(
   ConnectionSweeps,
-  Effect.map(WriterSql, (sql) => {
-    /** `at`: the time since which they are due. */
-    const due = (condition: string, at: string) => {
-      const findSql = `WITH ${placedCtes(
-        "c.id",
-        `connections c WHERE ${notSetAside("connections.renew", "c.id")} AND ${condition}`,
-        { org: "c.org", partner: "c.id", at },
-        outwardPlaces.refreshes
-      )} SELECT id, org AS "organisationId", partner FROM placed ORDER BY place, due_at`
-      return (room: Room) =>
-        sql.unsafe<DueConnection>(findSql, roomValues(room)).pipe(Effect.mapError(databaseUnavailable))
-    }
-
-    return ConnectionSweeps.of({
-      findToRenew: due("c.status = 'active' AND c.next_look_at <= now()", "c.next_look_at"),
-      findToAbandon: due(
-        `c.status = 'pending' AND EXISTS (SELECT 1 FROM connect_sessions s WHERE s.connection_id = c.id)
-        AND NOT EXISTS (SELECT 1 FROM connect_sessions s WHERE s.connection_id = c.id AND s.status = 'open' AND s.expires_at > now())`,
-        "c.created_at"
-      ),
-      findToDisconnect: due(
-        `c.disconnected_at IS NULL
-        AND EXISTS (SELECT 1 FROM customers u WHERE u.id = c.customer_id AND u.deleted_at IS NOT NULL)`,
-        "c.created_at"
-      ),
+  Effect.map(WriterSql, (sql) =>
+    ConnectionSweeps.of({
+      findToRenew: makeFind(sql, connectionsToRenew),
+      findToAbandon: makeFind(sql, connectionsToAbandon),
+      findToDisconnect: makeFind(sql, connectionsToDisconnect),
       tidy: Effect.gen(function* () {
         yield* sql`UPDATE connect_sessions SET status = 'expired', finished_at = now(), state_hash = NULL, verifier = NULL
           WHERE status = 'open' AND expires_at <= now()`
@@ -57,5 +35,5 @@ export const layer = Layer.effect(
               Effect.mapError(databaseUnavailable)
             )
     })
-  })
+  )
 )
