@@ -8,6 +8,7 @@ import { loadPattern, type PatternLookup } from "../domain/connector/PatternProg
 import type { Unavailable } from "../domain/Failure.js"
 import type { OrganisationId } from "../domain/Ids.js"
 import { patternLimits } from "../domain/Limits.js"
+import { makeFairPermits } from "./FairPermits.js"
 import { type CachedPattern, PatternCache } from "./PatternCache.js"
 import { type CompiledPattern, Computations, tooCostlyDetail } from "./ports/Computations.js"
 
@@ -41,7 +42,7 @@ const make = Effect.gen(function* () {
   const { compute } = yield* Computations
   const cache = new PatternCache(patternLimits.cachedBytes)
   /** One load of an organisation at a time: later ones find its patterns in the cache. */
-  const loading = new Map<OrganisationId, { readonly lock: Effect.Semaphore; waiting: number }>()
+  const loads = makeFairPermits(1)
 
   /** Compiles a batch; if that takes too long, one pattern after the other, to find the costly one. */
   const compileBatch = (
@@ -78,18 +79,7 @@ const make = Effect.gen(function* () {
   })
 
   const load = (organisation: OrganisationId, asked: ReadonlySet<string>): Effect.Effect<Entries, Unavailable> =>
-    Effect.suspend(() => {
-      const turn = loading.get(organisation) ?? { lock: Effect.unsafeMakeSemaphore(1), waiting: 0 }
-      loading.set(organisation, turn)
-      turn.waiting++
-      return Effect.ensuring(
-        turn.lock.withPermits(1)(compileMissing(organisation, asked)),
-        Effect.sync(() => {
-          turn.waiting--
-          if (turn.waiting === 0) loading.delete(organisation)
-        })
-      )
-    })
+    loads.withPermit(organisation, compileMissing(organisation, asked))
 
   const evaluate = <A>(
     organisation: OrganisationId,

@@ -6,6 +6,7 @@
  * partners that have answered. The shares also hold within an organisation.
  */
 import { type Clock, Context, Data, Deferred, Duration, Effect, Fiber, Layer } from "effect"
+import { FairQueue } from "../domain/FairQueue.js"
 import { outwardPlaces } from "../domain/Limits.js"
 
 /** How many places there are. `slowAfter`: a partner that takes longer is slow until it is quicker. */
@@ -88,8 +89,8 @@ interface PlacesState {
   readonly known: Map<string, { readonly organisation: string; readonly isSlow: boolean }>
   /** Organisations whose last place of a partner that had not answered was slow. */
   readonly unsteady: Set<string>
-  /** By organisation, the least recently served first. */
-  readonly waiting: Map<string, Array<Waiter>>
+  /** By organisation. */
+  readonly waiting: FairQueue<string, Waiter>
   readonly freed: Effect.Latch
 }
 
@@ -221,32 +222,19 @@ const tryTake = (state: PlacesState, organisation: string, partner: string): Rel
   }
 }
 
-/** Gives a place to the first who waits and may have one, and moves its organisation to the end. */
+/** Gives a place to the first who waits and may have one. */
 const serveOne = (state: PlacesState): boolean => {
-  for (const [organisation, queue] of state.waiting)
-    for (const [at, { give, partner }] of queue.entries()) {
-      const release = tryTake(state, organisation, partner)
-      if (release === undefined) continue
-      queue.splice(at, 1)
-      state.waiting.delete(organisation)
-      if (queue.length > 0) state.waiting.set(organisation, queue)
-      give(release)
-      return true
-    }
-  return false
+  let release: ReleasePlace | undefined
+  const next = state.waiting.take((organisation, waiters) =>
+    waiters.findIndex(({ partner }) => (release = tryTake(state, organisation, partner)) !== undefined)
+  )
+  if (next === undefined || release === undefined) return false
+  next.give(release)
+  return true
 }
 
 const serve = (state: PlacesState): void => {
   while (state.held.size < state.limits.perNode && serveOne(state));
-}
-
-const leave = ({ waiting }: PlacesState, organisation: string, waiter: Waiter): boolean => {
-  const queue = waiting.get(organisation) ?? []
-  const at = queue.indexOf(waiter)
-  if (at < 0) return false
-  queue.splice(at, 1)
-  if (queue.length === 0) waiting.delete(organisation)
-  return true
 }
 
 /** Waits for a place. Run it uninterruptibly: only the wait can be interrupted, and then gives the place back. */
@@ -256,8 +244,8 @@ const take = Effect.fnUntraced(function* (
   partner: string
 ): Effect.fn.Return<ReleasePlace, NoPlace> {
   const { limits, waiting } = state
-  const queue = waiting.get(organisation) ?? []
-  if (queue.length >= limits.perOrganisation * waitersPerPlace) return yield* new NoPlace({ reason: "crowded" })
+  if (waiting.of(organisation).length >= limits.perOrganisation * waitersPerPlace)
+    return yield* new NoPlace({ reason: "crowded" })
   const found = yield* Deferred.make<ReleasePlace, NoPlace>()
   let taken: ReleasePlace | undefined
   const give = (release: ReleasePlace) => {
@@ -265,18 +253,17 @@ const take = Effect.fnUntraced(function* (
     Deferred.unsafeDone(found, Effect.succeed(release))
   }
   const waiter: Waiter = { partner, give }
-  queue.push(waiter)
-  waiting.set(organisation, queue)
+  waiting.add(organisation, waiter)
   serve(state)
   if (taken !== undefined) return taken
   const expire = Effect.sync(() => {
-    if (leave(state, organisation, waiter)) Deferred.unsafeDone(found, Effect.fail(new NoPlace({ reason: "waited" })))
+    if (waiting.remove(organisation, waiter)) Deferred.unsafeDone(found, Effect.fail(new NoPlace({ reason: "waited" })))
   })
   const timer = yield* Effect.forkDaemon(Effect.interruptible(Effect.delay(expire, longestWait)))
   return yield* Effect.interruptible(Deferred.await(found)).pipe(
     Effect.onInterrupt(() =>
       Effect.sync(() => {
-        leave(state, organisation, waiter)
+        waiting.remove(organisation, waiter)
         taken?.()
       })
     ),
@@ -293,7 +280,7 @@ export const makePlaces = (limits: PlaceBounds): Effect.Effect<Places> =>
       held: new Set(),
       known: new Map(),
       unsteady: new Set(),
-      waiting: new Map(),
+      waiting: new FairQueue(),
       freed
     }
     return {
@@ -308,10 +295,8 @@ export const makePlaces = (limits: PlaceBounds): Effect.Effect<Places> =>
         ),
       freed: Effect.zipRight(freed.await, freed.close),
       readings: () => {
-        let waiting = 0
-        for (const queue of state.waiting.values()) waiting += queue.length
         const { node } = countHeld(state)
-        return { held: node.all, slow: node.slow, waiting }
+        return { held: node.all, slow: node.slow, waiting: state.waiting.size }
       }
     }
   })

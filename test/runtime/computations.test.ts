@@ -1,5 +1,5 @@
 /** An expensive computation of a tenant ends within its limit in another process, and delays no other organisation. */
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect, Either, Fiber } from "effect"
 import { afterAll } from "vitest"
 import { Computations, type ComputationName, type ComputationTable } from "../../src/actors/ports/Computations.js"
@@ -7,7 +7,6 @@ import { OrganisationId } from "../../src/domain/Ids.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
 import { computationLimits } from "../../src/domain/Limits.js"
 import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
-import { FairQueue } from "../../src/runtime/computing/FairQueue.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { measureLoopDelay } from "../support/loopDelay.js"
@@ -160,16 +159,4 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
       while (killed.some((pid) => pids.includes(pid))) yield* Effect.sleep("10 millis")
     })
   )
-})
-
-describe("the queue of computations", () => {
-  it("serves owners round-robin and keeps the order of each", () => {
-    const queue = new FairQueue<string, number>()
-    for (let n = 0; n < 3; n++) queue.add("a", n)
-    queue.add("b", 10)
-    const taken: Array<number> = []
-    for (let next = queue.take(() => true); next !== undefined; next = queue.take(() => true)) taken.push(next.job)
-    assert.deepStrictEqual(taken, [0, 10, 1, 2])
-    assert.isTrue(queue.isEmpty)
-  })
 })

@@ -3,6 +3,7 @@
  * by organisation, and yield to the event loop before each slice, so that many busy runs delay others no more than one.
  */
 import { type Clock, Duration, Effect } from "effect"
+import { FairQueue } from "../../domain/FairQueue.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 
 const sliceMillis = 5
@@ -18,8 +19,7 @@ interface Waiter {
 
 /** Grants the busy runs of one node their next slices, round-robin by organisation. */
 export class SliceOrder {
-  /** Waiting runs by organisation; the organisation that is served next comes first. */
-  private readonly waiting = new Map<OrganisationId, Array<Waiter>>()
+  private readonly waiting = new FairQueue<OrganisationId, Waiter>()
   private isTaken = false
 
   constructor(private readonly clock: Clock.Clock) {}
@@ -51,30 +51,22 @@ export class SliceOrder {
   private wait(waiter: Waiter): Effect.Effect<void> {
     return Effect.async((resume) => {
       waiter.resume = () => resume(Effect.void)
-      const own = this.waiting.get(waiter.organisationId)
-      if (own === undefined) this.waiting.set(waiter.organisationId, [waiter])
-      else own.push(waiter)
+      this.waiting.add(waiter.organisationId, waiter)
     })
   }
 
   private leave(waiter: Waiter): void {
-    if (waiter.isNext) return this.release()
-    const own = this.waiting.get(waiter.organisationId)?.filter((other) => other !== waiter) ?? []
-    if (own.length === 0) this.waiting.delete(waiter.organisationId)
-    else this.waiting.set(waiter.organisationId, own)
+    if (waiter.isNext) this.release()
+    else this.waiting.remove(waiter.organisationId, waiter)
   }
 
-  /** Resumes the longest waiting run of the next organisation, and moves that organisation to the end. */
+  /** Resumes the run that is next. */
   private release(): void {
-    for (const [organisationId, own] of this.waiting) {
-      const waiter = own.shift()
-      this.waiting.delete(organisationId)
-      if (own.length > 0) this.waiting.set(organisationId, own)
-      if (waiter === undefined) continue
-      waiter.isNext = true
-      return waiter.resume()
-    }
-    this.isTaken = false
+    const next = this.waiting.take()
+    this.isTaken = next !== undefined
+    if (next === undefined) return
+    next.isNext = true
+    next.resume()
   }
 }
 

@@ -33,7 +33,8 @@ export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =
         input: ComputationTable[Name]["input"]
       ): Effect.Effect<ComputationTable[Name]["output"], TooCostly | Unavailable> =>
         Effect.async((resume) =>
-          pool.submit(organisation, {
+          pool.submit({
+            organisation,
             name,
             input,
             onEnded: (end) => resume(toResult<Name>(name, end))

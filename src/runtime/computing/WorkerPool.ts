@@ -6,11 +6,11 @@ import type { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
 import type { ComputationName } from "../../actors/ports/Computations.js"
+import { FairQueue } from "../../domain/FairQueue.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { computationLimits } from "../../domain/Limits.js"
 import { type Jail, type JailMode, jails } from "../jail/Jail.js"
 import type { PoolLog } from "../jail/PoolLog.js"
-import { FairQueue } from "./FairQueue.js"
 import { type JobEnd, startWorker, type WorkerProcess } from "./WorkerProcess.js"
 
 export interface ComputationsOptions {
@@ -28,6 +28,7 @@ const idleMillis = { last: 300_000, others: 10_000 }
 const maxFailedStarts = 3
 
 export interface WaitingJob {
+  readonly organisation: OrganisationId
   readonly name: ComputationName
   readonly input: unknown
   readonly onEnded: (end: JobEnd | JobRefusal) => void
@@ -65,15 +66,16 @@ export class WorkerPool {
   }
 
   /** Returns an effect that removes the job from the queue, unless it has started. */
-  submit(organisation: OrganisationId, job: WaitingJob): Effect.Effect<void> {
+  submit(job: WaitingJob): Effect.Effect<void> {
+    const { organisation } = job
     if (this.isStopped) job.onEnded({ tag: "Refused", reason: "the service is stopping" })
-    else if (this.queue.count(organisation) >= computationLimits.waiting)
+    else if (this.queue.of(organisation).length >= computationLimits.waiting)
       job.onEnded({ tag: "Refused", reason: "too many computations of this organisation are waiting" })
     else {
       this.queue.add(organisation, job)
       this.dispatch()
     }
-    return Effect.sync(() => this.queue.remove(organisation, job))
+    return Effect.sync(() => void this.queue.remove(organisation, job))
   }
 
   /** Kills all workers and refuses the waiting jobs. */
@@ -103,16 +105,16 @@ export class WorkerPool {
   private dispatch(): void {
     for (const worker of this.workers) {
       if (worker.owner !== undefined) continue
-      const next = this.queue.take((organisation) => !this.isBusy(organisation))
+      const next = this.queue.take((organisation) => (this.isBusy(organisation) ? -1 : 0))
       if (next === undefined) return
-      this.assign(worker, next.owner, next.job)
+      this.assign(worker, next)
     }
-    const needsWorker = !this.queue.isEmpty && [...this.workers].every(({ owner }) => owner !== undefined)
+    const needsWorker = this.queue.size > 0 && [...this.workers].every(({ owner }) => owner !== undefined)
     if (needsWorker && this.workers.size < computationLimits.workers) this.start()
   }
 
-  private assign(worker: Worker, owner: OrganisationId, { input, name, onEnded }: WaitingJob): void {
-    worker.owner = owner
+  private assign(worker: Worker, { input, name, onEnded, organisation }: WaitingJob): void {
+    worker.owner = organisation
     clearTimeout(worker.idle)
     worker.process.run({ name, input }, computationLimits.millis[name], (end) => {
       worker.owner = undefined
@@ -194,7 +196,7 @@ export class WorkerPool {
 
   private refuseAll(reason: string): void {
     this.failedStarts = 0
-    for (let next = this.queue.take(() => true); next !== undefined; next = this.queue.take(() => true))
-      next.job.onEnded({ tag: "Refused", reason })
+    for (let next = this.queue.take(); next !== undefined; next = this.queue.take())
+      next.onEnded({ tag: "Refused", reason })
   }
 }

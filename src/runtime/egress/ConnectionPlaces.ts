@@ -4,6 +4,7 @@
  */
 import type { Dispatcher } from "undici"
 import type { EgressReadings } from "../../actors/ports/Egress.js"
+import { FairQueue } from "../../domain/FairQueue.js"
 import type { CountSocket } from "./Connect.js"
 
 /** Connections of the node, and of one organisation to one origin. */
@@ -50,7 +51,7 @@ class Owner {
   pool: PoolUse | undefined
   readonly byOrigin = new Map<string, number>()
   /** Waiting requests by origin; the origins take turns. */
-  readonly waiting = new Map<string, Array<Waiter>>()
+  readonly waiting = new FairQueue<string, Waiter>()
 
   constructor(readonly name: string) {}
 
@@ -90,14 +91,12 @@ export class ConnectionPlaces {
     begin: (place: ConnectionPlace) => void
   ): (() => Shortage | undefined) => {
     const owner = this.ownerOf(name)
-    if (!owner.waiting.has(origin) && this.hasPlace(owner, origin)) {
+    if (owner.waiting.of(origin).length === 0 && this.hasPlace(owner, origin)) {
       this.admit(owner, origin, begin)
       return () => undefined
     }
     const waiter: Waiter = { origin, begin }
-    const line = owner.waiting.get(origin)
-    if (line === undefined) owner.waiting.set(origin, [waiter])
-    else line.push(waiter)
+    owner.waiting.add(origin, waiter)
     this.waitingOwners.add(owner)
     this.waiting++
     return () => this.leave(owner, waiter)
@@ -154,12 +153,9 @@ export class ConnectionPlaces {
   }
 
   private leave(owner: Owner, waiter: Waiter): Shortage | undefined {
-    const line = owner.waiting.get(waiter.origin)
-    const at = line?.indexOf(waiter) ?? -1
-    if (line === undefined || at < 0) return undefined
-    line.splice(at, 1)
+    if (!owner.waiting.remove(waiter.origin, waiter)) return undefined
     this.waiting--
-    this.forgetLine(owner, waiter.origin, line)
+    if (owner.waiting.size === 0) this.waitingOwners.delete(owner)
     const isOriginFull = (owner.byOrigin.get(waiter.origin) ?? 0) >= this.limits.origin
     this.dropUnused(owner)
     return isOriginFull ? "origin" : "node"
@@ -189,19 +185,7 @@ export class ConnectionPlaces {
   /** Takes the owner's next waiting request that has a place. No more origins are full than it has connections for. */
   private nextOf(owner: Owner): Waiter | undefined {
     if (!this.hasRoom(owner)) return undefined
-    for (const [origin, line] of owner.waiting) {
-      if ((owner.byOrigin.get(origin) ?? 0) >= this.limits.origin) continue
-      const waiter = line.shift()
-      owner.waiting.delete(origin)
-      if (line.length > 0) owner.waiting.set(origin, line)
-      return waiter
-    }
-    return undefined
-  }
-
-  private forgetLine(owner: Owner, origin: string, line: ReadonlyArray<Waiter>): void {
-    if (line.length === 0) owner.waiting.delete(origin)
-    if (owner.waiting.size === 0) this.waitingOwners.delete(owner)
+    return owner.waiting.take((origin) => ((owner.byOrigin.get(origin) ?? 0) >= this.limits.origin ? -1 : 0))
   }
 
   // --- Pools ---

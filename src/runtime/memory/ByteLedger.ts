@@ -10,6 +10,7 @@ import {
   type Holding,
   type LedgerReadings
 } from "../../actors/ports/HeldBytes.js"
+import { FairQueue, type Pick } from "../../domain/FairQueue.js"
 import { memoryLimit } from "../process/MemoryLimit.js"
 
 const MiB = 1024 * 1024
@@ -49,11 +50,10 @@ interface Waiter {
   timer: NodeJS.Timeout | undefined
 }
 
-/** What one owner holds, by kind, and who of it waits, in order. */
+/** What one owner holds, by kind. */
 class Owner {
   held = 0
   readonly byKind: Record<HeldKind, number> = { arriving: 0, bodies: 0, answers: 0, results: 0, journals: 0 }
-  readonly waiting: Array<Waiter> = []
 
   constructor(readonly name: string) {}
 }
@@ -103,8 +103,7 @@ export class ByteLedger {
   private readonly capacity: number
   private readonly shares: Readonly<Record<HeldKind, Share>>
   private readonly owners = new Map<string, Owner>()
-  /** Owners that wait, the next to be served first. */
-  private readonly waitingOwners = new Set<Owner>()
+  private readonly waiting = new FairQueue<Owner, Waiter>()
   private held = 0
   private readonly byKind: Record<HeldKind, number> = { arriving: 0, bodies: 0, answers: 0, results: 0, journals: 0 }
   private refused = 0
@@ -118,16 +117,21 @@ export class ByteLedger {
 
   readonly open = (owner: string, kind: HeldKind): Holding => new OpenHolding(this, owner, kind)
 
-  readonly readings = (): LedgerReadings => {
-    let waiting = 0
-    for (const owner of this.waitingOwners) waiting += owner.waiting.length
-    return { capacity: this.capacity, held: { ...this.byKind }, waiting, refused: this.refused }
-  }
+  readonly readings = (): LedgerReadings => ({
+    capacity: this.capacity,
+    held: { ...this.byKind },
+    waiting: this.waiting.size,
+    refused: this.refused
+  })
 
   /** Takes the bytes if there is room and no owner waits for that room. */
   tryTake(holding: OpenHolding, bytes: number): boolean {
     const owner = this.ownerOf(holding.name)
-    if (owner.waiting.length === 0 && this.hasRoom(owner, holding.kind, bytes) && !this.isRoomAwaited()) {
+    if (
+      this.waiting.of(owner).length === 0 &&
+      this.hasRoom(owner, holding.kind, bytes) &&
+      !this.waiting.canTake(this.pickWithinLimits)
+    ) {
       this.add(owner, holding, bytes)
       return true
     }
@@ -152,8 +156,7 @@ export class ByteLedger {
       this.leave(owner, waiter)
       done(new BytesRefused({ reason: "busy", bytes }))
     }, this.patienceMillis)
-    owner.waiting.push(waiter)
-    this.waitingOwners.add(owner)
+    this.waiting.add(owner, waiter)
     return () => this.leave(owner, waiter)
   }
 
@@ -165,14 +168,14 @@ export class ByteLedger {
     owner.held -= bytes
     owner.byKind[holding.kind] -= bytes
     this.dropIdle(owner)
-    if (this.waitingOwners.size > 0) this.serve()
+    this.serve()
   }
 
   /** Ends the waits of a released holding: what it would still get is never given back. */
   endWaits(holding: OpenHolding): void {
     const owner = this.owners.get(holding.name)
     if (owner === undefined) return
-    for (const waiter of owner.waiting.filter((one) => one.holding === holding)) {
+    for (const waiter of this.waiting.of(owner).filter((one) => one.holding === holding)) {
       this.leave(owner, waiter)
       waiter.done(undefined)
     }
@@ -190,7 +193,7 @@ export class ByteLedger {
 
   /** Forgets an owner that neither holds nor awaits anything: owners are as many as clients choose. */
   private dropIdle(owner: Owner): void {
-    if (owner.held === 0 && owner.waiting.length === 0) this.owners.delete(owner.name)
+    if (owner.held === 0 && this.waiting.of(owner).length === 0) this.owners.delete(owner.name)
   }
 
   /** The most bytes that one owner can ever hold of this kind. */
@@ -205,7 +208,7 @@ export class ByteLedger {
 
   /** Whether the owner's own limits allow the bytes. */
   private isWithinLimits(owner: Owner, kind: HeldKind, bytes: number): boolean {
-    const othersWait = this.waitingOwners.size > (this.waitingOwners.has(owner) ? 1 : 0)
+    const othersWait = this.waiting.owners > (this.waiting.of(owner).length > 0 ? 1 : 0)
     return owner.held + bytes <= this.ownerLimit(othersWait) && owner.byKind[kind] + bytes <= this.shares[kind].ofOwner
   }
 
@@ -217,14 +220,12 @@ export class ByteLedger {
     )
   }
 
-  /** Whether an owner waits that only lacks room: what becomes free is for it. */
-  private isRoomAwaited(): boolean {
-    for (const owner of this.waitingOwners) {
-      const [next] = owner.waiting
-      if (next !== undefined && this.isWithinLimits(owner, next.holding.kind, next.bytes)) return true
-    }
-    return false
-  }
+  /** Picks the oldest of an owner that only lacks room: what becomes free is for it. */
+  private readonly pickWithinLimits: Pick<Owner, Waiter> = (owner, [next]) =>
+    next !== undefined && this.isWithinLimits(owner, next.holding.kind, next.bytes) ? 0 : -1
+
+  private readonly pickWithRoom: Pick<Owner, Waiter> = (owner, [next]) =>
+    next !== undefined && this.hasRoom(owner, next.holding.kind, next.bytes) ? 0 : -1
 
   private add(owner: Owner, holding: OpenHolding, bytes: number): void {
     holding.bytes += bytes
@@ -236,30 +237,19 @@ export class ByteLedger {
 
   private leave(owner: Owner, waiter: Waiter): void {
     clearTimeout(waiter.timer)
-    const at = owner.waiting.indexOf(waiter)
-    if (at < 0) return
-    owner.waiting.splice(at, 1)
-    if (owner.waiting.length === 0) this.waitingOwners.delete(owner)
+    if (!this.waiting.remove(owner, waiter)) return
     this.dropIdle(owner)
-    if (this.waitingOwners.size > 0) this.serve()
+    this.serve()
   }
 
-  /** Serves those who wait, one of each owner in turn, as long as there is room: who is served moves to the end. */
+  /** Serves those who wait, as long as there is room. */
   private serve(): void {
-    let served = true
-    while (served) {
-      served = false
-      for (const owner of this.waitingOwners) {
-        const [next] = owner.waiting
-        if (next === undefined || !this.hasRoom(owner, next.holding.kind, next.bytes)) continue
-        served = true
-        owner.waiting.shift()
-        clearTimeout(next.timer)
-        this.waitingOwners.delete(owner)
-        if (owner.waiting.length > 0) this.waitingOwners.add(owner)
-        this.add(owner, next.holding, next.bytes)
-        next.done(undefined)
-      }
+    if (this.waiting.size === 0) return
+    const pick = this.pickWithRoom
+    for (let next = this.waiting.take(pick); next !== undefined; next = this.waiting.take(pick)) {
+      clearTimeout(next.timer)
+      this.add(this.ownerOf(next.holding.name), next.holding, next.bytes)
+      next.done(undefined)
     }
   }
 }

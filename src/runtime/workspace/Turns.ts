@@ -3,6 +3,7 @@
  * bounds, and the more connections it holds, the more must be free before it gets another.
  */
 import { Effect } from "effect"
+import { FairQueue, type Pick } from "../../domain/FairQueue.js"
 
 export interface TurnLimits {
   /** Connections in use at once. */
@@ -29,13 +30,13 @@ export interface Turns {
   readonly usage: () => { readonly inUse: number; readonly transactions: number; readonly waiting: number }
 }
 
-interface Place {
-  readonly waiting: { readonly [kind in TurnKind]: Array<(release: Release) => void> }
-  inUse: number
-  transactions: number
+interface Waiter {
+  readonly organisation: string
+  readonly kind: TurnKind
+  readonly begin: (release: Release) => void
 }
 
-/** Connections of the node in use, and how many of them transactions use. */
+/** Connections in use, by the node or one organisation, and how many of them transactions use. */
 interface Used {
   connections: number
   transactions: number
@@ -44,115 +45,95 @@ interface Used {
 /** Who holds connections, and who waits. */
 interface TurnsState {
   readonly limits: TurnLimits
-  /** Organisations that hold a connection or wait for one; the least recently served first. */
-  readonly places: Map<string, Place>
-  readonly used: Used
+  readonly node: Used
+  /** Organisations that hold connections. */
+  readonly organisations: Map<string, Used>
+  readonly waiting: FairQueue<string, Waiter>
 }
 
+const none: Readonly<Used> = { connections: 0, transactions: 0 }
+
 /** Whether the organisation may have another connection. */
-const canTake = ({ limits, used }: TurnsState, place: Place, kind: TurnKind): boolean => {
-  const free = limits.connections - used.connections
+const canTake = ({ limits, node, organisations }: TurnsState, organisation: string, kind: TurnKind): boolean => {
+  const own = organisations.get(organisation) ?? none
   return (
-    place.inUse < limits.connectionsPerOrganisation &&
-    free > 2 * place.inUse &&
+    own.connections < limits.connectionsPerOrganisation &&
+    limits.connections - node.connections > 2 * own.connections &&
     (kind === "statement" ||
-      (place.transactions < limits.transactionsPerOrganisation && used.transactions < limits.transactions))
+      (own.transactions < limits.transactionsPerOrganisation && node.transactions < limits.transactions))
   )
 }
 
-const releaseOf = (state: TurnsState, organisation: string, place: Place, kind: TurnKind): Release => {
+const take = (state: TurnsState, organisation: string, kind: TurnKind): Release => {
+  const { node, organisations } = state
+  const own = organisations.get(organisation) ?? { ...none }
+  organisations.set(organisation, own)
+  const count = (by: 1 | -1) => {
+    for (const used of [node, own]) {
+      used.connections += by
+      if (kind === "transaction") used.transactions += by
+    }
+  }
+  count(1)
   let released = false
   return () => {
     if (released) return
     released = true
-    state.used.connections -= 1
-    place.inUse -= 1
-    if (kind === "transaction") {
-      state.used.transactions -= 1
-      place.transactions -= 1
-    }
-    forget(state, organisation, place)
+    count(-1)
+    if (own.connections === 0) organisations.delete(organisation)
     serve(state)
   }
 }
 
-/** Drops an organisation that neither holds a connection nor waits. */
-const forget = ({ places }: TurnsState, organisation: string, place: Place): void => {
-  if (place.inUse === 0 && place.waiting.statement.length === 0 && place.waiting.transaction.length === 0)
-    places.delete(organisation)
-}
-
-/** Serves the first organisation that may have a connection, and moves it to the end. */
-const serveOne = (state: TurnsState): boolean => {
-  for (const [organisation, place] of state.places) {
-    for (const kind of kinds) {
-      if (place.waiting[kind].length === 0 || !canTake(state, place, kind)) continue
-      const next = place.waiting[kind].shift()
-      if (next === undefined) continue
-      state.used.connections += 1
-      place.inUse += 1
-      if (kind === "transaction") {
-        state.used.transactions += 1
-        place.transactions += 1
-      }
-      state.places.delete(organisation)
-      state.places.set(organisation, place)
-      next(releaseOf(state, organisation, place, kind))
-      return true
-    }
-  }
-  return false
-}
-
+/** Serves the organisations in turn as long as one may have a connection; its transactions before its statements. */
 const serve = (state: TurnsState): void => {
-  while (serveOne(state));
+  const pick: Pick<string, Waiter> = (organisation, waiters) => {
+    for (const kind of kinds) {
+      const at = canTake(state, organisation, kind) ? waiters.findIndex((one) => one.kind === kind) : -1
+      if (at >= 0) return at
+    }
+    return -1
+  }
+  for (let next = state.waiting.take(pick); next !== undefined; next = state.waiting.take(pick))
+    next.begin(take(state, next.organisation, next.kind))
 }
 
 export const makeTurns = (limits: TurnLimits): Turns => {
-  const places = new Map<string, Place>()
-  const used: Used = { connections: 0, transactions: 0 }
-
-  const state: TurnsState = { limits, places, used }
+  const state: TurnsState = { limits, node: { ...none }, organisations: new Map(), waiting: new FairQueue() }
+  const { node, waiting } = state
 
   return {
     acquire: (organisation, kind) =>
       Effect.async<Release, NoTurn>((resume) => {
-        const place = places.get(organisation) ?? newPlace()
-        places.set(organisation, place)
-        const queue = place.waiting[kind]
-        if (queue.length >= limits.waitingPerOrganisation) return resume(Effect.fail("too many waiting"))
+        const waitingOfKind = waiting.of(organisation).filter((one) => one.kind === kind).length
+        if (waitingOfKind >= limits.waitingPerOrganisation) return resume(Effect.fail("too many waiting"))
         let taken: Release | undefined
-        const mine = (release: Release) => {
-          clearTimeout(timer)
-          taken = release
-          resume(Effect.succeed(release))
+        const waiter: Waiter = {
+          organisation,
+          kind,
+          begin: (release) => {
+            clearTimeout(timer)
+            taken = release
+            resume(Effect.succeed(release))
+          }
         }
         const leave = () => {
           clearTimeout(timer)
-          const at = queue.indexOf(mine)
-          if (at < 0) return
-          queue.splice(at, 1)
-          forget(state, organisation, place)
+          waiting.remove(organisation, waiter)
         }
         const timer = setTimeout(() => {
           leave()
           resume(Effect.fail("waited too long"))
         }, limits.waitMillis)
-        queue.push(mine)
+        waiting.add(organisation, waiter)
         serve(state)
         return Effect.sync(() => {
           leave()
           taken?.()
         })
       }),
-    usage: () => {
-      let waiting = 0
-      for (const place of places.values()) waiting += place.waiting.statement.length + place.waiting.transaction.length
-      return { inUse: used.connections, transactions: used.transactions, waiting }
-    }
+    usage: () => ({ inUse: node.connections, transactions: node.transactions, waiting: waiting.size })
   }
 }
-
-const newPlace = (): Place => ({ waiting: { statement: [], transaction: [] }, inUse: 0, transactions: 0 })
 
 const kinds: ReadonlyArray<TurnKind> = ["transaction", "statement"]

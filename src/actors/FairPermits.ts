@@ -6,8 +6,8 @@ interface Holder {
   users: number
 }
 
-/** `withPermit` waits for a permit of the holder first, then for one of all. */
-export const makeFairPermits = (perHolder: number, inAll: number) => {
+/** `withPermit` waits for a permit of the holder first, then for one of all, if those are bounded. */
+export const makeFairPermits = (perHolder: number, inAll = Infinity) => {
   const all = Effect.unsafeMakeSemaphore(inAll)
   const holders = new Map<string, Holder>()
 
