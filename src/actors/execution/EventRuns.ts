@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { decide, evolve } from "../../domain/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
+import { hasRoom, isPlanFull } from "../../domain/StartPolicy.js"
 import { EventRuns } from "../ports/EventRuns.js"
 import type { StartRequest } from "../ports/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -30,9 +31,8 @@ export const layer = (options: { readonly slots: number }) =>
 
       return EventRuns.of({
         reserve: (organisation, concurrentRuns, wasQueued) => {
-          if (live.size() >= options.slots) return undefined
-          if (concurrentRuns !== null && (live.countByOrganisation().get(organisation) ?? 0) >= concurrentRuns)
-            return undefined
+          if (!hasRoom("event", live.size(), options.slots)) return undefined
+          if (isPlanFull(live.countByOrganisation().get(organisation) ?? 0, concurrentRuns)) return undefined
           const id = nextOwnedId(identifiers, ownership)
           return live.reserve(id, organisation, wasQueued) ? id : undefined
         },

@@ -7,6 +7,7 @@ import { decide, evolve } from "../../domain/Execution.js"
 import { TooManyRuns, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { StartEntry } from "../../domain/RunJournal.js"
+import { hasRoom, isPlanFull } from "../../domain/StartPolicy.js"
 import { Executions, type StartResult, type StartRequest } from "../ports/Executions.js"
 import { Faults } from "../ports/Faults.js"
 import { Journal, notStored, type OpenRun } from "../ports/Journal.js"
@@ -20,7 +21,7 @@ import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
 import { makeCancellation, unavailable } from "./RunCancellation.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
-/** `slots`: runs that this node drives at a time; Instant runs are refused above four times as many. */
+/** `slots`: runs that this node drives at a time; `hasRoom` tells how many Instant runs it takes. */
 export const layer = (options: { readonly slots: number }) =>
   Layer.effect(
     Executions,
@@ -127,9 +128,13 @@ export const layer = (options: { readonly slots: number }) =>
           const entry = startEntry(request, now)
           if (request.runnable.tier !== "instant" || request.parent !== undefined) return enqueue(request, run, entry)
           const { concurrentRuns } = request
-          if (concurrentRuns !== null && (live.countByOrganisation().get(run.organisationId) ?? 0) >= concurrentRuns)
+          if (
+            concurrentRuns !== null &&
+            isPlanFull(live.countByOrganisation().get(run.organisationId) ?? 0, concurrentRuns)
+          )
             return Effect.fail(new TooManyRuns({ limit: concurrentRuns }))
-          if (live.size() >= options.slots * 4) return Effect.fail(unavailable("this node runs as much as it can"))
+          if (!hasRoom("instant", live.size(), options.slots))
+            return Effect.fail(unavailable("this node runs as much as it can"))
           const started = decide(run, { _tag: "Start", at: now })
           return started._tag === "Started"
             ? runInline(request, evolve(run, started), entry)

@@ -1,6 +1,7 @@
 /** The slots of the runs that one node drives: at most one per run, counted by organisation. */
 import type { Fiber } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import { hasFirstClass, isStarting } from "../../domain/StartPolicy.js"
 import type { Progress } from "./Progress.js"
 import type { DriveOutcome } from "./RunSpec.js"
 
@@ -8,10 +9,6 @@ import type { DriveOutcome } from "./RunSpec.js"
 const shortLifeMillis = 1_000
 /** A run that waits for so long only waits: a shorter pause between two turns costs no statement. */
 const onlyWaitsMillis = 50
-/** A run counts as starting for so long at most, whatever it does, so that no tenant can stop the start queue. */
-const startingMillis = 100
-/** How long the first class counts as running here after its last launch. */
-const firstClassMillis = 2_000
 
 export interface LiveRun {
   /** `undefined` for a slot that is reserved. */
@@ -40,11 +37,10 @@ export class LiveRunTable {
     return this.runs.size
   }
 
-  /** Runs from the start queue that were launched within `startingMillis`, without those that wait for their calls. */
+  /** Runs from the start queue that count as starting. */
   countStarting(now: number): number {
     let count = 0
-    for (const { progress, since, wasQueued } of this.runs.values())
-      if (wasQueued && progress?.isWaiting !== true && now - since < startingMillis) count++
+    for (const run of this.runs.values()) if (isStarting(run, now)) count++
     return count
   }
 
@@ -54,7 +50,7 @@ export class LiveRunTable {
 
   /** Whether a run of the first class was launched lately. */
   hasFirstClass(now: number): boolean {
-    return now - this.firstClassAt < firstClassMillis
+    return hasFirstClass(this.firstClassAt, now)
   }
 
   get(id: ExecutionId): LiveRun | undefined {

@@ -7,6 +7,7 @@ import { decide, tiers } from "../../domain/Execution.js"
 import type { EventPriority } from "../../domain/Event.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { suspectAfter } from "../../domain/Limits.js"
+import { startableRuns } from "../../domain/StartPolicy.js"
 import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
 import { EventDispatch } from "../ports/EventDispatch.js"
 import { EventStream } from "../ports/EventStream.js"
@@ -27,15 +28,6 @@ const suspectPatience = Duration.seconds(1)
 const suspectsAtOnce = 32
 /** Up to so many suspects each get a runner of their own. */
 const fewSuspects = 4
-/** Runs on this node up to which queued ones are started while accepting events comes first. */
-const slotsInBurst = 4
-/**
- * Queued runs are started until `most` of them are starting, at least `least` at a time, because a pick costs Postgres as
- * much for one row as for many.
- */
-const ordinarily = { most: 64, least: 32 }
-/** The same while the first class has runs here and only the last two classes wait: then it finds few runs before its own. */
-const besideFirstClass = { most: 4, least: 2 }
 const survivalInterval = Duration.seconds(1)
 
 export interface SweepOptions {
@@ -61,14 +53,16 @@ export const make = (options: SweepOptions) =>
 
     /** The first class that waited when the queue was read last. */
     let firstWaiting: EventPriority = 4
-    const freeSlots = () => (live.isLeaving() ? 0 : Math.max(0, options.slots - live.size()))
-    const slotsForQueued = () => {
-      if (live.isLeaving()) return 0
-      if (load.comesFirst()) return Math.max(0, slotsInBurst - live.size())
-      const { least, most } = live.hasFirstClass() && firstWaiting > 2 ? besideFirstClass : ordinarily
-      const places = most - live.countStarting()
-      return places < least ? 0 : Math.min(freeSlots(), places)
-    }
+    const startable = () =>
+      startableRuns({
+        slots: options.slots,
+        running: live.size(),
+        starting: live.countStarting(),
+        hasFirstClass: live.hasFirstClass(),
+        firstWaiting,
+        isAcceptingFirst: load.comesFirst(),
+        isLeaving: live.isLeaving()
+      })
 
     const resume = Effect.fn("Execution.resume")(function* (id: ExecutionId) {
       if (live.reserve(id, undefined)) yield* takeOver(id)
@@ -88,7 +82,7 @@ export const make = (options: SweepOptions) =>
     // --- The passes ---
 
     const resumeDue = Effect.gen(function* () {
-      const slots = freeSlots()
+      const slots = startable().due
       if (slots === 0) return
       const due = yield* claiming.withPermits(1)(
         runs
@@ -143,7 +137,7 @@ export const make = (options: SweepOptions) =>
 
     const startQueued = Effect.gen(function* () {
       for (;;) {
-        const slots = Math.min(slotsForQueued(), 64)
+        const slots = startable().queued
         if (slots === 0) return
         const signals = wakeups.queuedSignals()
         const taken = yield* claiming.withPermits(1)(
@@ -202,8 +196,9 @@ export const make = (options: SweepOptions) =>
       "runs.find_work",
       Effect.gen(function* () {
         const work = yield* runs.findWork(ownership.ownedShards(), live.ids(), engines)
-        const canStart = work.queued !== null && slotsForQueued() > 0
-        yield* resuming.reportWaiting(work.due && freeSlots() > 0)
+        const { due, queued } = startable()
+        const canStart = work.queued !== null && queued > 0
+        yield* resuming.reportWaiting(work.due && due > 0)
         yield* resumingSuspects.reportWaiting(suspects.length > 0)
         yield* ending.reportWaiting(work.overdue)
         yield* starting.reportWaiting(canStart)

@@ -16,6 +16,7 @@ import { laneOf, matchRoutes } from "../../domain/EventRouting.js"
 import { InvalidState, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
+import { startsAtOnce } from "../../domain/StartPolicy.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { Patterns } from "../Patterns.js"
 import { Digests } from "../ports/Digests.js"
@@ -208,11 +209,13 @@ const receive = Effect.fnUntraced(function* (
   const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
   const isDirect =
     context.options.dispatchesAtOnce &&
-    reason === undefined &&
-    lane === null &&
-    !wakeups.hasQueued(event.priority) &&
-    !load.comesFirst() &&
-    organisation.status === "active"
+    startsAtOnce({
+      isHeld: reason !== undefined,
+      hasLane: lane !== null,
+      isOrganisationActive: organisation.status === "active",
+      isBehind: wakeups.hasQueued(event.priority),
+      isAcceptingFirst: load.comesFirst()
+    })
   const slot: ExecutionId | undefined = isDirect
     ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns, false)
     : undefined

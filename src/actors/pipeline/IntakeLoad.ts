@@ -4,16 +4,12 @@
  * share the processor for as long, so a sender without end cannot stop the runs.
  */
 import { Effect, Layer } from "effect"
+import { intakeBurst } from "../../domain/StartPolicy.js"
 import { IntakeLoad } from "../ports/IntakeLoad.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
 
-/** Events accepted at once from which on accepting comes first. */
-const manyEvents = 16
-/** A burst ends when for so long not many events were accepted at once. */
-const calmMillis = 100
-/** How long accepting comes first in a burst. */
-const preferredMillis = 3_000
+const { calmMillis, manyEvents, preferredMillis } = intakeBurst
 
 /** Decides whether accepting comes first. Times in milliseconds. */
 export class Burst {
