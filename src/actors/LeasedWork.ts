@@ -146,7 +146,9 @@ const repeatSweep = (
 }
 
 /** The sweep of a kind of work, by the name that `/readyz`, the metrics and the log know. */
-export const makeSweep = <J extends StoredJob>(task: StoredJobTask): Effect.Effect<LeasedSweep<J>, never, FailedJobs> =>
+export const makeSweep = <J extends StoredJob = StoredJob>(
+  task: StoredJobTask
+): Effect.Effect<LeasedSweep<J>, never, FailedJobs> =>
   Effect.map(
     makeStoredJobs(task, (job: StoredJob) => job),
     (jobs) => ({

@@ -4,10 +4,8 @@
  */
 import { Duration, Effect, Layer, Option } from "effect"
 import type { CustomerId, EventId, OrganisationId } from "../../domain/Ids.js"
-import { backgroundTask } from "../BackgroundTask.js"
-import type { StoredJob } from "../ports/FailedJobs.js"
+import { inBatches, makeSweep } from "../LeasedWork.js"
 import { HeldEvents, type OverReason, overReasons, type QuotaReason } from "../ports/HeldEvents.js"
-import { makeStoredJobs } from "../StoredJobs.js"
 import { OrganisationReads } from "../ports/OrganisationReads.js"
 import { Wakeups } from "../ports/Wakeups.js"
 import { make as makeEventQuota } from "./EventQuota.js"
@@ -23,7 +21,7 @@ const make = Effect.gen(function* () {
   const organisations = yield* OrganisationReads
   const wakeups = yield* Wakeups
   const quota = yield* makeEventQuota
-  const jobs = yield* makeStoredJobs("events.release_held", (job: StoredJob) => job)
+  const { jobs, repeat } = yield* makeSweep("events.release_held")
 
   /** Releases a batch of at most `size`. Returns whether there may be more to release. */
   const releaseBatch = Effect.fnUntraced(function* (
@@ -81,34 +79,32 @@ const make = Effect.gen(function* () {
   })
 
   /** Settles all events of a reason, in batches. One that fails ends it: it would be found again at once. */
-  const settleAll = Effect.fnUntraced(function* (over: OverReason) {
-    let isOver = false
-    while (!isOver) {
-      const due = yield* held.due(over, batchSize)
-      let settled = 0
-      yield* jobs.together(due, (some) =>
-        Effect.map(
-          held.settle(
-            over,
-            some.map(({ id }) => id)
-          ),
-          () => void (settled += some.length)
+  const settleAll = (over: OverReason) =>
+    inBatches(
+      batchSize,
+      (limit) => held.due(over, limit),
+      Effect.fnUntraced(function* (due) {
+        let settled = 0
+        yield* jobs.together(due, (some) =>
+          Effect.map(
+            held.settle(
+              over,
+              some.map(({ id }) => id)
+            ),
+            () => void (settled += some.length)
+          )
         )
-      )
-      isOver = due.length < batchSize || settled < due.length
-      if (settled > 0 && over !== "expired") wakeups.signalQueued()
-    }
-  })
+        if (settled > 0 && over !== "expired") wakeups.signalQueued()
+        return settled === due.length
+      })
+    )
 
   const pass = Effect.gen(function* () {
     yield* releaseWithinQuota
     for (const over of overReasons) yield* settleAll(over)
   })
 
-  const task = yield* backgroundTask("events.release_held", pass)
-  return Effect.forever(Effect.zipRight(task.run, Effect.sleep(pollInterval)))
+  return yield* repeat(pass, { interval: pollInterval })
 })
 
-export const layer = Layer.scopedDiscard(
-  Effect.flatMap(make, (sweep) => Effect.forkScoped(Effect.interruptible(sweep)))
-)
+export const layer = Layer.scopedDiscard(Effect.flatMap(make, Effect.forkScoped))

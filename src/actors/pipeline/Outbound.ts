@@ -7,8 +7,7 @@ import { Duration, Effect, Layer, Option } from "effect"
 import type { CustomerId } from "../../domain/Ids.js"
 import { externalChannels, isTold, notificationText, targetUrls } from "../../domain/Notification.js"
 import { outboundBody } from "../../domain/OutboundEvent.js"
-import { backgroundTask } from "../BackgroundTask.js"
-import { makeStoredJobs } from "../StoredJobs.js"
+import { inBatches, makeSweep } from "../LeasedWork.js"
 import { hasRoomFor, makeNotification, readTargets } from "../NotificationDeliveries.js"
 import type { DomainEvent } from "../ports/ConnectionStore.js"
 import { DomainEvents, type PublishedEvent } from "../ports/DomainEvents.js"
@@ -28,7 +27,6 @@ const pollInterval = Duration.seconds(1)
 /** Events of one statement. */
 const batchSize = 200
 
-/** Makes the task: `publishPending` is one pass, `sweep` repeats it. */
 const make = Effect.gen(function* () {
   const events = yield* DomainEvents
   const { subscribed } = yield* EndpointSubscriptions
@@ -41,10 +39,7 @@ const make = Effect.gen(function* () {
   const incoming = yield* Events
   const platform = yield* PlatformConfiguration
 
-  const jobs = yield* makeStoredJobs("events.publish", ({ id, organisationId }: DomainEvent) => ({
-    id,
-    organisationId
-  }))
+  const { jobs, repeat } = yield* makeSweep("events.publish")
 
   const notificationsOf = Effect.fnUntraced(function* (event: DomainEvent) {
     const { at, customerId, organisationId, payload, subject, type } = event
@@ -131,19 +126,8 @@ const make = Effect.gen(function* () {
       wakeups.signalDelivery()
   })
 
-  const publishPending = Effect.gen(function* () {
-    for (;;) {
-      const pending = yield* events.pending(batchSize)
-      if (pending.length === 0) return
-      yield* jobs.together(pending, publish)
-      if (pending.length < batchSize) return
-    }
-  })
-
-  const task = yield* backgroundTask("events.publish", publishPending)
-  return { sweep: Effect.forever(Effect.zipRight(task.run, Effect.sleep(pollInterval))) }
+  const publishPending = inBatches(batchSize, events.pending, (pending) => jobs.together(pending, publish))
+  return yield* repeat(publishPending, { interval: pollInterval })
 })
 
-export const layer = Layer.scopedDiscard(
-  Effect.flatMap(make, ({ sweep }) => Effect.forkScoped(Effect.interruptible(sweep)))
-)
+export const layer = Layer.scopedDiscard(Effect.flatMap(make, Effect.forkScoped))

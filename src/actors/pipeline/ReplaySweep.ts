@@ -3,8 +3,8 @@
  * time, and replays those that their policies replay on a schedule.
  */
 import { Duration, Effect, Layer, Option } from "effect"
-import { backgroundTask } from "../BackgroundTask.js"
-import { makeStoredJobs, type StoredJobs } from "../StoredJobs.js"
+import { makeSweep } from "../LeasedWork.js"
+import type { StoredJobs } from "../StoredJobs.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { DeadLetterId } from "../../domain/Ids.js"
 import { DeadLetters, type RunningReplay } from "../ports/DeadLetters.js"
@@ -79,25 +79,18 @@ export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const letters = yield* DeadLetters
     const replays = yield* Replays
-    const jobs = yield* makeStoredJobs("events.replay", (job: StoredJob) => job)
-    const task = yield* backgroundTask("events.replay", (report: Effect.Effect<void>) =>
+    const { jobs, repeat } = yield* makeSweep("events.replay")
+    const pass = (report: Effect.Effect<void>) =>
       Effect.gen(function* () {
-        const running = yield* letters.takeReplays(replaysAtOnce)
+        const running = yield* letters.leaseReplays(replaysAtOnce)
         yield* jobs.each(running, (replay) => advance({ jobs, letters, replays }, replay), { advance: report })
-        const scheduled = yield* letters.takeScheduled(scheduledAtOnce)
+        const scheduled = yield* letters.leaseScheduled(scheduledAtOnce)
         yield* jobs.each(
           scheduled,
           ({ id, ...home }) => replayOne(letters, replays, home, id, { isRequested: false }),
-          {
-            advance: report
-          }
+          { advance: report }
         )
       })
-    )
-    yield* Effect.zipRight(task.run, Effect.sleep(sweepInterval)).pipe(
-      Effect.forever,
-      Effect.interruptible,
-      Effect.forkScoped
-    )
+    yield* Effect.forkScoped(yield* repeat(pass, { interval: sweepInterval }))
   })
 )

@@ -5,6 +5,7 @@ import type { DeadLetterFilter } from "../../domain/EventBodies.js"
 import type { ReplayView } from "../../domain/EventView.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, DeadLetterId, OrganisationId, ReplayId, SpaceId } from "../../domain/Ids.js"
+import type { LeasedWork } from "./LeasedWork.js"
 import type { EventHome, RecordScope, ReplaySource } from "./EventReads.js"
 
 /** A dead letter, as a replay needs it. */
@@ -85,14 +86,13 @@ export class DeadLetters extends Context.Tag("svc/DeadLetters")<
       id: string,
       customers?: ReadonlyArray<CustomerId>
     ) => Effect.Effect<Option.Option<StoredReplay>, Unavailable>
-    /** Takes replays that are due for this node, for some seconds. */
-    readonly takeReplays: (most: number) => Effect.Effect<ReadonlyArray<RunningReplay>, Unavailable>
+    readonly leaseReplays: LeasedWork<RunningReplay>["leaseDue"]
     /** Takes the next dead letters for a replay, in the order of their ids: they are `replaying`. */
     readonly nextOf: (replay: RunningReplay, most: number) => Effect.Effect<ReadonlyArray<DeadLetterId>, Unavailable>
     /** Records how far a replay came. `pauseMillis`: until its next part; `undefined`: it has finished. */
     readonly advance: (replay: RunningReplay, pauseMillis: number | undefined) => Effect.Effect<void, Unavailable>
-    /** Takes dead letters that their policies replay now on a schedule, for some seconds. */
-    readonly takeScheduled: (most: number) => Effect.Effect<ReadonlyArray<ScheduledReplay>, Unavailable>
+    /** Leases dead letters that their policies replay now on a schedule. */
+    readonly leaseScheduled: LeasedWork<ScheduledReplay>["leaseDue"]
     /** Puts a dead letter back that could not be replayed. The schedule does not take it again. */
     readonly putBack: (id: DeadLetterId) => Effect.Effect<void, Unavailable>
   }

@@ -5,9 +5,15 @@ import { DomainEvents, type PublishedEvent } from "../../actors/ports/DomainEven
 import { PlatformConfiguration } from "../../actors/ports/PlatformConfiguration.js"
 import type { EventId } from "../../domain/Ids.js"
 import { platformAutoReplay, startedReplays } from "./events/ReplayCauses.js"
-import { notSetAside } from "./FailedJobs.js"
+import { dueSql, takeFound } from "./LeasedWork.js"
 import { WriterSql } from "./Pools.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import { domainEvents as kind } from "./WorkKinds.js"
+
+const pendingSql = dueSql(
+  kind,
+  `w.id, w.org AS "organisationId", w.type, w.subject, w.customer_id AS "customerId", w.payload, w.at`
+)
 
 /**
  * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON;
@@ -16,7 +22,7 @@ import { databaseUnavailable } from "./DatabaseUnavailable.js"
  */
 const publishSql = `
   WITH locked AS (
-    SELECT id FROM domain_events WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE SKIP LOCKED
+    ${takeFound(kind, "w.id")}
   ), gone AS (
     DELETE FROM domain_events e USING locked WHERE e.id = locked.id RETURNING e.id, e.org, e.type, e.subject, e.customer_id, e.payload, e.at
   ), sent AS (
@@ -70,8 +76,7 @@ export const layer = Layer.effect(
 
     return DomainEvents.of({
       pending: (limit) =>
-        sql<EventRow>`SELECT id, org AS "organisationId", type, subject, customer_id AS "customerId", payload, at
-          FROM domain_events e WHERE ${sql.literal(notSetAside("events.publish", "e.id"))} ORDER BY id LIMIT ${limit}`.pipe(
+        sql.unsafe<EventRow>(pendingSql, [limit]).pipe(
           Effect.map((rows) => rows.map((row) => ({ ...row, at: row.at.toISOString() }))),
           Effect.mapError(databaseUnavailable)
         ),

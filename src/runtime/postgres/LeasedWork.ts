@@ -13,18 +13,23 @@ import { placedCtes, roomValues } from "./PlaceRoom.js"
 
 /** A kind of stored work, as data. Its conditions and expressions are SQL and call a row `w`. */
 export interface DueKind {
-  readonly task: StoredJobTask
+  /** By which a job that fails is set aside; `null`: such a job becomes a dead letter instead. */
+  readonly task: StoredJobTask | null
   readonly table: string
   /** Joins to the table, for its conditions. */
   readonly joins?: string
-  /** The columns of the key. A job's id is their values, with `|` between. */
-  readonly key: readonly [string] | readonly [string, string]
+  /** The columns of the key. */
+  readonly key: ReadonlyArray<string>
+  /** The id of a job. Default: the values of its key, with `|` between two. */
+  readonly id?: string
   /** The condition of due work, apart from its lease and from what is set aside. */
   readonly isDue: string
   /** Further conditions on what is looked for; what was found is leased without them. */
   readonly isWanted?: string
-  /** Since when it is due: the longest due goes first. */
+  /** Since when it is due. */
   readonly dueAt: string
+  /** Default: the longest due first. */
+  readonly orderBy?: string
   /** The shards whose owners alone take rows: by the id, or by the column `shard`; `none`: each node takes any row. */
   readonly shards: "none" | "byId" | "byColumn"
 }
@@ -35,6 +40,8 @@ export interface WorkKind extends DueKind {
     /** The column with the time until which a node has the row. */
     readonly until: string
     readonly seconds: number
+    /** The column that names the process which has it, if only that one may end it. */
+    readonly holder?: string
   }
   /** Values of the condition's tables at the time of the lease, for `columns`, which call them `due`. */
   readonly reads?: string
@@ -42,50 +49,64 @@ export interface WorkKind extends DueKind {
   readonly columns: string
 }
 
+/** Work without a lease is locked by the statement that ends it. */
+type LeasableKind = DueKind & Partial<Pick<WorkKind, "lease">>
+
 /** Of work that waits for a partner outside. */
-export interface PlacedKind extends DueKind, Partial<Pick<WorkKind, "lease">> {
+export interface PlacedKind extends LeasableKind {
   readonly partner: string
   readonly bounds: PlaceBounds
 }
 
-const idSql = ({ key }: DueKind, row = "w") => key.map((column) => `${row}.${column}`).join(" || '|' || ")
 const fromSql = ({ joins = "", table }: DueKind) => `${table} w ${joins}`
-const isAmong = ({ key }: WorkKind) => {
-  const columns = key.map((column) => `w.${column}`).join(", ")
-  return `(${columns}) IN (SELECT * FROM unnest(${key.map((_, at) => `$${at + 1}::text[]`).join(", ")}))`
-}
+const idSql = ({ id, key }: DueKind) => id ?? key.map((column) => `w.${column}`).join(" || '|' || ")
+
+/** The rows of the ids, whose keys the first parameters are, column by column. */
+const isAmong = ({ key }: DueKind) =>
+  key.length === 1
+    ? `w.${key[0]} = ANY($1::text[])`
+    : `(${key.map((column) => `w.${column}`).join(", ")}) IN (SELECT * FROM unnest(${key.map((_, at) => `$${at + 1}::text[]`).join(", ")}))`
 
 /** The condition of work that a node may take now. */
-const canBeTaken = ({ dueAt, isDue, lease }: Pick<PlacedKind, "dueAt" | "isDue" | "lease">): string => {
+const canBeTaken = ({ dueAt, isDue, lease }: LeasableKind): string => {
   if (lease === undefined) return isDue
   const until = `w.${lease.until}`
   return `${isDue} AND ${until === dueAt ? `${until} <= now()` : `(${until} IS NULL OR ${until} <= now())`}`
 }
 
+/** The condition of work that is looked for. */
+const isLookedFor = (kind: LeasableKind): string => {
+  const { isWanted, task } = kind
+  const conditions = [isWanted, task === null ? undefined : notSetAside(task, idSql(kind))]
+  return [canBeTaken(kind), ...conditions.filter((one) => one !== undefined)].join(" AND ")
+}
+
 /** Whether there is work that a node may take now. */
-export const hasWork = (kind: WorkKind): string => `EXISTS (SELECT FROM ${fromSql(kind)} WHERE ${canBeTaken(kind)})`
+export const hasWork = (kind: LeasableKind): string => `EXISTS (SELECT FROM ${fromSql(kind)} WHERE ${canBeTaken(kind)})`
 
 /** The end of a lease that begins now. */
 export const leaseEnd = ({ lease }: WorkKind): string => `now() + interval '${lease.seconds} seconds'`
 
-/** Selects rows for the statement that takes them. */
-const takeRows = (kind: WorkKind, columns: string, condition: string, more = ""): string =>
-  `SELECT ${columns} FROM ${fromSql(kind)} WHERE ${condition} ${more} FOR UPDATE OF w SKIP LOCKED`
+/** The assignments that end a lease. */
+export const noLease = ({ lease: { holder, until } }: WorkKind): string =>
+  holder === undefined ? `${until} = NULL` : `${until} = NULL, ${holder} = NULL`
 
-/** The lease. `rows`: those of the ids in the first parameters, or the longest due, at most `$1`. `set`: further assignments. */
+/** Reads the work that is due, in order. */
+export const dueSql = (kind: LeasableKind, columns: string, limit: number | "$1" = "$1"): string =>
+  `SELECT ${columns} FROM ${fromSql(kind)} WHERE ${isLookedFor(kind)} ORDER BY ${kind.orderBy ?? kind.dueAt} LIMIT ${limit}`
+
+/** Lets a statement take the rows of a selection, without those that another one has locked. */
+export const withoutWaiting = (selection: string): string => `${selection} FOR UPDATE OF w SKIP LOCKED`
+
+/** Takes those of the found rows that may still be taken. `condition`: in place of the ids in the first parameters. */
+export const takeFound = (kind: LeasableKind, columns: string, condition = isAmong(kind)): string =>
+  withoutWaiting(`SELECT ${columns} FROM ${fromSql(kind)} WHERE ${condition} AND ${canBeTaken(kind)}`)
+
+/** The lease. `rows`: those of the ids in the first parameters, or what is due, at most `$1`. `set`: further assignments. */
 export const leaseSql = (kind: WorkKind, rows: "found" | "due", set = ""): string => {
-  const { dueAt, isWanted = "true", key, lease, reads, table, task } = kind
+  const { key, lease, reads, table } = kind
   const columns = [...key.map((column) => `w.${column}`), ...(reads === undefined ? [] : [reads])].join(", ")
-  const taken =
-    rows === "found"
-      ? takeRows(kind, columns, `${isAmong(kind)} AND ${canBeTaken(kind)}`)
-      : takeRows(
-          kind,
-          columns,
-          `${canBeTaken(kind)} AND ${isWanted} AND ${notSetAside(task, idSql(kind))}`,
-          `ORDER BY ${dueAt} LIMIT $1`
-        )
-  return `WITH due AS MATERIALIZED (${taken})
+  return `WITH due AS MATERIALIZED (${rows === "found" ? takeFound(kind, columns) : withoutWaiting(dueSql(kind, columns))})
     UPDATE ${table} w SET ${lease.until} = ${leaseEnd(kind)} ${set === "" ? "" : `, ${set}`} FROM due
     WHERE ${key.map((column) => `w.${column} = due.${column}`).join(" AND ")}
     RETURNING ${idSql(kind)} AS id, w.org AS "organisationId", ${kind.columns}`
@@ -97,12 +118,12 @@ export const changeSql = ({ key, table }: WorkKind, set: string, guard = "true")
 
 /** Ends its lease as well. `guard`: the condition by which a node whose lease has ended changes nothing. */
 export const settleSql = (kind: WorkKind, set: string, guard?: string): string =>
-  changeSql(kind, `${set}, ${kind.lease.until} = NULL`, guard)
+  changeSql(kind, `${set}, ${noLease(kind)}`, guard)
 
 /** The CTEs `due` and `placed` of work that may get a place. `columns`: further ones to select. */
 export const findCtes = (kind: PlacedKind, columns = ""): string => {
-  const { bounds, dueAt, isWanted = "true", partner, task } = kind
-  const from = `${fromSql(kind)} WHERE ${canBeTaken(kind)} AND ${isWanted} AND ${notSetAside(task, idSql(kind))}`
+  const { bounds, dueAt, partner } = kind
+  const from = `${fromSql(kind)} WHERE ${isLookedFor(kind)}`
   return placedCtes(`${idSql(kind)} AS id ${columns}`, from, { org: "w.org", partner, at: dueAt }, bounds)
 }
 
@@ -113,12 +134,14 @@ export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {
 }
 
 /** Ends all leases: at the start of the only node, they belong to a process that has ended. */
-export const endLeases = (sql: SqlClient, { lease: { until }, table }: WorkKind, condition = "true") =>
-  sql.unsafe(`UPDATE ${table} SET ${until} = NULL WHERE ${until} IS NOT NULL AND ${condition}`)
+export const endLeases = (sql: SqlClient, kind: WorkKind, condition = "true") =>
+  sql.unsafe(
+    `UPDATE ${kind.table} SET ${noLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
+  )
 
 /** The operations that kinds have in common. */
 export const makeLeasedWork = <J extends StoredJob>(sql: SqlClient, kind: WorkKind): LeasedWork<J> => {
-  const [foundSql, dueSql] = [leaseSql(kind, "found"), leaseSql(kind, "due")]
+  const [foundSql, batchSql] = [leaseSql(kind, "found"), leaseSql(kind, "due")]
   const renewSql = `UPDATE ${kind.table} w SET ${kind.lease.until} = ${leaseEnd(kind)} WHERE ${isAmong(kind)}`
   const keysOf = (jobs: ReadonlyArray<Pick<StoredJob, "id">>) => {
     const keys = jobs.map(({ id }) => keyOf(kind, id))
@@ -126,7 +149,7 @@ export const makeLeasedWork = <J extends StoredJob>(sql: SqlClient, kind: WorkKi
   }
   return {
     lease: (found) => sql.unsafe<J>(foundSql, keysOf(found)).pipe(Effect.mapError(databaseUnavailable)),
-    leaseDue: (limit) => sql.unsafe<J>(dueSql, [limit]).pipe(Effect.mapError(databaseUnavailable)),
+    leaseDue: (limit) => sql.unsafe<J>(batchSql, [limit]).pipe(Effect.mapError(databaseUnavailable)),
     renew: (job) => sql.unsafe(renewSql, keysOf([job])).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
   }
 }

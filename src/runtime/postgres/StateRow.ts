@@ -22,8 +22,8 @@ export const stateKeyText = ({ environment, key, org, owner, scope, space }: Sta
 /** Whose data key seals the value: that of the customer whose state it is, which erasure destroys, or the organisation's. */
 export const stateKeyOwner = ({ org, owner, scope }: StateKey): string => (scope === "CUSTOMER" ? owner : org)
 
-/** The same as an expression of SQL, on the row `t`. */
-export const stateKeyOwnerSql = "CASE t.scope WHEN 'CUSTOMER' THEN t.owner ELSE t.org END"
+/** The same as an expression of SQL, on the row `w`. */
+export const stateKeyOwnerSql = "CASE w.scope WHEN 'CUSTOMER' THEN w.owner ELSE w.org END"
 
 const placeOf = (key: StateKey) => ({ table: "key_values", column: "sealed", row: stateKeyText(key) }) as const
 

@@ -5,14 +5,14 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer } from "effect"
-import { backgroundTask, repeatPasses } from "../../actors/BackgroundTask.js"
+import { makeSweep } from "../../actors/LeasedWork.js"
 import { BackgroundTasks } from "../../actors/ports/BackgroundTasks.js"
 import type { StoredJob } from "../../actors/ports/FailedJobs.js"
 import { Vault } from "../../actors/ports/Vault.js"
-import { makeStoredJobs } from "../../actors/StoredJobs.js"
-import { notSetAside } from "./FailedJobs.js"
+import { dueSql, takeFound } from "./LeasedWork.js"
 import { WriterSql } from "./Pools.js"
-import { sealState, type StateKey, stateKeyOwner, stateKeyOwnerSql } from "./StateRow.js"
+import { sealState, type StateKey, stateKeyOwner } from "./StateRow.js"
+import { clearState as kind, stateKey as columns } from "./WorkKinds.js"
 
 const task = "state.seal"
 /** Values of a batch, and the characters after which it takes no further one. */
@@ -22,25 +22,17 @@ const batchCharacters = 512 * 1024
 const breath = Duration.millis(10)
 const interval = Duration.seconds(5)
 
-const columns = ["org", "space", "scope", "environment", "owner", "key"] as const
 const keyOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ")
 
-/** The id of a row's job, without what a tenant chose: `/readyz` and the log show it. */
-const jobIdSql = `encode(sha256(convert_to(json_build_array(${keyOf("t")})::text, 'UTF8')), 'hex')`
-
-interface ClearRow extends StateKey {
-  readonly job: string
+interface ClearRow extends StateKey, StoredJob {
   readonly value: string
 }
 
 /** `$1` to `$6`: the key after which the batch begins. */
 const batchSql = `
-  SELECT ${keyOf("b")}, b.job, b.value FROM (
-    SELECT t.*, sum(length(t.value)) OVER (ORDER BY ${keyOf("t")}) - length(t.value) AS before FROM (
-      SELECT ${keyOf("t")}, t.value::text AS value, ${jobIdSql} AS job FROM key_values t
-      WHERE t.value IS NOT NULL AND (${keyOf("t")}) > ($1, $2, $3, $4, $5, $6)
-        AND ${notSetAside(task, jobIdSql)} AND ${notSetAside(task, stateKeyOwnerSql)}
-      ORDER BY ${keyOf("t")} LIMIT ${batchSize}) t) b
+  SELECT ${keyOf("b")}, b.id, b.org AS "organisationId", b.value FROM (
+    SELECT t.*, sum(length(t.value)) OVER (ORDER BY ${keyOf("t")}) - length(t.value) AS before
+    FROM (${dueSql(kind, `${keyOf("w")}, w.value::text AS value, ${kind.id} AS id`, batchSize)}) t) b
   WHERE b.before < ${batchCharacters} ORDER BY ${keyOf("b")}`
 
 /**
@@ -48,23 +40,21 @@ const batchSql = `
  * locked row is being replaced or removed. No column but the value changes: retention reads the time of the last write.
  */
 const sealSql = `
-  WITH locked AS (
-    SELECT t.ctid, n.sealed
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
-      AS n (org, space, scope, environment, owner, key, sealed)
-    JOIN key_values t ON ${columns.map((column) => `t.${column} = n.${column}`).join(" AND ")}
-    WHERE t.value IS NOT NULL FOR UPDATE OF t SKIP LOCKED)
+  WITH locked AS (${takeFound(
+    {
+      ...kind,
+      joins: `JOIN unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
+        AS n (org, space, scope, environment, owner, key, sealed) ON (${keyOf("n")}) = (${keyOf("w")})`
+    },
+    "w.ctid, n.sealed",
+    "true"
+  )})
   UPDATE key_values t SET value = NULL, sealed = locked.sealed FROM locked WHERE t.ctid = locked.ctid`
 
 const makeSealing = Effect.gen(function* () {
   const sql = yield* WriterSql
   const vault = yield* Vault
-  const rowJobs = yield* makeStoredJobs(task, ({ job, org }: ClearRow): StoredJob => ({ id: job, organisationId: org }))
-  /** A data key that cannot be had is one failure, not one of each of its values. */
-  const keyJobs = yield* makeStoredJobs(task, (key: StateKey): StoredJob => ({
-    id: stateKeyOwner(key),
-    organisationId: key.org
-  }))
+  const { jobs, repeat } = yield* makeSweep(task)
 
   const seal = (rows: ReadonlyArray<ClearRow>) =>
     Effect.gen(function* () {
@@ -77,8 +67,10 @@ const makeSealing = Effect.gen(function* () {
     Effect.gen(function* () {
       const lacking = new Set<string>()
       const owners = new Map(rows.map((row) => [stateKeyOwner(row), row]))
-      for (const [owner, row] of owners) if (!(yield* keyJobs.attempt(row, vault.of(owner)))) lacking.add(owner)
-      yield* rowJobs.together(
+      // A data key that cannot be had is one failure, not one of each of its values.
+      for (const [id, row] of owners)
+        if (!(yield* jobs.attempt({ id, organisationId: row.org }, vault.of(id)))) lacking.add(id)
+      yield* jobs.together(
         rows.filter((row) => !lacking.has(stateKeyOwner(row))),
         seal
       )
@@ -95,12 +87,12 @@ const makeSealing = Effect.gen(function* () {
     ([row]) => row?.n ?? 0
   )
 
-  return { count, nextBatch, sealBatch }
+  return { count, nextBatch, repeat, sealBatch }
 })
 
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
-    const { count, nextBatch, sealBatch } = yield* makeSealing
+    const { count, nextBatch, repeat, sealBatch } = yield* makeSealing
     const { recordRemaining } = (yield* BackgroundTasks).register(task)
 
     const pass = (advance: Effect.Effect<void>) =>
@@ -125,7 +117,6 @@ export const layer = Layer.scopedDiscard(
           yield* Effect.annotateLogs(Effect.logInfo("state.sealed"), { values: before - left, remaining: left })
       })
 
-    const { run } = yield* backgroundTask(task, pass)
-    yield* Effect.forkScoped(Effect.interruptible(repeatPasses({ run }, { interval, pause: interval })))
+    yield* Effect.forkScoped(yield* repeat(pass, { interval }))
   })
 )

@@ -2,8 +2,10 @@
 import { Duration } from "effect"
 import type { DeliveryUse } from "../../actors/ports/Deliveries.js"
 import { deliveryTimeout } from "../../domain/Delivery.js"
-import { outwardPlaces } from "../../domain/Limits.js"
-import type { PlacedKind, WorkKind } from "./LeasedWork.js"
+import { longestHold, outwardPlaces } from "../../domain/Limits.js"
+import { notSetAside } from "./FailedJobs.js"
+import type { DueKind, PlacedKind, WorkKind } from "./LeasedWork.js"
+import { stateKeyOwnerSql } from "./StateRow.js"
 
 /** The triggers `t` on polled events, with the connections `c` that they are for. */
 export const polledBy = (triggers: string): string => `triggers t JOIN connections c ON c.org = t.org
@@ -114,3 +116,70 @@ export const connectionsToDisconnect = connections(
     AND EXISTS (SELECT 1 FROM customers u WHERE u.id = w.customer_id AND u.deleted_at IS NOT NULL)`,
   "w.created_at"
 )
+
+/** Replays of many dead letters. The lease is the time of a replay's next part. */
+export const replays: WorkKind = {
+  task: "events.replay",
+  table: "replays",
+  key: ["id"],
+  isDue: "w.status = 'running'",
+  dueAt: "w.next_at",
+  lease: { until: "next_at", seconds: 15 },
+  shards: "none",
+  columns: `w.space AS "spaceId", w.filter, w.most AS limit, w.per_second AS "ratePerSecond", w.created_by AS "createdBy",
+    w.after, w.replayed, w.failed, w.causes`
+}
+
+/** Dead letters that their policies replay on a schedule. The lease is the time at which the schedule looks again. */
+export const scheduledLetters: WorkKind = {
+  task: "events.replay",
+  table: "dead_letters",
+  key: ["id"],
+  isDue: "(w.status = 'pending' OR w.status = 'replaying' AND w.replay_cause = 'schedule')",
+  dueAt: "w.replay_at",
+  lease: { until: "replay_at", seconds: 15 },
+  shards: "none",
+  columns: `w.space AS "spaceId"`
+}
+
+/** The outbox. An event leaves it in the statement that publishes it, which locks it: it needs no lease. */
+export const domainEvents: DueKind = {
+  task: "events.publish",
+  table: "domain_events",
+  key: ["id"],
+  isDue: "true",
+  dueAt: "w.at",
+  orderBy: "w.id",
+  shards: "none"
+}
+
+/** Events that were held for too long. One becomes a dead letter in the statement that locks it. */
+export const expiredHolds: DueKind = {
+  task: "events.release_held",
+  table: "events",
+  key: ["id"],
+  isDue: `w.status = 'held'
+    AND w.id < 'evt_' || substr(svc_ulid_bound(now() - interval '${Duration.toSeconds(longestHold)} seconds'), 6)`,
+  dueAt: "w.received_at",
+  orderBy: "w.id",
+  shards: "none"
+}
+
+export const stateKey = ["org", "space", "scope", "environment", "owner", "key"] as const
+const stateKeySql = stateKey.map((column) => `w.${column}`).join(", ")
+
+/**
+ * Values of `svc.state` that earlier releases stored in clear, after the key `$1` to `$6`. One is sealed by the statement
+ * that locks it. The id of a job has nothing in clear that a tenant chose: `/readyz` and the log show it.
+ */
+export const clearState: DueKind = {
+  task: "state.seal",
+  table: "key_values",
+  key: stateKey,
+  id: `encode(sha256(convert_to(json_build_array(${stateKeySql})::text, 'UTF8')), 'hex')`,
+  isDue: "w.value IS NOT NULL",
+  isWanted: `(${stateKeySql}) > ($1, $2, $3, $4, $5, $6) AND ${notSetAside("state.seal", stateKeyOwnerSql)}`,
+  dueAt: "w.updated_at",
+  orderBy: stateKeySql,
+  shards: "none"
+}

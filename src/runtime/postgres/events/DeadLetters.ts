@@ -16,15 +16,13 @@ import type { DeadLetterId } from "../../../domain/Ids.js"
 import { isObject } from "../../../domain/Json.js"
 import { autoReplays, eventLimits } from "../../../domain/Limits.js"
 import { AuditRows } from "../AuditRow.js"
-import { notSetAside } from "../FailedJobs.js"
+import { changeSql, dueSql, leaseEnd, makeLeasedWork, withoutWaiting } from "../LeasedWork.js"
 import { AppSql, WriterSql } from "../Pools.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
 import { lettersInScope } from "./ScopedRows.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
-
-/** Seconds for which a node has a replay that it advances. */
-const leaseSeconds = 15
+import { replays, scheduledLetters } from "../WorkKinds.js"
 
 const seconds = (duration: Duration.Duration) => Duration.toSeconds(duration)
 
@@ -40,9 +38,6 @@ const routeOf = (context: unknown): string | null => {
   const route = isObject(context as SourceRow["payload"]) ? Reflect.get(Object(context), "routeId") : null
   return typeof route === "string" ? route : null
 }
-
-const replayColumns = `id, org AS "organisationId", space AS "spaceId", filter, most AS limit, per_second AS "ratePerSecond",
-  created_by AS "createdBy", after, replayed, failed, causes`
 
 type ReplayRow = Omit<ReplayView, "createdAt" | "finishedAt"> & {
   readonly createdAt: Date
@@ -89,22 +84,26 @@ const finishSql = `
     finished_at = CASE WHEN causes = $5 THEN now() END
   WHERE id = $1`
 
+/** `$5`: milliseconds until the next part. */
+const advanceSql = changeSql(
+  replays,
+  "after = $2, replayed = $3, failed = $4, next_at = now() + $5 * interval '1 millisecond'"
+)
+
 /**
  * `$1`: how many; `$2`: the platform's policy. Each dead letter is looked at once, when its time has come: if its policy
  * replays nothing on a schedule then, the schedule forgets it.
  */
-const takeScheduledSql = `
+const leaseScheduledSql = `
   WITH due AS (
-    SELECT id FROM dead_letters d WHERE replay_at <= now() AND (status = 'pending' OR status = 'replaying' AND replay_cause = 'schedule')
-      AND ${notSetAside("events.replay", "d.id")}
-    ORDER BY replay_at LIMIT $1 FOR UPDATE SKIP LOCKED
+    ${withoutWaiting(dueSql(scheduledLetters, "w.id"))}
   ), judged AS (
     SELECT d.id, svc_auto_replays(d, 'schedule', $2::jsonb) AS allowed,
       d.created_at + LEAST(${seconds(autoReplays.longestPause)}, ${seconds(autoReplays.pause)} * ${autoReplays.pauseFactor} ^ LEAST(d.retry_count, 10)) * interval '1 second' AS at
     FROM due JOIN dead_letters d ON d.id = due.id
   ), taken AS (
     UPDATE dead_letters d SET
-      replay_at = CASE WHEN NOT j.allowed THEN NULL WHEN j.at > now() THEN j.at ELSE now() + interval '${leaseSeconds} seconds' END,
+      replay_at = CASE WHEN NOT j.allowed THEN NULL WHEN j.at > now() THEN j.at ELSE ${leaseEnd(scheduledLetters)} END,
       status = CASE WHEN j.allowed AND j.at <= now() THEN 'replaying' ELSE 'pending' END,
       replay_cause = CASE WHEN j.allowed AND j.at <= now() THEN 'schedule' END
     FROM judged j WHERE d.id = j.id RETURNING d.id, d.org, d.space, d.status, d.created_at
@@ -207,25 +206,16 @@ export const layer = Layer.effect(
           )
         ),
 
-      takeScheduled: (most) =>
+      leaseScheduled: (most) =>
         writer
-          .unsafe<ScheduledReplay>(takeScheduledSql, [most, platformPolicy])
+          .unsafe<ScheduledReplay>(leaseScheduledSql, [most, platformPolicy])
           .pipe(Effect.mapError(databaseUnavailable)),
 
       putBack: (id) =>
         writer`UPDATE dead_letters SET status = 'pending', replay_id = NULL, replay_cause = NULL, replay_at = NULL
           WHERE id = ${id} AND status = 'replaying'`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
 
-      takeReplays: (most) =>
-        writer
-          .unsafe<RunningReplay>(
-            `UPDATE replays SET next_at = now() + interval '${leaseSeconds} seconds' WHERE id IN (
-               SELECT id FROM replays r WHERE status = 'running' AND next_at <= now()
-                 AND ${notSetAside("events.replay", "r.id")} ORDER BY next_at LIMIT $1
-               FOR UPDATE SKIP LOCKED) RETURNING ${replayColumns}`,
-            [most]
-          )
-          .pipe(Effect.mapError(databaseUnavailable)),
+      leaseReplays: makeLeasedWork<RunningReplay>(writer, replays).leaseDue,
 
       nextOf: (replay, most) => {
         const { resolved } = replay.filter
@@ -258,8 +248,7 @@ export const layer = Layer.effect(
       advance: ({ after, causes, failed, id, replayed }, pauseMillis) =>
         (pauseMillis === undefined
           ? writer.unsafe(finishSql, [id, after, replayed, failed, causes])
-          : writer`UPDATE replays SET after = ${after}, replayed = ${replayed}, failed = ${failed},
-              next_at = now() + ${pauseMillis} * interval '1 millisecond' WHERE id = ${id}`
+          : writer.unsafe(advanceSql, [id, after, replayed, failed, pauseMillis])
         ).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
     })
   })

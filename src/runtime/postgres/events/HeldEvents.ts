@@ -1,5 +1,5 @@
 /** The port `HeldEvents` on the writer's pool. Each statement uses a partial index of the events that it looks for. */
-import { Duration, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import {
   type DueEvent,
   type HeldEvent,
@@ -9,12 +9,13 @@ import {
 } from "../../../actors/ports/HeldEvents.js"
 import type { EventAllowance } from "../../../actors/ports/EventJournal.js"
 import type { EventId, OrganisationId } from "../../../domain/Ids.js"
-import { longestHold } from "../../../domain/Limits.js"
 import { notSetAside } from "../FailedJobs.js"
+import { dueSql, takeFound } from "../LeasedWork.js"
 import { keptEventColumns } from "../journal/EventRow.js"
 import { allowanceRow, allowances, countersOf, decideCtes, openCountersSql } from "../quotas/QuotaDecision.js"
 import { WriterSql } from "../Pools.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
+import { expiredHolds } from "../WorkKinds.js"
 
 /** The condition as the indexes have it; a parameter would not match them. */
 const heldBecause: { readonly [R in QuotaReason | "customer_suspended" | "connection_inactive"]: string } = {
@@ -72,15 +73,10 @@ const connectionsSql = resolvedSql(
 
 const kept = keptEventColumns.join(", ")
 
-/** `$1`: how many. */
-const expiredSql = `SELECT e.id, e.org AS "organisationId" FROM events e WHERE e.status = 'held' AND ${canBeReleased}
-  AND e.id < 'evt_' || substr(svc_ulid_bound(now() - interval '${Duration.toMillis(longestHold)} milliseconds'), 6)
-  ORDER BY e.id LIMIT $1`
-
-const dueSql: { readonly [R in OverReason]: string } = {
+const overSql: { readonly [R in OverReason]: string } = {
   customer_active: customersSql,
   connection_active: connectionsSql,
-  expired: expiredSql
+  expired: dueSql(expiredHolds, `w.id, w.org AS "organisationId"`)
 }
 
 /** `$1`: the ids. */
@@ -89,7 +85,7 @@ const freeSql = `WITH ${release("(SELECT unnest($1::text[]) AS id)")} SELECT id 
 /** `$1`: the ids. A dead event frees its lane, since its place in the queue is gone. */
 const expireSql = `
   WITH old AS (
-    SELECT e.id FROM events e WHERE e.id = ANY($1::text[]) AND e.status = 'held' ORDER BY e.id FOR UPDATE SKIP LOCKED
+    ${takeFound(expiredHolds, "w.id")}
   ), gone AS (
     DELETE FROM start_queue q USING old WHERE q.id = old.id RETURNING q.id
   ), moved AS (
@@ -143,7 +139,7 @@ export const layer = Layer.effect(
           Effect.mapError(databaseUnavailable)
         )
       },
-      due: (over, limit) => sql.unsafe<DueEvent>(dueSql[over], [limit]).pipe(Effect.mapError(databaseUnavailable)),
+      due: (over, limit) => sql.unsafe<DueEvent>(overSql[over], [limit]).pipe(Effect.mapError(databaseUnavailable)),
       settle: (over, events) =>
         sql
           .unsafe(over === "expired" ? expireSql : freeSql, [events])
