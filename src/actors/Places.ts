@@ -7,6 +7,7 @@
  */
 import { type Clock, Context, Data, Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { FairQueue } from "../domain/FairQueue.js"
+import { RecentMap } from "../domain/RecentMap.js"
 import { outwardPlaces } from "../domain/Limits.js"
 
 /** How many places there are. `slowAfter`: a partner that takes longer is slow until it is quicker. */
@@ -86,9 +87,9 @@ interface PlacesState {
   readonly clock: Clock.Clock
   readonly held: Set<HeldPlace>
   /** The standing of partners by their last answer, the latest last. */
-  readonly known: Map<string, { readonly organisation: string; readonly isSlow: boolean }>
+  readonly known: RecentMap<string, { readonly organisation: string; readonly isSlow: boolean }>
   /** Organisations whose last place of a partner that had not answered was slow. */
-  readonly unsteady: Set<string>
+  readonly unsteady: RecentMap<string, true>
   /** By organisation. */
   readonly waiting: FairQueue<string, Waiter>
   readonly freed: Effect.Latch
@@ -164,7 +165,7 @@ const readRoom = (state: PlacesState): Room | undefined => {
   if (node.all >= limits.perNode) return undefined
   const may = (organisation: string, standing: Standing) =>
     mayTake(limits, node, organisations.get(organisation) ?? none, standing)
-  const holders = new Set([...organisations.keys(), ...state.unsteady])
+  const holders = new Set([...organisations.keys(), ...state.unsteady.keys()])
   const reservedFor = [...holders].filter((one) => !may(one, newStanding(state, one, hanging)))
   const isReserved = !mayTake(limits, node, none, "unknown")
   const reserved = new Set(reservedFor)
@@ -191,20 +192,9 @@ const note = (state: PlacesState, { organisation, partner, takenAt }: HeldPlace)
   const isSlow = clock.unsafeCurrentTimeMillis() - takenAt >= Duration.toMillis(limits.slowAfter)
   if (known.get(partner)?.isSlow !== false) {
     unsteady.delete(organisation)
-    if (isSlow) unsteady.add(organisation)
+    if (isSlow) unsteady.set(organisation, true)
   }
-  known.delete(partner)
   known.set(partner, { organisation, isSlow })
-  forgetOldest(known)
-  forgetOldest(unsteady)
-}
-
-const forgetOldest = (all: Map<string, unknown> | Set<string>): void => {
-  if (all.size <= mostKnown) return
-  for (const oldest of all.keys()) {
-    all.delete(oldest)
-    return
-  }
 }
 
 const tryTake = (state: PlacesState, organisation: string, partner: string): ReleasePlace | undefined => {
@@ -278,8 +268,8 @@ export const makePlaces = (limits: PlaceBounds): Effect.Effect<Places> =>
       limits,
       clock,
       held: new Set(),
-      known: new Map(),
-      unsteady: new Set(),
+      known: new RecentMap(mostKnown),
+      unsteady: new RecentMap(mostKnown),
       waiting: new FairQueue(),
       freed
     }

@@ -5,7 +5,7 @@
  */
 import { Cron } from "croner"
 import { DateTime, Duration, Option } from "effect"
-import { memoize } from "./connector/Path.js"
+import { memoize } from "./RecentMap.js"
 import { type Mistakes, mistakeAt } from "./connector/Checks.js"
 import { scheduleLimits } from "./Limits.js"
 import type { ScheduleInput, ScheduleSettings } from "./Trigger.js"

@@ -1,5 +1,9 @@
 /** Recognises secrets by the names of headers and members, and replaces their values. */
 import { type Json, isList } from "./Json.js"
+import { memoize } from "./RecentMap.js"
+
+/** The same few names come with every request, input and step. */
+const maxCachedNames = 1_000
 
 /** What stands in the place of a secret. */
 export const redacted = "[redacted]"
@@ -17,16 +21,10 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
 ])
 
 /** Whether the value of a header is secret, by its name. */
-export const isSecretHeader = (name: string): boolean => {
-  const cached = headerCache.get(name)
-  if (cached !== undefined) return cached
-  const secret = credentialHeaders.has(name.toLowerCase()) || isSecretMember(name)
-  if (headerCache.size < maxCachedNames) headerCache.set(name, secret)
-  return secret
-}
-/** Caches the decision, since the same few names come with every request. */
-const headerCache = new Map<string, boolean>()
-const maxCachedNames = 1000
+export const isSecretHeader: (name: string) => boolean = memoize(
+  (name) => credentialHeaders.has(name.toLowerCase()) || isSecretMember(name),
+  maxCachedNames
+)
 
 /** Names of secrets, compared without case, `-` and `_`. */
 const secretMembers: ReadonlySet<string> = new Set([
@@ -56,18 +54,11 @@ const secretMembers: ReadonlySet<string> = new Set([
 const secretEnding = /(?:password|secret|apikey|accesskey|accesstoken|refreshtoken|authtoken|privatekey)$/
 
 /** Whether the value of a member is secret, by its name: `password`, `client_secret`, `x-shop-access-token` … */
-export const isSecretMember = (name: string): boolean => {
-  const cached = memberCache.get(name)
-  if (cached !== undefined) return cached
+export const isSecretMember: (name: string) => boolean = memoize((name) => {
   const lower = name.toLowerCase()
   const plain = lower.includes("-") || lower.includes("_") ? lower.replace(/[-_]/g, "") : lower
-  const secret = secretMembers.has(plain) || secretEnding.test(plain)
-  if (memberCache.size < maxCachedNames && name.length <= maxCachedLength) memberCache.set(name, secret)
-  return secret
-}
-/** Caches the decision, since the same few names come with every input and step. */
-const memberCache = new Map<string, boolean>()
-const maxCachedLength = 64
+  return secretMembers.has(plain) || secretEnding.test(plain)
+}, maxCachedNames)
 
 /** The headers with secret values replaced. */
 export const redactHeaders = <Value>(

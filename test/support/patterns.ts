@@ -1,7 +1,7 @@
 /** Patterns that are compiled where they are asked for, for tests of what matches them. */
 import { Either } from "effect"
 import { compilePattern } from "../../src/domain/connector/Pattern.js"
-import { memoize } from "../../src/domain/connector/Path.js"
+import { memoize } from "../../src/domain/RecentMap.js"
 import { loadPattern, type PatternLookup } from "../../src/domain/connector/PatternProgram.js"
 
 export const compiledPatterns: PatternLookup = memoize((pattern) =>

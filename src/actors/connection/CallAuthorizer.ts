@@ -20,6 +20,7 @@ import {
   tokenState,
   type UsableCredential
 } from "./CallGrant.js"
+import { RecentMap } from "../../domain/RecentMap.js"
 import { busy, isRenewable, type CachedConnector, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { Permits } from "./SharedPermits.js"
@@ -28,7 +29,7 @@ import { canRenew, holdsNewToken, StoredCredentialTest } from "./StoredCredentia
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
-import { type ConnectorCacheContext, connectorOf } from "./ConnectorCache.js"
+import { type ConnectorCacheContext, connectorOf, maxCachedConnectors } from "./ConnectorCache.js"
 
 /** Refusals of a fresh credential that end the connection. */
 const maxRefusals = 2
@@ -198,7 +199,7 @@ export const make = Effect.gen(function* () {
   const { endUnrenewable, renewAndRead } = yield* StoredCredentialTest
   const { signatureHeaders, testCredential } = yield* CredentialTest
 
-  const cache = new Map<string, CachedConnector>()
+  const cache = new RecentMap<string, CachedConnector>(maxCachedConnectors)
 
   const context: AuthorizerContext = {
     owners,

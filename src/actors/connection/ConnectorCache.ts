@@ -11,7 +11,7 @@ import type { CommandRefusal } from "./Protocol.js"
 /** Lifetime of a cached connector. */
 const cacheMillis = 1_000
 
-const maxCached = 1_000
+export const maxCachedConnectors = 1_000
 
 const limitsOf = ({ rateLimit }: ConnectorDefinition): CallLimits =>
   rateLimit === undefined
@@ -53,7 +53,6 @@ const readConnector = Effect.fnUntraced(function* (
       ? { limits: unlimited, shared: permits.of(organisationId, connector, limits) }
       : { limits, shared: null }
   const read: CachedConnector = { until: now + cacheMillis, definition, method, origins, vault, ...limitScope }
-  if (cache.size >= maxCached) cache.clear()
   cache.set(key, read)
   self.connector = read
   return read

@@ -3,12 +3,13 @@
  * costs one commit more or one wait, never correctness.
  */
 
-/** Programs in the cache; the oldest entry is evicted. */
+import { RecentMap } from "../../domain/RecentMap.js"
+
 const maxPrograms = 2_000
 
 /** The number of outside calls of the last run of each program. */
 export class CallPrediction {
-  private readonly calls = new Map<string, number>()
+  private readonly calls = new RecentMap<string, number>(maxPrograms)
 
   /** Whether a run of the program that has made `callCount` calls to the outside will probably make another. */
   expectsCall(program: string, callCount: number): boolean {
@@ -17,9 +18,6 @@ export class CallPrediction {
 
   /** Records that a run of the program ended after `callCount` calls. */
   learn(program: string, callCount: number): void {
-    if (this.calls.get(program) === callCount) return
-    const [oldest] = this.calls.keys()
-    if (this.calls.size >= maxPrograms && oldest !== undefined) this.calls.delete(oldest)
-    this.calls.set(program, callCount)
+    if (this.calls.get(program) !== callCount) this.calls.set(program, callCount)
   }
 }

@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { archivedWorkflow } from "../../domain/WorkflowChanges.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
+import { RecentMap } from "../../domain/RecentMap.js"
 import type { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowStatus } from "../../domain/Workflow.js"
 import type { Diagram } from "../../domain/WorkflowAnalysis.js"
 import { type WorkflowSummary, workflowSummary, type WorkflowView } from "../../domain/WorkflowView.js"
@@ -77,7 +78,6 @@ const drawDiagram = Effect.fnUntraced(function* (
   if (cached !== undefined) return cached
   // The analysis made it.
   const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
-  if (drawings.size >= maxCachedDrawings) drawings.clear()
   drawings.set(contentHash, svg)
   return svg
 })
@@ -168,7 +168,7 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
     const digests = yield* Digests
     const compiler = yield* makeWorkflowCompiler
-    const drawings = new Map<string, string>()
+    const drawings = new RecentMap<string, string>(maxCachedDrawings)
 
     const services: WorkflowServices = { ...compiler, change, read, pages, identifiers, digests, drawings }
 

@@ -1,4 +1,5 @@
 /** Data paths into JSON: `$.items[0].name`. A path reads own members only. Contract: data paths. */
+import { memoize } from "../RecentMap.js"
 import { Either } from "effect"
 import { type Json, isList } from "../Json.js"
 
@@ -46,23 +47,6 @@ export const valueAt = (value: Json | undefined, path: string): Json | undefined
 
 /** A path of a field map with every `[*]` replaced by the first index. */
 export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
-
-/** A longer text is not kept in a cache: tenants write the texts. */
-const cachedLength = 1024
-
-/** Caches a pure function's results for short texts; the cache is cleared when it is full. */
-export const memoize = <A>(make: (text: string) => A, maxEntries = 20_000): ((text: string) => A) => {
-  const cache = new Map<string, A>()
-  return (text) => {
-    if (text.length > cachedLength) return make(text)
-    const found = cache.get(text)
-    if (found !== undefined) return found
-    if (cache.size >= maxEntries) cache.clear()
-    const result = make(text)
-    cache.set(text, result)
-    return result
-  }
-}
 
 const maxSegments = 64
 const namePattern = String.raw`([^.[\]{}()"'?|,;+*/\\\s]+)`

@@ -4,7 +4,8 @@
  */
 import { Either } from "effect"
 import { type Json, type JsonObject, isList } from "../Json.js"
-import { parsePath, type Path, readPath, memoize } from "./Path.js"
+import { memoize } from "../RecentMap.js"
+import { parsePath, type Path, readPath } from "./Path.js"
 
 /** One alternative of an expression: a path or a literal. */
 export type Operand =

@@ -5,6 +5,7 @@
 import { type Clock, Context, Duration, Effect, Layer } from "effect"
 import { RateLimited } from "../../domain/Failure.js"
 import { refusalLimits } from "../../domain/Limits.js"
+import { RecentMap } from "../../domain/RecentMap.js"
 
 const minuteMillis = 60_000
 
@@ -32,9 +33,8 @@ export class RefusalCounters extends Context.Tag("svc/RefusalCounters")<
   }
 >() {}
 
-/** Keeps a bounded number of windows; evicts the one counted longest ago. */
 const makeCounter = (limit: number): Counter => {
-  const windows = new Map<string, Window>()
+  const windows = new RecentMap<string, Window>(refusalLimits.entries)
   /** Created once a minute, since the stack trace of an error costs more than the rest of a refusal. */
   let failure: RateLimited | undefined
   const failureUntil = (resetAt: number): RateLimited => {
@@ -49,10 +49,7 @@ const makeCounter = (limit: number): Counter => {
     count: (of, now) => {
       const found = current(of, now) ?? { minute: Math.floor(now / minuteMillis), count: 0 }
       found.count++
-      windows.delete(of)
       windows.set(of, found)
-      const [oldest] = windows.size > refusalLimits.entries ? windows.keys() : []
-      if (oldest !== undefined) windows.delete(oldest)
     },
     exceeded: (of, now) =>
       (current(of, now)?.count ?? 0) < limit

@@ -15,13 +15,10 @@ import { builtInAtVersion, callableActionVersions } from "../../domain/connector
 import { builtInFor, builtInOf, builtInSlugs } from "../../domain/connectors/index.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { makeReadCache, noOrganisation, organisationOfKey, type ReadCache } from "./ReadCache.js"
+import { makeReadCache, noOrganisation, type ReadCache } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
-import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import { databaseUnavailable, firstRow } from "./DatabaseUnavailable.js"
 
-/** A list of published versions is cached for this long. */
-const publishedMaxAgeMillis = 800
-const maxCachedSlugs = 10_000
 /** Definitions never go stale; these bounds only free the memory of unused ones. */
 const definitionMaxAgeMillis = 600_000
 const maxCachedDefinitions = 200
@@ -41,13 +38,13 @@ interface ConnectorsContext {
   readonly sql: WriterSql["Type"]
   readonly vault: Vault["Type"]
   /** Published versions by organisation and slug. */
-  readonly publishedVersions: ReadCache<ReadonlyArray<PublishedVersion>, Unavailable>
+  readonly publishedVersions: ReadCache<ReadonlyArray<PublishedVersion>>
   /** Definitions by connector and number. */
-  readonly definitions: ReadCache<ConnectorDefinition, Unavailable>
+  readonly definitions: ReadCache<ConnectorDefinition>
   /** The versions of an action in published versions, by organisation, connector and name. */
-  readonly actions: ReadCache<ReadonlyArray<{ number: number; version: number }>, Unavailable>
+  readonly actions: ReadCache<ReadonlyArray<{ number: number; version: number }>>
   /** Slugs of own connectors by organisation. */
-  readonly slugs: ReadCache<ReadonlyArray<string>, Unavailable>
+  readonly slugs: ReadCache<ReadonlyArray<string>>
 }
 
 /** Newest first; empty if the organisation has no published connector with that slug. */
@@ -63,22 +60,21 @@ const publishedOf = (context: ConnectorsContext, organisation: OrganisationId, s
   )
 
 const definitionOf = ({ definitions, sql }: ConnectorsContext, id: string, number: number) =>
-  Effect.map(
-    definitions.get(
-      `${id}|${number}`,
-      sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
-        WHERE connector_id = ${id} AND number = ${number}`.pipe(
-        Effect.mapError(databaseUnavailable),
-        Effect.flatMap(([row]) => (row === undefined ? Effect.succeed(undefined) : readStoredDefinition(row)))
-      )
-    ),
-    Option.fromNullable
+  definitions.find(
+    `${id}|${number}`,
+    Effect.flatMap(
+      firstRow(
+        sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
+          WHERE connector_id = ${id} AND number = ${number}`
+      ),
+      (row) => (row === undefined ? Effect.succeed(undefined) : readStoredDefinition(row))
+    )
   )
 
 const slugsOf = ({ slugs, sql }: ConnectorsContext, organisation: OrganisationId) =>
   Effect.map(
     slugs.get(
-      organisation,
+      `${organisation}|`,
       sql<{ readonly slug: string }>`SELECT slug FROM connectors WHERE org = ${organisation} AND deleted_at IS NULL
         ORDER BY slug LIMIT ${maxSlugs}`.pipe(
         Effect.mapBoth({ onFailure: databaseUnavailable, onSuccess: (rows) => rows.map(({ slug }) => slug) })
@@ -166,27 +162,14 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
-    const publishedVersions = yield* makeReadCache<ReadonlyArray<PublishedVersion>, Unavailable>({
-      maxAgeMillis: publishedMaxAgeMillis,
-      maxEntries: maxCachedSlugs,
-      organisationOf: organisationOfKey
-    })
-    const definitions = yield* makeReadCache<ConnectorDefinition, Unavailable>({
+    const publishedVersions = yield* makeReadCache<ReadonlyArray<PublishedVersion>>()
+    const definitions = yield* makeReadCache<ConnectorDefinition>({
       maxAgeMillis: definitionMaxAgeMillis,
       maxEntries: maxCachedDefinitions,
       organisationOf: noOrganisation
     })
-    const actions = yield* makeReadCache<ReadonlyArray<{ number: number; version: number }>, Unavailable>({
-      maxAgeMillis: publishedMaxAgeMillis,
-      maxEntries: maxCachedSlugs,
-      organisationOf: organisationOfKey
-    })
-
-    const slugs = yield* makeReadCache<ReadonlyArray<string>, Unavailable>({
-      maxAgeMillis: publishedMaxAgeMillis,
-      maxEntries: maxCachedSlugs,
-      organisationOf: (organisation) => organisation as OrganisationId // the key
-    })
+    const actions = yield* makeReadCache<ReadonlyArray<{ number: number; version: number }>>()
+    const slugs = yield* makeReadCache<ReadonlyArray<string>>()
 
     const context: ConnectorsContext = { sql, vault, publishedVersions, definitions, actions, slugs }
 

@@ -5,11 +5,8 @@ import type { JournalUnavailable } from "../../actors/ports/Journal.js"
 import { isSubscribed } from "../../domain/OutboundEvent.js"
 import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.js"
 import { WriterSql } from "./Pools.js"
-import { makeReadCache, organisationOfKey } from "./ReadCache.js"
+import { makeReadCache } from "./ReadCache.js"
 import { journalUnavailable } from "./DatabaseUnavailable.js"
-
-const maxAgeMillis = 800
-const maxCachedOrganisations = 10_000
 
 type Subscriber = Pick<WebhookEndpoint, "id" | "url" | "events">
 
@@ -17,11 +14,7 @@ export const layer = Layer.effect(
   EndpointSubscriptions,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const subscribers = yield* makeReadCache<ReadonlyArray<Subscriber>, JournalUnavailable>({
-      maxAgeMillis,
-      maxEntries: maxCachedOrganisations,
-      organisationOf: organisationOfKey
-    })
+    const subscribers = yield* makeReadCache<ReadonlyArray<Subscriber>, JournalUnavailable>()
 
     return EndpointSubscriptions.of({
       subscribed: (organisation, type) => {

@@ -3,11 +3,10 @@
  * organisation of a request is unknown until its key is found.
  */
 import { backgroundTask } from "../../actors/BackgroundTask.js"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import type { ApiKey } from "../../domain/ApiKey.js"
-import type { Unavailable } from "../../domain/Failure.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 import { recordOf, selectColumns } from "./records/Table.js"
@@ -16,7 +15,6 @@ import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
 /** Revocation may take a second; the rest is for requests in flight. */
 const maxAgeMillis = 800
-const maxCachedKeys = 10_000
 /** Writes when keys were last used; a failed write is repeated with the next. */
 const writeUsesInterval = "2 seconds"
 /** A set of hash prefixes tells which hashes may be a key's: their length, the set's age, and its size. */
@@ -108,19 +106,18 @@ export const layer = Layer.scoped(
     const sql = yield* WriterSql
     const vault = yield* Vault
     // Unknown keys are not cached: guesses must not evict the keys in use.
-    const cache = yield* makeReadCache<KnownKey, Unavailable>({
+    const cache = yield* makeReadCache<KnownKey>({
       maxAgeMillis,
-      maxEntries: maxCachedKeys,
       organisationOf: (_, { organisation }) => organisation.id
     })
     const lastUsed = new Map<string, number>()
 
     const context: KeysContext = { sql, lastUsed }
 
-    const find = (hash: string) => Effect.map(cache.get(hash, load(context, hash)), Option.fromNullable)
+    const find = (hash: string) => cache.find(hash, load(context, hash))
 
     /** Used only while some address sends many unknown keys. With more keys than `maxPrefixes` it filters nothing. */
-    const hashPrefixes = yield* makeReadCache<ReadonlySet<string> | "too many", Unavailable>({
+    const hashPrefixes = yield* makeReadCache<ReadonlySet<string> | "too many">({
       maxAgeMillis: prefixesMaxAgeMillis,
       maxEntries: 1,
       organisationOf: noOrganisation

@@ -1,23 +1,29 @@
 /** A read cache for values that may be a moment old. Concurrent reads of one key share one load. */
-import { Deferred, Effect, FiberId } from "effect"
+import { Deferred, Effect, FiberId, Option } from "effect"
+import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
+import { RecentMap } from "../../domain/RecentMap.js"
 import { Commits } from "./CommitLog.js"
 
-export interface ReadCache<A, E> {
+export interface ReadCache<A, E = Unavailable> {
   /** The cached value, if it was read less than `maxAgeMillis` before `now`. */
   readonly peek: (key: string, now: number) => A | undefined
   /** The cached value, else the one that `load` returns. `undefined`, not found, is not cached. */
   readonly get: (key: string, load: Effect.Effect<A | undefined, E>) => Effect.Effect<A | undefined, E>
+  /** As `get`. */
+  readonly find: (key: string, load: Effect.Effect<A | undefined, E>) => Effect.Effect<Option.Option<A>, E>
 }
 
 export interface ReadCacheOptions<A> {
-  readonly maxAgeMillis: number
-  /** Beyond it the cache is cleared. */
-  readonly maxEntries: number
+  /** Less than a second unless stated. */
+  readonly maxAgeMillis?: number
+  /** 10,000 unless stated. */
+  readonly maxEntries?: number
   /**
    * The organisation whose records the value comes from: what was read before its last commit on this node is stale.
+   * Unless stated, keys have the form `organisation|…`.
    */
-  readonly organisationOf: (key: string, value: A) => OrganisationId | undefined
+  readonly organisationOf?: (key: string, value: A) => OrganisationId | undefined
 }
 
 interface Entry<A> {
@@ -27,16 +33,20 @@ interface Entry<A> {
   readonly value: A
 }
 
-export const makeReadCache = <A, E>(options: ReadCacheOptions<A>): Effect.Effect<ReadCache<A, E>> =>
+export const makeReadCache = <A, E = Unavailable>({
+  maxAgeMillis = 800,
+  maxEntries = 10_000,
+  organisationOf = organisationOfKey
+}: ReadCacheOptions<A> = {}): Effect.Effect<ReadCache<A, E>> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     const commits = yield* Commits
-    const cache = new Map<string, Entry<A>>()
+    const cache = new RecentMap<string, Entry<A>>(maxEntries)
     const loading = new Map<string, { readonly commit: number; readonly answer: Deferred.Deferred<A | undefined, E> }>()
 
     const isFresh = (key: string, entry: Entry<A>, now: number): boolean => {
-      if (now - entry.at >= options.maxAgeMillis) return false
-      const organisation = options.organisationOf(key, entry.value)
+      if (now - entry.at >= maxAgeMillis) return false
+      const organisation = organisationOf(key, entry.value)
       return organisation === undefined || commits.lastCommit(organisation) <= entry.commit
     }
 
@@ -53,7 +63,6 @@ export const makeReadCache = <A, E>(options: ReadCacheOptions<A>): Effect.Effect
       const publishing = Effect.onExit(load, (exit) => {
         if (loading.get(key) === pendingRead) loading.delete(key)
         if (exit._tag === "Success" && exit.value !== undefined) {
-          if (cache.size >= options.maxEntries) cache.clear()
           const before = cache.get(key)
           if (before === undefined || before.commit <= commit) cache.set(key, { at, commit, value: exit.value })
         }
@@ -75,11 +84,10 @@ export const makeReadCache = <A, E>(options: ReadCacheOptions<A>): Effect.Effect
           : Deferred.await(pendingRead.answer)
       })
 
-    return { peek, get }
+    return { peek, get, find: (key, load) => Effect.map(get(key, load), Option.fromNullable) }
   })
 
-/** The organisation of a key of the form `organisation|…`. */
-export const organisationOfKey = (key: string): OrganisationId => key.slice(0, key.indexOf("|")) as OrganisationId // by its caller
+const organisationOfKey = (key: string): OrganisationId => key.slice(0, key.indexOf("|")) as OrganisationId // by its caller
 
 /** For values that no commit makes stale before their age does. */
 export const noOrganisation = (): undefined => undefined

@@ -9,12 +9,12 @@ import type { Unavailable } from "../../domain/Failure.js"
 import { NotFound, WorkflowUnavailable } from "../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { RecentMap } from "../../domain/RecentMap.js"
 import { archivedRefusal, latestEnvironment } from "../../domain/Workflow.js"
 import { makeReadCache } from "./ReadCache.js"
 import { WriterSql } from "./Pools.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
-const headMaxAgeMillis = 900
 const maxCachedVersions = 1_000
 /** A draft's snapshot is kept this much longer than its runs, so that it is not extended at every run. */
 const snapshotMarginDays = 2
@@ -45,12 +45,8 @@ export const layer = Layer.effect(
   Runnables,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const heads = yield* makeReadCache<WorkflowHead, Unavailable>({
-      maxAgeMillis: headMaxAgeMillis,
-      maxEntries: maxCachedVersions,
-      organisationOf: (_, { organisationId }) => organisationId
-    })
-    const versions = new Map<string, Content>()
+    const heads = yield* makeReadCache<WorkflowHead>({ maxEntries: maxCachedVersions })
+    const versions = new RecentMap<string, Content>(maxCachedVersions)
 
     const notFound = () => new NotFound({ what: "workflow" })
 
@@ -68,7 +64,7 @@ export const layer = Layer.effect(
       organisation: OrganisationId,
       workflow: WorkflowId
     ): Effect.Effect<WorkflowHead, NotFound | Unavailable> =>
-      Effect.flatMap(heads.get(`${organisation}/${workflow}`, loadHead(organisation, workflow)), (found) =>
+      Effect.flatMap(heads.get(`${organisation}|${workflow}`, loadHead(organisation, workflow)), (found) =>
         found === undefined ? notFound() : Effect.succeed(found)
       )
 
@@ -84,7 +80,6 @@ export const layer = Layer.effect(
         .pipe(Effect.mapError(databaseUnavailable))
       if (row === undefined) return yield* notFound()
       const found = contentOf(row)
-      if (versions.size >= maxCachedVersions) versions.clear()
       versions.set(key, found)
       return found
     })

@@ -1,15 +1,12 @@
 /** The port `StorageUsage`, and the hourly count of what organisations store. */
 import { Effect, Layer } from "effect"
 import { StorageUsage } from "../../actors/ports/StorageUsage.js"
-import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import { WriterSql } from "./Pools.js"
 import { makeReadCache } from "./ReadCache.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
 
-const maxAgeMillis = 800
-const maxCachedOrganisations = 10_000
 const bytesPerMegabyte = 1024 * 1024
 
 interface Usage {
@@ -21,11 +18,7 @@ export const layer = Layer.effect(
   StorageUsage,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeReadCache<Usage, Unavailable>({
-      maxAgeMillis,
-      maxEntries: maxCachedOrganisations,
-      organisationOf: (_, { org }) => org
-    })
+    const cache = yield* makeReadCache<Usage>({ organisationOf: (_, { org }) => org })
 
     return StorageUsage.of({
       megabytes: (org) =>

@@ -1,5 +1,5 @@
 /** The port `Subscriptions`. */
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import {
   type DueSubscription,
   type Subscription,
@@ -7,13 +7,12 @@ import {
   Subscriptions
 } from "../../actors/ports/Subscriptions.js"
 import { AuditRows } from "./AuditRow.js"
-import type { Unavailable } from "../../domain/Failure.js"
 import { changeSql, endLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "./LeasedWork.js"
 import { WriterSql } from "./Pools.js"
 import { transact, transactAudited, writeEvents } from "./connections/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
 import { disableTrigger } from "./TriggerDisabling.js"
-import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import { databaseUnavailable, firstRow } from "./DatabaseUnavailable.js"
 import { subscriptionColumns, subscriptions as kind } from "./WorkKinds.js"
 
 export interface SubscriptionsOptions {
@@ -21,8 +20,6 @@ export interface SubscriptionsOptions {
   readonly isOnlyNode: boolean
 }
 
-const maxAgeMillis = 800
-const maxCached = 10_000
 const timeOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
 
 const createSql = `INSERT INTO subscriptions (trigger_id, connection_id, org)
@@ -56,11 +53,7 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
       const sql = yield* WriterSql
       const auditRows = yield* AuditRows
       if (isOnlyNode) yield* endLeases(sql, kind)
-      const cache = yield* makeReadCache<Subscription, Unavailable>({
-        maxAgeMillis,
-        maxEntries: maxCached,
-        organisationOf: noOrganisation
-      })
+      const cache = yield* makeReadCache<Subscription>({ organisationOf: noOrganisation })
 
       return Subscriptions.of({
         reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
@@ -98,20 +91,14 @@ export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
             })
           ),
         byNumber: (number) =>
-          Effect.map(
-            cache.get(
-              number,
-              sql
-                .unsafe<Subscription>(
-                  `SELECT ${subscriptionColumns} FROM subscriptions w WHERE w.number = $1 AND w.state <> 'unsubscribed'`,
-                  [number]
-                )
-                .pipe(
-                  Effect.map(([row]) => row),
-                  Effect.mapError(databaseUnavailable)
-                )
-            ),
-            Option.fromNullable
+          cache.find(
+            number,
+            firstRow(
+              sql.unsafe<Subscription>(
+                `SELECT ${subscriptionColumns} FROM subscriptions w WHERE w.number = $1 AND w.state <> 'unsubscribed'`,
+                [number]
+              )
+            )
           )
       })
     })

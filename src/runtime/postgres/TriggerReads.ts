@@ -1,19 +1,16 @@
 /** The port `TriggerReads`, cached for less than a second. */
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { TriggerReads } from "../../actors/ports/Triggers.js"
-import type { Unavailable } from "../../domain/Failure.js"
 import type { Trigger } from "../../domain/Trigger.js"
 import { matchesEventType } from "../../domain/TriggerChecks.js"
 import { WriterSql } from "./Pools.js"
-import { makeReadCache, organisationOfKey } from "./ReadCache.js"
+import { makeReadCache } from "./ReadCache.js"
 import { triggers } from "./records/RecordTables.js"
 import { recordOf, selectColumns } from "./records/Table.js"
-import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import { rowsOf } from "./DatabaseUnavailable.js"
 
-const maxAgeMillis = 800
 /** A trigger may have a megabyte, so that the caches hold fewer than those of small records. */
-const maxCachedTriggers = 2_000
-const maxCachedLists = 2_000
+const maxEntries = 2_000
 /** Triggers of one organisation that one event can match. */
 const maxMatches = 10_000
 
@@ -24,39 +21,31 @@ export const layer = Layer.effect(
   TriggerReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const one = yield* makeReadCache<Trigger, Unavailable>({
-      maxAgeMillis,
-      maxEntries: maxCachedTriggers,
+    const one = yield* makeReadCache<Trigger>({
+      maxEntries,
       organisationOf: (_key, { organisationId }) => organisationId
     })
-    const lists = yield* makeReadCache<ReadonlyArray<Trigger>, Unavailable>({
-      maxAgeMillis,
-      maxEntries: maxCachedLists,
-      organisationOf: organisationOfKey
-    })
+    const lists = yield* makeReadCache<ReadonlyArray<Trigger>>({ maxEntries })
 
     const select = (condition: string, values: ReadonlyArray<unknown>, limit: number) =>
-      sql
-        .unsafe<{ readonly [member: string]: unknown }>(
-          `SELECT ${columns} FROM triggers WHERE ${condition} ORDER BY id LIMIT ${limit}`,
-          values
-        )
-        .pipe(
-          Effect.map((rows) => rows.map((row) => recordOf<Trigger>(row))),
-          Effect.mapError(databaseUnavailable)
-        )
+      Effect.map(
+        rowsOf(
+          sql.unsafe<{ readonly [member: string]: unknown }>(
+            `SELECT ${columns} FROM triggers WHERE ${condition} ORDER BY id LIMIT ${limit}`,
+            values
+          )
+        ),
+        (rows) => rows.map((row) => recordOf<Trigger>(row))
+      )
 
     const isActive = "status = 'active' AND deleted_at IS NULL"
 
     return TriggerReads.of({
       byId: (id) =>
         idForm.test(id)
-          ? Effect.map(
-              one.get(
-                id,
-                Effect.map(select("id = $1", [id], 1), ([found]) => found)
-              ),
-              Option.fromNullable
+          ? one.find(
+              id,
+              Effect.map(select("id = $1", [id], 1), ([found]) => found)
             )
           : Effect.succeedNone,
       ofConnector: (organisation, connector, event) =>

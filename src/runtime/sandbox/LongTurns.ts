@@ -1,4 +1,5 @@
 /** Measures which tenants' turns kept a runner busy lately, so that guests of other tenants go to another runner. */
+import { RecentMap } from "../../domain/RecentMap.js"
 
 /** Shorter turns are not counted: they delay others too little. */
 const longTurnMillis = 10
@@ -14,16 +15,12 @@ interface TurnTime {
 }
 
 export class LongTurns {
-  private readonly tenants = new Map<string, TurnTime>()
+  private readonly tenants = new RecentMap<string, TurnTime>(maxTenants)
 
   /** Records the duration of a tenant's turn. `now` is of one monotonic clock. */
   add(tenant: string, millis: number, now: number): void {
     if (millis < longTurnMillis) return
-    const turnMillis = this.turnMillisOf(tenant, now) + millis
-    this.tenants.delete(tenant)
-    this.tenants.set(tenant, { millis: turnMillis, at: now })
-    const [oldest] = this.tenants.size > maxTenants ? this.tenants.keys() : []
-    if (oldest !== undefined) this.tenants.delete(oldest)
+    this.tenants.set(tenant, { millis: this.turnMillisOf(tenant, now) + millis, at: now })
   }
 
   /** Whether the tenant kept the runner busy lately. */

@@ -1,19 +1,8 @@
 /** The metrics of the service. Each series is created once; counting is a look-up and an addition. */
 import { Metric, MetricBoundaries, MetricKey, MetricLabel } from "effect"
+import { memoize } from "../../domain/RecentMap.js"
 
 export type Surface = "execution" | "resource" | "webhook" | "operator"
-
-/** Caches one series for each label value, so that counting allocates nothing. */
-const series = <A>(make: (label: string) => A): ((label: string) => A) => {
-  const known = new Map<string, A>()
-  return (label) => {
-    const found = known.get(label)
-    if (found !== undefined) return found
-    const made = make(label)
-    known.set(label, made)
-    return made
-  }
-}
 
 const total = (name: string, description: string) => MetricKey.counter(name, { description, incremental: true })
 /** Puts labels into the metric's key, so that it looks its value up once instead of at every count. */
@@ -21,7 +10,7 @@ const labels = (named: { readonly [name: string]: string }) =>
   Object.entries(named).map(([name, value]) => MetricLabel.make(name, value))
 
 const requests = total("svc_http_requests_total", "Requests answered, by surface and status.")
-const requestsOf = series((label) => {
+const requestsOf = memoize((label) => {
   const [surface = "", status = ""] = label.split(" ")
   return Metric.fromMetricKey(MetricKey.taggedWithLabels(requests, labels({ surface, status })))
 })
@@ -31,20 +20,22 @@ const durations = MetricKey.histogram(
   MetricBoundaries.fromIterable([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]),
   "From the whole request to its answer, by surface."
 )
-const durationOf = series((surface) => Metric.fromMetricKey(MetricKey.taggedWithLabels(durations, labels({ surface }))))
+const durationOf = memoize((surface) =>
+  Metric.fromMetricKey(MetricKey.taggedWithLabels(durations, labels({ surface })))
+)
 
 const limited = total("svc_http_rate_limited_total", "Requests refused with 429, by surface.")
-const limitedOf = series((surface) => Metric.fromMetricKey(MetricKey.taggedWithLabels(limited, labels({ surface }))))
+const limitedOf = memoize((surface) => Metric.fromMetricKey(MetricKey.taggedWithLabels(limited, labels({ surface }))))
 
 const dropped = total(
   "svc_connections_dropped_total",
   "Connections of clients that gave way to new ones (closed), or found no place (refused)."
 )
-const droppedOf = series((outcome) => Metric.fromMetricKey(MetricKey.taggedWithLabels(dropped, labels({ outcome }))))
+const droppedOf = memoize((outcome) => Metric.fromMetricKey(MetricKey.taggedWithLabels(dropped, labels({ outcome }))))
 
 const started = Metric.fromMetricKey(total("svc_runs_started_total", "Runs whose first row was committed."))
 const finished = total("svc_runs_finished_total", "Runs that ended, by status.")
-const finishedOf = series((status) => Metric.fromMetricKey(MetricKey.taggedWithLabels(finished, labels({ status }))))
+const finishedOf = memoize((status) => Metric.fromMetricKey(MetricKey.taggedWithLabels(finished, labels({ status }))))
 
 const tooMany = 429
 const none: ReadonlyArray<MetricLabel.MetricLabel> = []

@@ -7,6 +7,7 @@ import { compilePattern } from "../../../domain/connector/Pattern.js"
 import { validateDefinition } from "../../../domain/connector/Validation.js"
 import type { Detail } from "../../../domain/Failure.js"
 import { isObject, type Json, type JsonObject, findUnstorable, unstorableMessage } from "../../../domain/Json.js"
+import { RecentMap } from "../../../domain/RecentMap.js"
 import { diffLines } from "../../../domain/LineDiff.js"
 import { drawSvg } from "../workflow/Svg.js"
 import { analyse } from "../workflow/Analyse.js"
@@ -17,19 +18,13 @@ type Compute<Name extends ComputationName> = (
   input: ComputationTable[Name]["input"]
 ) => ComputationTable[Name]["output"]
 
-/** A cache of validators by the text of their schemas, least recently used first. */
-const validators = new Map<string, ReturnType<typeof compileSchema>>()
-const maxValidators = 200
+/** A cache of validators by the text of their schemas. */
+const validators = new RecentMap<string, ReturnType<typeof compileSchema>>(200)
 
 const validatorOf = (schema: JsonObject): ReturnType<typeof compileSchema> => {
   const key = JSON.stringify(schema)
   const validator = validators.get(key) ?? compileSchema(schema)
-  validators.delete(key)
   validators.set(key, validator)
-  for (const oldest of validators.keys()) {
-    if (validators.size <= maxValidators) break
-    validators.delete(oldest)
-  }
   return validator
 }
 

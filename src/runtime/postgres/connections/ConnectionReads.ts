@@ -1,18 +1,14 @@
 /** The port `ConnectionReads`: finds the connection of a call, cached for less than a second. */
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import {
   type AccountConnection,
   ConnectionReads,
   type ConnectionQuery,
   type CallableConnection
 } from "../../../actors/ports/ConnectionReads.js"
-import type { Unavailable } from "../../../domain/Failure.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../Pools.js"
-import { databaseUnavailable } from "../DatabaseUnavailable.js"
-
-const maxAgeMillis = 800
-const maxCachedConnections = 10_000
+import { firstRow, rowsOf } from "../DatabaseUnavailable.js"
 
 const columns = `id, customer_id AS "customerId", user_id AS "userId", label, status, connector,
   connector_version AS "connectorVersion", config, is_default AS "isDefault"`
@@ -31,58 +27,42 @@ export const layer = Layer.effect(
   ConnectionReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeReadCache<CallableConnection, Unavailable>({
-      maxAgeMillis,
-      maxEntries: maxCachedConnections,
+    const cache = yield* makeReadCache<CallableConnection>({
       // Connection actors write connections, and their commits are not in the commit log.
       organisationOf: noOrganisation
     })
 
     const load = ({ customerId, named, organisationId, slug, userId }: ConnectionQuery) =>
-      sql
-        .unsafe<CallableConnection>(
+      firstRow(
+        sql.unsafe<CallableConnection>(
           `SELECT ${columns} FROM connections
            WHERE org = $1 AND customer_id = $2 AND connector = $3 AND disconnected_at IS NULL
              AND (user_id IS NULL OR user_id = $4) AND ($5::text IS NULL OR id = $5 OR label = $5)
            ORDER BY id = $5 DESC NULLS LAST, status = 'active' DESC, user_id IS NULL, is_default DESC, id LIMIT 1`,
           [organisationId, customerId, slug, userId, named]
         )
-        .pipe(
-          Effect.map(([row]) => row),
-          Effect.mapError(databaseUnavailable)
-        )
+      )
 
     return ConnectionReads.of({
       find: (wanted) =>
         wanted.customerId === null
           ? Effect.succeedNone
-          : Effect.map(
-              cache.get(
-                JSON.stringify([wanted.organisationId, wanted.customerId, wanted.userId, wanted.slug, wanted.named]),
-                load(wanted)
-              ),
-              Option.fromNullable
+          : cache.find(
+              JSON.stringify([wanted.organisationId, wanted.customerId, wanted.userId, wanted.slug, wanted.named]),
+              load(wanted)
             ),
       byId: (organisation, id) =>
-        Effect.map(
-          cache.get(
-            `${organisation}|${id}`,
-            sql
-              .unsafe<CallableConnection>(
-                `SELECT ${columns} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`,
-                [organisation, id]
-              )
-              .pipe(
-                Effect.map(([row]) => row),
-                Effect.mapError(databaseUnavailable)
-              )
-          ),
-          Option.fromNullable
+        cache.find(
+          `${organisation}|${id}`,
+          firstRow(
+            sql.unsafe<CallableConnection>(
+              `SELECT ${columns} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`,
+              [organisation, id]
+            )
+          )
         ),
       withAccount: (organisation, slug, account) =>
-        sql
-          .unsafe<AccountConnection>(accountSql, [organisation, slug, account])
-          .pipe(Effect.mapError(databaseUnavailable))
+        rowsOf(sql.unsafe<AccountConnection>(accountSql, [organisation, slug, account]))
     })
   })
 )

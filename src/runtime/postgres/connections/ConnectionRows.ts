@@ -1,6 +1,7 @@
 /** Rows of `connections`: the statements that read and write them, and the compact record that an owner keeps in memory. */
 import type { OwnedConnection } from "../../../actors/ports/ConnectionStore.js"
 import type { Connection } from "../../../domain/connection/Connection.js"
+import { memoize } from "../../../domain/RecentMap.js"
 import type { CredentialId } from "../../../domain/Ids.js"
 import { columnOf, recordOf, selectColumns } from "../records/Table.js"
 import { connections } from "./ConnectionTables.js"
@@ -42,16 +43,9 @@ export interface LoadRow {
   readonly intent_at: Date
 }
 
-/** Interned texts: very many connections in memory share them. */
-const internedTexts = new Map<string, string>()
-const intern = <Text extends string | null>(text: Text): Text => {
-  if (text === null) return text
-  const held = internedTexts.get(text)
-  if (held !== undefined) return held as Text
-  if (internedTexts.size >= 10_000) internedTexts.clear()
-  internedTexts.set(text, text)
-  return text
-}
+/** One copy of a text: very many connections in memory share it. */
+const internText = memoize((text) => text, 10_000)
+const intern = <Text extends string | null>(text: Text): Text => (text === null ? text : (internText(text) as Text)) // the same text
 const emptyObject = {}
 const emptyList: ReadonlyArray<never> = []
 const internEmpty = <A extends object>(value: A): A => (Object.keys(value).length === 0 ? (emptyObject as A) : value)
