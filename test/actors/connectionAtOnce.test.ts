@@ -164,7 +164,12 @@ const here = Effect.gen(function* () {
     residentsLayer.pipe(
       Layer.provide(Layer.succeed(LastUse, LastUse.of({ record: () => Effect.void }))),
       Layer.provide(
-        Layer.succeed(Ownership, { shardOf: () => 7, owns: (shard) => held.has(shard), ownedShards: () => [...held] })
+        Layer.succeed(Ownership, {
+          shardOf: () => 7,
+          owns: (shard) => held.has(shard),
+          ownedShards: () => [...held],
+          nodes: () => 2
+        })
       )
     )
   )

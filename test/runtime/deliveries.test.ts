@@ -5,6 +5,7 @@ import type { Room } from "../../src/actors/Places.js"
 import * as Driver from "../../src/runtime/postgres/Deliveries.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { layer as database } from "../support/Database.js"
+import { aloneNode } from "../support/ownership.js"
 import { claimDue, endpointOf, openRoom } from "../support/deliveries.js"
 
 const insert = (
@@ -46,7 +47,7 @@ const rowOf = (id: string) =>
 
 const ids = (claimed: ReadonlyArray<{ readonly id: string }>) => claimed.map(({ id }) => id).sort()
 
-layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
+layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, aloneNode))), {
   excludeTestServices: true,
   timeout: "60 seconds"
 })("waiting deliveries on Postgres", (it) => {
@@ -225,7 +226,7 @@ layer(Driver.layer({ isOnlyNode: true }).pipe(Layer.provideMerge(database)), {
       yield* insert([{ id: "a", url: "https://a.example/" }])
       yield* claimDue(deliveries)
       assert.deepStrictEqual(yield* claimDue(deliveries), [])
-      const restarted = yield* Effect.provide(Deliveries, Layer.fresh(Driver.layer({ isOnlyNode: true })))
+      const restarted = yield* Effect.provide(Deliveries, Layer.fresh(Driver.layer))
       assert.deepStrictEqual(ids(yield* claimDue(restarted)), ["a"])
     })
   )

@@ -6,6 +6,7 @@ import type { Delivery, Verdict } from "../../src/domain/Delivery.js"
 import * as Driver from "../../src/runtime/postgres/Deliveries.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
 import { layer as database, ownerSql } from "../support/Database.js"
+import { aloneNode } from "../support/ownership.js"
 import { claimDue } from "../support/deliveries.js"
 
 const delivered: Verdict = { _tag: "Delivered", status: 200 }
@@ -54,7 +55,8 @@ const endpoints = rows<object>(
 const statuses = rows<{ readonly id: string; readonly status: string }>(`SELECT id, status FROM deliveries ORDER BY id`)
 
 layer(
-  Driver.layer({ isOnlyNode: true }).pipe(
+  Driver.layer.pipe(
+    Layer.provide(aloneNode),
     Layer.provideMerge(
       Layer.effectDiscard(
         Effect.scoped(

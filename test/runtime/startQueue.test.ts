@@ -6,6 +6,7 @@ import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
 import { layer as runsLayer } from "../../src/runtime/postgres/Runs.js"
 import { ownerSql } from "../support/Database.js"
 import { jain } from "../support/jain.js"
+import { aloneNode } from "../support/ownership.js"
 import { countBy, empty, enqueue, layer, newQueue, noneUnderWay, org, settle } from "../support/startQueue.js"
 
 const shards = [1]
@@ -116,7 +117,7 @@ describe("the start queue", () => {
         const order: Array<string> = []
         for (let i = 0; i < 12; i++) {
           // Every pick is that of a process that has just started.
-          const taken = yield* takeMany(i % 2 === 0 ? 3 : 2, 1).pipe(Effect.provide(newQueue({ isOnlyNode: true })))
+          const taken = yield* takeMany(i % 2 === 0 ? 3 : 2, 1).pipe(Effect.provide(newQueue(aloneNode)))
           order.push(...taken.events.map(({ organisationId }) => organisationId))
           yield* runMaintenance
         }
@@ -308,7 +309,7 @@ describe("the start queue", () => {
         yield* empty
         yield* enqueue([{ org: org(1), times: 5 }])
         yield* (yield* StartQueue).take(shards, 5, noneUnderWay)
-        const restarted = yield* Effect.provide(StartQueue, newQueue({ isOnlyNode: true }))
+        const restarted = yield* Effect.provide(StartQueue, newQueue(aloneNode))
         assert.lengthOf((yield* restarted.take(shards, 5, noneUnderWay)).events, 5)
       })
     )

@@ -21,7 +21,6 @@ import { Digests } from "../../src/actors/ports/Digests.js"
 import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
-import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { Origin } from "../../src/actors/ports/Origin.js"
 import { MailEgress } from "../../src/actors/ports/MailEgress.js"
 import {
@@ -39,6 +38,7 @@ import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.j
 import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
 import * as Patterns from "../../src/actors/Patterns.js"
 import * as OutwardPlaces from "../../src/actors/Places.js"
+import { aloneNode } from "./ownership.js"
 import { computationsInProcess } from "./computations.js"
 
 export const organisation = "org_00000000000000000000000001"
@@ -292,12 +292,7 @@ export const makeWorld = (options: WorldOptions) =>
     )
 
     /** The in-process fast path on the node that was started last. */
-    const residents = yield* Layer.build(
-      residentsLayer.pipe(
-        Layer.provide(uses),
-        Layer.provide(Layer.succeed(Ownership, { shardOf: () => 1, owns: () => true, ownedShards: () => [1] }))
-      )
-    )
+    const residents = yield* Layer.build(residentsLayer.pipe(Layer.provide(uses), Layer.provide(aloneNode)))
 
     const layer = actorLayer.pipe(
       Layer.provide(uses),

@@ -2,7 +2,6 @@
 import { type Duration, Effect, Layer, Redacted } from "effect"
 import { EventStream } from "../../src/actors/ports/EventStream.js"
 import { BackgroundTasks, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
-import { Ownership } from "../../src/actors/ports/Ownership.js"
 import type { LeasedEvent } from "../../src/actors/ports/StartQueue.js"
 import { Wakeups } from "../../src/actors/ports/Wakeups.js"
 import * as DirectStream from "../../src/runtime/postgres/DirectStream.js"
@@ -10,19 +9,15 @@ import * as StartQueue from "../../src/runtime/postgres/StartQueue.js"
 import * as JetStream from "../../src/runtime/nats/JetStream.js"
 import * as WakeupsLive from "../../src/runtime/process/Wakeups.js"
 import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { oneOfTwoNodes } from "./ownership.js"
 import { noneUnderWay } from "./startQueue.js"
-
-const ownership = Layer.succeed(
-  Ownership,
-  Ownership.of({ shardOf: () => 1, owns: (shard) => shard === 1, ownedShards: () => [1] })
-)
 
 /** What a node has below its stream. Fresh: each node of a test has its own. */
 const below = () =>
   Layer.mergeAll(
-    Layer.fresh(StartQueue.layer({ isOnlyNode: false })),
+    Layer.provide(Layer.fresh(StartQueue.layer), oneOfTwoNodes),
     Layer.fresh(WakeupsLive.layer),
-    ownership,
+    oneOfTwoNodes,
     Layer.sync(BackgroundTasks, makeRegistry)
   )
 

@@ -8,6 +8,7 @@ import * as Runs from "../../src/runtime/postgres/Runs.js"
 import * as StartQueue from "../../src/runtime/postgres/StartQueue.js"
 import { layerPostgres } from "../../src/runtime/vault/DataKeys.js"
 import { keyringOf } from "./keyring.js"
+import { aloneNode } from "./ownership.js"
 import * as Vault from "../../src/runtime/vault/Vault.js"
 import * as Wakeups from "../../src/runtime/process/Wakeups.js"
 import { layer as database, TestDatabase } from "./Database.js"
@@ -22,7 +23,7 @@ export const layer = Layer.unwrapEffect(
     Layer.mergeAll(
       Journal.layer({ capacity: 10_000, writer: urls.writer }),
       Runs.layer,
-      StartQueue.layer({ isOnlyNode: true })
+      Layer.provide(StartQueue.layer, aloneNode)
     )
   )
 ).pipe(

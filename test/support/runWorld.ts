@@ -20,7 +20,6 @@ import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { Journal } from "../../src/actors/ports/Journal.js"
 import { KeyValues } from "../../src/actors/ports/KeyValues.js"
 import { IntakeLoad } from "../../src/actors/ports/IntakeLoad.js"
-import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { type Runnable, Runnables } from "../../src/actors/ports/Runnables.js"
 import { RunReads } from "../../src/actors/ports/RunReads.js"
 import { Runs } from "../../src/actors/ports/Runs.js"
@@ -34,6 +33,7 @@ import type { StartEntry } from "../../src/domain/RunJournal.js"
 import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as Wakeups from "../../src/runtime/process/Wakeups.js"
+import { aloneNode } from "./ownership.js"
 import { organisation, space, workflow } from "./journal.js"
 import { makeRunStore } from "./runStore.js"
 import { type Guest, makeScriptedSandbox } from "./scriptedSandbox.js"
@@ -127,7 +127,7 @@ export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorld
     Layer.succeed(Sandbox, guestHost.sandbox),
     Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),
     Layer.succeed(Identifiers, makeIdentifiers()),
-    Layer.succeed(Ownership, { shardOf: () => 1, owns: () => true, ownedShards: () => [1] }),
+    aloneNode,
     Layer.mock(Egress, { send }),
     Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]) }),
     Layer.mock(Runnables, {

@@ -4,10 +4,10 @@ import type { LeasedEvent, TakenWork } from "../../src/actors/ports/StartQueue.j
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import * as StartQueue from "../../src/runtime/postgres/StartQueue.js"
 import { layer as database, ownerSql } from "./Database.js"
+import { oneOfTwoNodes } from "./ownership.js"
 
-/** A new queue on the test's database: what a restarted process would have. */
-export const newQueue = (options: StartQueue.StartQueueOptions = { isOnlyNode: false }) =>
-  Layer.fresh(StartQueue.layer(options))
+/** A new queue on the test's database: what a restarted process would have, by default beside another one. */
+export const newQueue = (node = oneOfTwoNodes) => Layer.provide(Layer.fresh(StartQueue.layer), node)
 
 export const layer = Layer.provideMerge(newQueue(), database)
 

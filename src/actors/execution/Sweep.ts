@@ -30,13 +30,13 @@ const suspectsAtOnce = 32
 const fewSuspects = 4
 const survivalInterval = Duration.seconds(1)
 
-export interface SweepOptions {
+interface SweepOptions {
   /** Runs that may be driven at a time. */
   readonly slots: number
 }
 
-/** Makes the passes over the runs of this node's shards, and `resume`, which takes over one run. */
-export const make = (options: SweepOptions) =>
+/** Repeats the passes until the scope closes. */
+const sweep = (options: SweepOptions) =>
   Effect.gen(function* () {
     const { activate, commitEnd, forEachRun, releaseAfter, takeOver } = yield* makeActivation
     const runs = yield* Runs
@@ -63,10 +63,6 @@ export const make = (options: SweepOptions) =>
         isAcceptingFirst: load.comesFirst(),
         isLeaving: live.isLeaving()
       })
-
-    const resume = Effect.fn("Execution.resume")(function* (id: ExecutionId) {
-      if (live.reserve(id, undefined)) yield* takeOver(id)
-    })
 
     let suspects: ReadonlyArray<DueRun> = []
     const suspectsLatch = yield* Effect.makeLatch(false)
@@ -212,7 +208,7 @@ export const make = (options: SweepOptions) =>
     const loop = (task: BackgroundTask, pause: Effect.Effect<unknown>) =>
       Effect.zipRight(task.run, pause).pipe(Effect.forever, Effect.interruptible, Effect.forkScoped)
 
-    const sweeps = Effect.all(
+    yield* Effect.all(
       [
         loop(findWork, Effect.sleep(sweepInterval)),
         loop(resuming, awaitAndClose(dueLatch)),
@@ -223,10 +219,7 @@ export const make = (options: SweepOptions) =>
       ],
       { discard: true }
     )
-
-    return { resume, sweeps }
   })
 
-/** Repeats the passes until the scope closes. */
-export const layer = (options: SweepOptions) =>
-  Layer.scopedDiscard(Effect.flatMap(make(options), ({ sweeps }) => sweeps))
+/** Sweeps until the scope closes. */
+export const layer = (options: SweepOptions) => Layer.scopedDiscard(sweep(options))

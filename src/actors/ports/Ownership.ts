@@ -1,11 +1,14 @@
-/** The shards that this node owns. */
+/** The place of this node among those that use the same database, and the shards that it owns. */
 import { Context } from "effect"
 
 export class Ownership extends Context.Tag("svc/Ownership")<
   Ownership,
   {
-    readonly shardOf: (executionId: string) => number
+    /** The shard of an id: from 1 on, the same on every node. */
+    readonly shardOf: (id: string) => number
     readonly owns: (shard: number) => boolean
     readonly ownedShards: () => ReadonlyArray<number>
+    /** Nodes that use the database, with this one. Leases that a single node finds at its start are those of an ended process. */
+    readonly nodes: () => number
   }
 >() {}

@@ -1,4 +1,7 @@
-/** The cluster layer of a single process that owns every shard: no sockets, no runner table, no persisted messages. */
+/**
+ * The cluster layer of a single process that owns every shard: no sockets, no runner table, no persisted messages. What a
+ * node may assume of being alone stands here and nowhere else.
+ */
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "@effect/cluster"
 import { Context, Effect, Layer, Scope } from "effect"
 import { Ownership } from "../../actors/ports/Ownership.js"
@@ -57,6 +60,6 @@ export const ownership = Layer.effect(
     // Ids of entities and shards are branded strings and numbers of the library.
     const shardOf = (id: string) => sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
     const all = Array.from({ length: shardsPerGroup }, (_, i) => i + 1)
-    return Ownership.of({ shardOf, owns: () => true, ownedShards: () => all })
+    return Ownership.of({ shardOf, owns: () => true, ownedShards: () => all, nodes: () => 1 })
   })
 )

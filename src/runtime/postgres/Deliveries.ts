@@ -6,16 +6,11 @@ import type { Room } from "../../actors/Places.js"
 import { type Delivery, type DeliveryEndpoint, isGone, type Verdict } from "../../domain/Delivery.js"
 import { callbackSecretOverlap } from "../../domain/Limits.js"
 import { disableAfterFailing } from "../../domain/WebhookEndpoint.js"
-import { endLeases, findCtes, leaseSql, settleSql } from "./LeasedWork.js"
+import { endFormerLeases, findCtes, leaseSql, settleSql } from "./LeasedWork.js"
 import { roomValues } from "./PlaceRoom.js"
 import { WriterSql } from "./Pools.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
 import { deliveries, endpointSql } from "./WorkKinds.js"
-
-export interface DeliveriesOptions {
-  /** No other node uses this database, so claims found at the start belong to a process that has ended. */
-  readonly isOnlyNode: boolean
-}
 
 /** The kind apart from its places, which the uses do not share. */
 const kind = deliveries("deliveries")
@@ -132,46 +127,45 @@ const recordSql = `
 const statusOf = (verdict: Verdict) =>
   verdict._tag === "Delivered" ? "delivered" : verdict._tag === "Exhausted" ? "exhausted" : "pending"
 
-export const layer = ({ isOnlyNode }: DeliveriesOptions) =>
-  Layer.effect(
-    Deliveries,
-    Effect.gen(function* () {
-      const sql = yield* WriterSql
-      if (isOnlyNode) yield* endLeases(sql, kind, "status = 'pending'")
+export const layer = Layer.effect(
+  Deliveries,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    yield* endFormerLeases(sql, kind, "status = 'pending'")
 
-      const find = Effect.fn("Deliveries.find")(function* (use: DeliveryUse, room: Room) {
-        for (;;) {
-          const rows = yield* sql.unsafe<FoundRow>(findSqls[use], roomValues(room))
-          const found = rows.flatMap(foundOf)
-          // Deliveries that were only set aside may have hidden others.
-          if (found.length > 0 || (rows[0]?.skipped ?? 0) === 0) return found
-        }
-      }, Effect.mapError(databaseUnavailable))
+    const find = Effect.fn("Deliveries.find")(function* (use: DeliveryUse, room: Room) {
+      for (;;) {
+        const rows = yield* sql.unsafe<FoundRow>(findSqls[use], roomValues(room))
+        const found = rows.flatMap(foundOf)
+        // Deliveries that were only set aside may have hidden others.
+        if (found.length > 0 || (rows[0]?.skipped ?? 0) === 0) return found
+      }
+    }, Effect.mapError(databaseUnavailable))
 
-      const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<string>) {
-        const rows = yield* sql.unsafe<ClaimRow>(claimSql, [ids])
-        return rows.map(deliveryOf)
-      }, Effect.mapError(databaseUnavailable))
+    const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<string>) {
+      const rows = yield* sql.unsafe<ClaimRow>(claimSql, [ids])
+      return rows.map(deliveryOf)
+    }, Effect.mapError(databaseUnavailable))
 
-      const settle = Effect.fn("Deliveries.settle")(function* (
-        { attempt, id, url }: Delivery,
-        verdict: Verdict,
-        duration: Duration.Duration
-      ) {
-        yield* sql.unsafe(recordSql, [
-          id,
-          attempt,
-          statusOf(verdict),
-          verdict._tag === "Retry" ? Duration.toMillis(verdict.after) : 0,
-          verdict.status,
-          verdict._tag === "Delivered" ? null : verdict.reason,
-          Math.round(Duration.toMillis(duration)),
-          isGone(verdict),
-          Duration.toMillis(disableAfterFailing),
-          url
-        ])
-      }, Effect.mapError(databaseUnavailable))
+    const settle = Effect.fn("Deliveries.settle")(function* (
+      { attempt, id, url }: Delivery,
+      verdict: Verdict,
+      duration: Duration.Duration
+    ) {
+      yield* sql.unsafe(recordSql, [
+        id,
+        attempt,
+        statusOf(verdict),
+        verdict._tag === "Retry" ? Duration.toMillis(verdict.after) : 0,
+        verdict.status,
+        verdict._tag === "Delivered" ? null : verdict.reason,
+        Math.round(Duration.toMillis(duration)),
+        isGone(verdict),
+        Duration.toMillis(disableAfterFailing),
+        url
+      ])
+    }, Effect.mapError(databaseUnavailable))
 
-      return Deliveries.of({ find, claim, settle })
-    })
-  )
+    return Deliveries.of({ find, claim, settle })
+  })
+)

@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import type { PlaceBounds } from "../../actors/Places.js"
 import type { StoredJob, StoredJobTask } from "../../actors/ports/FailedJobs.js"
 import type { DueWork, FindWork, LeasedWork } from "../../actors/ports/LeasedWork.js"
+import { Ownership } from "../../actors/ports/Ownership.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
 import { notSetAside } from "./FailedJobs.js"
 import { placedCtes, roomValues } from "./PlaceRoom.js"
@@ -133,10 +134,14 @@ export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {
   return key.length === 1 ? [id] : [id.slice(0, end), id.slice(end + 1)]
 }
 
-/** Ends all leases: at the start of the only node, they belong to a process that has ended. */
-export const endLeases = (sql: SqlClient, kind: WorkKind, condition = "true") =>
-  sql.unsafe(
-    `UPDATE ${kind.table} SET ${noLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
+/** At the start of the only node, ends all leases: they belong to a process that has ended. */
+export const endFormerLeases = (sql: SqlClient, kind: WorkKind, condition = "true") =>
+  Effect.flatMap(Ownership, ({ nodes }) =>
+    nodes() === 1
+      ? sql.unsafe(
+          `UPDATE ${kind.table} SET ${noLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
+        )
+      : Effect.void
   )
 
 /** The operations that kinds have in common. */

@@ -2,14 +2,9 @@
 import { Effect, Layer } from "effect"
 import { type DuePoll, Polls } from "../../actors/ports/Polls.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
-import { endLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "./LeasedWork.js"
+import { endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "./LeasedWork.js"
 import { WriterSql } from "./Pools.js"
 import { polledBy, polls as kind } from "./WorkKinds.js"
-
-export interface PollsOptions {
-  /** No other node uses this database, so leases found at the start belong to a process that has ended. */
-  readonly isOnlyNode: boolean
-}
 
 /** No other node has committed the poll since. */
 const isCurrent = "w.seq = $3"
@@ -44,35 +39,34 @@ const failSql = settleSql(
 )
 const postponeSql = settleSql(kind, "next_at = now() + make_interval(secs => $4::float8)", isCurrent)
 
-export const layer = ({ isOnlyNode }: PollsOptions) =>
-  Layer.effect(
-    Polls,
-    Effect.gen(function* () {
-      const sql = yield* WriterSql
-      if (isOnlyNode) yield* endLeases(sql, kind)
-      const { lease, renew } = makeLeasedWork<DuePoll>(sql, kind)
+export const layer = Layer.effect(
+  Polls,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    yield* endFormerLeases(sql, kind)
+    const { lease, renew } = makeLeasedWork<DuePoll>(sql, kind)
 
-      const settle = (text: string, { id, seq }: DuePoll, ...values: ReadonlyArray<unknown>) =>
-        sql.unsafe(text, [...keyOf(kind, id), seq, ...values]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+    const settle = (text: string, { id, seq }: DuePoll, ...values: ReadonlyArray<unknown>) =>
+      sql.unsafe(text, [...keyOf(kind, id), seq, ...values]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
 
-      return Polls.of({
-        find: makeFind(sql, kind),
-        lease,
-        renew,
-        reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(
-          Effect.asVoid,
+    return Polls.of({
+      find: makeFind(sql, kind),
+      lease,
+      renew,
+      reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(
+        Effect.asVoid,
+        Effect.mapError(databaseUnavailable)
+      ),
+      seen: ({ connectionId, event }) =>
+        sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
+          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
+          Effect.map((rows) => new Map(rows.map(({ hash, key }) => [key, hash]))),
           Effect.mapError(databaseUnavailable)
         ),
-        seen: ({ connectionId, event }) =>
-          sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
-          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
-            Effect.map((rows) => new Map(rows.map(({ hash, key }) => [key, hash]))),
-            Effect.mapError(databaseUnavailable)
-          ),
-        commit: (poll, { pauseSeconds, removed, stored }) =>
-          settle(commitSql, poll, pauseSeconds, removed, JSON.stringify(stored)),
-        fail: (poll, error, pauseSeconds) => settle(failSql, poll, error.slice(0, 500), pauseSeconds),
-        postpone: (poll, pauseSeconds) => settle(postponeSql, poll, pauseSeconds)
-      })
+      commit: (poll, { pauseSeconds, removed, stored }) =>
+        settle(commitSql, poll, pauseSeconds, removed, JSON.stringify(stored)),
+      fail: (poll, error, pauseSeconds) => settle(failSql, poll, error.slice(0, 500), pauseSeconds),
+      postpone: (poll, pauseSeconds) => settle(postponeSql, poll, pauseSeconds)
     })
-  )
+  })
+)

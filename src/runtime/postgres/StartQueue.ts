@@ -4,6 +4,7 @@
  */
 import { Duration, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
+import { Ownership } from "../../actors/ports/Ownership.js"
 import { type OpenRun } from "../../actors/ports/Journal.js"
 import { type QueueBacklog, eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
 import type { EventPriority } from "../../domain/Event.js"
@@ -12,11 +13,6 @@ import { plans } from "../../domain/Plan.js"
 import { selectOpen } from "./journal/RunColumns.js"
 import { WriterSql } from "./Pools.js"
 import { journalUnavailable } from "./DatabaseUnavailable.js"
-
-export interface StartQueueOptions {
-  /** No other node uses this database, so leases found at the start belong to a process that has ended. */
-  readonly isOnlyNode: boolean
-}
 
 /** A run that was started, an event that was leased, or neither: rows were passed over, or none was taken (`isNone`). */
 type TakenRow = OpenRun & {
@@ -75,92 +71,91 @@ const limitedPlans = Object.entries(plans).flatMap(([plan, { concurrentRuns }]) 
 const planNames = limitedPlans.map(({ plan }) => plan)
 const planLimits = limitedPlans.map(({ concurrentRuns }) => concurrentRuns)
 
-export const layer = ({ isOnlyNode }: StartQueueOptions) =>
-  Layer.effect(
-    StartQueue,
-    Effect.gen(function* () {
-      const sql = yield* WriterSql
-      const node = randomUUID()
-      if (isOnlyNode)
-        yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by IS NOT NULL`
+export const layer = Layer.effect(
+  StartQueue,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const node = randomUUID()
+    if ((yield* Ownership).nodes() === 1)
+      yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by IS NOT NULL`
 
-      const take = Effect.fn("StartQueue.take")(function* (
-        shards: ReadonlyArray<number>,
-        slots: number,
-        underWay: ReadonlyMap<OrganisationId, number>
-      ) {
-        const rows = yield* sql.unsafe<TakenRow>(takeSql, [
-          shards,
-          slots,
-          node,
-          leaseMillis,
-          [...underWay.keys()],
-          [...underWay.values()],
-          planNames,
-          planLimits
-        ])
-        const runs: Array<OpenRun> = []
-        const events: Array<LeasedEvent> = []
-        let hasPassedOver = false
-        for (const {
-          claims,
-          eventId,
-          eventOrganisation,
-          eventPriority,
-          eventShard,
-          firstWaiting: _,
-          isNone,
-          lane,
-          ...run
-        } of rows) {
-          if (isNone) continue
-          if (eventId !== null)
-            events.push({
-              id: eventId,
-              organisationId: eventOrganisation,
-              priority: eventPriority,
-              shard: eventShard,
-              claims,
-              lane
-            })
-          else if (run.id !== null) runs.push(run)
-          else hasPassedOver = true
-        }
-        const taken = new Set([...runs, ...events].map(({ organisationId }) => organisationId))
-        return {
-          runs,
-          events,
-          passedOver: hasPassedOver ? [...taken] : [],
-          firstWaiting: rows[0]?.firstWaiting ?? null
-        }
-      }, Effect.mapError(journalUnavailable))
+    const take = Effect.fn("StartQueue.take")(function* (
+      shards: ReadonlyArray<number>,
+      slots: number,
+      underWay: ReadonlyMap<OrganisationId, number>
+    ) {
+      const rows = yield* sql.unsafe<TakenRow>(takeSql, [
+        shards,
+        slots,
+        node,
+        leaseMillis,
+        [...underWay.keys()],
+        [...underWay.values()],
+        planNames,
+        planLimits
+      ])
+      const runs: Array<OpenRun> = []
+      const events: Array<LeasedEvent> = []
+      let hasPassedOver = false
+      for (const {
+        claims,
+        eventId,
+        eventOrganisation,
+        eventPriority,
+        eventShard,
+        firstWaiting: _,
+        isNone,
+        lane,
+        ...run
+      } of rows) {
+        if (isNone) continue
+        if (eventId !== null)
+          events.push({
+            id: eventId,
+            organisationId: eventOrganisation,
+            priority: eventPriority,
+            shard: eventShard,
+            claims,
+            lane
+          })
+        else if (run.id !== null) runs.push(run)
+        else hasPassedOver = true
+      }
+      const taken = new Set([...runs, ...events].map(({ organisationId }) => organisationId))
+      return {
+        runs,
+        events,
+        passedOver: hasPassedOver ? [...taken] : [],
+        firstWaiting: rows[0]?.firstWaiting ?? null
+      }
+    }, Effect.mapError(journalUnavailable))
 
-      const adopt = Effect.fn("StartQueue.adopt")(function* (
-        messages: ReadonlyArray<Pick<LeasedEvent, "id" | "claims">>
-      ) {
-        return yield* sql.unsafe<LeasedEvent>(adoptSql, [
-          messages.map(({ id }) => id),
-          messages.map(({ claims }) => claims),
-          node,
-          leaseMillis
-        ])
-      }, Effect.mapError(journalUnavailable))
+    const adopt = Effect.fn("StartQueue.adopt")(function* (
+      messages: ReadonlyArray<Pick<LeasedEvent, "id" | "claims">>
+    ) {
+      return yield* sql.unsafe<LeasedEvent>(adoptSql, [
+        messages.map(({ id }) => id),
+        messages.map(({ claims }) => claims),
+        node,
+        leaseMillis
+      ])
+    }, Effect.mapError(journalUnavailable))
 
-      const renew = Effect.fn("StartQueue.renew")(function* (ids: ReadonlyArray<EventId>) {
-        const rows = yield* sql.unsafe<{ readonly id: EventId }>(renewSql, [ids, node, leaseMillis])
-        return rows.map(({ id }) => id)
-      }, Effect.mapError(journalUnavailable))
+    const renew = Effect.fn("StartQueue.renew")(function* (ids: ReadonlyArray<EventId>) {
+      const rows = yield* sql.unsafe<{ readonly id: EventId }>(renewSql, [ids, node, leaseMillis])
+      return rows.map(({ id }) => id)
+    }, Effect.mapError(journalUnavailable))
 
-      const release = Effect.fn("StartQueue.release")(function* (ids: ReadonlyArray<EventId>) {
-        yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL
+    const release = Effect.fn("StartQueue.release")(function* (ids: ReadonlyArray<EventId>) {
+      yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL
           WHERE id = ANY(${ids}::text[]) AND claimed_by = ${node}`
-      }, Effect.mapError(journalUnavailable))
+    }, Effect.mapError(journalUnavailable))
 
-      const backlog = Effect.gen(function* () {
-        const [row] = yield* sql.unsafe<QueueBacklog>(backlogSql)
-        return row ?? { waiting: 0, held: 0, leased: 0, dead: 0, oldestSeconds: 0 }
-      }).pipe(Effect.mapError(journalUnavailable))
+    const backlog = Effect.gen(function* () {
+      const [row] = yield* sql.unsafe<QueueBacklog>(backlogSql)
+      return row ?? { waiting: 0, held: 0, leased: 0, dead: 0, oldestSeconds: 0 }
+    }).pipe(Effect.mapError(journalUnavailable))
 
-      return StartQueue.of({ node, take, adopt, renew, release, backlog })
-    })
-  )
+    return StartQueue.of({ node, take, adopt, renew, release, backlog })
+  })
+)

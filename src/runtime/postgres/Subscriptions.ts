@@ -7,18 +7,13 @@ import {
   Subscriptions
 } from "../../actors/ports/Subscriptions.js"
 import { AuditRows } from "./AuditRow.js"
-import { changeSql, endLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "./LeasedWork.js"
+import { changeSql, endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "./LeasedWork.js"
 import { WriterSql } from "./Pools.js"
 import { transact, transactAudited, writeEvents } from "./connections/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "./ReadCache.js"
 import { disableTrigger } from "./TriggerDisabling.js"
 import { databaseUnavailable, firstRow } from "./DatabaseUnavailable.js"
 import { subscriptionColumns, subscriptions as kind } from "./WorkKinds.js"
-
-export interface SubscriptionsOptions {
-  /** No other node uses this database, so leases found at the start belong to a process that has ended. */
-  readonly isOnlyNode: boolean
-}
 
 const timeOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
 
@@ -46,60 +41,59 @@ const columnsOf = (change: SubscriptionChange): ReadonlyArray<readonly [string, 
     secret: change.secret
   }).filter(([, value]) => value !== undefined)
 
-export const layer = ({ isOnlyNode }: SubscriptionsOptions) =>
-  Layer.effect(
-    Subscriptions,
-    Effect.gen(function* () {
-      const sql = yield* WriterSql
-      const auditRows = yield* AuditRows
-      if (isOnlyNode) yield* endLeases(sql, kind)
-      const cache = yield* makeReadCache<Subscription>({ organisationOf: noOrganisation })
+export const layer = Layer.effect(
+  Subscriptions,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const auditRows = yield* AuditRows
+    yield* endFormerLeases(sql, kind)
+    const cache = yield* makeReadCache<Subscription>({ organisationOf: noOrganisation })
 
-      return Subscriptions.of({
-        reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
-        find: makeFind(sql, kind),
-        lease: makeLeasedWork<DueSubscription>(sql, kind).lease,
-        save: ({ id }, change) => {
-          const columns = columnsOf(change)
-          const set = columns.map(([column], at) => `${column} = $${at + 3}`).join(", ")
-          const updated = sql.unsafe((change.keepsLease === true ? changeSql : settleSql)(kind, set), [
-            ...keyOf(kind, id),
-            ...columns.map(([, value]) => value)
-          ])
-          const { events = [] } = change
-          return events.length === 0
-            ? updated.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
-            : transact(sql, Effect.zipRight(updated, writeEvents(sql, events, [])))
-        },
-        refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
-          transactAudited(sql, auditRows, [disabling.audit], (rows) =>
-            Effect.gen(function* () {
-              // Serialises refusals of several connections, so that the last one disables the trigger.
-              yield* sql`SELECT FROM triggers WHERE id = ${triggerId} FOR UPDATE`
-              yield* sql.unsafe(refuseSql, [triggerId, connectionId, attempts + 1, lastError])
-              yield* writeEvents(sql, [event], [])
-              const others = yield* sql`SELECT FROM subscriptions WHERE trigger_id = ${triggerId}
+    return Subscriptions.of({
+      reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
+      find: makeFind(sql, kind),
+      lease: makeLeasedWork<DueSubscription>(sql, kind).lease,
+      save: ({ id }, change) => {
+        const columns = columnsOf(change)
+        const set = columns.map(([column], at) => `${column} = $${at + 3}`).join(", ")
+        const updated = sql.unsafe((change.keepsLease === true ? changeSql : settleSql)(kind, set), [
+          ...keyOf(kind, id),
+          ...columns.map(([, value]) => value)
+        ])
+        const { events = [] } = change
+        return events.length === 0
+          ? updated.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+          : transact(sql, Effect.zipRight(updated, writeEvents(sql, events, [])))
+      },
+      refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
+        transactAudited(sql, auditRows, [disabling.audit], (rows) =>
+          Effect.gen(function* () {
+            // Serialises refusals of several connections, so that the last one disables the trigger.
+            yield* sql`SELECT FROM triggers WHERE id = ${triggerId} FOR UPDATE`
+            yield* sql.unsafe(refuseSql, [triggerId, connectionId, attempts + 1, lastError])
+            yield* writeEvents(sql, [event], [])
+            const others = yield* sql`SELECT FROM subscriptions WHERE trigger_id = ${triggerId}
               AND (state IN ('pending', 'subscribed', 'renewing', 'suspended') OR state = 'failed' AND next_at IS NOT NULL) LIMIT 1`
-              if (others.length > 0) return
-              const isDisabled = yield* disableTrigger(sql, disabling.after, disabling.event, rows)
-              // What the provider does not have begins anew when the trigger is enabled.
-              yield* isDisabled
-                ? sql`UPDATE subscriptions SET state = 'unsubscribed', number = NULL, secret = NULL, expires_at = NULL, attempts = 0
+            if (others.length > 0) return
+            const isDisabled = yield* disableTrigger(sql, disabling.after, disabling.event, rows)
+            // What the provider does not have begins anew when the trigger is enabled.
+            yield* isDisabled
+              ? sql`UPDATE subscriptions SET state = 'unsubscribed', number = NULL, secret = NULL, expires_at = NULL, attempts = 0
                   WHERE trigger_id = ${triggerId} AND external_id IS NULL`
-                : sql`UPDATE subscriptions SET next_at = now() + interval '1 minute'
+              : sql`UPDATE subscriptions SET next_at = now() + interval '1 minute'
                   WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
-            })
-          ),
-        byNumber: (number) =>
-          cache.find(
-            number,
-            firstRow(
-              sql.unsafe<Subscription>(
-                `SELECT ${subscriptionColumns} FROM subscriptions w WHERE w.number = $1 AND w.state <> 'unsubscribed'`,
-                [number]
-              )
+          })
+        ),
+      byNumber: (number) =>
+        cache.find(
+          number,
+          firstRow(
+            sql.unsafe<Subscription>(
+              `SELECT ${subscriptionColumns} FROM subscriptions w WHERE w.number = $1 AND w.state <> 'unsubscribed'`,
+              [number]
             )
           )
-      })
+        )
     })
-  )
+  })
+)

@@ -242,8 +242,8 @@ const stores = Layer.mergeAll(
   TriggerReads.layer,
   TriggerMeter.layer,
   Schedules.layer,
-  Polls.layer({ isOnlyNode: true }),
-  Subscriptions.layer({ isOnlyNode: true }),
+  Polls.layer,
+  Subscriptions.layer,
   WebhookSecretReads.layer,
   DomainEvents.layer,
   MailAddresses.layer,
@@ -253,8 +253,8 @@ const stores = Layer.mergeAll(
   ExecutionReads.layer,
   RateWindows.layer,
   ProviderWindows.layer,
-  Deliveries.layer({ isOnlyNode: true }),
-  StartQueue.layer({ isOnlyNode: true })
+  Deliveries.layer,
+  StartQueue.layer
 ).pipe(Layer.provideMerge(records))
 
 /** The way of events from the start queue to their dispatch. */
@@ -289,8 +289,8 @@ const actors = Layer.unwrapEffect(
     return Layer.mergeAll(
       Executions.layer(options),
       Sweep.layer(options),
-      ExecutionActor.layer(options),
-      TenantActor.layer({ nodes: () => 1 }),
+      ExecutionActor.layer,
+      TenantActor.layer,
       ScheduleSweep.layer,
       PollSweep.layer,
       SubscriptionSweep.layer,

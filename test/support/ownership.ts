@@ -1,0 +1,12 @@
+/** The port `Ownership` of a node that owns all shards: alone, or beside another node. */
+import { Layer } from "effect"
+import { Ownership } from "../../src/actors/ports/Ownership.js"
+
+const ownership = (nodes: number) =>
+  Layer.succeed(
+    Ownership,
+    Ownership.of({ shardOf: () => 1, owns: () => true, ownedShards: () => [1], nodes: () => nodes })
+  )
+
+export const aloneNode = ownership(1)
+export const oneOfTwoNodes = ownership(2)
