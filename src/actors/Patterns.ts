@@ -8,7 +8,7 @@ import { loadPattern, type PatternLookup } from "../domain/connector/PatternProg
 import type { Unavailable } from "../domain/Failure.js"
 import type { OrganisationId } from "../domain/Ids.js"
 import { patternLimits } from "../domain/Limits.js"
-import { makeFairPermits } from "./FairPermits.js"
+import { makeFairPermits } from "../domain/FairPermits.js"
 import { type CachedPattern, PatternCache } from "./PatternCache.js"
 import { type CompiledPattern, Computations, tooCostlyDetail } from "./ports/Computations.js"
 

@@ -13,7 +13,7 @@ import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from
 import type { OrganisationId } from "../../domain/Ids.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
 import { idempotencyKeyReused } from "../../domain/RunClaim.js"
-import { makeFairPermits } from "../../actors/FairPermits.js"
+import { makeFairPermits } from "../../domain/FairPermits.js"
 import { type RawReply, type RawRequest, targetIndexKey } from "../Wire.js"
 
 /** Methods for which the key is read; DELETE is idempotent without one. */
