@@ -4,10 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { builtInConnectors } from "../src/domain/connectors/index.js"
-import { ExecutionApi, RunApi } from "../src/http/execution/Api.js"
-import { ResourceApi } from "../src/http/resource/Api.js"
-import { routesOf } from "../src/http/pipeline/Routes.js"
-import { TenantApi } from "../src/http/tenant/Api.js"
+import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../src/http/operations/Surfaces.js"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const read = (file: string) => readFileSync(path.join(root, file), "utf8")
@@ -49,7 +46,7 @@ it("README.md lists the built-in connectors by their slugs", () => {
 })
 
 const guides = ["docs/connectors.md", "docs/connections.md"]
-const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi), ...routesOf(TenantApi)]
+const routes = [...surfaceA, ...surfaceCStart, ...surfaceC, ...surfaceB]
 /** `{id}` in a guide and `:conn` in a route match any segment. */
 const shape = (path: string) => path.replace(/\{[^}]*\}|:\w+/g, "*")
 

@@ -1,8 +1,8 @@
 /** The scope rules of endpoints that reach resources of every type at once. */
-import type { Scoped } from "./Endpoint.js"
+import type { ScopeRules } from "./operation/Contract.js"
 
 /** Refuses every key that is narrowed to particular resources of any type. */
-export const closedToNarrowedKeys: Scoped["Type"] = {
+export const closedToNarrowedKeys: ScopeRules = {
   connector: "closed",
   connection: "closed",
   workflow: "closed",
@@ -12,13 +12,13 @@ export const closedToNarrowedKeys: Scoped["Type"] = {
 }
 
 /** The endpoint's record belongs to workflows and environments. */
-export const recordOfRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "record", environment: "record" }
+export const recordOfRun: ScopeRules = { ...closedToNarrowedKeys, workflow: "record", environment: "record" }
 
 /** Counts what belongs to workflows and environments in scope. */
-export const countedByRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "count", environment: "count" }
+export const countedByRun: ScopeRules = { ...closedToNarrowedKeys, workflow: "count", environment: "count" }
 
 /** Reaches what belongs to workflows and environments in scope. */
-export const reachingRuns: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "reach", environment: "reach" }
+export const reachingRuns: ScopeRules = { ...closedToNarrowedKeys, workflow: "reach", environment: "reach" }
 
 /** Shows what belongs to workflows and environments in scope, which have no scope by other types. */
-export const listedByRun: Scoped["Type"] = { ...closedToNarrowedKeys, workflow: "list", environment: "list" }
+export const listedByRun: ScopeRules = { ...closedToNarrowedKeys, workflow: "list", environment: "list" }

@@ -6,16 +6,14 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import { fileSchema } from "../domain/connector/FileSchema.js"
 import { isList, isObject, type Json, type JsonObject } from "../domain/Json.js"
 import type { DocumentName } from "./DocumentPaths.js"
-import { completeDocument, type Texts } from "./documents/Operations.js"
+import { completeDocument } from "./documents/Operations.js"
 import { receiverPaths, receiverTag } from "./documents/Receiver.js"
-import { resourceTexts } from "./documents/ResourceTexts.js"
-import { executionTexts, runTexts } from "./documents/RunTexts.js"
-import { tenantTexts } from "./documents/TenantTexts.js"
 import { webhooks } from "./documents/Webhooks.js"
-import { ExecutionApi, RunApi } from "./execution/Api.js"
-import { type Route, routesOf } from "./pipeline/Routes.js"
-import { ResourceApi } from "./resource/Api.js"
-import { TenantApi } from "./tenant/Api.js"
+import { ManagementFailures } from "./ErrorSchemas.js"
+import type { Contract } from "./operation/Contract.js"
+import { surfaceApi } from "./operation/SurfaceApi.js"
+import * as Surfaces from "./operations/Surfaces.js"
+import { TenantFailures } from "./tenant/ErrorSchemas.js"
 import { isTenantPath } from "./tenant/Rules.js"
 
 const version = "1"
@@ -78,10 +76,10 @@ const license = { name: "Apache-2.0", identifier: "Apache-2.0" }
 
 /** Completes the library's document and adds the security schemes of its surface. */
 const transformDocument =
-  (description: string, routes: ReadonlyArray<Route>, texts: Texts) => (spec: Record<string, unknown>) => {
+  (description: string, operations: ReadonlyArray<Contract>) => (spec: Record<string, unknown>) => {
     // A document is plain JSON.
     const cleaned = removeLibraryErrors(JSON.parse(JSON.stringify(spec)))
-    const { components, info, paths = {}, ...rest } = completeDocument(isObject(cleaned) ? cleaned : {}, routes, texts)
+    const { components, info, paths = {}, ...rest } = completeDocument(isObject(cleaned) ? cleaned : {}, operations)
     return {
       ...rest,
       info: { ...members(info), description, license, contact },
@@ -101,38 +99,31 @@ const withReceiver = ({ paths, tags, ...document }: JsonObject): JsonObject => (
 })
 
 const surfaceA = HttpApi.make("svc-a")
-  .addHttpApi(ExecutionApi)
+  .addHttpApi(surfaceApi("execution", Surfaces.surfaceA))
   .annotate(OpenApi.Title, "svc, surface A: run-time")
   .annotate(OpenApi.Version, version)
-  .annotate(
-    OpenApi.Transform,
-    transformDocument("Starts workflows and calls providers.", routesOf(ExecutionApi), executionTexts)
-  )
+  .annotate(OpenApi.Transform, transformDocument("Starts workflows and calls providers.", Surfaces.surfaceA))
 
 const surfaceB = HttpApi.make("svc-b")
-  .addHttpApi(TenantApi)
+  .addHttpApi(surfaceApi("tenant", Surfaces.surfaceB, TenantFailures))
   .annotate(OpenApi.Title, "svc, surface B: tenants")
   .annotate(OpenApi.Version, version)
   .annotate(OpenApi.Transform, (spec: Record<string, unknown>) =>
     withReceiver(
       transformDocument(
         "The tenants of an organisation, as low-code tools speak to them, and the receiver of webhooks.",
-        routesOf(TenantApi),
-        tenantTexts
+        Surfaces.surfaceB
       )(spec)
     )
   )
 
 const surfaceC = HttpApi.make("svc-c")
-  .addHttpApi(ResourceApi)
-  .addHttpApi(RunApi)
+  .addHttpApi(surfaceApi("resource", Surfaces.surfaceC, ManagementFailures))
+  .addHttpApi(surfaceApi("run", Surfaces.surfaceCStart))
   .annotate(OpenApi.Title, "svc, surface C: management")
   .annotate(OpenApi.Version, version)
   .annotate(OpenApi.Transform, (spec: Record<string, unknown>) => ({
-    ...transformDocument("Everything that svc manages.", [...routesOf(ResourceApi), ...routesOf(RunApi)], {
-      ...resourceTexts,
-      ...runTexts
-    })(spec),
+    ...transformDocument("Everything that svc manages.", [...Surfaces.surfaceC, ...Surfaces.surfaceCStart])(spec),
     webhooks
   }))
 

@@ -103,7 +103,7 @@ describe("a command", () => {
       const modules = await loaded(...command)
       assert.include(modules, "src/runtime/cli/Cli.ts")
       assert.notInclude(modules, "src/runtime/program/Service.ts")
-      assert.notInclude(modules, "src/http/Endpoint.ts")
+      assert.notInclude(modules, "src/http/operation/Operation.ts")
     }
     service.kill("SIGTERM")
     assert.strictEqual(await service.ended, 0)

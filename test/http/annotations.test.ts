@@ -1,10 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
-import { ResourceApi } from "../../src/http/resource/Api.js"
-import { routesOf } from "../../src/http/pipeline/Routes.js"
-import { TenantApi } from "../../src/http/tenant/Api.js"
+import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
-const routes = [...routesOf(ExecutionApi), ...routesOf(RunApi), ...routesOf(ResourceApi), ...routesOf(TenantApi)]
+const routes = [...surfaceA, ...surfaceCStart, ...surfaceC, ...surfaceB]
 
 describe("every endpoint of every surface", () => {
   it("there are endpoints to look at", () => assert.isAbove(routes.length, 30))

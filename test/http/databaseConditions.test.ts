@@ -84,7 +84,7 @@ describe.sequential("a database", () => {
 
   it("that is read-only is not ready, and answers no request with an error of the service", async () => {
     announce(/database\.refuses.*"condition":"read_only"/, { required: true })
-    announce(/background_task\.|audit\.|read_only_sql_transaction/)
+    announce(/background_task\.|audit\.|event\.not_dispatched|read_only_sql_transaction/)
     await isReady()
     const webhook = await makePublicWebhook()
     const sendWebhook = () => svc.ask("POST", webhook, { body: { order: 1 } })

@@ -11,13 +11,11 @@ import {
   TimedOut
 } from "../../src/domain/Failure.js"
 import type { errorMembers } from "../../src/http/ErrorMembers.js"
-import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
-import { ResourceApi } from "../../src/http/resource/Api.js"
-import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
+import type { Route } from "../../src/http/pipeline/Routes.js"
 import { type ErrorBody, failureReply } from "../../src/http/ErrorRows.js"
-import { TenantApi } from "../../src/http/tenant/Api.js"
 import { tenantFailureReply } from "../../src/http/tenant/ErrorRows.js"
 import { type Running, start } from "../support/InProcess.js"
+import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
 let svc: Running
 let documents: { readonly [name: string]: any } // oxlint-disable-line typescript/no-explicit-any
@@ -41,10 +39,10 @@ afterAll(() => svc.stop())
 const receiver = "/api/v1/clients/{client}/webhooks/{webhook}"
 const inDocument = ({ path }: Route) => path.replace(/:(\w+)/g, "{$1}")
 const surfaces: ReadonlyArray<readonly [string, ReadonlyArray<Route>]> = [
-  ["a", routesOf(ExecutionApi)],
-  ["b", routesOf(TenantApi)],
-  ["c", [...routesOf(ResourceApi), ...routesOf(RunApi)]],
-  ["all", [...routesOf(ExecutionApi), ...routesOf(TenantApi), ...routesOf(ResourceApi), ...routesOf(RunApi)]]
+  ["a", surfaceA],
+  ["b", surfaceB],
+  ["c", [...surfaceC, ...surfaceCStart]],
+  ["all", [...surfaceA, ...surfaceB, ...surfaceC, ...surfaceCStart]]
 ]
 
 /** Every reference in a document. */

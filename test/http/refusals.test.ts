@@ -1,9 +1,7 @@
 /** No client input is an error of the service, and refusals say what to send instead. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { ResourceApi } from "../../src/http/resource/Api.js"
-import { routesOf } from "../../src/http/pipeline/Routes.js"
-import { TenantApi } from "../../src/http/tenant/Api.js"
 import { type Running, start } from "../support/InProcess.js"
+import { surfaceB, surfaceC } from "../../src/http/operations/Surfaces.js"
 
 let svc: Running
 beforeAll(async () => {
@@ -12,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => svc.stop())
 
 describe("no body at all", () => {
-  const changing = [...routesOf(ResourceApi), ...routesOf(TenantApi)].filter(({ method }) => method !== "GET")
+  const changing = [...surfaceC, ...surfaceB].filter(({ method }) => method !== "GET")
 
   it("there are endpoints to look at", () => assert.isAbove(changing.length, 40))
 

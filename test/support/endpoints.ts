@@ -1,19 +1,12 @@
 /** The requests of all endpoints about the records of one side of the world, by method and path. */
-import { ExecutionApi, RunApi } from "../../src/http/execution/Api.js"
-import { type Route, routesOf } from "../../src/http/pipeline/Routes.js"
-import { ResourceApi } from "../../src/http/resource/Api.js"
-import { TenantApi } from "../../src/http/tenant/Api.js"
+import type { Route } from "../../src/http/pipeline/Routes.js"
 import type { ScopeType } from "../../src/domain/ResourceScope.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
 import { acme } from "./oauthProvider.js"
+import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
-export const routes: ReadonlyArray<Route> = [
-  ...routesOf(ExecutionApi),
-  ...routesOf(RunApi),
-  ...routesOf(ResourceApi),
-  ...routesOf(TenantApi)
-]
+export const routes: ReadonlyArray<Route> = [...surfaceA, ...surfaceCStart, ...surfaceC, ...surfaceB]
 
 export const nameOf = ({ method, path }: Pick<Route, "method" | "path">): string => `${method} ${path}`
 

@@ -1,8 +1,7 @@
 /** Completes the responses of operations with descriptions and headers; errors become shared responses of the document. */
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
-import type { Route } from "../pipeline/Routes.js"
+import type { Contract } from "../operation/Contract.js"
 import { headerReferences, providerHeaders, errorHeaders, successHeaders } from "./Headers.js"
-import type { OperationText } from "./OperationText.js"
 
 const errorDescriptions: { readonly [status: string]: string } = {
   400: "The request is malformed: its JSON, a header, a parameter or a cursor.",
@@ -114,30 +113,27 @@ const providersAnswer: Json = {
   content: { "*/*": { schema: {} } }
 }
 
-/** Whether the route forwards requests to a provider. */
-export const isProxy = ({ form }: Route): boolean => form.idempotency === "none"
+/** Whether the operation forwards requests to a provider. */
+export const isProxy = ({ form }: Contract): boolean => form.idempotency === "none"
 
-/** The responses of an operation, from the library's and the operation's texts. */
-export const answersOf = (
-  source: Json | undefined,
-  route: Route,
-  text: OperationText,
-  schemas: Schemas
-): JsonObject => {
+/** The responses of an operation, from the library's and the operation's words. */
+export const answersOf = (source: Json | undefined, operation: Contract, schemas: Schemas): JsonObject => {
   const answers = { ...members(source), ...unexpectedErrorAnswer(members(source)) }
   const described = Object.entries(answers).flatMap(([status, answer]): ReadonlyArray<readonly [string, Json]> => {
     const name = nameOf(schemaOf(answer))
     if (Number(status) < 400) {
-      if (isProxy(route)) return []
-      const description = text.answers[Number(status)] ?? ""
-      const headers = headerReferences(successHeaders(route, status, hasVersion(answer, schemas)))
+      if (isProxy(operation)) return []
+      const description = operation.answers[Number(status)] ?? ""
+      const headers = headerReferences(successHeaders(operation, status, hasVersion(answer, schemas)))
       return [[status, { ...members(answer), description, headers }]]
     }
     if (name === undefined) return [[status, answer]]
-    return [[status, isProxy(route) ? errorOrProviderAnswer(status, name) : { $ref: `#/components/responses/${name}` }]]
+    return [
+      [status, isProxy(operation) ? errorOrProviderAnswer(status, name) : { $ref: `#/components/responses/${name}` }]
+    ]
   })
   return {
     ...Object.fromEntries(described),
-    ...(isProxy(route) ? { "2XX": providersAnswer, default: providersAnswer } : {})
+    ...(isProxy(operation) ? { "2XX": providersAnswer, default: providersAnswer } : {})
   }
 }

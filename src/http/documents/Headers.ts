@@ -1,7 +1,7 @@
 /** Describes the headers of requests and answers, and derives from a route which of them its operation has. */
 import type { Json, JsonObject } from "../../domain/Json.js"
 import { idempotencyKeyLength } from "../../domain/Limits.js"
-import type { Route } from "../pipeline/Routes.js"
+import type { Contract } from "../operation/Contract.js"
 
 // --- Requests ---
 
@@ -91,18 +91,18 @@ const comparesVersion: ReadonlySet<string> = new Set([
 /** The credential has no version of its own. */
 const replacesWithoutVersion: ReadonlySet<string> = new Set(["credentials.rotate"])
 
-const idempotencyHeaders = ({ form, method }: Route): ReadonlyArray<RequestHeader> => {
+const idempotencyHeaders = ({ form, method }: Contract): ReadonlyArray<RequestHeader> => {
   if (form.idempotency === "none") return ["PassedIdempotencyKey"]
   return method === "POST" || (method === "PUT" && form.idempotency === "reply") ? ["IdempotencyKey"] : []
 }
 
-const versionHeaders = (route: Route): ReadonlyArray<RequestHeader> => {
-  const id = `${route.group}.${route.name}`
-  const compared = route.form.tenancy === "reach" && route.method === "PUT" && !replacesWithoutVersion.has(id)
+const versionHeaders = (operation: Contract): ReadonlyArray<RequestHeader> => {
+  const id = `${operation.group}.${operation.name}`
+  const compared = operation.form.tenancy === "reach" && operation.method === "PUT" && !replacesWithoutVersion.has(id)
   return compared || comparesVersion.has(id) ? ["IfMatch"] : []
 }
 
-const tenancyHeaders = ({ form }: Route): ReadonlyArray<RequestHeader> => {
+const tenancyHeaders = ({ form }: Contract): ReadonlyArray<RequestHeader> => {
   if (form.tenancy === "reach") return customerHeaders
   return form.idempotency === "run"
     ? [...actingHeaders, "Environment", "CallbackUrl"]
@@ -110,10 +110,10 @@ const tenancyHeaders = ({ form }: Route): ReadonlyArray<RequestHeader> => {
 }
 
 /** The headers that an operation reads, by what its route declares. */
-export const requestHeadersOf = (route: Route): ReadonlyArray<RequestHeader> => [
-  ...idempotencyHeaders(route),
-  ...versionHeaders(route),
-  ...tenancyHeaders(route),
+export const requestHeadersOf = (operation: Contract): ReadonlyArray<RequestHeader> => [
+  ...idempotencyHeaders(operation),
+  ...versionHeaders(operation),
+  ...tenancyHeaders(operation),
   "TestMode",
   "IdentityHmac"
 ]
@@ -173,16 +173,20 @@ export const errorHeaders = (status: string): ReadonlyArray<AnswerHeader> => [
 ]
 
 /** Headers of a success. `hasVersion`: whether the answer is a record with a version. */
-export const successHeaders = (route: Route, status: string, hasVersion: boolean): ReadonlyArray<AnswerHeader> => {
-  const isRun = route.form.idempotency === "run"
-  const isStart = isRun && route.form.tenancy === "act"
+export const successHeaders = (
+  operation: Contract,
+  status: string,
+  hasVersion: boolean
+): ReadonlyArray<AnswerHeader> => {
+  const isRun = operation.form.idempotency === "run"
+  const isStart = isRun && operation.form.tenancy === "act"
   return [
     ...commonHeaders,
-    ...(idempotencyHeaders(route).includes("IdempotencyKey") ? (["idempotent-replayed"] as const) : []),
+    ...(idempotencyHeaders(operation).includes("IdempotencyKey") ? (["idempotent-replayed"] as const) : []),
     ...(isStart ? runHeaders : []),
     ...(status === "201" || (isRun && status === "202") ? (["location"] as const) : []),
     ...(hasVersion ? (["etag"] as const) : []),
-    ...(route.noStore ? (["cache-control"] as const) : [])
+    ...(operation.noStore ? (["cache-control"] as const) : [])
   ]
 }
 

@@ -1,17 +1,11 @@
 /** Completes the library's OpenAPI document with texts, headers, errors and examples, and removes unreferenced components. */
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
-import type { Route } from "../pipeline/Routes.js"
+import type { Contract } from "../operation/Contract.js"
 import { answersOf, isProxy, errorAnswers, type Schemas, addUnexpectedErrors } from "./Answers.js"
 import { answerHeaders, requestHeaders, requestHeadersOf } from "./Headers.js"
-import type { OperationText } from "./OperationText.js"
 import { parameterDescriptions } from "./Parameters.js"
 import { portableSchema } from "./Schemas.js"
 import { tagDescriptions } from "./Tags.js"
-
-/** Texts by operation id. */
-export interface Texts {
-  readonly [operation: string]: OperationText
-}
 
 const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
 const list = (value: Json | undefined): ReadonlyArray<Json> => (Array.isArray(value) ? value : [])
@@ -41,8 +35,9 @@ const anyBody = (example: Json): Json => ({
   content: { "application/json": { schema: {}, example }, "*/*": { schema: {} } }
 })
 
-const bodyOf = (source: Json | undefined, route: Route, { example }: OperationText): JsonObject => {
-  if (isProxy(route)) return example === undefined ? {} : { requestBody: anyBody(example) }
+const bodyOf = (source: Json | undefined, operation: Contract): JsonObject => {
+  const { example } = operation
+  if (isProxy(operation)) return example === undefined ? {} : { requestBody: anyBody(example) }
   if (source === undefined) return {}
   return { requestBody: { ...members(source), content: contentOf(members(source)["content"], example) } }
 }
@@ -52,16 +47,16 @@ const completeAnswer = (answer: Json): Json => {
   return content === undefined ? answer : { ...rest, content: contentOf(content, undefined) }
 }
 
-const completeOperation = (source: Json, route: Route, text: OperationText, schemas: Schemas): Json => {
+const completeOperation = (source: Json, operation: Contract, schemas: Schemas): Json => {
   const { parameters: inline, requestBody, responses, security: _, summary: _old, ...rest } = members(source)
-  const headers = requestHeadersOf(route).map((name) => ({ $ref: `#/components/parameters/${name}` }))
-  const answers = Object.entries(answersOf(responses, route, text, schemas))
+  const headers = requestHeadersOf(operation).map((name) => ({ $ref: `#/components/parameters/${name}` }))
+  const answers = Object.entries(answersOf(responses, operation, schemas))
   return {
     ...rest,
-    summary: text.summary,
-    description: text.description,
+    summary: operation.summary,
+    description: operation.description,
     parameters: [...list(inline).map(completeParameter), ...headers],
-    ...bodyOf(requestBody, route, text),
+    ...bodyOf(requestBody, operation),
     responses: Object.fromEntries(answers.map(([status, answer]) => [status, completeAnswer(answer)]))
   }
 }
@@ -87,18 +82,17 @@ const referencedSchemas = (schemas: Schemas, text: string): Schemas => {
     : referencedSchemas(schemas, text + JSON.stringify(more))
 }
 
-/** The completed document. `texts` has every operation of `routes`, by its id. */
-export const completeDocument = (document: JsonObject, routes: ReadonlyArray<Route>, texts: Texts): JsonObject => {
-  const byId = new Map(routes.map((route) => [`${route.group}.${route.name}`, route]))
+/** The completed document of the operations. */
+export const completeDocument = (document: JsonObject, operations: ReadonlyArray<Contract>): JsonObject => {
+  const byId = new Map(operations.map((one) => [`${one.group}.${one.name}`, one]))
   const source = members(members(document["components"])["schemas"])
   const schemas = addUnexpectedErrors(
     Object.fromEntries(Object.entries(source).map(([name, schema]) => [name, portableSchema(schema)]))
   )
   const complete = (item: Json): Json => {
     const { operationId } = members(item)
-    const route = typeof operationId === "string" ? byId.get(operationId) : undefined
-    const text = typeof operationId === "string" ? texts[operationId] : undefined
-    return route === undefined || text === undefined ? item : completeOperation(item, route, text, schemas)
+    const operation = typeof operationId === "string" ? byId.get(operationId) : undefined
+    return operation === undefined ? item : completeOperation(item, operation, schemas)
   }
   const paths = Object.fromEntries(
     Object.entries(members(document["paths"])).map(([path, item]) => [

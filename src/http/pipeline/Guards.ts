@@ -1,4 +1,4 @@
-/** Checks a caller against what its route declares: permission, records that customers share, the key's resource scope. */
+/** Checks a caller against what its operation declares: permission, records that customers share, the key's resource scope. */
 import {
   missingPermission,
   narrowedCallerRefusal,
@@ -6,14 +6,19 @@ import {
   type Principal,
   sharingRefusal
 } from "../../actors/management/Caller.js"
-import { Forbidden, type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
+import type { Failure, Forbidden } from "../../domain/Failure.js"
 import type { ScopeType } from "../../domain/ResourceScope.js"
-import { pathOf } from "../Wire.js"
-import type { Exchange } from "./Exchange.js"
-import type { Route } from "./Routes.js"
+import type { Contract } from "../operation/Contract.js"
 
-const permissionRefusal = (caller: Principal, permit: Route["permit"]): Forbidden | undefined => {
-  if (permit === undefined) return new Forbidden({ code: "FORBIDDEN", message: "this endpoint declares no permission" })
+/** A call before its input is decoded: all that the guards look at. */
+export interface GuardedCall {
+  readonly caller: Principal
+  readonly operation: Pick<Contract, "permit" | "sharing" | "scoped">
+  /** The parameters of its path. */
+  readonly params: { readonly [name: string]: string }
+}
+
+const permissionRefusal = (caller: Principal, permit: Contract["permit"]): Forbidden | undefined => {
   if (permit === "anyKey") return undefined
   if (typeof permit === "string") return missingPermission(caller, permit)
   const [first] = permit
@@ -27,10 +32,10 @@ const idParameter: { readonly [T in ScopeType]?: string } = { workflow: "wid", c
 
 const scopeTypes: ReadonlyArray<ScopeType> = ["connector", "connection", "workflow", "widget", "secret", "environment"]
 
-const scopeRefusal = ({ caller, params, route }: Exchange): Forbidden | undefined => {
+const scopeRefusal = ({ caller, operation, params }: GuardedCall): Forbidden | undefined => {
   for (const type of scopeTypes) {
     if (caller.scope[type] === undefined) continue
-    const rule = route.scoped?.[type]
+    const rule = operation.scoped[type]
     const refused =
       rule === "path"
         ? outOfScope(caller, type, params[idParameter[type] ?? ""] ?? "")
@@ -44,17 +49,8 @@ const scopeRefusal = ({ caller, params, route }: Exchange): Forbidden | undefine
   return undefined
 }
 
-/** Postgres cannot store U+0000, so no record can match it. */
-const nulRefusal = (target: string): NotFound | InvalidRequest | undefined => {
-  if (!target.includes("%00")) return undefined
-  return pathOf(target).includes("%00")
-    ? new NotFound({ what: "path" })
-    : new InvalidRequest({ code: "INVALID_REQUEST", message: "the query contains the character U+0000: leave it out" })
-}
-
-/** The first reason for which the caller may not use the endpoint. */
-export const refusalOf = (exchange: Exchange): Failure | undefined =>
-  nulRefusal(exchange.request.target) ??
-  permissionRefusal(exchange.caller, exchange.route.permit) ??
-  sharingRefusal(exchange.caller, exchange.route.sharing) ??
-  scopeRefusal(exchange)
+/** The first reason for which the caller may not use the operation. */
+export const refusalOf = (call: GuardedCall): Failure | undefined =>
+  permissionRefusal(call.caller, call.operation.permit) ??
+  sharingRefusal(call.caller, call.operation.sharing) ??
+  scopeRefusal(call)

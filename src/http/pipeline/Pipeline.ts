@@ -8,14 +8,14 @@ import { Cause, Effect, Option } from "effect"
 import { type Principal } from "../../actors/management/Caller.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
-import { type Failure, InvalidRequest } from "../../domain/Failure.js"
+import { type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
 import { bodyBytes } from "../../domain/Limits.js"
 import { make as makeAuthentication } from "../auth/Authentication.js"
 import { readRecord } from "../JsonBody.js"
 import { rateLimitHeaders, failureRateLimitHeaders } from "../RateLimitHeaders.js"
 import { defectRow, errorReply, failureReply, isFailure } from "../ErrorRows.js"
-import type { LazyRequest, RawReply, RawRequest, RequestHead } from "../Wire.js"
+import { type LazyRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
 import { largeBody, pauseForOthers } from "./EventLoop.js"
 import { Exchange } from "./Exchange.js"
 import { refusalOf } from "./Guards.js"
@@ -65,6 +65,14 @@ const expectedVersion = ({ headers }: RequestHead): number | undefined | Invalid
         message: 'If-Match must be the ETag that the record was answered with, as in "3", or *'
       })
     : Number(match[1])
+}
+
+/** Postgres cannot store U+0000, so no record can match it. */
+const nulRefusal = ({ target }: RequestHead): NotFound | InvalidRequest | undefined => {
+  if (!target.includes("%00")) return undefined
+  return pathOf(target).includes("%00")
+    ? new NotFound({ what: "path" })
+    : new InvalidRequest({ code: "INVALID_REQUEST", message: "the query contains the character U+0000: leave it out" })
 }
 
 const failureOf = (cause: Cause.Cause<unknown>): Failure | undefined =>
@@ -118,8 +126,9 @@ export const make = Effect.gen(function* () {
     buffered: RawRequest | undefined,
     handling: Effect.Effect<RawReply, unknown>
   ): Effect.Effect<RawReply, unknown> => {
-    const { caller, route } = exchange
-    const refused = refusalOf(exchange) ?? parseBody(exchange, buffered)
+    const { caller, params, request, route } = exchange
+    const refused =
+      nulRefusal(request) ?? refusalOf({ caller, operation: route, params }) ?? parseBody(exchange, buffered)
     if (refused !== undefined) return Effect.fail(refused)
     if (route.noStore) exchange.replyHeaders["cache-control"] = "no-store"
     const narrowing = route.form.tenancy === "reach" ? narrowToCustomer(exchange) : undefined

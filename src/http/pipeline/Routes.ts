@@ -1,38 +1,9 @@
-/** The route table: what every endpoint declares, looked up by method and path before a request is authenticated. */
-import { HttpApi } from "@effect/platform"
-import { Context, Option } from "effect"
+/** The route table: the operations, looked up by method and path before a request is authenticated. */
 import { closestName } from "../../domain/ClosestName.js"
-import type { Sharing } from "../../actors/management/Caller.js"
-import {
-  Audited,
-  type AuditPolicy,
-  Form,
-  NoStore,
-  OpenWhileSuspended,
-  Permit,
-  type RequestForm,
-  Scoped,
-  Shared,
-  defaultForm
-} from "../Endpoint.js"
+import type { Contract } from "../operation/Contract.js"
 
-/** An endpoint with its annotations. */
-export interface Route {
-  readonly method: string
-  /** With `:name` for each parameter. */
-  readonly path: string
-  readonly group: string
-  readonly name: string
-  readonly permit: Permit["Type"] | undefined
-  readonly audit: AuditPolicy | undefined
-  readonly sharing: Sharing | undefined
-  readonly scoped: Scoped["Type"] | undefined
-  readonly form: RequestForm
-  /** The reply holds a secret. */
-  readonly noStore: boolean
-  /** Admits keys of a suspended organisation. */
-  readonly openWhileSuspended: boolean
-}
+/** The operation that a request asks for. */
+export type Route = Contract
 
 /** The outcome of a look-up. */
 export type RouteMatch =
@@ -40,37 +11,6 @@ export type RouteMatch =
   /** The path exists, with these methods only. */
   | { readonly _tag: "OtherMethod"; readonly methods: ReadonlyArray<string> }
   | { readonly _tag: "Unknown"; readonly meant: string | undefined }
-
-/** The routes of an API. */
-export const routesOf = <
-  Id extends string,
-  Groups extends Parameters<typeof HttpApi.reflect>[0]["groups"][string],
-  E,
-  R
->(
-  api: HttpApi.HttpApi<Id, Groups, E, R>
-): ReadonlyArray<Route> => {
-  const routes: Array<Route> = []
-  HttpApi.reflect(api, {
-    onGroup: () => undefined,
-    onEndpoint: ({ endpoint, group, mergedAnnotations }) => {
-      routes.push({
-        method: endpoint.method,
-        path: endpoint.path,
-        group: group.identifier,
-        name: endpoint.name,
-        permit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Permit)),
-        audit: Option.getOrUndefined(Context.getOption(mergedAnnotations, Audited)),
-        sharing: Option.getOrUndefined(Context.getOption(mergedAnnotations, Shared)),
-        scoped: Option.getOrUndefined(Context.getOption(mergedAnnotations, Scoped)),
-        form: { ...defaultForm, ...Option.getOrUndefined(Context.getOption(mergedAnnotations, Form)) },
-        noStore: Option.isSome(Context.getOption(mergedAnnotations, NoStore)),
-        openWhileSuspended: Option.isSome(Context.getOption(mergedAnnotations, OpenWhileSuspended))
-      })
-    }
-  })
-  return routes
-}
 
 const matchPath = (
   pattern: ReadonlyArray<string>,

@@ -1,32 +1,27 @@
-/** Serves the typed API of a surface: finds the route of a request and sends it through the pipeline. */
+/** Serves the operations of a surface: finds the route of a request and sends it through the pipeline. */
 import { Clock, Effect } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Failure, NotFound } from "../../domain/Failure.js"
 import { rateLimitHeaders } from "../RateLimitHeaders.js"
 import { methodRow } from "../ErrorRows.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
-import { HandlerTable, handlerKey } from "./HandlerTable.js"
+import { OperationHandlers } from "./OperationHandlers.js"
 import type { make as makePipeline, SurfaceRules } from "./Pipeline.js"
 import { makeMatcher, type Route } from "./Routes.js"
 
 type Pipeline = Effect.Effect.Success<typeof makePipeline>
 
-const keyOf = ({ group, name }: Route): string => handlerKey(group, name)
-
-/** `otherRoutes`: routes that are served elsewhere; their paths answer 405 and not 404 to other methods. */
+/** `operations`: of the surface. `otherRoutes`: routes that are served elsewhere; their paths answer 405 and not 404 to other methods. */
 export const make = (
   { identify, serve }: Pick<Pipeline, "identify" | "serve">,
   rules: SurfaceRules,
-  routes: ReadonlyArray<Route>,
+  operations: ReadonlyArray<Route>,
   otherRoutes: ReadonlyArray<Route> = []
 ) =>
   Effect.gen(function* () {
     const identifiers = yield* Identifiers
-    const handlers = yield* HandlerTable
-    const findRoute = makeMatcher([...routes, ...otherRoutes])
-    const unhandled = routes.filter((route) => !handlers.has(keyOf(route)))
-    if (unhandled.length > 0)
-      return yield* Effect.dieMessage(`endpoints without a handler: ${unhandled.map(keyOf).join(", ")}`)
+    const handlers = yield* OperationHandlers
+    const findRoute = makeMatcher([...operations, ...otherRoutes])
 
     /** The reply to a request without a route. */
     const replyWithoutRoute = (reply: (requestId: string, now: number) => RawReply): Effect.Effect<RawReply> =>
@@ -58,7 +53,7 @@ export const make = (
         const found = findRoute(request.method, pathOf(request.target))
         if (found._tag === "OtherMethod") return replyMethodNotAllowed(found.methods)
         if (found._tag === "Unknown") return replyNotFound(found.meant)
-        const handler = handlers.get(keyOf(found.route))
+        const handler = handlers.get(found.route)
         return handler === undefined
           ? replyNotFound()
           : serve({ rules, route: found.route, params: found.params, request }, handler)

@@ -10,7 +10,7 @@ export const members = (value: Json | undefined): JsonObject => (value !== undef
 const list = (value: Json | undefined): ReadonlyArray<Json> => (Array.isArray(value) ? value : [])
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "")
 
-export interface Operation {
+export interface DocumentedOperation {
   readonly id: string
   readonly tag: string
   readonly method: string
@@ -18,7 +18,7 @@ export interface Operation {
   readonly spec: JsonObject
 }
 
-export const operationsOf = (paths: JsonObject): ReadonlyArray<Operation> =>
+export const operationsOf = (paths: JsonObject): ReadonlyArray<DocumentedOperation> =>
   Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const spec = members(item)[method]
@@ -103,7 +103,7 @@ const answersOf = (spec: JsonObject): Markup =>
       })}
     </dl>`
 
-export const operationMarkup = ({ id, method, path, spec }: Operation): Markup =>
+export const operationMarkup = ({ id, method, path, spec }: DocumentedOperation): Markup =>
   html`<article id="${id}">
     <h2>
       <a href="#${id}"><code>${method.toUpperCase()} ${path}</code></a>

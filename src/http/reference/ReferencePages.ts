@@ -4,7 +4,7 @@
  */
 import type { Json } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
-import { members, type Operation, operationMarkup, operationsOf, titleOf } from "./OperationMarkup.js"
+import { members, type DocumentedOperation, operationMarkup, operationsOf, titleOf } from "./OperationMarkup.js"
 import { resolveReferences } from "./References.js"
 import { pathOfSchema, schemaMarkup, schemasPath } from "./SchemaMarkup.js"
 import { searchScript } from "./SearchScript.js"
@@ -58,14 +58,18 @@ const searchForm = (query: Markup): Markup =>
     <label for="q">Search operations</label> <input id="q" name="q" type="search" /> ${query}
   </form>`
 
-const operationLink = ({ id, method, path, spec, tag }: Operation): Markup =>
+const operationLink = ({ id, method, path, spec, tag }: DocumentedOperation): Markup =>
   html`<li data-operation>
     <a href="${pathOfGroup(tag)}#${id}"><code>${method.toUpperCase()} ${path}</code></a> ${summaryOf(spec)}
   </li>`
 
-const summaryOf = ({ summary }: Operation["spec"]): string => (typeof summary === "string" ? summary : "")
+const summaryOf = ({ summary }: DocumentedOperation["spec"]): string => (typeof summary === "string" ? summary : "")
 
-const indexPage = (tags: ReadonlyArray<string>, operations: ReadonlyArray<Operation>, options: ReferenceOptions) =>
+const indexPage = (
+  tags: ReadonlyArray<string>,
+  operations: ReadonlyArray<DocumentedOperation>,
+  options: ReferenceOptions
+) =>
   pageMarkup(
     "svc API",
     html`<header>
@@ -104,7 +108,7 @@ const header = (title: string): Markup =>
     <h1>${title}</h1>
   </header>`
 
-const groupPage = (title: string, operations: ReadonlyArray<Operation>) =>
+const groupPage = (title: string, operations: ReadonlyArray<DocumentedOperation>) =>
   pageMarkup(
     `${title}: svc API`,
     html`${header(title)}

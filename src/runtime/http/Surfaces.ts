@@ -5,40 +5,16 @@ import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
 import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { make as makeMailPages } from "../../http/connect/MailPages.js"
-import { ExecutionApi, RunApi } from "../../http/execution/Api.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeWebhooks } from "../../http/webhook/Receive.js"
 import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
 import { bufferBody } from "../../http/execution/BufferedBody.js"
-import * as HandlerTable from "../../http/pipeline/HandlerTable.js"
+import type { Contract } from "../../http/operation/Contract.js"
+import { executeContract, proxyContracts, runContract } from "../../http/operations/Execution.js"
+import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../http/operations/Surfaces.js"
+import { handlersOf } from "../../http/pipeline/OperationHandlers.js"
 import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
-import { type Route, routesOf } from "../../http/pipeline/Routes.js"
 import { make as makeTypedApi } from "../../http/pipeline/TypedApi.js"
-import { ResourceApi } from "../../http/resource/Api.js"
-import { ApiKeysLive } from "../../http/resource/ApiKeysHandlers.js"
-import { AuditLive } from "../../http/resource/AuditHandlers.js"
-import { AuthProvidersLive } from "../../http/resource/AuthProvidersHandlers.js"
-import { CallbackSecretLive } from "../../http/resource/CallbackSecretHandlers.js"
-import { ConfigLive } from "../../http/resource/ConfigHandlers.js"
-import { ConnectionsLive } from "../../http/resource/ConnectionsHandlers.js"
-import { ConnectorsLive } from "../../http/resource/ConnectorsHandlers.js"
-import { CustomersLive } from "../../http/resource/CustomersHandlers.js"
-import { DeadLettersLive } from "../../http/resource/DeadLettersHandlers.js"
-import { EventsLive } from "../../http/resource/EventsHandlers.js"
-import { ExecutionsLive } from "../../http/resource/ExecutionsHandlers.js"
-import { TriggersLive } from "../../http/resource/TriggersHandlers.js"
-import { InstallationsLive } from "../../http/resource/InstallationsHandlers.js"
-import { NotificationsLive } from "../../http/resource/NotificationsHandlers.js"
-import { OrganisationsLive, WorkspacesLive } from "../../http/resource/OrganisationsHandlers.js"
-import { QuotaLive } from "../../http/resource/QuotaHandlers.js"
-import { SecretsLive } from "../../http/resource/SecretsHandlers.js"
-import { RolesLive, UsersLive } from "../../http/resource/UsersHandlers.js"
-import { WebhookEndpointsLive } from "../../http/resource/WebhookEndpointsHandlers.js"
-import { WorkflowsLive } from "../../http/resource/WorkflowsHandlers.js"
-import { TenantApi } from "../../http/tenant/Api.js"
-import { CredentialsLive } from "../../http/tenant/CredentialsHandlers.js"
-import { TenantDeadLettersLive } from "../../http/tenant/DeadLettersHandlers.js"
-import { TenantEventsLive } from "../../http/tenant/EventsHandlers.js"
 import { isMeantForTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
@@ -57,47 +33,7 @@ interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "hand
 
 export class Surfaces extends Context.Tag("svc/Surfaces")<Surfaces, Surface>() {}
 
-const groups = Layer.mergeAll(
-  OrganisationsLive,
-  WorkspacesLive,
-  CustomersLive,
-  WorkflowsLive,
-  ExecutionsLive,
-  EventsLive,
-  DeadLettersLive,
-  TriggersLive,
-  ApiKeysLive,
-  UsersLive,
-  RolesLive,
-  SecretsLive,
-  CallbackSecretLive,
-  ConfigLive,
-  ConnectorsLive,
-  AuthProvidersLive,
-  ConnectionsLive,
-  InstallationsLive,
-  WebhookEndpointsLive,
-  NotificationsLive,
-  QuotaLive,
-  AuditLive
-)
-
-const tenantGroups = Layer.mergeAll(CredentialsLive, TenantEventsLive, TenantDeadLettersLive)
-const endpoints = Layer.mergeAll(groups, tenantGroups).pipe(Layer.provideMerge(HandlerTable.layer))
-
-/** The route of this name. */
-const routeNamed = (routes: ReadonlyArray<Route>, name: string): Route => {
-  const found = routes.find((route) => route.name === name)
-  if (found === undefined) throw new Error(`no endpoint has the name ${name}`)
-  return found
-}
-
-const routes = { execution: routesOf(ExecutionApi), run: routesOf(RunApi), resource: routesOf(ResourceApi) }
-const executeRoute = routeNamed(routes.execution, "execute")
-const runRoute = routeNamed(routes.run, "run")
-const proxyRoutes = new Map(
-  routes.execution.filter(({ group }) => group === "proxy").map((route) => [route.method, route] as const)
-)
+const proxyRoutes = new Map<string, Contract>(proxyContracts.map((one) => [one.method, one]))
 
 export const layer = Layer.effect(
   Surfaces,
@@ -108,8 +44,8 @@ export const layer = Layer.effect(
     const { admit: webhook } = yield* makeWebhooks
     const { isLink, limitedPage, organisationOfLink, pageAt } = yield* makeConnectPages
     const mailPageAt = yield* makeMailPages
-    const usual = yield* makeTypedApi(pipeline, defaultRules, routes.resource, [...routes.execution, ...routes.run])
-    const tenant = yield* makeTypedApi(pipeline, tenantRules, routesOf(TenantApi))
+    const usual = yield* makeTypedApi(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
+    const tenant = yield* makeTypedApi(pipeline, tenantRules, surfaceB)
     const surfaceOf = ({ headers, target }: RequestHead) => {
       const path = pathOf(target)
       if (isTenantPath(path)) return tenant
@@ -120,7 +56,7 @@ export const layer = Layer.effect(
       pipeline.serve(
         {
           rules: defaultRules,
-          route: pathOf(request.target).endsWith("/run") ? runRoute : executeRoute,
+          route: pathOf(request.target).endsWith("/run") ? runContract : executeContract,
           params: { workflowId },
           request
         },
@@ -168,4 +104,4 @@ export const layer = Layer.effect(
       refused: (failure, request, requestId) => surfaceOf(request).refused(failure, requestId)
     })
   })
-).pipe(Layer.provide(endpoints), Layer.provide(RefusalCounters.layer))
+).pipe(Layer.provideMerge(handlersOf([...surfaceB, ...surfaceC])), Layer.provide(RefusalCounters.layer))

@@ -23,8 +23,8 @@ export const loadService = async () => {
     () => import("../../actors/execution/Sweep.js"),
     () => import("../../domain/connectors/index.js"),
     () => import("../../actors/connection/Actor.js"),
-    () => import("../../http/execution/Api.js"),
-    () => import("../../http/resource/Api.js"),
+    () => import("../../http/operations/Execution.js"),
+    () => import("../../http/operations/Surfaces.js"),
     () => import("../http/Surfaces.js"),
     () => import("../egress/Egress.js"),
     () => import("../http/Front.js")

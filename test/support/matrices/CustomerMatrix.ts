@@ -2,15 +2,13 @@
  * A customer named in headers, on every endpoint: a different customer in the path, query or body is refused, records
  * of other customers are not found, and lists show only that customer's. Generated from the table of endpoints.
  */
-import { HttpApi } from "@effect/platform"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { Option, SchemaAST } from "effect"
+import { SchemaAST } from "effect"
 import type { Route } from "../../../src/http/pipeline/Routes.js"
-import { ResourceApi } from "../../../src/http/resource/Api.js"
-import { TenantApi } from "../../../src/http/tenant/Api.js"
 import { nameOf, type Prepared, prepareRequest, refusalOf, routes, sendRequest } from "../endpoints.js"
 import type { Side, World } from "../endpointWorld.js"
 import { listingOf } from "../listings.js"
+import { surfaceB, surfaceC } from "../../../src/http/operations/Surfaces.js"
 
 let world: World
 let own: Side
@@ -19,22 +17,18 @@ let credential: string
 
 // --- Where endpoints name customers ---
 
-const membersOf = (schema: Option.Option<{ readonly ast: SchemaAST.AST }>): ReadonlyArray<string> =>
-  Option.match(schema, {
-    onNone: () => [],
-    onSome: ({ ast }) => SchemaAST.getPropertySignatures(SchemaAST.typeAST(ast)).map(({ name }) => String(name))
-  })
+const membersOf = (schema: { readonly ast: SchemaAST.AST } | undefined): ReadonlyArray<string> =>
+  schema === undefined
+    ? []
+    : SchemaAST.getPropertySignatures(SchemaAST.typeAST(schema.ast)).map(({ name }) => String(name))
 
-/** The members of an endpoint's query and body, by its method and path. */
-const members = new Map<string, { readonly query: ReadonlyArray<string>; readonly body: ReadonlyArray<string> }>()
-const readMembers: Parameters<typeof HttpApi.reflect>[1]["onEndpoint"] = ({ endpoint }) => {
-  members.set(nameOf(endpoint), {
-    query: membersOf(endpoint.urlParamsSchema),
-    body: membersOf(endpoint.payloadSchema)
-  })
-}
-HttpApi.reflect(ResourceApi, { onGroup: () => undefined, onEndpoint: readMembers })
-HttpApi.reflect(TenantApi, { onGroup: () => undefined, onEndpoint: readMembers })
+/** The members of an operation's query and body, by its method and path. */
+const members = new Map(
+  [...surfaceC, ...surfaceB].map((one) => [
+    nameOf(one),
+    { query: membersOf(one.input.query), body: membersOf(one.input.body) }
+  ])
+)
 
 /** A body that names the customer, by the member that names it. */
 const inBody: { readonly [member: string]: (customer: string) => object } = {

@@ -3,7 +3,7 @@
  * the table of endpoints, each of which declares how the scopes apply to it.
  */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import type { ScopeRule } from "../../../src/http/Endpoint.js"
+import type { ScopeRule } from "../../../src/http/operation/Contract.js"
 import type { Route } from "../../../src/http/pipeline/Routes.js"
 import type { ScopeType } from "../../../src/domain/ResourceScope.js"
 import {

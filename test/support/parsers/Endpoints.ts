@@ -1,12 +1,10 @@
 /** Bodies that fit no schema, in each member of each endpoint's body: refusing them costs by their length. */
-import { HttpApi } from "@effect/platform"
-import { Either, Option, type Schema, type SchemaAST } from "effect"
+import { Either, type SchemaAST } from "effect"
 import { bodyBytes } from "../../../src/domain/Limits.js"
 import { decodeStrict } from "../../../src/domain/SchemaIssues.js"
 import { decodeFailure } from "../../../src/http/DecodeFailure.js"
-import { ExecutionApi, RunApi } from "../../../src/http/execution/Api.js"
-import { ResourceApi } from "../../../src/http/resource/Api.js"
-import { TenantApi } from "../../../src/http/tenant/Api.js"
+import type { Contract } from "../../../src/http/operation/Contract.js"
+import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../../src/http/operations/Surfaces.js"
 
 /** Values of a size in bytes of JSON. Those of objects and lists are as many as the bound of JSON allows. */
 const worstMembers: { readonly [name: string]: (size: number) => unknown } = {
@@ -57,36 +55,24 @@ const isMeasured = (type: SchemaAST.AST): boolean => {
   return has
 }
 
-type Groups = Parameters<typeof HttpApi.reflect>[0]["groups"][string]
-
-const bodiesOf = <Id extends string, G extends Groups, E, R>(
-  api: HttpApi.HttpApi<Id, G, E, R>,
-  most: number
-): ReadonlyArray<BodyCase> => {
-  const bodies: Array<BodyCase> = []
-  HttpApi.reflect(api, {
-    onGroup: () => undefined,
-    onEndpoint: ({ endpoint, group }) => {
-      const schema = Option.getOrUndefined(endpoint.payloadSchema)
-      if (schema === undefined) return
-      // `reflect` does not know the types of schemas; each of a body decodes without services.
-      const decode = decodeStrict(schema as unknown as Schema.Schema<unknown, unknown>)
-      bodies.push({
-        name: `${group.identifier}.${endpoint.name}`,
-        members: membersOf(schema.ast).flatMap(([name, type]) => (isMeasured(type) ? [] : [name])),
+const bodiesOf = (operations: ReadonlyArray<Contract>, most: number): ReadonlyArray<BodyCase> =>
+  operations.flatMap(({ group, input: { body }, method, name }) => {
+    if (body === undefined) return []
+    const decode = decodeStrict(body)
+    return [
+      {
+        name: `${group}.${name}`,
+        members: membersOf(body.ast).flatMap(([member, type]) => (isMeasured(type) ? [] : [member])),
         most,
-        refuse: (body) => Either.mapLeft(decode(body), (issues) => decodeFailure(issues, endpoint.method))
-      })
-    }
+        refuse: (sent: unknown) => Either.mapLeft(decode(sent), (issues) => decodeFailure(issues, method))
+      }
+    ]
   })
-  return bodies
-}
 
 export const bodyCases: ReadonlyArray<BodyCase> = [
-  ...bodiesOf(ResourceApi, bodyBytes.management),
-  ...bodiesOf(TenantApi, bodyBytes.management),
-  ...bodiesOf(ExecutionApi, bodyBytes.execute),
-  ...bodiesOf(RunApi, bodyBytes.execute)
+  ...bodiesOf(surfaceC, bodyBytes.management),
+  ...bodiesOf(surfaceB, bodyBytes.management),
+  ...bodiesOf([...surfaceA, ...surfaceCStart], bodyBytes.execute)
 ]
 
 /** The bound of JSON allows no more values than in a megabyte; a single text may have the size of the body. */

@@ -30,7 +30,8 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/Definition.ts#decodeManifest",
     "src/domain/connector/FileSchema.ts#fileSchema",
     "src/domain/connector/Path.ts#nextSegment",
-    "src/http/Endpoint.ts#auditAction",
+    "src/http/operation/Contract.ts#auditAction",
+    "src/http/operation/Operation.ts#contract",
     "src/runtime/http/DocumentFiles.ts#makeDocumentFiles",
     "src/runtime/http/Docs.ts#bytesFile",
     "src/runtime/http/Docs.ts#indexFile",
@@ -76,10 +77,10 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/http/auth/RefusalCounters.ts#groups",
     "src/http/auth/RefusalCounters.ts#subscriberOf",
     "src/http/connect/Pages.ts#queryOf",
-    "src/http/pipeline/HandlerTable.ts#decodeLax",
-    "src/http/pipeline/HandlerTable.ts#decodedPath",
+    "src/http/pipeline/OperationHandlers.ts#decodeLax",
+    "src/http/pipeline/OperationHandlers.ts#decodedPath",
     "src/http/pipeline/NamedCustomer.ts#customersNamedOutsideHeaders",
-    "src/http/resource/WorkflowsHandlers.ts#WorkflowsLive",
+    "src/http/operations/Workflows.ts#workflowsOperations",
     "src/runtime/http/Docs.ts#takesGzip"
   ],
   "the bodies of all endpoints are measured, in each member": [
@@ -89,7 +90,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/Notification.ts#decodeTargets",
     "src/domain/SchemaIssues.ts#decodeStrict",
     "src/domain/connection/Requests.ts#RedirectUrl",
-    "src/http/pipeline/HandlerTable.ts#decoderOf"
+    "src/http/pipeline/OperationHandlers.ts#decoderOf"
   ],
   "a URL or a name of a stored record, which was bounded when it was saved; parseUrl bounds the host": [
     "src/actors/connection/AuthorizationRedirect.ts#authorizationUrl",

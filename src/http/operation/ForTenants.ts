@@ -1,0 +1,46 @@
+/** Offers operations on surface B, too, where each is about one customer: the tenant in its path. Specification: Surface B. */
+import { Effect } from "effect"
+import { Tenants } from "../../actors/management/Tenants.js"
+import type { AnySchema, Contract, Words } from "./Contract.js"
+import { type AnyCall, type Operation, paramsSchema, type ServicesOf } from "./Operation.js"
+
+/** What differs for tenants: the words, and what need not be said of one customer. */
+export interface ForTenants extends Words {
+  readonly query?: AnySchema
+  readonly body?: AnySchema
+  readonly sharing?: Contract["sharing"]
+}
+
+const forTenant = <R>(source: Operation<R>, group: string, change: ForTenants): Operation<R | Tenants> => {
+  const { body, example, query, sharing, ...words } = change
+  const path = source.path.replace("/api/v1/", "/api/v1/tenants/:tid/")
+  const { example: _, ...rest } = source
+  return {
+    ...rest,
+    ...words,
+    ...(example === undefined ? {} : { example }),
+    group,
+    path,
+    input: { path: paramsSchema(path), query: query ?? source.input.query, body: body ?? source.input.body },
+    sharing: sharing ?? source.sharing,
+    prepare: Effect.map(Effect.all([Tenants, source.prepare]), ([{ find }, run]) => (call: AnyCall) => {
+      const { context } = call
+      return Effect.flatMap(find(context, call.path.tid), (customer) => {
+        context.caller = { ...context.caller, customers: new Set([customer]) }
+        return run(call)
+      })
+    })
+  }
+}
+
+/** The operations that `changes` names, in the order of `source`, for one customer each. */
+export const forTenants = <const Rows extends ReadonlyArray<Operation>>(
+  group: string,
+  source: Rows,
+  changes: { readonly [name: string]: ForTenants }
+): ReadonlyArray<Operation<ServicesOf<Rows[number]> | Tenants>> =>
+  source.flatMap((one) => {
+    const change = changes[one.name]
+    // The services of the union of all rows.
+    return change === undefined ? [] : [forTenant(one as Operation<ServicesOf<Rows[number]>>, group, change)]
+  })

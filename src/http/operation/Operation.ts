@@ -1,0 +1,128 @@
+/**
+ * An operation of the service, stated once: contract and use case, which agree by type. The surfaces, their documents and
+ * any other front are made from the table of operations. Specification: Surfaces B and C.
+ */
+import { Effect, Schema } from "effect"
+import type { Failure } from "../../domain/Failure.js"
+import type { Exchange } from "../pipeline/Exchange.js"
+import type { AnySchema, AuditPolicy, Contract, Method, Permit, RequestForm, ScopeRules, Words } from "./Contract.js"
+import type { Output } from "./Output.js"
+import type { Sharing } from "../../actors/management/Caller.js"
+
+const defaultForm: RequestForm = { body: "record", idempotency: "reply", tenancy: "reach" }
+
+/** The decoded input of a call, with the request that it is part of. */
+export interface Call<Path, Query, Body> {
+  readonly context: Exchange
+  readonly path: Path
+  readonly query: Query
+  readonly body: Body
+}
+
+/** Any call, as a front makes it. */
+// oxlint-disable-next-line typescript/no-explicit-any -- `operation` holds its use case to the types of its contract.
+export type AnyCall = Call<any, any, any>
+
+/** An operation with its use case, which needs the services `R`. */
+export interface Operation<out R = unknown> extends Contract {
+  /** Makes the function that runs the use case and wraps its value as the contract's answer has it. */
+  readonly prepare: Effect.Effect<(call: AnyCall) => Effect.Effect<unknown, Failure>, never, R>
+}
+
+/** The services that an operation needs. */
+export type ServicesOf<O> = O extends Operation<infer R> ? R : never
+
+type Segments<P extends string> = P extends `${infer Head}/${infer Rest}` ? Head | Segments<Rest> : P
+
+/** The parameters of a path, decoded as text. */
+type ParamsOf<P extends string> = {
+  readonly [S in Segments<P> as S extends `:${infer Name}` ? Name : never]: string
+}
+
+/** What an operation is declared with, besides its use case. */
+export interface ContractRow<P extends string, Path, Query, Body, A> extends Words {
+  /** Group and name, which is also the operation's id in the documents: `customers.create`. */
+  readonly name: `${string}.${string}`
+  /** Method and path, as in `GET /api/v1/customers/:cid`. */
+  readonly route: `${Method} ${P}`
+  /** The parameters of the path, where they are not any text. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- What is sent is checked by decoding it.
+  readonly params?: Schema.Schema<Path, any>
+  // oxlint-disable-next-line typescript/no-explicit-any -- As above.
+  readonly query?: Schema.Schema<Query, any>
+  // oxlint-disable-next-line typescript/no-explicit-any -- As above.
+  readonly body?: Schema.Schema<Body, any>
+  readonly output: Output<A>
+  readonly failures?: Schema.Schema.All
+  readonly permit: Permit
+  readonly audit: AuditPolicy
+  readonly sharing: Sharing
+  readonly scoped: ScopeRules
+  /** The members in which its form differs from the usual: a body that is parsed, a reply that answers repetitions. */
+  readonly form?: Partial<RequestForm>
+  readonly noStore?: boolean
+  readonly openWhileSuspended?: boolean
+}
+
+/** The schema of a path whose parameters are any text. */
+export const paramsSchema = (path: string): AnySchema | undefined => {
+  const names = [...path.matchAll(/\/:(\w+)/g)].map(([, name = ""]) => name)
+  return names.length === 0 ? undefined : Schema.Struct(Object.fromEntries(names.map((name) => [name, Schema.String])))
+}
+
+/** An operation that a route of its own serves: the two thin routes of surface A read its contract only. */
+export const contract = <const P extends string, Path = ParamsOf<P>, Query = unknown, Body = unknown, A = unknown>({
+  audit,
+  body,
+  description,
+  answers,
+  example,
+  failures,
+  form,
+  name,
+  noStore = false,
+  openWhileSuspended = false,
+  output,
+  params,
+  permit,
+  query,
+  route,
+  scoped,
+  sharing,
+  summary
+}: ContractRow<P, Path, Query, Body, A>): Contract => {
+  const [method, path] = route.split(" ") as [Method, P]
+  const [group = "", own = ""] = name.split(".")
+  return {
+    group,
+    name: own,
+    method,
+    path,
+    summary,
+    description,
+    answers,
+    ...(example === undefined ? {} : { example }),
+    input: { path: params ?? paramsSchema(path), query, body },
+    outputs: output.answers,
+    isJson: (form?.body ?? "record") === "record" && output.answers.every(({ isJson }) => isJson),
+    failures,
+    permit,
+    audit,
+    sharing,
+    scoped,
+    form: { ...defaultForm, ...form },
+    noStore,
+    openWhileSuspended
+  }
+}
+
+/** Declares an operation: its contract and its use case agree by type. `with`: the services that `use` is given. */
+export const operation = <const P extends string, A, S, R = never, Path = ParamsOf<P>, Query = unknown, Body = unknown>(
+  row: ContractRow<P, Path, Query, Body, A> & {
+    readonly with: Effect.Effect<S, never, R>
+    readonly use: (services: S, call: Call<Path, Query, Body>) => Effect.Effect<NoInfer<A>, Failure>
+  }
+): Operation<R> => ({
+  ...contract(row),
+  prepare: Effect.map(row.with, (services) => (call: AnyCall) => Effect.map(row.use(services, call), row.output.wrap))
+})

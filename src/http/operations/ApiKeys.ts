@@ -1,0 +1,163 @@
+/** The operations on API keys; DELETE revokes a key. Specification: API key fields and rules. */
+import { Schema } from "effect"
+import { CreateApiKey, KeyMode, UpdateApiKey } from "../../domain/ApiKey.js"
+import { ResourceScope } from "../../domain/ResourceScope.js"
+import { PermissionMatrix, Preset } from "../../domain/Permission.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { ApiKeys } from "../../actors/management/ApiKeys.js"
+import { record, newRecord, page } from "../operation/Output.js"
+
+const fields = {
+  id: Schema.String,
+  name: Schema.String,
+  prefix: Schema.String,
+  last4: Schema.String,
+  key: Schema.String.annotations({
+    description: "prefix and last four characters; the whole key only in the answer that creates or rotates it"
+  }),
+  mode: KeyMode,
+  preset: Preset,
+  permissions: PermissionMatrix,
+  customers: Schema.Struct({ mode: Schema.Literal("all", "subset"), ids: Schema.Array(Schema.String) }),
+  hmac: Schema.Struct({ enabled: Schema.Boolean }),
+  resourceScope: ResourceScope,
+  allowedIps: Schema.Array(Schema.String),
+  rateLimitPerMinute: Schema.NullOr(Schema.Number),
+  expiresAt: NullableTime,
+  status: Schema.Literal("active", "revoked", "expired"),
+  lastUsedAt: NullableTime,
+  rotatedAt: NullableTime,
+  createdBy: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}
+
+const ApiKeyView = Schema.Struct(fields).annotations({ identifier: "ApiKey" })
+
+/** The answer that shows the whole key and the identity secret once. */
+const IssuedApiKey = Schema.Struct({ ...fields, hmacSecret: Schema.NullOr(Schema.String) }).annotations({
+  identifier: "IssuedApiKey"
+})
+
+const Rotate = Schema.Struct({ graceSeconds: Schema.optional(Schema.Int.pipe(Schema.between(0, 86_400))) })
+
+const IdentitySecret = Schema.Struct({ hmacSecret: Schema.String }).annotations({ identifier: "IdentitySecret" })
+
+/** The operations of the group `apiKeys`, in the order of the documents. */
+export const apiKeysOperations = [
+  operation({
+    name: "apiKeys.list",
+    summary: "List API keys",
+    description: "Lists the keys of the workspace with their permissions. Their secrets are never listed.",
+    answers: { 200: "A page of API keys." },
+    route: "GET /api/v1/api-keys",
+    query: Schema.Struct({ ...listParams, mode: Schema.optional(Schema.Literal("all", "live", "test")) }),
+    output: page(ApiKeyView),
+    permit: "settings:read",
+    audit: auditRead("api_key"),
+    sharing: "hidden",
+    scoped: {},
+    with: ApiKeys,
+    use: (keys, { context, query }) => keys.list(context, query)
+  }),
+  operation({
+    name: "apiKeys.create",
+    summary: "Create an API key",
+    description:
+      "Creates a key with at most the permissions of the calling one. Its text is shown in this answer only.",
+    answers: { 201: "The key is created. `key` is its whole text." },
+    example: { name: "Reporting", mode: "live", preset: "viewer", expires: "90d" },
+    route: "POST /api/v1/api-keys",
+    body: strictPayload(CreateApiKey),
+    output: newRecord(IssuedApiKey),
+    permit: "settings:manage",
+    audit: auditAction("api_key.create"),
+    sharing: "hidden",
+    scoped: {},
+    noStore: true,
+    with: ApiKeys,
+    use: (keys, { context, body }) => keys.create(context, body)
+  }),
+  operation({
+    name: "apiKeys.get",
+    summary: "Read an API key",
+    description: "Reads the permissions and limits of a key, without its secret.",
+    answers: { 200: "The API key." },
+    route: "GET /api/v1/api-keys/:kid",
+    output: record(ApiKeyView),
+    permit: "settings:read",
+    audit: auditRead("api_key"),
+    sharing: "hidden",
+    scoped: {},
+    with: ApiKeys,
+    use: (keys, { context, path }) => keys.get(context, path.kid)
+  }),
+  operation({
+    name: "apiKeys.update",
+    summary: "Change an API key",
+    description:
+      "Changes the name, permissions, customers, addresses or rate limit of a key. It never gets more than the calling key has.",
+    answers: { 200: "The API key after the change." },
+    example: { name: "Reporting, nightly", rateLimitPerMinute: 120 },
+    route: "PUT /api/v1/api-keys/:kid",
+    body: putPayload(UpdateApiKey, ApiKeyView),
+    output: record(ApiKeyView),
+    permit: "settings:manage",
+    audit: auditAction("api_key.update"),
+    sharing: "hidden",
+    scoped: {},
+    with: ApiKeys,
+    use: (keys, { context, path, body }) => keys.update(context, path.kid, body)
+  }),
+  operation({
+    name: "apiKeys.revoke",
+    summary: "Revoke an API key",
+    description: "Revokes a key permanently. Revoking it again changes nothing. Keys cannot be deleted.",
+    answers: { 200: "The revoked API key." },
+    route: "DELETE /api/v1/api-keys/:kid",
+    output: record(ApiKeyView),
+    permit: "settings:manage",
+    audit: auditAction("api_key.revoke"),
+    sharing: "hidden",
+    scoped: {},
+    with: ApiKeys,
+    use: (keys, { context, path }) => keys.revoke(context, path.kid)
+  }),
+  operation({
+    name: "apiKeys.rotate",
+    summary: "Rotate an API key",
+    description:
+      "Gives a key a new text. The old one stays valid for `graceSeconds`; without it, it is invalid at once.",
+    answers: { 200: "The key with its new text, which is shown in this answer only." },
+    example: { graceSeconds: 3600 },
+    route: "POST /api/v1/api-keys/:kid/rotate",
+    body: strictPayload(Rotate),
+    output: record(IssuedApiKey),
+    permit: "settings:manage",
+    audit: auditAction("api_key.rotate"),
+    sharing: "hidden",
+    scoped: {},
+    noStore: true,
+    with: ApiKeys,
+    use: (keys, { context, path, body }) => keys.rotate(context, path.kid, body.graceSeconds ?? 0)
+  }),
+  operation({
+    name: "apiKeys.identitySecret",
+    summary: "Reveal an identity secret",
+    description: "Reveals the secret with which callers of this key sign their requests. The call is audited.",
+    answers: { 200: "The identity secret." },
+    route: "POST /api/v1/api-keys/:kid/identity-secret",
+    output: record(IdentitySecret),
+    permit: "settings:manage",
+    audit: auditAction("api_key.reveal_identity_secret"),
+    sharing: "hidden",
+    scoped: {},
+    noStore: true,
+    with: ApiKeys,
+    use: (keys, { context, path }) => keys.revealIdentitySecret(context, path.kid)
+  })
+] as const

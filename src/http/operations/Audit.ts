@@ -1,0 +1,123 @@
+/** The operations on the audit trail, which only read it. Contract: audit entry and its hash chain. */
+import { Schema } from "effect"
+import { ActorType, AuditOutcome } from "../../domain/Audit.js"
+import { Json } from "../../domain/Json.js"
+import { auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { listParams, Time } from "../Shapes.js"
+import { AuditLog } from "../../actors/management/AuditLog.js"
+import { record, page } from "../operation/Output.js"
+
+const Text = Schema.NullOr(Schema.String)
+
+/** Has every member that its hash is computed from, so that clients can verify the chain. */
+const AuditEntryView = Schema.Struct({
+  id: Schema.String,
+  organisationId: Schema.String,
+  at: Time,
+  actor: Schema.Struct({
+    type: ActorType,
+    id: Schema.String,
+    name: Schema.String,
+    ip: Text,
+    userAgent: Text,
+    onBehalfOf: Text
+  }),
+  action: Schema.String,
+  resource: Schema.Struct({ type: Schema.String, id: Text, name: Text }),
+  customerId: Text,
+  outcome: AuditOutcome,
+  requestId: Text,
+  changes: Schema.Array(Schema.Struct({ path: Schema.String, before: Json, after: Json })),
+  count: Schema.Number,
+  commitments: Schema.Array(
+    Schema.Struct({ path: Schema.String, hash: Schema.String, salt: Text }).annotations({
+      identifier: "AuditCommitment"
+    })
+  ).annotations({
+    description:
+      'values of a customer that the hash covers by `{"commitment": hash}` at their path; once the customer is erased, the value is "[erased]" and the salt null'
+  }),
+  seq: Schema.NullOr(Schema.Number).annotations({ description: "null until the entry is sealed, within a second" }),
+  prevHash: Text,
+  hash: Text
+}).annotations({ identifier: "AuditEntry" })
+
+const ChainEndView = Schema.Struct({ seq: Schema.Number, hash: Schema.String })
+
+const VerificationView = Schema.Struct({
+  ok: Schema.Boolean,
+  checked: Schema.Number,
+  firstBadSeq: Schema.NullOr(Schema.Number),
+  checkpoint: Schema.NullOr(
+    Schema.Struct({
+      organisationId: Schema.String,
+      seq: Schema.Number,
+      hash: Schema.String,
+      at: Time,
+      signature: Schema.String
+    })
+  ),
+  unsealed: Schema.Number.annotations({ description: "Entries that are not sealed yet." }),
+  oldestUnsealed: Schema.NullOr(Schema.Struct({ id: Schema.String, at: Time })).annotations({
+    description: "The oldest of them. When it is older than ten seconds, `ok` is false."
+  }),
+  closedBranches: Schema.Array(
+    Schema.Struct({
+      organisationId: Schema.String,
+      at: Time,
+      closed: ChainEndView,
+      resumed: Schema.NullOr(ChainEndView),
+      signature: Schema.String
+    }).annotations({ identifier: "ClosedAuditBranch" })
+  ).annotations({
+    description:
+      "Older data was put in place of newer, as by a restore: the entries behind `resumed` up to `closed` are gone. This does not make `ok` false."
+  })
+}).annotations({ identifier: "AuditVerification" })
+
+const text = Schema.optional(Schema.String)
+
+/** The operations of the group `audit`, in the order of the documents. */
+export const auditOperations = [
+  operation({
+    name: "audit.list",
+    summary: "List audit entries",
+    description: "Lists audit entries, newest first. Each has all members that its hash is computed from.",
+    answers: { 200: "A page of audit entries." },
+    route: "GET /api/v1/audit",
+    query: Schema.Struct({
+      ...listParams,
+      customer_id: text,
+      actor_type: Schema.optional(ActorType),
+      actor_id: text,
+      action: text,
+      resource_type: text,
+      resource_id: text
+    }),
+    output: page(AuditEntryView),
+    permit: "settings:manage",
+    audit: auditRead("audit"),
+    sharing: "customers",
+    scoped: closedToNarrowedKeys,
+    with: AuditLog,
+    use: (log, { context, query }) => log.list(context, query)
+  }),
+  operation({
+    name: "audit.verify",
+    summary: "Verify the audit trail",
+    description:
+      "Recomputes the chain of hashes and reports the first entry that does not match, and the entries that are not yet sealed.",
+    answers: { 200: "The outcome of the verification." },
+    route: "GET /api/v1/audit/verify",
+    query: Schema.Struct({ from: listParams.from, to: listParams.to }),
+    output: record(VerificationView),
+    permit: "settings:manage",
+    audit: auditRead("audit"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: AuditLog,
+    use: (log, { context, query }) => log.verify(context, query)
+  })
+] as const

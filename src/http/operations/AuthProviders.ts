@@ -1,0 +1,75 @@
+/** The operations on the organisation's OAuth clients (auth providers) for connectors. Specification: Surface C. */
+import { Schema } from "effect"
+import { UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { Time } from "../Shapes.js"
+import { putPayload } from "../PayloadSchema.js"
+import { AuthProviders } from "../../actors/management/AuthProviders.js"
+import { record, page, empty } from "../operation/Output.js"
+
+const AuthProviderView = Schema.Struct({
+  id: Schema.String,
+  connector: Schema.String,
+  name: Schema.String,
+  methodId: Schema.String,
+  clientId: Schema.String,
+  hasClientSecret: Schema.Boolean,
+  scopes: Schema.Array(Schema.String),
+  isDefault: Schema.Boolean,
+  redirectUri: Schema.String.annotations({
+    description: "the redirect URI to register for the client at the provider"
+  }),
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "AuthProvider" })
+
+/** The operations of the group `authProviders`, in the order of the documents. */
+export const authProvidersOperations = [
+  operation({
+    name: "authProviders.list",
+    summary: "List auth providers",
+    description: "Lists the OAuth clients that the organisation has registered for a connector.",
+    answers: { 200: "A page of auth providers." },
+    route: "GET /api/v1/connectors/:ctr/auth-providers",
+    output: page(AuthProviderView),
+    permit: "connectors:read",
+    audit: auditRead("auth_provider"),
+    sharing: "read",
+    scoped: { connector: "record" },
+    with: AuthProviders,
+    use: (providers, { context, path }) => providers.list(context, path.ctr)
+  }),
+  operation({
+    name: "authProviders.upsert",
+    summary: "Store an auth provider",
+    description:
+      "Stores an OAuth client under its name. Register it at the provider with `redirectUri`. The client secret is never answered.",
+    answers: { 200: "The auth provider." },
+    example: { name: "default", methodId: "oauth", clientId: "svc-client", clientSecret: "s3cr3t", isDefault: true },
+    route: "PUT /api/v1/connectors/:ctr/auth-providers",
+    body: putPayload(UpsertAuthProvider, AuthProviderView),
+    output: record(AuthProviderView),
+    permit: "connectors:write",
+    audit: auditAction("auth_provider.upsert"),
+    sharing: "change",
+    scoped: { connector: "record" },
+    with: AuthProviders,
+    use: (providers, { context, path, body }) => providers.upsert(context, path.ctr, body)
+  }),
+  operation({
+    name: "authProviders.delete",
+    summary: "Delete an auth provider",
+    description: "Deletes an OAuth client that no connection uses.",
+    answers: { 204: "The auth provider is deleted." },
+    route: "DELETE /api/v1/connectors/:ctr/auth-providers/:aid",
+    output: empty,
+    permit: "connectors:write",
+    audit: auditAction("auth_provider.delete"),
+    sharing: "change",
+    scoped: { connector: "record" },
+    with: AuthProviders,
+    use: (providers, { context, path }) => providers.remove(context, path.ctr, path.aid)
+  })
+] as const

@@ -1,0 +1,55 @@
+/** The operations on configuration values. Specification: Configuration hierarchy; contract: config. */
+import { Schema } from "effect"
+import { Level, SetConfiguration } from "../../domain/Configuration.js"
+import { Json } from "../../domain/Json.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { strictPayload } from "../PayloadSchema.js"
+import { Configuration } from "../../actors/management/Configuration.js"
+import { record } from "../operation/Output.js"
+
+const ResolvedValue = Schema.Struct({
+  key: Schema.String,
+  value: Json,
+  source: Schema.Struct({ level: Level, id: Schema.NullOr(Schema.String) }),
+  overridden: Schema.Array(Schema.Struct({ level: Level, value: Json })),
+  version: Schema.Number
+}).annotations({ identifier: "ConfigurationValue" })
+
+const text = Schema.optional(Schema.String)
+
+/** The operations of the group `config`, in the order of the documents. */
+export const configOperations = [
+  operation({
+    name: "config.resolve",
+    summary: "Resolve configuration",
+    description:
+      "Answers with the values that apply to a customer, an integration, a workflow and an environment, with the level of each and the values that it overrides.",
+    answers: { 200: "The values that apply." },
+    route: "GET /api/v1/config",
+    query: Schema.Struct({ key: text, customer_id: text, integration: text, workflow_id: text, environment: text }),
+    output: record(Schema.Array(ResolvedValue)),
+    permit: "settings:read",
+    audit: auditRead("config"),
+    sharing: "perRecord",
+    scoped: { workflow: "record", environment: "record" },
+    with: Configuration,
+    use: (configuration, { context, query }) => configuration.resolve(context, query)
+  }),
+  operation({
+    name: "config.set",
+    summary: "Set a configuration value",
+    description: "Sets a value at one level, or removes it if `value` is null.",
+    answers: { 200: "The value that applies now, or null if there is none." },
+    example: { level: "saas", scopeId: null, key: "crm.pageSize", value: 100 },
+    route: "PUT /api/v1/config",
+    body: strictPayload(SetConfiguration),
+    output: record(Schema.NullOr(ResolvedValue)),
+    permit: "settings:update",
+    audit: auditAction("config.update"),
+    sharing: "perRecord",
+    scoped: { workflow: "record", environment: "record" },
+    with: Configuration,
+    use: (configuration, { context, body }) => configuration.set(context, body)
+  })
+] as const

@@ -1,0 +1,260 @@
+/** The operations on connections. Only `reveal` answers with a credential. Specification: Surface C. */
+import { Schema } from "effect"
+import { connectionStatuses } from "../../domain/connection/Connection.js"
+import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
+import { ConnectionId, CustomerId } from "../../domain/Ids.js"
+import { JsonObject } from "../../domain/Json.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { CustomerConnections } from "../../actors/management/CustomerConnections.js"
+import { record, newRecord, page } from "../operation/Output.js"
+
+const nullable = Schema.NullOr(Schema.String)
+
+const Status = Schema.Literal(...connectionStatuses)
+
+const members = {
+  id: ConnectionId,
+  connector: Schema.String,
+  connectorVersion: Schema.String,
+  customerId: CustomerId,
+  userId: nullable,
+  scope: Schema.Literal("customer", "user"),
+  label: Schema.String,
+  accountLabel: nullable,
+  authMethod: Schema.String,
+  authProvider: nullable,
+  status: Status,
+  health: Schema.Struct({
+    state: Schema.Literal("ok", "degraded"),
+    lastCheckedAt: NullableTime,
+    lastError: nullable,
+    consecutiveFailures: Schema.Number
+  }),
+  config: JsonObject,
+  scopes: Schema.Array(Schema.String),
+  isDefault: Schema.Boolean,
+  expiresAt: NullableTime,
+  lastRefreshAt: NullableTime,
+  refreshFailedAt: NullableTime,
+  lastUsedAt: NullableTime,
+  metadata: JsonObject,
+  tags: Schema.Record({ key: Schema.String, value: Schema.String }),
+  credentialFingerprint: nullable,
+  createdBy: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+} as const
+
+const ConnectionView = Schema.Struct(members).annotations({ identifier: "Connection" })
+
+/** A pending connection also has its link; `expiresAt` is then the link's expiry. */
+const OpenedConnection = Schema.Struct({
+  ...members,
+  connectUrl: Schema.optional(Schema.String),
+  connectSessionId: Schema.optional(Schema.String)
+}).annotations({ identifier: "OpenedConnection" })
+
+const TestOutcome = Schema.Struct({
+  ok: Schema.Boolean,
+  message: nullable,
+  accountLabel: nullable,
+  connection: ConnectionView
+}).annotations({ identifier: "ConnectionTest" })
+
+const RevealedCredential = Schema.Struct({
+  id: ConnectionId,
+  authMethod: Schema.String,
+  credential: Schema.Record({ key: Schema.String, value: Schema.String })
+}).annotations({ identifier: "RevealedCredential" })
+
+/** A key's scope applies to a connection by its own id and by its connector. */
+const recordScope = { connection: "record", connector: "record" } as const
+
+/** The operations of the group `connections`, in the order of the documents. */
+export const connectionsOperations = [
+  operation({
+    name: "connections.list",
+    summary: "List connections",
+    description: "Lists the connections that the key reaches, newest first, without credentials.",
+    answers: { 200: "A page of connections." },
+    route: "GET /api/v1/connections",
+    query: Schema.Struct({
+      ...listParams,
+      status: Schema.optional(Status),
+      customer_id: Schema.optional(Schema.String),
+      user_id: Schema.optional(Schema.String),
+      connector: Schema.optional(Schema.String)
+    }),
+    output: page(ConnectionView),
+    permit: "connections:read",
+    audit: auditRead("connection"),
+    sharing: "customers",
+    scoped: { connection: "list", connector: "list" },
+    with: CustomerConnections,
+    use: (connections, { context, query }) => connections.list(context, query)
+  }),
+  operation({
+    name: "connections.create",
+    summary: "Create a connection",
+    description:
+      "Connects a customer's account. With a credential that passes its test the connection is active at once. Without one it is pending, and `connectUrl` is a page for the customer.",
+    answers: { 201: "The connection is created, active or pending." },
+    example: {
+      connector: "acme-crm",
+      customerId: "cus_01k0000000000000000000000a",
+      authMethod: "key",
+      label: "Main account"
+    },
+    route: "POST /api/v1/connections",
+    body: strictPayload(CreateConnection),
+    output: newRecord(OpenedConnection),
+    form: { idempotency: "lease" },
+    permit: "connections:create",
+    audit: auditAction("connection.create"),
+    sharing: "customers",
+    scoped: { connection: "create", connector: "record" },
+    with: CustomerConnections,
+    use: (connections, { context, body }) => connections.create(context, body)
+  }),
+  operation({
+    name: "connections.get",
+    summary: "Read a connection",
+    description: "Reads a connection with its health, without its credential.",
+    answers: { 200: "The connection." },
+    route: "GET /api/v1/connections/:conn",
+    output: record(ConnectionView),
+    permit: "connections:read",
+    audit: auditRead("connection"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path }) => connections.get(context, path.conn)
+  }),
+  operation({
+    name: "connections.update",
+    summary: "Change a connection",
+    description: "Changes the label or the tags, or makes the connection its customer's default.",
+    answers: { 200: "The connection after the change." },
+    example: { label: "Head office", tags: { team: "sales" } },
+    route: "PUT /api/v1/connections/:conn",
+    body: putPayload(UpdateConnection, ConnectionView),
+    output: record(ConnectionView),
+    permit: "connections:update",
+    audit: auditAction("connection.update"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path, body }) => connections.update(context, path.conn, body)
+  }),
+  operation({
+    name: "connections.delete",
+    summary: "Delete a connection",
+    description: "Deletes a connection and its credential, and revokes the credential where the provider can.",
+    answers: { 200: "The connection before it was deleted." },
+    route: "DELETE /api/v1/connections/:conn",
+    output: record(ConnectionView),
+    permit: "connections:delete",
+    audit: auditAction("connection.delete"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path }) => connections.disconnect(context, path.conn)
+  }),
+  operation({
+    name: "connections.test",
+    summary: "Test a connection",
+    description: "Calls the provider with the connection's credential, which is refreshed first if it is due.",
+    answers: { 200: "The outcome of the test." },
+    route: "POST /api/v1/connections/:conn/test",
+    output: record(TestOutcome),
+    form: { idempotency: "lease" },
+    permit: "connections:update",
+    audit: auditAction("connection.test"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path }) => connections.test(context, path.conn)
+  }),
+  operation({
+    name: "connections.reconnect",
+    summary: "Reconnect a connection",
+    description:
+      "Replaces the credential of a connection: with the one that is sent, or through a page for the customer.",
+    answers: { 200: "The connection, with the link of the page if there is one." },
+    example: { redirectUrl: "https://app.example.com/connected" },
+    route: "POST /api/v1/connections/:conn/reconnect",
+    body: strictPayload(ReconnectConnection),
+    output: record(OpenedConnection),
+    form: { idempotency: "lease" },
+    permit: "connections:update",
+    audit: auditAction("connection.reconnect"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body)
+  }),
+  operation({
+    name: "connections.refresh",
+    summary: "Refresh a credential",
+    description: "Renews the access token of a connection now.",
+    answers: { 200: "The connection." },
+    route: "POST /api/v1/connections/:conn/refresh",
+    output: record(ConnectionView),
+    form: { idempotency: "lease" },
+    permit: "connections:update",
+    audit: auditAction("connection.refresh"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path }) => connections.refresh(context, path.conn)
+  }),
+  operation({
+    name: "connections.enable",
+    summary: "Enable a connection",
+    description: "Tests a disabled connection and makes it active.",
+    answers: { 200: "The connection." },
+    route: "POST /api/v1/connections/:conn/enable",
+    output: record(ConnectionView),
+    form: { idempotency: "lease" },
+    permit: "connections:update",
+    audit: auditAction("connection.enable"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path }) => connections.enable(context, path.conn)
+  }),
+  operation({
+    name: "connections.disable",
+    summary: "Disable a connection",
+    description: "Disables a connection: no run can use it until it is enabled.",
+    answers: { 200: "The connection." },
+    route: "POST /api/v1/connections/:conn/disable",
+    output: record(ConnectionView),
+    form: { idempotency: "lease" },
+    permit: "connections:update",
+    audit: auditAction("connection.disable"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path }) => connections.disable(context, path.conn)
+  }),
+  operation({
+    name: "connections.reveal",
+    summary: "Reveal a credential",
+    description: "Answers with the credential of a connection. The call is audited, and no cache may keep the answer.",
+    answers: { 200: "The credential." },
+    route: "POST /api/v1/connections/:conn/reveal",
+    output: record(RevealedCredential),
+    permit: "connections:decrypt",
+    audit: auditAction("connection.decrypt"),
+    noStore: true,
+    sharing: "customers",
+    scoped: recordScope,
+    with: CustomerConnections,
+    use: (connections, { context, path }) => connections.reveal(context, path.conn)
+  })
+] as const

@@ -1,0 +1,294 @@
+/** The operations on connectors. Specification: Surface C. */
+import { HttpApiSchema } from "@effect/platform"
+import { Schema, SchemaAST, Effect } from "effect"
+import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
+import { ConnectorKind } from "../../domain/connector/Definition.js"
+import { ConnectorFile } from "../../domain/connector/FileSchema.js"
+import { Json, JsonObject } from "../../domain/Json.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { strictPayload } from "../PayloadSchema.js"
+import type { SavedConnector } from "../../actors/management/ConnectorDrafts.js"
+import { ConnectorAuthoring } from "../../actors/management/ConnectorAuthoring.js"
+import { ConnectorCatalogue } from "../../actors/management/ConnectorCatalogue.js"
+import { exampleConnector } from "./ConnectorExample.js"
+import type { Exchange } from "../pipeline/Exchange.js"
+import { record, page, bareValue, empty } from "../operation/Output.js"
+
+const nullable = Schema.NullOr(Schema.String)
+
+const summary = {
+  id: Schema.String,
+  slug: Schema.String,
+  name: Schema.String,
+  description: Schema.String,
+  kind: ConnectorKind,
+  protocol: Schema.String,
+  visibility: Schema.Literal("private", "managed"),
+  domain: nullable,
+  iconUrl: nullable,
+  version: Schema.String,
+  latestVersion: nullable,
+  status: Schema.Literal("draft", "published"),
+  actions: Schema.Array(JsonObject),
+  authMethods: Schema.Array(JsonObject),
+  events: Schema.Array(JsonObject),
+  entities: Schema.Array(JsonObject),
+  toolActions: Schema.Union(Schema.Literal("all"), Schema.Array(Schema.String)),
+  createdAt: Time,
+  updatedAt: NullableTime
+} as const
+
+const ConnectorSummary = Schema.Struct(summary).annotations({
+  identifier: "ConnectorSummary",
+  description: "Actions have name, version and title only; all members with include=actions."
+})
+
+const ConnectorView = Schema.Struct({
+  ...summary,
+  transport: Schema.String,
+  baseUrl: Schema.String,
+  redirectUri: nullable.annotations({
+    description: "the redirect URI to register for an OAuth client at the provider; null without a sign-in there"
+  }),
+  connectionConfig: Schema.NullOr(JsonObject),
+  test: Schema.NullOr(JsonObject),
+  rateLimit: Schema.NullOr(JsonObject),
+  retry: JsonObject,
+  webhooks: Schema.Array(JsonObject),
+  webhookUrls: Schema.Record({ key: Schema.String, value: Schema.String }).annotations({
+    description: "the address of each webhook of the type app, by its id, to enter in the provider's app"
+  }),
+  schemas: JsonObject
+}).annotations({ identifier: "Connector" })
+
+const Offer = Schema.Struct({
+  connector: Schema.String,
+  version: Schema.String,
+  entities: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      cdm: nullable,
+      unified: nullable,
+      operations: Schema.Array(Schema.String),
+      fields: Schema.Array(Schema.String)
+    })
+  ),
+  actions: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      version: Schema.Number,
+      title: Schema.String,
+      readOnly: Schema.Boolean,
+      inputSchema: JsonObject,
+      outputSchema: JsonObject
+    })
+  ),
+  events: Schema.Array(
+    Schema.Struct({ id: Schema.String, title: Schema.String, delivery: Schema.String, payloadSchema: JsonObject })
+  ),
+  coverage: Schema.Array(
+    Schema.Struct({
+      cdm: Schema.String,
+      score: Schema.Number,
+      mapped: Schema.Array(Schema.String),
+      missing: Schema.Array(Schema.String)
+    })
+  ),
+  schemas: JsonObject
+}).annotations({ identifier: "ConnectorOffer" })
+
+/** Decodes any JSON object, since the connector's validation reports every mistake; the documents show the real schema. */
+const ConnectorBody = Schema.declare(Schema.is(JsonObject), {
+  identifier: "ConnectorBody",
+  description: "A connector definition, or the import of one.",
+  [SchemaAST.SurrogateAnnotationId]: Schema.Union(ConnectorFile, Schema.Struct({ import: ImportRequest })).ast
+})
+
+const DiscoverBody = Schema.Struct({
+  connector: Schema.optional(Schema.String),
+  connectionId: Schema.optional(Schema.String),
+  openapi: Schema.optional(Json)
+}).annotations({
+  identifier: "Discover",
+  description:
+    "Exactly one of: a connector, a connection (for the version that it uses), an OpenAPI document or its URL."
+})
+
+const ImportWarning = Schema.Struct({
+  path: Schema.String.annotations({ description: "The place in the document." }),
+  message: Schema.String.annotations({ description: "What was left out or replaced, and the consequence." })
+}).annotations({ identifier: "ImportWarning" })
+
+const DataWithWarnings = <A, I, R>(data: Schema.Schema<A, I, R>) =>
+  Schema.Struct({
+    data,
+    warnings: Schema.optional(Schema.Array(ImportWarning)).annotations({
+      description: "With an import only: parts of the document that the definition does not have."
+    })
+  })
+
+const version = Schema.Struct({ version: Schema.optional(Schema.String) })
+
+const setRevision = (exchange: Exchange, revision: number | null) => {
+  if (revision !== null) exchange.replyHeaders["etag"] = `"${revision}"`
+}
+
+const savedReply =
+  (exchange: Exchange) =>
+  ({ revision, view, ...warnings }: SavedConnector) => {
+    setRevision(exchange, revision)
+    return { data: view, ...warnings }
+  }
+
+/** The operations of the group `connectors`, in the order of the documents. */
+export const connectorsOperations = [
+  operation({
+    name: "connectors.list",
+    summary: "List connectors",
+    description: "Lists the built-in connectors and those of the organisation.",
+    answers: { 200: "A page of connectors." },
+    route: "GET /api/v1/connectors",
+    query: Schema.Struct({
+      ...listParams,
+      kind: Schema.optional(ConnectorKind),
+      include: Schema.optional(Schema.String)
+    }),
+    output: page(ConnectorSummary),
+    permit: "connectors:read",
+    audit: auditRead("connector"),
+    sharing: "read",
+    scoped: { connector: "list" },
+    with: ConnectorCatalogue,
+    use: (catalogue, { context, query }) => catalogue.list(context, query)
+  }),
+  operation({
+    name: "connectors.create",
+    summary: "Create or import a connector",
+    description:
+      "Creates the draft of a connector from its definition, or from an OpenAPI document. An import lists in `warnings` what it left out. docs/connectors.md explains the definition.",
+    answers: { 201: "The draft of the connector is created." },
+    example: exampleConnector,
+    route: "POST /api/v1/connectors",
+    body: ConnectorBody,
+    output: bareValue(DataWithWarnings(ConnectorView).annotations(HttpApiSchema.annotations({ status: 201 }))),
+    form: { idempotency: "lease" },
+    permit: "connectors:create",
+    audit: auditAction("connector.create"),
+    sharing: "change",
+    scoped: { connector: "create" },
+    with: ConnectorAuthoring,
+    use: (authoring, { context, body }) => Effect.map(authoring.create(context, body), savedReply(context))
+  }),
+  operation({
+    name: "connectors.discover",
+    summary: "Discover what a connector offers",
+    description:
+      "Lists the entities, actions and events of a connector, of the version that a connection uses, or of an OpenAPI document before its import.",
+    answers: { 200: "Entities, actions and events." },
+    example: { connector: "acme-crm" },
+    route: "POST /api/v1/connectors/discover",
+    body: strictPayload(DiscoverBody),
+    output: bareValue(DataWithWarnings(Offer)),
+    form: { idempotency: "lease" },
+    permit: "connectors:read",
+    audit: auditAction("connector.discover"),
+    sharing: "read",
+    scoped: { connector: "record", connection: "record" },
+    with: ConnectorCatalogue,
+    use: (catalogue, { context, body }) =>
+      Effect.map(catalogue.discover(context, body), ({ offer, ...warnings }) => ({ data: offer, ...warnings }))
+  }),
+  operation({
+    name: "connectors.get",
+    summary: "Read a connector",
+    description: "Reads a connector with all parts of its definition, by id or slug.",
+    answers: { 200: "The connector." },
+    route: "GET /api/v1/connectors/:ctr",
+    query: version,
+    output: record(ConnectorView),
+    permit: "connectors:read",
+    audit: auditRead("connector"),
+    sharing: "read",
+    scoped: { connector: "record" },
+    with: ConnectorCatalogue,
+    use: (catalogue, { context, path, query }) =>
+      Effect.map(catalogue.get(context, path.ctr, query.version), ({ revision, view }) => {
+        setRevision(context, revision)
+        return view
+      })
+  }),
+  operation({
+    name: "connectors.update",
+    summary: "Change a connector",
+    description: "Replaces the draft of a connector. Its published versions stay as they are.",
+    answers: { 200: "The draft of the connector." },
+    example: { ...exampleConnector, version: "1.1.0", description: "Contacts of Acme" },
+    route: "PUT /api/v1/connectors/:ctr",
+    body: ConnectorBody,
+    output: bareValue(DataWithWarnings(ConnectorView)),
+    form: { idempotency: "lease" },
+    permit: "connectors:update",
+    audit: auditAction("connector.update"),
+    sharing: "change",
+    scoped: { connector: "record" },
+    with: ConnectorAuthoring,
+    use: (authoring, { context, path, body }) =>
+      Effect.map(authoring.update(context, path.ctr, body), savedReply(context))
+  }),
+  operation({
+    name: "connectors.delete",
+    summary: "Delete a connector",
+    description:
+      "Deletes a connector of the organisation with its auth providers. Built-in connectors cannot be deleted.",
+    answers: { 204: "The connector is deleted." },
+    route: "DELETE /api/v1/connectors/:ctr",
+    output: empty,
+    permit: "connectors:delete",
+    audit: auditAction("connector.delete"),
+    sharing: "change",
+    scoped: { connector: "record" },
+    with: ConnectorAuthoring,
+    use: (authoring, { context, path }) => authoring.remove(context, path.ctr)
+  }),
+  operation({
+    name: "connectors.publish",
+    summary: "Publish a connector",
+    description: "Publishes the draft under its version, so that connections can be created with it.",
+    answers: { 200: "The published connector." },
+    example: { notes: "First version" },
+    route: "POST /api/v1/connectors/:ctr/publish",
+    body: strictPayload(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) })),
+    output: record(ConnectorView),
+    permit: "connectors:write",
+    audit: auditAction("connector.publish"),
+    sharing: "change",
+    scoped: { connector: "record" },
+    with: ConnectorAuthoring,
+    use: (authoring, { context, path, body }) =>
+      Effect.map(authoring.publish(context, path.ctr, body.notes), ({ revision, view }) => {
+        setRevision(context, revision)
+        return view
+      })
+  }),
+  operation({
+    name: "connectors.export",
+    summary: "Export a connector",
+    description: "Answers with the definition as a file that `POST /api/v1/connectors` takes.",
+    answers: { 200: "The definition, without an envelope." },
+    route: "GET /api/v1/connectors/:ctr/export",
+    query: version,
+    output: bareValue(JsonObject),
+    permit: "connectors:read",
+    audit: auditRead("connector"),
+    sharing: "read",
+    scoped: { connector: "record" },
+    with: ConnectorCatalogue,
+    use: (catalogue, { context, path, query }) =>
+      Effect.map(catalogue.definition(context, path.ctr, query.version), (definition) => {
+        context.replyHeaders["content-disposition"] = `attachment; filename="${definition.slug}.connector.json"`
+        return definition
+      })
+  })
+] as const

@@ -1,0 +1,98 @@
+/** The operations on a tenant's stored credentials, each of one connection. Specification: Surface B; contract: surface B bodies. */
+import { Schema } from "effect"
+import { connectionStatuses } from "../../domain/connection/Connection.js"
+import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { NullableTime, PageSize, Time } from "../Shapes.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { CustomerCredentials } from "../../actors/management/CustomerCredentials.js"
+import { record, newRecord, bareValue } from "../operation/Output.js"
+
+const nullable = Schema.NullOr(Schema.String)
+
+const CredentialView = Schema.Struct({
+  id: Schema.String,
+  connectionId: Schema.String,
+  connector: Schema.String,
+  authMethod: Schema.String,
+  label: Schema.String,
+  status: Schema.Literal(...connectionStatuses),
+  fields: Schema.Array(Schema.String),
+  fingerprint: Schema.String,
+  expiresAt: NullableTime,
+  createdAt: Time,
+  rotatedAt: NullableTime,
+  /** Present only with `reveal=true` and the permission to decrypt. */
+  credential: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String }))
+}).annotations({ identifier: "Credential" })
+
+/** The operations of the group `credentials`, in the order of the documents. */
+export const credentialsOperations = [
+  operation({
+    name: "credentials.store",
+    summary: "Store a credential",
+    description:
+      "Creates a connection of the tenant with the given credential. The credential is tested first and never answered.",
+    answers: { 201: "The credential is stored. Its values are left out." },
+    example: { connector: "acme-crm", authMethod: "key", label: "Main account", credential: { apiKey: "s3cr3t" } },
+    route: "POST /api/v1/tenants/:tid/credentials",
+    body: strictPayload(StoreCredential),
+    output: newRecord(CredentialView),
+    form: { idempotency: "lease" },
+    permit: "connections:create",
+    audit: auditAction("credential.create"),
+    sharing: "customers",
+    scoped: { connection: "record", connector: "record" },
+    with: CustomerCredentials,
+    use: (credentials, { context, path, body }) => credentials.store(context, path.tid, body)
+  }),
+  operation({
+    name: "credentials.list",
+    summary: "List credentials",
+    description:
+      "Lists the tenant's stored credentials, newest first. With `reveal=true` and the permission to decrypt, their values are included.",
+    answers: { 200: "A page of credentials." },
+    route: "GET /api/v1/tenants/:tid/credentials",
+    query: Schema.Struct({
+      connector: Schema.optional(Schema.String),
+      reveal: Schema.optional(Schema.String),
+      page_size: Schema.optional(PageSize),
+      cursor: Schema.optional(Schema.String)
+    }),
+    output: bareValue(
+      Schema.Struct({
+        data: Schema.Array(CredentialView),
+        page: Schema.Struct({ size: Schema.Number, nextCursor: nullable, hasMore: Schema.Boolean })
+      })
+    ),
+    permit: "connections:read",
+    audit: auditRead("credential"),
+    sharing: "customers",
+    scoped: { connection: "list", connector: "list" },
+    with: CustomerCredentials,
+    use: (credentials, { context, path, query }) => {
+      const reveals = query.reveal === "true"
+      if (reveals) context.replyHeaders["cache-control"] = "no-store"
+      return credentials.list(context, path.tid, query, reveals)
+    }
+  }),
+  operation({
+    name: "credentials.rotate",
+    summary: "Replace a credential",
+    description:
+      "Replaces the values of a stored credential. The new ones are tested first, unless `skipTest` is true; if the test fails the old ones stay.",
+    answers: { 200: "The credential was replaced." },
+    example: { credential: { apiKey: "n3w-s3cr3t" } },
+    route: "PUT /api/v1/tenants/:tid/credentials/:cred",
+    body: putPayload(RotateCredential, CredentialView),
+    output: record(CredentialView),
+    form: { idempotency: "lease" },
+    permit: "connections:update",
+    audit: auditAction("credential.rotate"),
+    sharing: "customers",
+    scoped: { connection: "record", connector: "record" },
+    with: CustomerCredentials,
+    use: (credentials, { context, path, body }) => credentials.rotate(context, path.tid, path.cred, body)
+  })
+] as const

@@ -1,0 +1,110 @@
+/** The operations on customers. Specification: Surface C. */
+import { Schema } from "effect"
+import { CreateCustomer, CustomerStatus, UpdateCustomer } from "../../domain/Customer.js"
+import { CustomerId } from "../../domain/Ids.js"
+import { JsonObject } from "../../domain/Json.js"
+import { PlanName } from "../../domain/Plan.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { listParams, Time } from "../Shapes.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { Customers } from "../../actors/management/Customers.js"
+import { record, newRecord, acceptedRecord, page } from "../operation/Output.js"
+
+const CustomerView = Schema.Struct({
+  id: CustomerId,
+  name: Schema.String,
+  slug: Schema.String,
+  externalRef: Schema.NullOr(Schema.String),
+  status: CustomerStatus,
+  plan: Schema.NullOr(PlanName),
+  adminEmail: Schema.NullOr(Schema.String),
+  metadata: JsonObject,
+  limits: Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Number) }),
+  connectionCount: Schema.Number,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Customer" })
+
+/** The operations of the group `customers`, in the order of the documents. */
+export const customersOperations = [
+  operation({
+    name: "customers.list",
+    summary: "List customers",
+    description: "Lists the customers that the key reaches, newest first.",
+    answers: { 200: "A page of customers." },
+    route: "GET /api/v1/customers",
+    query: Schema.Struct({ ...listParams, status: Schema.optional(CustomerStatus) }),
+    output: page(CustomerView),
+    permit: "users:read",
+    audit: auditRead("customer"),
+    sharing: "customers",
+    scoped: {},
+    with: Customers,
+    use: (customers, { context, query }) => customers.list(context, query)
+  }),
+  operation({
+    name: "customers.create",
+    summary: "Create a customer",
+    description:
+      "Creates a customer of the organisation. Runs act for customers; only those with the status `active` can run.",
+    answers: { 201: "The customer is created." },
+    example: { name: "Globex", externalRef: "crm-4711", metadata: { region: "eu" } },
+    route: "POST /api/v1/customers",
+    body: strictPayload(CreateCustomer),
+    output: newRecord(CustomerView),
+    permit: "users:create",
+    audit: auditAction("customer.create"),
+    sharing: "change",
+    scoped: {},
+    with: Customers,
+    use: (customers, { context, body }) => customers.create(context, body)
+  }),
+  operation({
+    name: "customers.get",
+    summary: "Read a customer",
+    description: "Reads one customer, by id or as `ref:` with the external reference.",
+    answers: { 200: "The customer." },
+    route: "GET /api/v1/customers/:cid",
+    output: record(CustomerView),
+    permit: "users:read",
+    audit: auditRead("customer"),
+    sharing: "customers",
+    scoped: {},
+    with: Customers,
+    use: (customers, { context, path }) => customers.get(context, path.cid)
+  }),
+  operation({
+    name: "customers.update",
+    summary: "Change a customer",
+    description: "Changes the members that are sent; the others stay. `limits` bound what the customer may use.",
+    answers: { 200: "The customer after the change." },
+    example: { name: "Globex Corporation", limits: { api_calls_per_minute: 600 } },
+    route: "PUT /api/v1/customers/:cid",
+    body: putPayload(UpdateCustomer, CustomerView),
+    output: record(CustomerView),
+    permit: "users:update",
+    audit: auditAction("customer.update"),
+    sharing: "customers",
+    scoped: {},
+    with: Customers,
+    use: (customers, { context, path, body }) => customers.update(context, path.cid, body)
+  }),
+  operation({
+    name: "customers.delete",
+    summary: "Delete a customer",
+    description:
+      "Revokes the customer's connections and erases its data within 24 hours. The id stays listed as deleted for 30 days.",
+    answers: { 202: "The deletion has begun." },
+    route: "DELETE /api/v1/customers/:cid",
+    output: acceptedRecord(CustomerView),
+    permit: "users:remove",
+    audit: auditAction("customer.delete"),
+    sharing: "customers",
+    scoped: closedToNarrowedKeys,
+    with: Customers,
+    use: (customers, { context, path }) => customers.remove(context, path.cid)
+  })
+] as const

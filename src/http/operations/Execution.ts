@@ -1,0 +1,124 @@
+/**
+ * The contracts of surface A: starting runs, and the proxy. `Execute.ts` and `Proxy.ts` serve these routes, and a test holds
+ * both to the same paths and statuses. Specification: Surface A.
+ */
+import { HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import { Fixture, MockMode } from "../../domain/connector/Mocking.js"
+import { Tier } from "../../domain/Execution.js"
+import { Json, JsonObject } from "../../domain/Json.js"
+import { ProxyFailures, RunFailures } from "../ErrorSchemas.js"
+import { auditAction, auditRead, type Contract, type Method } from "../operation/Contract.js"
+import { contract } from "../operation/Operation.js"
+import { bareValues, bareValue } from "../operation/Output.js"
+
+const ExecuteRequest = Schema.Struct({
+  input: Schema.optional(JsonObject),
+  metadata: Schema.optional(JsonObject).annotations({
+    description: "echoed in the record and the callback; at most 4 KiB"
+  }),
+  environment: Schema.optional(Schema.String),
+  draft: Schema.optional(Schema.Boolean).annotations({ description: "runs the draft; needs workflows:update too" }),
+  mock: Schema.optional(MockMode).annotations({
+    description:
+      "partial: connectors answer from fixtures and mocks if there are any; full: connectors answer from nothing else"
+  }),
+  fixtures: Schema.optional(Schema.Array(Fixture)),
+  callback: Schema.optional(
+    Schema.NullOr(
+      Schema.Struct({
+        url: Schema.String,
+        events: Schema.optional(
+          Schema.Array(
+            Schema.Literal("execution.completed", "execution.failed", "execution.timed_out", "execution.cancelled")
+          )
+        )
+      })
+    )
+  )
+}).annotations({ identifier: "ExecuteRequest" })
+
+/** The result of an Instant workflow; a failed one has the header `x-svc-execution-status: failed`. */
+const ReturnedValue = Json.annotations({
+  identifier: "Returned",
+  description: "what the workflow returned; with x-svc-execution-status: failed, {executionId, status, error}"
+})
+
+const AcceptedRun = Schema.Struct({
+  executionId: Schema.String,
+  status: Schema.Literal("pending"),
+  tier: Tier,
+  callback: Schema.Boolean
+}).annotations({ identifier: "AcceptedRun", ...HttpApiSchema.annotations({ status: 202 }) })
+
+const startDescription =
+  "An Instant workflow answers when it has ended, others answer 202 at once. " +
+  "A workflow that throws is a failed run and not an HTTP error: it is answered with 200. " +
+  "With an Idempotency-Key the run starts once, and a repetition is answered from the first run."
+
+const start = (
+  name: "execution.execute" | "run.run",
+  path: string,
+  words: { readonly summary: string; readonly description: string }
+): Contract =>
+  contract({
+    name,
+    summary: words.summary,
+    description: `${words.description} ${startDescription}`,
+    answers: {
+      200: "The run has ended. The body is what the workflow returned, or its error if `x-svc-execution-status` is `failed`.",
+      202: "The run is accepted. `location` has the path of its record."
+    },
+    example: { input: { name: "Ada" }, metadata: { ticket: "T-1" } },
+    route: `POST ${path}`,
+    body: ExecuteRequest,
+    output: bareValues(ReturnedValue, AcceptedRun),
+    failures: RunFailures,
+    permit: "workflows:execute",
+    audit: auditAction("workflow.execute"),
+    sharing: "customers",
+    scoped: { workflow: "record", environment: "record", connection: "record", connector: "record", secret: "reach" },
+    form: { body: "handler", idempotency: "run", tenancy: "act" }
+  })
+
+/** The start of a run on surface A. */
+export const executeContract = start("execution.execute", "/api/v1/workflows/:workflowId/execute", {
+  summary: "Start a workflow",
+  description: "Runs a published version of the workflow in an environment."
+})
+
+/** The same start on surface C. */
+export const runContract = start("run.run", "/api/v1/workflows/:workflowId/run", {
+  summary: "Run a workflow",
+  description: "The same as `POST /api/v1/workflows/{workflowId}/execute` of surface A."
+})
+
+// --- The proxy ---
+
+const ProviderAnswer = Schema.String.annotations({
+  identifier: "ProviderAnswer",
+  description: "the provider's unchanged answer, with its status and headers"
+})
+
+const proxy = (method: Method): Contract =>
+  contract({
+    name: `proxy.${method.toLowerCase()}`,
+    summary: `Send a ${method} to a provider`,
+    description:
+      "Everything after `/api/v1/proxy/`, slashes and query included, goes to the connection's base URL with the " +
+      "connection's credential. The answer is the provider's, with its status, headers and body. " +
+      "The key also needs `connections:read`.",
+    answers: {},
+    ...(method === "GET" || method === "DELETE" ? {} : { example: { name: "Ada" } }),
+    route: `${method} /api/v1/proxy/:path`,
+    output: bareValue(ProviderAnswer),
+    failures: ProxyFailures,
+    permit: "unified_api:execute",
+    audit: method === "GET" ? auditRead("proxy") : auditAction("proxy.call"),
+    sharing: "customers",
+    scoped: { connection: "record", connector: "record" },
+    form: { body: "handler", idempotency: "none", tenancy: "act" }
+  })
+
+/** The proxy: one contract for each method. */
+export const proxyContracts: ReadonlyArray<Contract> = (["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map(proxy)

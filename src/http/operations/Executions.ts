@@ -1,0 +1,163 @@
+/** The operations on execution records. Specification: Surface C; contract: execution record. */
+import { Schema, Effect } from "effect"
+import { ExecutionStatus, TriggerType } from "../../domain/Execution.js"
+import { ExecutionDetail, ExecutionView } from "../../domain/ExecutionView.js"
+import { Fixture } from "../../domain/connector/Mocking.js"
+import { Json, canonicalJson } from "../../domain/Json.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { listParams, Time } from "../Shapes.js"
+import { strictPayload } from "../PayloadSchema.js"
+import { ExecutionControl } from "../../actors/management/ExecutionControl.js"
+import { ExecutionHistory } from "../../actors/management/ExecutionHistory.js"
+import { Digests } from "../../actors/ports/Digests.js"
+import { runClaim } from "../RunClaim.js"
+import { record, acceptedRecord, page, bareValue } from "../operation/Output.js"
+
+const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSummary" })
+
+const Execution = ExecutionDetail.annotations({ identifier: "Execution" })
+
+const LogLine = Schema.Struct({
+  seq: Schema.Number,
+  at: Time,
+  level: Schema.String,
+  message: Schema.String
+}).annotations({ identifier: "LogLine" })
+
+const Rerun = Schema.Struct({
+  mode: Schema.optional(Schema.Literal("fresh", "resume")),
+  version: Schema.optional(Schema.Literal("same", "latest")),
+  input: Schema.optional(Schema.Record({ key: Schema.String, value: Json }))
+}).annotations({ identifier: "Rerun" })
+
+/** The operations of the group `executions`, in the order of the documents. */
+export const executionsOperations = [
+  operation({
+    name: "executions.list",
+    summary: "List executions",
+    description: "Lists the runs of the workspace that the key reaches, newest first.",
+    answers: { 200: "A page of executions." },
+    route: "GET /api/v1/executions",
+    query: Schema.Struct({
+      ...listParams,
+      workflow_id: Schema.optional(Schema.String),
+      status: Schema.optional(ExecutionStatus),
+      customer_id: Schema.optional(Schema.String),
+      trigger_type: Schema.optional(TriggerType)
+    }),
+    output: page(ExecutionSummary),
+    permit: "executions:read",
+    audit: auditRead("execution"),
+    sharing: "customers",
+    scoped: { workflow: "list", environment: "list" },
+    with: ExecutionHistory,
+    use: (history, { context, query }) => history.list(context, query)
+  }),
+  operation({
+    name: "executions.get",
+    summary: "Read an execution",
+    description: "Reads the record of a run with its input, output and steps.",
+    answers: { 200: "The execution." },
+    route: "GET /api/v1/executions/:eid",
+    output: record(Execution),
+    permit: "executions:read",
+    audit: auditRead("execution"),
+    sharing: "customers",
+    scoped: { workflow: "record", environment: "record" },
+    with: ExecutionHistory,
+    use: (history, { context, path }) => history.get(context, path.eid)
+  }),
+  operation({
+    name: "executions.cancel",
+    summary: "Cancel an execution",
+    description: "Cancels a run that has not ended. A call that is in flight is not undone.",
+    answers: { 200: "The cancelled execution." },
+    route: "POST /api/v1/executions/:eid/cancel",
+    output: record(Execution),
+    permit: "executions:create",
+    audit: auditAction("execution.cancel"),
+    sharing: "customers",
+    scoped: { workflow: "record", environment: "record" },
+    with: ExecutionControl,
+    use: (control, { context, path }) => control.cancel(context, path.eid)
+  }),
+  operation({
+    name: "executions.rerun",
+    summary: "Run an execution again",
+    description:
+      "Starts a run with the input of an earlier one. `fresh` makes all calls again, `resume` reuses the results of calls that succeeded.",
+    answers: { 202: "The new execution is accepted." },
+    example: { mode: "fresh", version: "latest" },
+    route: "POST /api/v1/executions/:eid/rerun",
+    body: strictPayload(Rerun),
+    output: acceptedRecord(ExecutionSummary),
+    permit: "executions:create",
+    audit: auditAction("execution.rerun"),
+    sharing: "customers",
+    scoped: {
+      workflow: "record",
+      environment: "record",
+      connection: "record",
+      connector: "record",
+      secret: "reach"
+    },
+    form: { idempotency: "run" },
+    with: Effect.all([ExecutionControl, Digests]),
+    use: ([control, digests], { context, path, body }) =>
+      Effect.gen(function* () {
+        const { caller, replyHeaders, request } = context
+        const claim = runClaim(digests, caller, request, canonicalJson(context.body ?? null))
+        if (claim instanceof Error) return yield* claim
+        const traceparent = request.headers["traceparent"] ?? null
+        const { execution, isRepeated } = yield* control.rerun(context, path.eid, { ...body, claim, traceparent })
+        replyHeaders["location"] = `/api/v1/executions/${execution.id}`
+        if (isRepeated) replyHeaders["idempotent-replayed"] = "true"
+        return execution
+      })
+  }),
+  operation({
+    name: "executions.fixtures",
+    summary: "Read the calls of an execution as fixtures",
+    description:
+      "Answers with the connector calls of a run and their results, in the form of `fixtures` of a mocked run.",
+    answers: { 200: "The fixtures." },
+    route: "GET /api/v1/executions/:eid/fixtures",
+    output: record(Schema.Array(Fixture)),
+    permit: "executions:read",
+    audit: auditRead("execution"),
+    sharing: "customers",
+    scoped: { workflow: "record", environment: "record" },
+    with: ExecutionHistory,
+    use: (history, { context, path }) => history.fixtures(context, path.eid)
+  }),
+  operation({
+    name: "executions.logs",
+    summary: "List log lines of an execution",
+    description: "Lists what the run wrote to the console, oldest first.",
+    answers: { 200: "A page of log lines." },
+    route: "GET /api/v1/executions/:eid/logs",
+    query: Schema.Struct({ cursor: Schema.optional(Schema.String), page_size: listParams.page_size }),
+    output: page(LogLine),
+    permit: "executions:read",
+    audit: auditRead("execution"),
+    sharing: "customers",
+    scoped: { workflow: "record", environment: "record" },
+    with: ExecutionHistory,
+    use: (history, { context, path, query }) => history.logs(context, path.eid, query)
+  }),
+  operation({
+    name: "executions.blob",
+    summary: "Read a large value of an execution",
+    description: "Answers with a value that is stored outside the record since it is too large; the record has its id.",
+    answers: { 200: "The value." },
+    route: "GET /api/v1/executions/:eid/blobs/:id",
+    output: bareValue(Json),
+    permit: "executions:read",
+    audit: auditRead("execution"),
+    sharing: "customers",
+    scoped: { workflow: "record", environment: "record" },
+    with: ExecutionHistory,
+    use: (history, { context, path }) => history.blob(context, path.eid, path.id)
+  })
+] as const

@@ -1,0 +1,123 @@
+/** The operations on customers' installations of integrations. Contract: surface C bodies; installation record. */
+import { Schema } from "effect"
+import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/Installation.js"
+import { JsonObject } from "../../domain/Json.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { listParams, Time } from "../Shapes.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { Installations } from "../../actors/management/Installations.js"
+import { record, newRecord, page, empty } from "../operation/Output.js"
+
+const Status = Schema.Literal(...installationStatuses)
+
+const InstallationView = Schema.Struct({
+  id: Schema.String,
+  customerId: Schema.String,
+  integration: Schema.String,
+  workflowIds: Schema.Array(Schema.String),
+  connections: Schema.Record({ key: Schema.String, value: Schema.String }),
+  config: JsonObject,
+  configSchema: Schema.NullOr(JsonObject),
+  status: Status,
+  createdBy: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Installation" })
+
+/** A key's scope applies to an installation by all of its workflows, connections and connectors. */
+const recordScope = { workflow: "record", connection: "record", connector: "record" } as const
+
+const text = Schema.optional(Schema.String)
+
+/** The operations of the group `installations`, in the order of the documents. */
+export const installationsOperations = [
+  operation({
+    name: "installations.list",
+    summary: "List installations",
+    description: "Lists the integrations that customers have installed, newest first.",
+    answers: { 200: "A page of installations." },
+    route: "GET /api/v1/installations",
+    query: Schema.Struct({
+      ...listParams,
+      customer_id: text,
+      integration: text,
+      status: Schema.optional(Status).annotations({
+        description: "absent: all except uninstalled ones. A page of one status may have fewer records than its size"
+      })
+    }),
+    output: page(InstallationView),
+    permit: "widgets:read",
+    audit: auditRead("installation"),
+    sharing: "customers",
+    scoped: { workflow: "list", connection: "list", connector: "list" },
+    with: Installations,
+    use: (installations, { context, query }) => installations.list(context, query)
+  }),
+  operation({
+    name: "installations.create",
+    summary: "Install an integration",
+    description: "Installs an integration for a customer: its workflows, connections and configuration.",
+    answers: { 201: "The installation is created." },
+    example: {
+      customerId: "cus_01k0000000000000000000000a",
+      integration: "contact-sync",
+      workflowIds: ["wf_000000000000"],
+      config: { pageSize: 50 }
+    },
+    route: "POST /api/v1/installations",
+    body: strictPayload(CreateInstallation),
+    output: newRecord(InstallationView),
+    permit: "widgets:create",
+    audit: auditAction("installation.create"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: Installations,
+    use: (installations, { context, body }) => installations.create(context, body)
+  }),
+  operation({
+    name: "installations.get",
+    summary: "Read an installation",
+    description: "Reads an installation with its configuration.",
+    answers: { 200: "The installation." },
+    route: "GET /api/v1/installations/:inst",
+    output: record(InstallationView),
+    permit: "widgets:read",
+    audit: auditRead("installation"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: Installations,
+    use: (installations, { context, path }) => installations.get(context, path.inst)
+  }),
+  operation({
+    name: "installations.update",
+    summary: "Change an installation",
+    description: "Changes the members that are sent; the others stay.",
+    answers: { 200: "The installation after the change." },
+    example: { config: { pageSize: 100 }, status: "paused" },
+    route: "PUT /api/v1/installations/:inst",
+    body: putPayload(UpdateInstallation, InstallationView),
+    output: record(InstallationView),
+    permit: "widgets:update",
+    audit: auditAction("installation.update"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: Installations,
+    use: (installations, { context, path, body }) => installations.update(context, path.inst, body)
+  }),
+  operation({
+    name: "installations.uninstall",
+    summary: "Uninstall an integration",
+    description: "Uninstalls an integration of a customer. Its connections stay.",
+    answers: { 204: "The integration is uninstalled." },
+    route: "DELETE /api/v1/installations/:inst",
+    output: empty,
+    permit: "widgets:delete",
+    audit: auditAction("installation.delete"),
+    sharing: "customers",
+    scoped: recordScope,
+    with: Installations,
+    use: (installations, { context, path }) => installations.uninstall(context, path.inst)
+  })
+] as const

@@ -1,0 +1,111 @@
+/** The operations on notifications. Contract: notification record. */
+import { Schema } from "effect"
+import {
+  CreateNotification,
+  MarkRead,
+  notificationChannels,
+  notificationStatuses,
+  severities
+} from "../../domain/Notification.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { strictPayload } from "../PayloadSchema.js"
+import { Notifications } from "../../actors/management/Notifications.js"
+import { record, newRecord, page } from "../operation/Output.js"
+
+const Channel = Schema.Literal(...notificationChannels)
+
+const Severity = Schema.Literal(...severities)
+
+const Status = Schema.Literal(...notificationStatuses)
+
+const NotificationView = Schema.Struct({
+  id: Schema.String,
+  customerId: Schema.NullOr(Schema.String),
+  userId: Schema.NullOr(Schema.String),
+  channel: Channel,
+  severity: Severity,
+  title: Schema.String,
+  body: Schema.String,
+  link: Schema.NullOr(Schema.String),
+  source: Schema.NullOr(Schema.Struct({ type: Schema.String, id: Schema.String })),
+  status: Status.annotations({ description: "failed: no target of the channel could be reached" }),
+  readAt: NullableTime,
+  createdAt: Time
+}).annotations({ identifier: "Notification" })
+
+const text = Schema.optional(Schema.String)
+
+/** The operations of the group `notifications`, in the order of the documents. */
+export const notificationsOperations = [
+  operation({
+    name: "notifications.list",
+    summary: "List notifications",
+    description: "Lists the notifications that the key reaches, newest first. They are kept for 90 days.",
+    answers: { 200: "A page of notifications." },
+    route: "GET /api/v1/notifications",
+    query: Schema.Struct({
+      ...listParams,
+      customer_id: text,
+      channel: Schema.optional(Channel),
+      severity: Schema.optional(Severity),
+      status: Schema.optional(Status)
+    }),
+    output: page(NotificationView),
+    permit: "anyKey",
+    audit: auditRead("notification"),
+    sharing: "customers",
+    scoped: closedToNarrowedKeys,
+    with: Notifications,
+    use: (notifications, { context, query }) => notifications.list(context, query)
+  }),
+  operation({
+    name: "notifications.create",
+    summary: "Create a notification",
+    description:
+      'Creates a notification in the application, or sends it on another channel to the targets of the configuration value `notifications`, as in `{"email": ["ops@example.com"], "teamChat": ["https://chat.example/hooks/1"], "minimum": "error"}`. The service itself creates one an hour for each cause.',
+    answers: { 201: "The notification is created." },
+    example: { severity: "warning", title: "The import is late", body: "It has not begun by noon." },
+    route: "POST /api/v1/notifications",
+    body: strictPayload(CreateNotification),
+    output: newRecord(NotificationView),
+    permit: "events:create",
+    audit: auditAction("notification.create"),
+    sharing: "customers",
+    scoped: closedToNarrowedKeys,
+    with: Notifications,
+    use: (notifications, { context, body }) => notifications.create(context, body)
+  }),
+  operation({
+    name: "notifications.get",
+    summary: "Read a notification",
+    description: "Reads a notification.",
+    answers: { 200: "The notification." },
+    route: "GET /api/v1/notifications/:ntf",
+    output: record(NotificationView),
+    permit: "anyKey",
+    audit: auditRead("notification"),
+    sharing: "customers",
+    scoped: closedToNarrowedKeys,
+    with: Notifications,
+    use: (notifications, { context, path }) => notifications.get(context, path.ntf)
+  }),
+  operation({
+    name: "notifications.markRead",
+    summary: "Mark notifications as read",
+    description: "Marks the given notifications as read, or with `all` those that were created before a time.",
+    answers: { 200: "How many were marked." },
+    example: { all: true, before: "2026-11-21T07:10:41.123Z" },
+    route: "POST /api/v1/notifications/mark-read",
+    body: strictPayload(MarkRead),
+    output: record(Schema.Struct({ updated: Schema.Number })),
+    permit: "events:create",
+    audit: auditAction("notification.mark_read"),
+    sharing: "customers",
+    scoped: closedToNarrowedKeys,
+    with: Notifications,
+    use: (notifications, { context, body }) => notifications.markRead(context, body)
+  })
+] as const

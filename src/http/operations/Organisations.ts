@@ -1,0 +1,165 @@
+/** The operations on the organisation and its workspaces. Contract: organisation record. */
+import { Schema } from "effect"
+import { CreateWorkspace, OrganisationStatus, UpdateOrganisation, UpdateWorkspace } from "../../domain/Organisation.js"
+import { PlanName } from "../../domain/Plan.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { listParams, Time } from "../Shapes.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { Organisations } from "../../actors/management/Organisations.js"
+import { Workspaces } from "../../actors/management/Workspaces.js"
+import { record, newRecord, page } from "../operation/Output.js"
+
+const OrganisationView = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  slug: Schema.String,
+  parentId: Schema.NullOr(Schema.String),
+  timezone: Schema.String,
+  plan: PlanName,
+  status: OrganisationStatus.annotations({
+    description: "keys of a suspended organisation can only read and change the organisation itself"
+  }),
+  defaultEnvironment: Schema.String,
+  settings: Schema.Struct({
+    codeEditing: Schema.Boolean.annotations({
+      description: "whether keys of an organisation with a parent may write code"
+    }),
+    dlqAutoReplay: Schema.Boolean
+  }),
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Organisation" })
+
+const WorkspaceView = Schema.Struct({
+  id: Schema.String,
+  organisationId: Schema.String,
+  name: Schema.String,
+  slug: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Workspace" })
+
+const { q, ...pageParams } = listParams
+
+/** The operations of the group `organisations`, in the order of the documents. */
+export const organisationsOperations = [
+  operation({
+    name: "organisations.list",
+    summary: "List organisations",
+    description: "Lists the organisation of the calling key as a page of one.",
+    answers: { 200: "A page of organisations." },
+    route: "GET /api/v1/organizations",
+    query: Schema.Struct({ ...pageParams, kind: Schema.optional(Schema.Literal("organization")) }),
+    output: page(OrganisationView),
+    permit: "settings:read",
+    audit: auditRead("organisation"),
+    sharing: "hidden",
+    scoped: {},
+    openWhileSuspended: true,
+    with: Organisations,
+    use: (organisations, { context, query }) => organisations.list(context, query)
+  }),
+  operation({
+    name: "organisations.get",
+    summary: "Read an organisation",
+    description:
+      "Reads the organisation's settings, plan and status. It works while the organisation is suspended too.",
+    answers: { 200: "The organisation." },
+    route: "GET /api/v1/organizations/:oid",
+    output: record(OrganisationView),
+    permit: "settings:read",
+    audit: auditRead("organisation"),
+    sharing: "hidden",
+    scoped: {},
+    openWhileSuspended: true,
+    with: Organisations,
+    use: (organisations, { context, path }) => organisations.get(context, path.oid)
+  }),
+  operation({
+    name: "organisations.update",
+    summary: "Change an organisation",
+    description:
+      "Changes the members that are sent; the others stay. A suspended organisation is closed to all requests but those that read and change the organisation itself.",
+    answers: { 200: "The organisation after the change." },
+    example: { name: "Acme Integrations", timezone: "Europe/Berlin" },
+    route: "PUT /api/v1/organizations/:oid",
+    body: putPayload(UpdateOrganisation, OrganisationView),
+    output: record(OrganisationView),
+    permit: "settings:manage",
+    audit: auditAction("organisation.update"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    openWhileSuspended: true,
+    with: Organisations,
+    use: (organisations, { context, path, body }) => organisations.update(context, path.oid, body)
+  })
+] as const
+
+/** The operations of the group `workspaces`, in the order of the documents. */
+export const workspacesOperations = [
+  operation({
+    name: "workspaces.list",
+    summary: "List workspaces",
+    description: "Lists the organisation's workspaces, newest first.",
+    answers: { 200: "A page of workspaces." },
+    route: "GET /api/v1/workspaces",
+    query: Schema.Struct({ ...pageParams, q }),
+    output: page(WorkspaceView),
+    permit: "settings:read",
+    audit: auditRead("workspace"),
+    sharing: "hidden",
+    scoped: {},
+    with: Workspaces,
+    use: (workspaces, { context, query }) => workspaces.list(context, query)
+  }),
+  operation({
+    name: "workspaces.create",
+    summary: "Create a workspace",
+    description: "Creates a workspace. Keys, workflows and state belong to one; customers belong to the organisation.",
+    answers: { 201: "The workspace is created." },
+    example: { name: "Staging", slug: "staging" },
+    route: "POST /api/v1/workspaces",
+    body: strictPayload(CreateWorkspace),
+    output: newRecord(WorkspaceView),
+    permit: "settings:manage",
+    audit: auditAction("workspace.create"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: Workspaces,
+    use: (workspaces, { context, body }) => workspaces.create(context, body)
+  }),
+  operation({
+    name: "workspaces.get",
+    summary: "Read a workspace",
+    description: "Reads one workspace of the organisation.",
+    answers: { 200: "The workspace." },
+    route: "GET /api/v1/workspaces/:spid",
+    output: record(WorkspaceView),
+    permit: "settings:read",
+    audit: auditRead("workspace"),
+    sharing: "hidden",
+    scoped: {},
+    with: Workspaces,
+    use: (workspaces, { context, path }) => workspaces.get(context, path.spid)
+  }),
+  operation({
+    name: "workspaces.update",
+    summary: "Change a workspace",
+    description: "Changes the name or the slug of a workspace.",
+    answers: { 200: "The workspace after the change." },
+    example: { name: "Staging area" },
+    route: "PUT /api/v1/workspaces/:spid",
+    body: putPayload(UpdateWorkspace, WorkspaceView),
+    output: record(WorkspaceView),
+    permit: "settings:manage",
+    audit: auditAction("workspace.update"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: Workspaces,
+    use: (workspaces, { context, path, body }) => workspaces.update(context, path.spid, body)
+  })
+] as const

@@ -1,0 +1,95 @@
+/** The operations on quotas. Contract: quota. */
+import { Schema } from "effect"
+import { PlanName } from "../../domain/Plan.js"
+import { DailyDimension } from "../../domain/Usage.js"
+import { auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { Quotas } from "../../actors/management/Quotas.js"
+import { record } from "../operation/Output.js"
+
+const QuotaUse = Schema.Struct({
+  dimension: Schema.String,
+  scope: Schema.Literal("organisation", "customer"),
+  used: Schema.Number,
+  limit: Schema.NullOr(Schema.Number).annotations({ description: "null: unlimited" }),
+  remaining: Schema.NullOr(Schema.Number),
+  window: Schema.Literal("minute", "day", "total"),
+  resetAt: NullableTime
+}).annotations({ identifier: "QuotaUse" })
+
+const QuotaSummary = Schema.Struct({
+  plan: PlanName,
+  status: Schema.Literal("ok", "warning", "exceeded"),
+  highest: Schema.NullOr(Schema.Struct({ dimension: Schema.String, percent: Schema.Number })).annotations({
+    description: "the quota that is closest to its limit; null: none is limited"
+  }),
+  period: Schema.Struct({ from: Time, to: Time }),
+  byCustomer: Schema.Array(Schema.Struct({ customerId: Schema.String, used: Schema.Number })).annotations({
+    description: "the 20 customers with a limit of their own that have used the most events of the day"
+  })
+}).annotations({ identifier: "QuotaSummary" })
+
+const UsageDay = Schema.Struct({
+  date: Schema.String,
+  events: Schema.Number.annotations({
+    description:
+      "what counts against events_per_day: accepted events from outside, ticks by their routes, replays that a request asks for, and starts through the API"
+  }),
+  apiCalls: Schema.Number,
+  executions: Schema.Number,
+  agentSessions: Schema.Number,
+  llmTokens: Schema.Number
+}).annotations({ identifier: "UsageDay" })
+
+const { from, to } = listParams
+
+/** The operations of the group `quota`, in the order of the documents. */
+export const quotaOperations = [
+  operation({
+    name: "quota.usage",
+    summary: "Read the use of quotas",
+    description: "Lists what the organisation, or one customer, uses of each limit.",
+    answers: { 200: "The use of each quota." },
+    route: "GET /api/v1/quota/usage",
+    query: Schema.Struct({ customer_id: Schema.optional(Schema.String) }),
+    output: record(Schema.Array(QuotaUse)),
+    permit: "settings:read",
+    audit: auditRead("quota"),
+    sharing: "customers",
+    scoped: closedToNarrowedKeys,
+    with: Quotas,
+    use: (quotas, { context, query }) => quotas.usage(context, query)
+  }),
+  operation({
+    name: "quota.summary",
+    summary: "Read a summary of quotas",
+    description: "Tells how close the organisation is to its limits.",
+    answers: { 200: "The summary." },
+    route: "GET /api/v1/quota/summary",
+    output: record(QuotaSummary),
+    permit: "settings:read",
+    audit: auditRead("quota"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: Quotas,
+    use: (quotas, { context }) => quotas.summary(context)
+  }),
+  operation({
+    name: "quota.daily",
+    summary: "List the use of days",
+    description:
+      "Lists the totals of UTC days, of at most 92 days; without a range of the last 30. Events and executions are counted every hour. With a dimension, lists the days on which it was used.",
+    answers: { 200: "Days with any use, the earliest first." },
+    route: "GET /api/v1/quota/daily",
+    query: Schema.Struct({ from, to, dimension: Schema.optional(DailyDimension) }),
+    output: record(Schema.Array(UsageDay)),
+    permit: "settings:read",
+    audit: auditRead("quota"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: Quotas,
+    use: (quotas, { context, query }) => quotas.daily(context, query)
+  })
+] as const

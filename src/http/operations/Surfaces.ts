@@ -1,0 +1,58 @@
+/** The table of operations, by surface, in the order of the documents. Specification: Surfaces A, B and C. */
+import { executeContract, proxyContracts, runContract } from "./Execution.js"
+import { apiKeysOperations } from "./ApiKeys.js"
+import { auditOperations } from "./Audit.js"
+import { authProvidersOperations } from "./AuthProviders.js"
+import { callbackSecretOperations } from "./CallbackSecret.js"
+import { configOperations } from "./Config.js"
+import { connectionsOperations } from "./Connections.js"
+import { connectorsOperations } from "./Connectors.js"
+import { credentialsOperations } from "./Credentials.js"
+import { customersOperations } from "./Customers.js"
+import { deadLettersOperations, tenantDeadLetterOperations } from "./DeadLetters.js"
+import { eventsOperations, tenantEventOperations } from "./Events.js"
+import { executionsOperations } from "./Executions.js"
+import { installationsOperations } from "./Installations.js"
+import { notificationsOperations } from "./Notifications.js"
+import { organisationsOperations, workspacesOperations } from "./Organisations.js"
+import { quotaOperations } from "./Quota.js"
+import { secretsOperations } from "./Secrets.js"
+import { triggersOperations } from "./Triggers.js"
+import { usersOperations, rolesOperations } from "./Users.js"
+import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
+import { workflowsOperations } from "./Workflows.js"
+
+/** Surface A: starting runs, and the proxy. Routes of their own serve both. */
+export const surfaceA = [executeContract, ...proxyContracts]
+
+/** Surface B, for low-code tools; its tenants are the organisation's customers. */
+export const surfaceB = [...credentialsOperations, ...tenantEventOperations, ...tenantDeadLetterOperations]
+
+/** Surface C, management of all resources, without the start of runs. */
+export const surfaceC = [
+  ...organisationsOperations,
+  ...workspacesOperations,
+  ...customersOperations,
+  ...workflowsOperations,
+  ...triggersOperations,
+  ...executionsOperations,
+  ...eventsOperations,
+  ...deadLettersOperations,
+  ...apiKeysOperations,
+  ...usersOperations,
+  ...rolesOperations,
+  ...secretsOperations,
+  ...callbackSecretOperations,
+  ...configOperations,
+  ...connectorsOperations,
+  ...authProvidersOperations,
+  ...connectionsOperations,
+  ...installationsOperations,
+  ...webhookEndpointsOperations,
+  ...notificationsOperations,
+  ...quotaOperations,
+  ...auditOperations
+]
+
+/** The start of runs on surface C, which a route of its own serves. */
+export const surfaceCStart = [runContract]

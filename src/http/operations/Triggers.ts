@@ -1,0 +1,310 @@
+/** The operations on triggers. Contract: surface C bodies; trigger record and states. */
+import { HttpApiSchema } from "@effect/platform"
+import { Effect, Schema } from "effect"
+import { ReplayCause } from "../../domain/AutoReplay.js"
+import { Condition } from "../../domain/connector/Condition.js"
+import { WebhookVerification } from "../../domain/connector/Webhook.js"
+import { FireTrigger } from "../../domain/EventBodies.js"
+import { Retry } from "../../domain/Execution.js"
+import { JsonObject } from "../../domain/Json.js"
+import {
+  CreateTrigger,
+  ScheduleMode,
+  ScheduleUnit,
+  TriggerStatus,
+  TriggerKind,
+  UpdateTrigger
+} from "../../domain/Trigger.js"
+import { subscriptionStates, type TriggerWithKey } from "../../domain/TriggerView.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { MadeEvent } from "../EventShapes.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import type { CallContext } from "../../actors/management/CallContext.js"
+import type { Failure } from "../../domain/Failure.js"
+import { TriggerFiring } from "../../actors/management/TriggerFiring.js"
+import { Triggers } from "../../actors/management/Triggers.js"
+import { eventHeaders } from "../../domain/EventHeaders.js"
+import { record, acceptedRecord, page, bareValue, empty } from "../operation/Output.js"
+
+const text = Schema.optional(Schema.String)
+
+const nullableText = Schema.NullOr(Schema.String)
+
+const Route = Schema.Struct({
+  id: Schema.String,
+  workflowId: Schema.String,
+  environment: Schema.String,
+  filter: Schema.NullOr(Condition),
+  headers: Schema.Record({ key: Schema.String, value: Schema.String }),
+  payload: Schema.NullOr(JsonObject)
+}).annotations({ identifier: "TriggerRoute" })
+
+const Webhook = Schema.Struct({
+  id: Schema.String,
+  url: Schema.String,
+  auth: Schema.Literal("access_key", "public"),
+  accessKeyPrefix: nullableText,
+  executionMode: Schema.Literal("parallel", "sequential"),
+  partitionKey: nullableText,
+  deduplicationKey: nullableText,
+  verify: Schema.NullOr(Schema.typeSchema(WebhookVerification)),
+  respond: Schema.Literal("ack", "result"),
+  bigIntegers: Schema.Literal("number", "text")
+}).annotations({ identifier: "TriggerWebhook" })
+
+const ScheduleView = Schema.Struct({
+  mode: ScheduleMode,
+  cron: nullableText,
+  every: Schema.NullOr(Schema.Struct({ n: Schema.Number, unit: ScheduleUnit })),
+  timezone: Schema.String,
+  startsAt: NullableTime,
+  runOnCreate: Schema.Boolean,
+  delayMinutes: Schema.Number,
+  overlap: Schema.Literal("skip", "queue", "allow"),
+  catchUp: Schema.Literal("none", "one", "all")
+}).annotations({ identifier: "TriggerSchedule" })
+
+const AppEvent = Schema.Struct({
+  connector: Schema.String,
+  connectionId: nullableText,
+  event: Schema.String,
+  args: JsonObject,
+  subscription: Schema.Literal(...subscriptionStates)
+}).annotations({ identifier: "TriggerAppEvent" })
+
+const AutoReplayView = Schema.Struct({ on: Schema.Array(ReplayCause), maxReplays: Schema.Number }).annotations({
+  identifier: "AutoReplay"
+})
+
+const TriggerView = Schema.Struct({
+  id: Schema.String,
+  type: TriggerKind,
+  name: Schema.String,
+  description: Schema.String,
+  customerId: nullableText,
+  status: TriggerStatus,
+  routes: Schema.Array(Route),
+  delivery: Retry,
+  autoReplay: Schema.NullOr(AutoReplayView).annotations({
+    description: "null: the configuration value autoReplay applies"
+  }),
+  webhook: Schema.NullOr(Webhook),
+  schedule: Schema.NullOr(ScheduleView),
+  appEvent: Schema.NullOr(AppEvent),
+  event: Schema.NullOr(Schema.Struct({ type: Schema.String })),
+  stats: Schema.Struct({ lastFiredAt: NullableTime, nextFireAt: NullableTime, consecutiveFailures: Schema.Number }),
+  createdBy: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Trigger" })
+
+const TriggerWithKey = Schema.Struct({
+  ...TriggerView.fields,
+  accessKey: nullableText.annotations({ description: "a new access key, which is shown only here; null: none" })
+}).annotations({ identifier: "TriggerWithKey" })
+
+const SavedTrigger = Schema.Struct({
+  data: TriggerWithKey,
+  warnings: Schema.optional(
+    Schema.Array(Schema.Struct({ path: Schema.String, code: Schema.String, message: Schema.String }))
+  ).annotations({ description: "What is valid, but does not do what it seems to; absent: nothing." })
+})
+
+/**
+ * A key's scope applies to a trigger by all of its workflows and environments. The runs of a trigger reach every connection
+ * and secret, so that it is closed to keys that are narrowed to some.
+ */
+const closed = { connection: "closed", connector: "closed", secret: "closed" } as const
+
+const recordScope = { workflow: "record", environment: "record", ...closed } as const
+
+const withWarnings = (
+  triggers: typeof Triggers.Service,
+  context: CallContext,
+  saving: Effect.Effect<TriggerWithKey, Failure>
+) =>
+  Effect.gen(function* () {
+    const data = yield* saving
+    const warnings = yield* triggers.warnings(context, data)
+    return { data, ...(warnings.length === 0 ? {} : { warnings }) }
+  })
+
+/** The operations of the group `triggers`, in the order of the documents. */
+export const triggersOperations = [
+  operation({
+    name: "triggers.list",
+    summary: "List triggers",
+    description: "Lists the triggers of the workspace, newest first.",
+    answers: { 200: "A page of triggers." },
+    route: "GET /api/v1/triggers",
+    query: Schema.Struct({
+      ...listParams,
+      customer_id: text,
+      type: Schema.optional(TriggerKind),
+      status: Schema.optional(TriggerStatus)
+    }),
+    output: page(TriggerView),
+    permit: "workflows:read",
+    audit: auditRead("trigger"),
+    sharing: "read",
+    scoped: { workflow: "list", environment: "list", ...closed },
+    with: Triggers,
+    use: (triggers, { context, query }) => triggers.list(context, query)
+  }),
+  operation({
+    name: "triggers.create",
+    summary: "Create a trigger",
+    description:
+      "Creates a trigger: a webhook, a schedule, an app event, an event of the service, or a manual one. Its events start the workflows of all routes whose filter matches. What cannot fire is refused with its path. The access key of a webhook is shown only in this answer.",
+    answers: { 201: "The trigger is created." },
+    example: {
+      type: "webhook",
+      name: "Orders",
+      routes: [{ workflowId: "wf_000000000000", filter: { path: "total", op: "gt", value: 100 } }],
+      webhook: { executionMode: "sequential", partitionKey: "$.customer.id", deduplicationKey: "$.orderId" }
+    },
+    route: "POST /api/v1/triggers",
+    body: strictPayload(CreateTrigger),
+    output: bareValue(SavedTrigger.annotations(HttpApiSchema.annotations({ status: 201 }))),
+    permit: "workflows:create",
+    audit: auditAction("trigger.create"),
+    sharing: "perRecord",
+    noStore: true,
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, body }) => withWarnings(triggers, context, triggers.create(context, body))
+  }),
+  operation({
+    name: "triggers.get",
+    summary: "Read a trigger",
+    description: "Reads a trigger with its settings and when it fired last and fires next.",
+    answers: { 200: "The trigger." },
+    route: "GET /api/v1/triggers/:trg",
+    output: record(TriggerView),
+    permit: "workflows:read",
+    audit: auditRead("trigger"),
+    sharing: "read",
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, path }) => triggers.get(context, path.trg)
+  }),
+  operation({
+    name: "triggers.update",
+    summary: "Change a trigger",
+    description:
+      "Changes the members that are sent; the others stay. The type, the customer and the connector cannot be changed. An edited schedule counts from now on.",
+    answers: { 200: "The trigger after the change." },
+    example: { description: "Large orders of the shop", delivery: { maxAttempts: 5 } },
+    route: "PUT /api/v1/triggers/:trg",
+    body: putPayload(UpdateTrigger, TriggerWithKey),
+    output: bareValue(SavedTrigger),
+    permit: "workflows:update",
+    audit: auditAction("trigger.update"),
+    sharing: "perRecord",
+    noStore: true,
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, path, body }) =>
+      withWarnings(triggers, context, triggers.update(context, path.trg, body))
+  }),
+  operation({
+    name: "triggers.delete",
+    summary: "Delete a trigger",
+    description: "Deletes a trigger. Its events and their runs stay as long as the plan keeps them.",
+    answers: { 204: "The trigger is deleted." },
+    route: "DELETE /api/v1/triggers/:trg",
+    output: empty,
+    permit: "workflows:delete",
+    audit: auditAction("trigger.delete"),
+    sharing: "perRecord",
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, path }) => triggers.remove(context, path.trg)
+  }),
+  operation({
+    name: "triggers.enable",
+    summary: "Enable a trigger",
+    description:
+      "Enables a trigger; a schedule counts from now on. One that the service disabled can be enabled after ten minutes.",
+    answers: { 200: "The trigger." },
+    route: "POST /api/v1/triggers/:trg/enable",
+    output: record(TriggerView),
+    permit: "workflows:update",
+    audit: auditAction("trigger.enable"),
+    sharing: "perRecord",
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, path }) => triggers.enable(context, path.trg)
+  }),
+  operation({
+    name: "triggers.disable",
+    summary: "Disable a trigger",
+    description: "Disables a trigger: its webhook answers 409, its schedule pauses, its subscriptions end.",
+    answers: { 200: "The trigger." },
+    route: "POST /api/v1/triggers/:trg/disable",
+    output: record(TriggerView),
+    permit: "workflows:update",
+    audit: auditAction("trigger.disable"),
+    sharing: "perRecord",
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, path }) => triggers.disable(context, path.trg)
+  }),
+  operation({
+    name: "triggers.fire",
+    summary: "Fire a trigger",
+    description:
+      "Accepts an event for the trigger, of any type, as if it had fired: its filters and its order apply. The answer comes after its commit.",
+    answers: { 202: "The event is committed." },
+    example: { payload: { total: 414.95 } },
+    route: "POST /api/v1/triggers/:trg/fire",
+    body: strictPayload(FireTrigger),
+    output: acceptedRecord(MadeEvent),
+    permit: "workflows:execute",
+    audit: auditAction("trigger.fire"),
+    sharing: "perRecord",
+    scoped: recordScope,
+    with: TriggerFiring,
+    use: ({ fire }, { context, path, body }) => {
+      const { headers } = context.request
+      return fire(context, path.trg, body, {
+        headers: eventHeaders(headers),
+        traceparent: headers["traceparent"] ?? null,
+        idempotencyKey: headers["idempotency-key"] ?? null
+      })
+    }
+  }),
+  operation({
+    name: "triggers.retrySubscription",
+    summary: "Retry a trigger's subscriptions",
+    description: "Tries the failed subscriptions of a trigger at its provider again at once.",
+    answers: { 200: "The trigger." },
+    route: "POST /api/v1/triggers/:trg/retry-subscription",
+    output: record(TriggerView),
+    permit: "workflows:update",
+    audit: auditAction("trigger.retry_subscription"),
+    sharing: "perRecord",
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, path }) => triggers.retrySubscription(context, path.trg)
+  }),
+  operation({
+    name: "triggers.rotateKey",
+    summary: "Rotate a webhook's access key",
+    description:
+      "Replaces the access key of a webhook and shows the new one once. The old one stops working within a second.",
+    answers: { 200: "The trigger with its new access key." },
+    route: "POST /api/v1/triggers/:trg/rotate-key",
+    output: record(TriggerWithKey),
+    permit: "workflows:update",
+    audit: auditAction("trigger.rotate_key"),
+    sharing: "perRecord",
+    noStore: true,
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, path }) => triggers.rotateKey(context, path.trg)
+  })
+] as const

@@ -1,0 +1,136 @@
+/** The operations on people and roles. Specification: Surface C; contract: presets and roles. */
+import { Schema, Effect, Redacted } from "effect"
+import { CreateRole, InviteUser } from "../../domain/Person.js"
+import { PermissionMatrix } from "../../domain/Permission.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { strictPayload } from "../PayloadSchema.js"
+import { Roles } from "../../actors/management/Roles.js"
+import { type Invitation, Users } from "../../actors/management/Users.js"
+import { Origin } from "../../actors/ports/Origin.js"
+import { newRecord, page } from "../operation/Output.js"
+
+const UserStatus = Schema.Literal("active", "invited", "disabled")
+
+const UserView = Schema.Struct({
+  id: Schema.String,
+  email: Schema.String,
+  name: Schema.NullOr(Schema.String),
+  roleId: Schema.String,
+  customerIds: Schema.Array(Schema.String).annotations({ description: "empty: all customers" }),
+  teams: Schema.Array(Schema.String),
+  status: UserStatus,
+  lastActiveAt: NullableTime,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "User" })
+
+/** The limits of an invitation in this release, which has no sign-in page. */
+const invitationNotice =
+  "the person is listed with the role; people cannot sign in yet, so the link opens no page and gives no access"
+
+/** The answer to an invitation, the only one that has its link. */
+const Invitation = Schema.Struct({
+  userId: Schema.String,
+  status: Schema.Literal("invited"),
+  inviteUrl: Schema.String,
+  expiresAt: Time,
+  canSignIn: Schema.Literal(false).annotations({ description: "whether people can sign in with the link" }),
+  notice: Schema.String.annotations({ description: "the limits of the invitation in this release" })
+}).annotations({ identifier: "Invitation" })
+
+const RoleView = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  builtin: Schema.Boolean,
+  parent: Schema.NullOr(Schema.String),
+  permissions: PermissionMatrix,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Role" })
+
+const invitationView =
+  (origin: string) =>
+  ({ expiresAt, token, userId }: Invitation) => ({
+    userId,
+    status: "invited" as const,
+    inviteUrl: `${origin}/invite/${Redacted.value(token)}`,
+    expiresAt,
+    canSignIn: false as const,
+    notice: invitationNotice
+  })
+
+/** The operations of the group `users`, in the order of the documents. */
+export const usersOperations = [
+  operation({
+    name: "users.list",
+    summary: "List people",
+    description: "Lists the people of the organisation with their roles.",
+    answers: { 200: "A page of people." },
+    route: "GET /api/v1/users",
+    query: Schema.Struct({ ...listParams, status: Schema.optional(UserStatus) }),
+    output: page(UserView),
+    permit: "users:read",
+    audit: auditRead("user"),
+    sharing: "hidden",
+    scoped: {},
+    with: Users,
+    use: (users, { context, query }) => users.list(context, query)
+  }),
+  operation({
+    name: "users.invite",
+    summary: "Invite a person",
+    description: "Lists a person with a role. `notice` says what the invitation can do now.",
+    answers: { 201: "The invitation. Its link is shown in this answer only." },
+    example: { email: "ada@example.com", role: "developer", name: "Ada Lovelace" },
+    route: "POST /api/v1/users/invite",
+    body: strictPayload(InviteUser),
+    output: newRecord(Invitation),
+    permit: "users:invite",
+    audit: auditAction("user.invite"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    noStore: true,
+    with: Effect.all([Users, Origin]),
+    use: ([users, origin], { context, body }) => Effect.map(users.invite(context, body), invitationView(origin))
+  })
+] as const
+
+/** The operations of the group `roles`, in the order of the documents. */
+export const rolesOperations = [
+  operation({
+    name: "roles.list",
+    summary: "List roles",
+    description: "Lists the built-in roles and those of the organisation.",
+    answers: { 200: "A page of roles." },
+    route: "GET /api/v1/roles",
+    query: Schema.Struct(listParams),
+    output: page(RoleView),
+    permit: "users:read",
+    audit: auditRead("role"),
+    sharing: "hidden",
+    scoped: {},
+    with: Roles,
+    use: (roles, { context, query }) => roles.list(context, query)
+  }),
+  operation({
+    name: "roles.create",
+    summary: "Create a role",
+    description: "Creates a role with some of the permissions of its parent.",
+    answers: { 201: "The role is created." },
+    example: { name: "Support", parent: "viewer", permissions: { workflows: ["read"] } },
+    route: "POST /api/v1/roles",
+    body: strictPayload(CreateRole),
+    output: newRecord(RoleView),
+    permit: "settings:manage",
+    audit: auditAction("role.create"),
+    sharing: "hidden",
+    scoped: {},
+    with: Roles,
+    use: (roles, { context, body }) => roles.create(context, body)
+  })
+] as const

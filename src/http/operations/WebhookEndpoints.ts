@@ -1,0 +1,226 @@
+/** The operations on webhook endpoints, which receive an organisation's events. Contract: outbound events. */
+import { Schema } from "effect"
+import {
+  attemptOutcomes,
+  CreateWebhookEndpoint,
+  ResendDeliveries,
+  disabledReasons,
+  UpdateWebhookEndpoint
+} from "../../domain/WebhookEndpoint.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { closedToNarrowedKeys } from "../ClosedScope.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { WebhookEndpoints } from "../../actors/management/WebhookEndpoints.js"
+import { record, newRecord, acceptedRecord, page, empty } from "../operation/Output.js"
+
+const fields = {
+  id: Schema.String,
+  url: Schema.String,
+  description: Schema.String,
+  events: Schema.Array(Schema.String),
+  status: Schema.Literal("active", "disabled"),
+  disabledReason: Schema.NullOr(Schema.Literal(...disabledReasons)).annotations({
+    description: "user: through the API; gone: it answered 410; failing: no delivery succeeded for five days"
+  }),
+  failingSince: Schema.NullOr(Schema.String).annotations({ description: "the first failure since the last success" }),
+  rotatedAt: NullableTime,
+  createdBy: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}
+
+const WebhookEndpointView = Schema.Struct(fields).annotations({ identifier: "WebhookEndpoint" })
+
+const WebhookEndpointWithSecret = Schema.Struct({
+  ...fields,
+  secret: Schema.String.annotations({
+    description: "signs the deliveries (Standard Webhooks); shown only in this answer"
+  })
+}).annotations({ identifier: "WebhookEndpointWithSecret" })
+
+const Attempt = Schema.Struct({
+  id: Schema.String,
+  deliveryId: Schema.String.annotations({ description: "the header webhook-id of the request" }),
+  eventType: Schema.NullOr(Schema.String),
+  number: Schema.Number,
+  outcome: Schema.Literal(...attemptOutcomes).annotations({
+    description: "skipped: nothing was sent because the endpoint was disabled"
+  }),
+  status: Schema.NullOr(Schema.Number),
+  error: Schema.NullOr(Schema.String),
+  durationMs: Schema.NullOr(Schema.Number),
+  createdAt: Time
+}).annotations({ identifier: "DeliveryAttempt" })
+
+const QueuedDelivery = Schema.Struct({ deliveryId: Schema.String, type: Schema.NullOr(Schema.String) }).annotations({
+  identifier: "QueuedDelivery"
+})
+
+const QueuedDeliveries = Schema.Struct({ queued: Schema.Number, lastAt: NullableTime }).annotations({
+  identifier: "QueuedDeliveries"
+})
+
+/** The operations of the group `webhookEndpoints`, in the order of the documents. */
+export const webhookEndpointsOperations = [
+  operation({
+    name: "webhookEndpoints.list",
+    summary: "List webhook endpoints",
+    description: "Lists the endpoints that receive the organisation's events, newest first.",
+    answers: { 200: "A page of webhook endpoints." },
+    route: "GET /api/v1/webhook-endpoints",
+    query: Schema.Struct(listParams),
+    output: page(WebhookEndpointView),
+    permit: "settings:manage",
+    audit: auditRead("webhook_endpoint"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, query }) => endpoints.list(context, query)
+  }),
+  operation({
+    name: "webhookEndpoints.create",
+    summary: "Create a webhook endpoint",
+    description:
+      "Creates an endpoint that receives events of the given types. Deliveries follow Standard Webhooks; `secret` signs them and is shown only here. `webhooks` of this document lists the types.",
+    answers: { 201: "The endpoint with its secret." },
+    example: {
+      url: "https://receiver.example/svc-events",
+      description: "Our operations",
+      events: ["execution.failed", "connection.*"]
+    },
+    route: "POST /api/v1/webhook-endpoints",
+    body: strictPayload(CreateWebhookEndpoint),
+    output: newRecord(WebhookEndpointWithSecret),
+    permit: "settings:manage",
+    audit: auditAction("webhook_endpoint.create"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    noStore: true,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, body }) => endpoints.create(context, body)
+  }),
+  operation({
+    name: "webhookEndpoints.get",
+    summary: "Read a webhook endpoint",
+    description: "Reads an endpoint without its secret.",
+    answers: { 200: "The webhook endpoint." },
+    route: "GET /api/v1/webhook-endpoints/:whe",
+    output: record(WebhookEndpointView),
+    permit: "settings:manage",
+    audit: auditRead("webhook_endpoint"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, path }) => endpoints.get(context, path.whe)
+  }),
+  operation({
+    name: "webhookEndpoints.update",
+    summary: "Change a webhook endpoint",
+    description:
+      "Changes the members that are sent. Deliveries that wait for their next attempt follow a new URL. A disabled endpoint becomes active with the status `active`; what it missed is listed among its attempts and can be sent again.",
+    answers: { 200: "The webhook endpoint after the change." },
+    example: { events: ["execution.*", "connection.*"] },
+    route: "PUT /api/v1/webhook-endpoints/:whe",
+    body: putPayload(UpdateWebhookEndpoint, WebhookEndpointView),
+    output: record(WebhookEndpointView),
+    permit: "settings:manage",
+    audit: auditAction("webhook_endpoint.update"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, path, body }) => endpoints.update(context, path.whe, body)
+  }),
+  operation({
+    name: "webhookEndpoints.delete",
+    summary: "Delete a webhook endpoint",
+    description: "Deletes an endpoint. What it has not received yet is not delivered.",
+    answers: { 204: "The webhook endpoint is deleted." },
+    route: "DELETE /api/v1/webhook-endpoints/:whe",
+    output: empty,
+    permit: "settings:manage",
+    audit: auditAction("webhook_endpoint.delete"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, path }) => endpoints.remove(context, path.whe)
+  }),
+  operation({
+    name: "webhookEndpoints.rotateSecret",
+    summary: "Rotate the secret of a webhook endpoint",
+    description: "Creates a new secret. For 24 hours deliveries are also signed with the previous one.",
+    answers: { 200: "The endpoint with its new secret." },
+    route: "POST /api/v1/webhook-endpoints/:whe/rotate-secret",
+    output: record(WebhookEndpointWithSecret),
+    permit: "settings:manage",
+    audit: auditAction("webhook_endpoint.rotate_secret"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    noStore: true,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, path }) => endpoints.rotateSecret(context, path.whe)
+  }),
+  operation({
+    name: "webhookEndpoints.test",
+    summary: "Test a webhook endpoint",
+    description: "Sends an event of the type `webhook_endpoint.test` to the endpoint. Its attempts show the result.",
+    answers: { 202: "The event is queued." },
+    route: "POST /api/v1/webhook-endpoints/:whe/test",
+    output: acceptedRecord(QueuedDelivery),
+    permit: "settings:manage",
+    audit: auditAction("webhook_endpoint.test"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, path }) => endpoints.test(context, path.whe)
+  }),
+  operation({
+    name: "webhookEndpoints.attempts",
+    summary: "List attempts of a webhook endpoint",
+    description: "Lists the attempts of the last 30 days to deliver to the endpoint, newest first.",
+    answers: { 200: "A page of attempts." },
+    route: "GET /api/v1/webhook-endpoints/:whe/attempts",
+    query: Schema.Struct({ ...listParams, outcome: Schema.optional(Schema.Literal(...attemptOutcomes)) }),
+    output: page(Attempt),
+    permit: "settings:manage",
+    audit: auditRead("webhook_endpoint"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, path, query }) => endpoints.attempts(context, path.whe, query)
+  }),
+  operation({
+    name: "webhookEndpoints.resend",
+    summary: "Send a delivery again",
+    description:
+      "Sends the delivery of an attempt again, under the same `webhook-id`, with a new schedule of attempts.",
+    answers: { 202: "The delivery is queued." },
+    route: "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend",
+    output: acceptedRecord(QueuedDelivery),
+    permit: "settings:manage",
+    audit: auditAction("webhook_endpoint.resend"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, path }) => endpoints.resend(context, path.whe, path.att)
+  }),
+  operation({
+    name: "webhookEndpoints.resendMany",
+    summary: "Send again what an endpoint missed",
+    description:
+      "Sends deliveries that were skipped while the endpoint was disabled, and those that were given up, again at a rate, the oldest first, each with a new schedule of attempts. The rate survives a restart.",
+    answers: { 202: "The deliveries are queued." },
+    example: { from: "2026-11-01T00:00:00Z", outcome: "skipped", ratePerSecond: 20 },
+    route: "POST /api/v1/webhook-endpoints/:whe/resend",
+    body: strictPayload(ResendDeliveries),
+    output: acceptedRecord(QueuedDeliveries),
+    permit: "settings:manage",
+    audit: auditAction("webhook_endpoint.resend"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    with: WebhookEndpoints,
+    use: (endpoints, { context, path, body }) => endpoints.resendMany(context, path.whe, body)
+  })
+] as const

@@ -1,0 +1,280 @@
+/** The operations on workflows. Runs are started by `execution/Execute.ts`. Specification: Surface C. */
+import { HttpApiSchema } from "@effect/platform"
+import { Schema, Effect } from "effect"
+import { RetryPolicy, Tier } from "../../domain/Execution.js"
+import { Json, JsonObject } from "../../domain/Json.js"
+import { WorkflowId } from "../../domain/Ids.js"
+import { CreateWorkflow, UpdateWorkflow } from "../../domain/Workflow.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
+import { operation } from "../operation/Operation.js"
+import { listParams, NullableTime, Time } from "../Shapes.js"
+import { putPayload, strictPayload } from "../PayloadSchema.js"
+import { Counter } from "../../domain/Scalars.js"
+import { Workflows } from "../../actors/management/Workflows.js"
+import { maxVersionsShown, WorkflowVersions } from "../../actors/management/WorkflowVersions.js"
+import { NotFound } from "../../domain/Failure.js"
+import { record, newRecord, page, bareValue, empty } from "../operation/Output.js"
+
+/** An action that a workflow's code calls. */
+const BoundAction = Schema.Struct({
+  connector: Schema.String,
+  action: Schema.String.annotations({ description: "`*`: any action of the connector." }),
+  version: Schema.NullOr(Schema.Number).annotations({
+    description:
+      "null: the newest. So for a draft, and for an action that did not exist when the version was published."
+  }),
+  perCustomer: Schema.Boolean.annotations({ description: "Each customer's own connection is used." })
+}).annotations({ identifier: "BoundAction" })
+
+/** The number of a version in a path. */
+const VersionNumber = Schema.String.annotations({ jsonSchema: { type: "integer", minimum: 1 } })
+
+const VersionView = Schema.Struct({
+  version: Schema.Number,
+  contentHash: Schema.String,
+  publishedAt: Time,
+  publishedBy: Schema.String,
+  notes: Schema.NullOr(Schema.String),
+  bindings: Schema.Array(BoundAction).annotations({ description: "Frozen when the version was published." })
+}).annotations({ identifier: "WorkflowVersion" })
+
+const WorkflowView = Schema.Struct({
+  id: WorkflowId,
+  customerId: Schema.NullOr(Schema.String),
+  name: Schema.String,
+  slug: Schema.String,
+  description: Schema.String,
+  form: Schema.Literal("code", "steps"),
+  tier: Tier,
+  timeoutMs: Schema.NullOr(Schema.Number),
+  retry: RetryPolicy,
+  enabled: Schema.Boolean,
+  status: Schema.Literal("draft", "published", "archived"),
+  draft: Schema.Struct({ code: Schema.NullOr(Schema.String), spec: Json, contentHash: Schema.String, updatedAt: Time }),
+  publishedVersion: Schema.NullOr(Schema.Number),
+  versions: Schema.Array(VersionView),
+  deployments: Schema.Array(Schema.Struct({ environment: Schema.String, version: Schema.Number, deployedAt: Time })),
+  inputContract: Schema.NullOr(JsonObject),
+  outputContract: Schema.NullOr(JsonObject),
+  bindings: Schema.Array(BoundAction).annotations({
+    description:
+      "Of the published version while the draft equals it: slugs and versions are frozen. Otherwise of the draft: `connector` is as the code writes it, `version` null."
+  }),
+  warnings: Json,
+  callbackUrl: Schema.NullOr(Schema.String),
+  tags: Schema.Array(Schema.String),
+  diagram: Schema.optional(Json),
+  archivedAt: NullableTime,
+  createdBy: Schema.String,
+  createdAt: Time,
+  updatedAt: Time,
+  version: Schema.Number
+}).annotations({ identifier: "Workflow" })
+
+/** A workflow in a list, without members that can be large. */
+const WorkflowSummary = WorkflowView.pipe(
+  Schema.omit("draft", "versions", "deployments", "diagram", "warnings", "inputContract", "outputContract")
+).annotations({ identifier: "WorkflowSummary" })
+
+const PublishedVersion = Schema.Struct({
+  workflowId: WorkflowId,
+  version: Schema.Number,
+  publishedAt: Time,
+  created: Schema.Boolean,
+  deployedTo: Schema.Array(Schema.String)
+}).annotations({ identifier: "Published" })
+
+const Diff = Schema.Struct({
+  from: Schema.Number,
+  to: Schema.Number,
+  code: Schema.Array(Schema.Struct({ op: Schema.Literal("same", "added", "removed"), text: Schema.String })),
+  contracts: Schema.Array(Schema.Struct({ path: Schema.String, before: Json, after: Json }))
+}).annotations({ identifier: "WorkflowDiff" })
+
+const versionNumber = (text: string): Effect.Effect<number, NotFound> =>
+  /^\d{1,9}$/.test(text) ? Effect.succeed(Number(text)) : new NotFound({ what: "version" })
+
+/** The operations of the group `workflows`, in the order of the documents. */
+export const workflowsOperations = [
+  operation({
+    name: "workflows.list",
+    summary: "List workflows",
+    description: "Lists the workflows of the workspace without their code, newest first.",
+    answers: { 200: "A page of workflows." },
+    route: "GET /api/v1/workflows",
+    query: Schema.Struct({
+      ...listParams,
+      status: Schema.optional(Schema.Literal("draft", "published", "archived")),
+      customer_id: Schema.optional(Schema.String)
+    }),
+    output: page(WorkflowSummary),
+    permit: "workflows:read",
+    audit: auditRead("workflow"),
+    sharing: "perRecord",
+    scoped: { workflow: "list" },
+    with: Workflows,
+    use: (workflows, { context, query }) => workflows.list(context, query)
+  }),
+  operation({
+    name: "workflows.create",
+    summary: "Create a workflow",
+    description:
+      "Creates a workflow with a draft. Code that does not parse is refused with its line and column. A draft runs only with `draft: true`; publish it to run it without.",
+    answers: { 201: "The workflow is created." },
+    example: {
+      name: "greet",
+      form: "code",
+      code: "export default async function greet(ctx) {\n  return { greeting: `Hello ${ctx.input.name}` }\n}\n",
+      tier: "instant",
+      tags: ["example"]
+    },
+    route: "POST /api/v1/workflows",
+    body: strictPayload(CreateWorkflow),
+    output: newRecord(WorkflowView),
+    form: { idempotency: "lease" },
+    permit: "workflows:create",
+    audit: auditAction("workflow.create"),
+    sharing: "perRecord",
+    scoped: { workflow: "create" },
+    with: Workflows,
+    use: (workflows, { context, body }) => workflows.create(context, body)
+  }),
+  operation({
+    name: "workflows.get",
+    summary: "Read a workflow",
+    description: "Reads a workflow with its draft, its versions and their deployments.",
+    answers: { 200: "The workflow." },
+    route: "GET /api/v1/workflows/:wid",
+    query: Schema.Struct({ include: Schema.optional(Schema.String) }),
+    output: record(WorkflowView),
+    permit: "workflows:read",
+    audit: auditRead("workflow"),
+    sharing: "perRecord",
+    scoped: { workflow: "path", environment: "list" },
+    with: Workflows,
+    use: (workflows, { context, path, query }) =>
+      workflows.get(context, path.wid, { diagram: query.include?.split(",").includes("diagram") ?? false })
+  }),
+  operation({
+    name: "workflows.update",
+    summary: "Change a workflow",
+    description: "Changes the members that are sent; the others stay. New code goes into the draft.",
+    answers: { 200: "The workflow after the change." },
+    example: { description: "Greets a person by name", tags: ["example", "greeting"] },
+    route: "PUT /api/v1/workflows/:wid",
+    body: putPayload(UpdateWorkflow, WorkflowView),
+    output: record(WorkflowView),
+    form: { idempotency: "lease" },
+    permit: "workflows:update",
+    audit: auditAction("workflow.update"),
+    sharing: "perRecord",
+    scoped: { workflow: "path", environment: "record" },
+    with: Workflows,
+    use: (workflows, { context, path, body }) => workflows.update(context, path.wid, body)
+  }),
+  operation({
+    name: "workflows.delete",
+    summary: "Delete a workflow",
+    description: "Deletes a workflow. Records of its runs stay as long as the plan keeps them.",
+    answers: { 204: "The workflow is deleted." },
+    route: "DELETE /api/v1/workflows/:wid",
+    output: empty,
+    permit: "workflows:delete",
+    audit: auditAction("workflow.delete"),
+    sharing: "perRecord",
+    scoped: { workflow: "path", environment: "closed" },
+    with: Workflows,
+    use: (workflows, { context, path }) => workflows.remove(context, path.wid)
+  }),
+  operation({
+    name: "workflows.publish",
+    summary: "Publish a workflow",
+    description:
+      "Freezes the draft as the next version and deploys it to the default environment. With `version`, an earlier one is published again.",
+    answers: { 200: "The published version and where it is deployed." },
+    example: { notes: "Greets by name" },
+    route: "POST /api/v1/workflows/:wid/publish",
+    body: strictPayload(
+      Schema.Struct({
+        notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))),
+        version: Schema.optional(Counter)
+      })
+    ),
+    output: record(PublishedVersion),
+    permit: "workflows:update",
+    audit: auditAction("workflow.publish"),
+    sharing: "perRecord",
+    scoped: { workflow: "path", environment: "record" },
+    with: WorkflowVersions,
+    use: (versions, { context, path, body }) => versions.publish(context, path.wid, body)
+  }),
+  operation({
+    name: "workflows.archive",
+    summary: "Archive a workflow",
+    description: "Archives a workflow: it cannot run until it is published again.",
+    answers: { 200: "The archived workflow." },
+    route: "POST /api/v1/workflows/:wid/archive",
+    output: record(WorkflowView),
+    permit: "workflows:update",
+    audit: auditAction("workflow.archive"),
+    sharing: "perRecord",
+    scoped: { workflow: "path", environment: "closed" },
+    with: Workflows,
+    use: (workflows, { context, path }) => workflows.archive(context, path.wid)
+  }),
+  operation({
+    name: "workflows.versions",
+    summary: "List versions of a workflow",
+    description: "Lists the published versions, newest first.",
+    answers: { 200: "A page of versions." },
+    route: "GET /api/v1/workflows/:wid/versions",
+    output: page(VersionView),
+    permit: "workflows:read",
+    audit: auditRead("workflow"),
+    sharing: "perRecord",
+    scoped: { workflow: "path" },
+    with: WorkflowVersions,
+    use: (versions, { context, path }) =>
+      Effect.map(versions.list(context, path.wid), (data) => ({
+        data,
+        page: { size: maxVersionsShown, nextCursor: null, hasMore: false }
+      }))
+  }),
+  operation({
+    name: "workflows.diff",
+    summary: "Compare two versions of a workflow",
+    description: "Compares the code of two versions line by line, and their contracts.",
+    answers: { 200: "The difference." },
+    route: "GET /api/v1/workflows/:wid/versions/:a/diff/:b",
+    params: Schema.Struct({ wid: Schema.String, a: VersionNumber, b: VersionNumber }),
+    output: record(Diff),
+    permit: "workflows:read",
+    audit: auditRead("workflow"),
+    sharing: "perRecord",
+    scoped: { workflow: "path" },
+    with: WorkflowVersions,
+    use: (versions, { context, path }) =>
+      Effect.gen(function* () {
+        const [from, to] = yield* Effect.all([versionNumber(path.a), versionNumber(path.b)])
+        return { from, to, ...(yield* versions.diff(context, path.wid, from, to)) }
+      })
+  }),
+  operation({
+    name: "workflows.diagram",
+    summary: "Draw a workflow",
+    description: "Draws the draft's calls and branches as a diagram.",
+    answers: { 200: "The diagram as SVG." },
+    route: "GET /api/v1/workflows/:wid/diagram.svg",
+    output: bareValue(HttpApiSchema.Text({ contentType: "image/svg+xml" })),
+    permit: "workflows:read",
+    audit: auditRead("workflow"),
+    sharing: "perRecord",
+    scoped: { workflow: "path" },
+    with: Workflows,
+    use: (workflows, { context, path }) =>
+      Effect.map(workflows.draw(context, path.wid), ({ contentHash, svg }) => {
+        context.replyHeaders["etag"] = `"${contentHash}"`
+        return svg
+      })
+  })
+] as const

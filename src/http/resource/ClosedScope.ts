@@ -1,1 +1,0 @@
-export { closedToNarrowedKeys, countedByRun, listedByRun, reachingRuns, recordOfRun } from "../ClosedScope.js"

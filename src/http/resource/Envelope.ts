@@ -1,1 +1,0 @@
-export { inData } from "../Envelope.js"
