@@ -46,7 +46,13 @@ export const connections = async (): Promise<void> => {
 
   const authorize = (i: number) =>
     Effect.flatMap(ConnectionsPort, (port) =>
-      port.authorize({ organisationId, connectionId: connectionId(i), origin: connector.origin, executionId: null })
+      port.authorize({
+        organisationId,
+        connectionId: connectionId(i),
+        origin: connector.origin,
+        executionId: null,
+        timeoutMillis: 60_000
+      })
     )
   await runtime.runPromise(
     Effect.forEach(
@@ -76,7 +82,13 @@ export const connections = async (): Promise<void> => {
     let done = 0
     const until = performance.now() + millis
     const message = Effect.flatMap(ConnectionsPort, (port) =>
-      port.settle({ organisationId, connectionId: connectionId(0), permit: "", status: 401, reading: null })
+      port.settle({
+        organisationId,
+        connectionId: connectionId(0),
+        permit: { id: "", credential: -1, lease: null },
+        status: 401,
+        reading: null
+      })
     )
     const caller = Effect.suspend(() => {
       done++

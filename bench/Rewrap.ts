@@ -72,7 +72,8 @@ export const rewrap = async (): Promise<void> => {
         organisationId: organisation,
         connectionId: connectionId(i),
         origin: connector.origin,
-        executionId: null
+        executionId: null,
+        timeoutMillis: 60_000
       })
     )
   const open = (i: number, organisation: OrganisationId) =>

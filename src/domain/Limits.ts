@@ -294,8 +294,6 @@ export const nonceLifetime = Duration.minutes(10)
 export const connectedCall = {
   /** The longest timeout that an action or call may set, and the longest time of a streamed answer. */
   longestMillis: 600_000,
-  /** The timeout of a call that sets none. */
-  defaultMillis: 60_000,
   /** The longest timeout of a request through the proxy (`x-svc-timeout-ms`). */
   proxyMillis: 60_000
 } as const

@@ -4,6 +4,7 @@ import { Context, Effect, Exit, Layer, Option, Redacted, Scope, TestClock } from
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { newOwner } from "../../src/actors/connection/ConnectionOwner.js"
 import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
+import type { CallPermit } from "../../src/actors/ports/Connections.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { unlimited } from "../../src/domain/connection/RateLimiter.js"
@@ -22,6 +23,9 @@ import {
 const tagOf = (answer: Effect.Effect.Success<ReturnType<World["atOnce"]>>) =>
   answer === undefined ? undefined : answer._tag === "Right" ? answer.right._tag : `refused: ${answer.left._tag}`
 type World = Effect.Effect.Success<ReturnType<typeof makeWorld>>
+
+/** The nth permit that an owner gives, under its first credential. */
+const permitOf = (nth: number): CallPermit => ({ id: `1.${nth}`, credential: 1, lease: null })
 
 describe("a call through a connection whose actor lives on this node", () => {
   it.scoped("takes the fast path for a second after the first call, which wakes the actor", () =>
@@ -111,11 +115,11 @@ describe("a call through a connection whose actor lives on this node", () => {
         tags.push(tagOf(yield* world.atOnce(id)))
       }
       assert.deepStrictEqual(tags, ["Granted", "Granted", "Granted", "Granted", "WaitUntil", "WaitUntil"])
-      assert.isTrue(yield* world.settledAtOnce(id, "1.1", 200))
+      assert.isTrue(yield* world.settledAtOnce(id, permitOf(1), 200))
       assert.strictEqual(tagOf(yield* world.atOnce(id)), "Granted")
-      assert.isTrue(yield* world.settledAtOnce(id, "1.2", 200))
+      assert.isTrue(yield* world.settledAtOnce(id, permitOf(2), 200))
       assert.strictEqual(tagOf(yield* world.atOnce(id)), "WaitUntil")
-      assert.isFalse(yield* world.settledAtOnce(id, "1.3", 401), "a refusal is the actor's to judge")
+      assert.isFalse(yield* world.settledAtOnce(id, permitOf(3), 401), "a refusal is the actor's to judge")
     })
   )
 
@@ -128,14 +132,14 @@ describe("a call through a connection whose actor lives on this node", () => {
         executionId: null,
         timeoutMillis: 1_000
       }
-      assert.isUndefined(yield* residents.authorize(self.id, asked))
+      assert.isUndefined(yield* residents.tryGrant(self.id, asked))
     })
   )
 
   it.scoped("does not take the fast path once the shard is lost or the actor has ended", () =>
     Effect.gen(function* () {
       const { held, residents, scope, self } = yield* here
-      const ask = residents.authorize(self.id, {
+      const ask = residents.tryGrant(self.id, {
         organisationId: organisation,
         origin,
         executionId: null,
@@ -144,7 +148,13 @@ describe("a call through a connection whose actor lives on this node", () => {
       assert.isDefined(yield* ask)
       held.clear()
       assert.isUndefined(yield* ask)
-      assert.isFalse(yield* residents.settle(self.id, { permit: "1.1", status: 200, reading: null }))
+      assert.isFalse(
+        yield* residents.trySettle(self.id, {
+          permit: { id: "1.1", credential: 1, lease: null },
+          status: 200,
+          reading: null
+        })
+      )
       held.add(7)
       assert.isDefined(yield* ask)
       yield* Scope.close(scope, Exit.void)

@@ -69,7 +69,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
 
     const connections = Connections.of({
       ...unused(Connections.key),
-      authorize: ({ connectionId, executionId, organisationId, origin: to, timeoutMillis = 60_000 }) =>
+      authorize: ({ connectionId, executionId, organisationId, origin: to, timeoutMillis }) =>
         actor.Authorize({ organisationId, origin: to, executionId, timeoutMillis }).pipe(
           Effect.catchTag("NotActive", ({ reason, status }) =>
             Effect.fail(new ConnectionNotActive({ connectionId, status, message: reason }))

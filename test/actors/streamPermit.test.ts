@@ -26,10 +26,10 @@ const world = Effect.gen(function* () {
   const cancelled: Array<number> = []
   const connections = Connections.of({
     ...unused(Connections.key),
-    authorize: ({ timeoutMillis = 60_000 }) =>
+    authorize: ({ timeoutMillis }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        const permit = String((permits += 1))
-        const taken = takePermit(single, limiter, permit, now, timeoutMillis)
+        const permit = { id: String((permits += 1)), credential: 1, lease: null }
+        const taken = takePermit(single, limiter, permit.id, now, timeoutMillis)
         limiter = taken.state
         return taken._tag === "Granted"
           ? { _tag: "Granted" as const, grant: new Uint8Array(0), permit }
@@ -37,7 +37,7 @@ const world = Effect.gen(function* () {
       }),
     settle: ({ permit }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        limiter = releasePermit(limiter, permit, null, now)
+        limiter = releasePermit(limiter, permit.id, null, now)
       })
   })
   const egress = ConnectedEgress.of({

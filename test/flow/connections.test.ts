@@ -55,7 +55,8 @@ describe("a thousand callers at the instant of expiry", () => {
         organisationId: svc.first.organisationId,
         connectionId,
         origin: provider.url,
-        executionId: null
+        executionId: null,
+        timeoutMillis: 60_000
       })
     )
 

@@ -8,7 +8,7 @@ import { Permits, type SharedPermits } from "../../src/actors/connection/SharedP
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
 import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
-import type { Initiator } from "../../src/actors/ports/Connections.js"
+import type { CallPermit, Initiator } from "../../src/actors/ports/Connections.js"
 import {
   type AuthorizingSession,
   ConnectionStore,
@@ -351,14 +351,14 @@ export const makeWorld = (options: WorldOptions) =>
 
     /** Authorizes by the fast path; `undefined` if only a message to the actor can answer. */
     const atOnce = (id: ConnectionId) =>
-      Context.get(residents, LocalOwners).authorize(id, {
+      Context.get(residents, LocalOwners).tryGrant(id, {
         organisationId: organisation,
         origin,
         executionId: null,
         timeoutMillis: 60_000
       })
-    const settledAtOnce = (id: ConnectionId, permit: string, status: number | null) =>
-      Context.get(residents, LocalOwners).settle(id, { permit, status, reading: null })
+    const settledAtOnce = (id: ConnectionId, permit: CallPermit, status: number | null) =>
+      Context.get(residents, LocalOwners).trySettle(id, { permit, status, reading: null })
 
     return {
       client,

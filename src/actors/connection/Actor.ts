@@ -30,7 +30,7 @@ export const layer = Layer.unwrapEffect(
 
     const handlers = (self: ConnectionOwner, scope: Scope.Scope) =>
       Connection.of({
-        Authorize: ({ payload }) => Effect.zipLeft(authorizer.authorize(self, payload, scope), lastUse.record(self.id)),
+        Authorize: ({ payload }) => Effect.zipLeft(authorizer.grant(self, payload, scope), lastUse.record(self.id)),
         Settle: ({ payload }) =>
           Effect.catchAllCause(authorizer.settle(self, payload.organisationId, payload, scope), (cause) =>
             Effect.annotateLogs(Effect.logDebug("connection.settle_failed", cause), { connectionId: self.id })

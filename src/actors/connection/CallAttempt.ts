@@ -2,7 +2,7 @@
 import { Clock, Duration, Effect, Either, Fiber, Option } from "effect"
 import type { ConnectedCall, Postponed } from "../ports/ConnectedCalls.js"
 import type { ConnectedEgress, ConnectedRequest, GrantRefused } from "../ports/ConnectedEgress.js"
-import type { ConnectionNotActive, Connections } from "../ports/Connections.js"
+import type { CallPermit, ConnectionNotActive, Connections } from "../ports/Connections.js"
 import type { AnswerHolding } from "../ports/HeldBytes.js"
 import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
@@ -13,11 +13,11 @@ import { connectedCall } from "../../domain/Limits.js"
 /** Longest time of a streamed call. Its permit lasts as long, so that the provider's concurrency limit holds. */
 const longestStream = Duration.millis(connectedCall.longestMillis)
 
-type AuthorizeFailure = Postponed | ConnectionNotActive | NotFound | Unavailable
+type NotBegun = Postponed | ConnectionNotActive | NotFound | Unavailable
 
-interface AuthorizedCall {
+interface BegunAttempt {
   readonly request: ConnectedRequest
-  readonly permit: string
+  readonly permit: CallPermit
   /** Settles the permit; call it once. `null`: there was no answer. */
   readonly settle: (answer: ProviderHead | null, final?: boolean) => Effect.Effect<void>
 }
@@ -29,29 +29,23 @@ export interface ConnectedCallContext {
 }
 
 /** Gets a grant and a permit. Fails with `Postponed` when the call must wait for a limit or for a refresh. */
-const authorizeCall = Effect.fnUntraced(function* (
+const beginAttempt = Effect.fnUntraced(function* (
   { connections }: ConnectedCallContext,
   call: ConnectedCall,
   attempts: number,
   permitMillis: number
-): Effect.fn.Return<AuthorizedCall, AuthorizeFailure> {
+): Effect.fn.Return<BegunAttempt, NotBegun> {
   const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
   const where = { organisationId, connectionId }
-  const authorization = yield* connections.authorize({
+  const answer = yield* connections.authorize({
     ...where,
     origin: request.origin,
     executionId,
     timeoutMillis: permitMillis
   })
-  if (authorization._tag === "WaitUntil") {
-    return yield* Effect.fail<Postponed>({
-      _tag: "Postponed",
-      at: authorization.at,
-      why: authorization.why,
-      made: attempts
-    })
-  }
-  const { grant, permit } = authorization
+  if (answer._tag === "WaitUntil")
+    return yield* Effect.fail<Postponed>({ _tag: "Postponed", at: answer.at, why: answer.why, made: attempts })
+  const { grant, permit } = answer
   return {
     request: { ...request, ...where, grant, executionId, maxBytes },
     permit,
@@ -70,11 +64,11 @@ export const sendOnce = Effect.fnUntraced(function* <A>(
   attempts: number,
   read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
 ): Effect.fn.Return<
-  { readonly permit: string; readonly result: Either.Either<A, ProviderFailure> },
-  AuthorizeFailure,
+  { readonly permit: CallPermit; readonly result: Either.Either<A, ProviderFailure> },
+  NotBegun,
   AnswerHolding
 > {
-  const { permit, request, settle } = yield* authorizeCall(context, call, attempts, call.request.timeoutMillis)
+  const { permit, request, settle } = yield* beginAttempt(context, call, attempts, call.request.timeoutMillis)
   // The permit is settled also when the request fails or is interrupted.
   return yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
@@ -96,7 +90,7 @@ export const sendOnce = Effect.fnUntraced(function* <A>(
 export const renewCredential = (
   { connections }: ConnectedCallContext,
   { connectionId, organisationId }: ConnectedCall,
-  permit: string
+  permit: CallPermit
 ): Effect.Effect<boolean> =>
   Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
 
@@ -107,14 +101,14 @@ export const openOnce = Effect.fnUntraced(function* (
   attempts: number
 ): Effect.fn.Return<
   Either.Either<
-    { readonly answer: OpenResponse; readonly permit: string; readonly settled: Effect.Effect<unknown> },
+    { readonly answer: OpenResponse; readonly permit: CallPermit; readonly settled: Effect.Effect<unknown> },
     ProviderFailure
   >,
-  AuthorizeFailure
+  NotBegun
 > {
   const longest = Duration.toMillis(longestStream)
   const overAt = (yield* Clock.currentTimeMillis) + longest
-  const { permit, request, settle } = yield* authorizeCall(context, call, attempts, longest)
+  const { permit, request, settle } = yield* beginAttempt(context, call, attempts, longest)
   const sent = context.egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
     Effect.either,
     Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))

@@ -9,18 +9,16 @@ import { notActiveReason } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { isAlive } from "../../domain/connection/Refresh.js"
 import {
-  type GrantRequest,
-  type CallAuthorization,
   ownsPermit,
   coolDownEnd,
   returnPermit,
   grantCall,
   trySettle,
-  type GrantSettlement,
   tokenState,
   type UsableCredential
 } from "./CallGrant.js"
 import { RecentMap } from "../../domain/RecentMap.js"
+import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/Connections.js"
 import { busy, isRenewable, type CachedConnector, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { Permits } from "./SharedPermits.js"
@@ -90,12 +88,12 @@ const findUsable = Effect.fnUntraced(function* (
 })
 
 /** Grants a call: the sealed credential and a permit, or when to try again. */
-const authorize = Effect.fnUntraced(function* (
+const grant = Effect.fnUntraced(function* (
   context: AuthorizerContext,
   self: ConnectionOwner,
   request: GrantRequest,
   scope: Scope.Scope
-): Effect.fn.Return<CallAuthorization, CommandRefusal> {
+): Effect.fn.Return<GrantAnswer, CommandRefusal> {
   const found = yield* findUsable(context, self, request.organisationId, scope)
   if (typeof found === "number") return { _tag: "WaitUntil", at: found, why: "connection" }
   for (;;) {
@@ -162,7 +160,7 @@ const settle = Effect.fnUntraced(function* (
 const renewRefused = Effect.fnUntraced(function* (
   context: AuthorizerContext,
   self: ConnectionOwner,
-  { organisationId, permit }: { readonly organisationId: string; readonly permit: string },
+  { organisationId, permit }: Pick<GrantRequest, "organisationId"> & Pick<GrantSettlement, "permit">,
   scope: Scope.Scope
 ): Effect.fn.Return<boolean, CommandRefusal> {
   const open = yield* context.owners.read(self, organisationId)
@@ -213,13 +211,12 @@ export const make = Effect.gen(function* () {
   }
 
   return {
-    authorize: (self: ConnectionOwner, request: GrantRequest, scope: Scope.Scope) =>
-      authorize(context, self, request, scope),
+    grant: (self: ConnectionOwner, request: GrantRequest, scope: Scope.Scope) => grant(context, self, request, scope),
     settle: (self: ConnectionOwner, organisation: string, settlement: GrantSettlement, scope: Scope.Scope) =>
       settle(context, self, organisation, settlement, scope),
     renewRefused: (
       self: ConnectionOwner,
-      rejected: { readonly organisationId: string; readonly permit: string },
+      rejected: Pick<GrantRequest, "organisationId"> & Pick<GrantSettlement, "permit">,
       scope: Scope.Scope
     ) => renewRefused(context, self, rejected, scope),
     sign: (self: ConnectionOwner, request: SignatureRequest) => sign(context, self, request)

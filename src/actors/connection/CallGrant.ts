@@ -1,39 +1,18 @@
 /**
- * Authorises and settles calls synchronously from the owner's cached state. Nothing here suspends, so that no other call
+ * Grants and settles calls synchronously from the owner's cached state. Nothing here suspends, so that no other call
  * can come between the check of a limit and the count of its permit. Design: the actor is the lock.
  */
 import { Effect, Either } from "effect"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { type Credential, credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
-import { releasePermit, type ProviderQuota, takePermit } from "../../domain/connection/RateLimiter.js"
+import type { CallPermit, GrantAnswer, GrantRequest, GrantSettlement } from "../ports/Connections.js"
+import { releasePermit, takePermit } from "../../domain/connection/RateLimiter.js"
 import { coolDownMillis, isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
 import { injectedParts, injectedSecrets } from "../../domain/connector/Injection.js"
 import { isRenewable, type CachedConnector, type OpenConnection, type ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { connectedCall } from "../../domain/Limits.js"
-
-/** A call that asks for the credential. */
-export interface GrantRequest {
-  readonly organisationId: string
-  readonly origin: string
-  readonly executionId: string | null
-  readonly timeoutMillis: number
-}
-
-/** How a call ended. `status`: `null` when there was no answer. */
-export interface GrantSettlement {
-  readonly permit: string
-  readonly status: number | null
-  /** By the connector's definition, no other credential would help against this refusal. */
-  readonly final?: boolean | undefined
-  readonly reading: ProviderQuota | null
-}
-
-/** `at`: Unix milliseconds. */
-export type CallAuthorization =
-  | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: string }
-  | { readonly _tag: "WaitUntil"; readonly at: number; readonly why: "rate_limit" | "connection" }
 
 /** The usable credential of an active connection. */
 export interface UsableCredential {
@@ -67,7 +46,7 @@ export const grantCall = (
   found: UsableCredential,
   request: GrantRequest,
   now: number
-): Either.Either<CallAuthorization, CommandRefusal> | undefined => {
+): Either.Either<GrantAnswer, CommandRefusal> | undefined => {
   const { connector, open } = found
   if (!connector.origins.includes(request.origin))
     return Either.left({
@@ -76,15 +55,15 @@ export const grantCall = (
       code: "NOT_ALLOWED",
       message: "is not one that the connector's requests go to"
     })
-  const shared = connector.shared === null ? { lease: "" } : connector.shared.take(now)
+  const shared = connector.shared === null ? unshared : connector.shared.take(now)
   if (shared === undefined) return undefined
   if ("at" in shared) return Either.right({ _tag: "WaitUntil", at: shared.at, why: "rate_limit" })
-  const own = `${open.credential?.number ?? 0}.${++self.permitCount}`
-  const permit = shared.lease === "" ? own : `${own}.${shared.lease}`
+  const credential = open.credential?.number ?? 0
+  const permit: CallPermit = { id: `${credential}.${++self.permitCount}`, credential, lease: shared.lease }
   const taken = takePermit(
     connector.limits,
     self.limiter,
-    permit,
+    permit.id,
     now,
     Math.min(request.timeoutMillis, connectedCall.longestMillis)
   )
@@ -96,12 +75,12 @@ export const grantCall = (
   })
 }
 
-/** Authorises a call from the cached state; `undefined` if it is missing, expired or needs a refresh: ask the actor. */
-export const tryAuthorize = (
+/** Grants a call from the cached state; `undefined` if it is missing, expired or needs a refresh: ask the actor. */
+export const tryGrant = (
   self: ConnectionOwner,
   request: GrantRequest,
   now: number
-): Either.Either<CallAuthorization, CommandRefusal> | undefined => {
+): Either.Either<GrantAnswer, CommandRefusal> | undefined => {
   const { connector, open } = self
   if (open === undefined || connector === undefined || now >= connector.until) return undefined
   const { connection, plain } = open
@@ -130,15 +109,17 @@ export const returnPermit = (
   now: number
 ): Effect.Effect<void> => {
   const shared = self.connector?.shared ?? null
-  self.limiter = releasePermit(self.limiter, permit, shared === null ? reading : null, now)
-  return shared === null ? Effect.void : shared.settle(permit.split(".")[2] ?? "", reading, now)
+  self.limiter = releasePermit(self.limiter, permit.id, shared === null ? reading : null, now)
+  return shared === null ? Effect.void : shared.settle(permit.lease ?? "", reading, now)
 }
 
 /** Whether the permit was given for the credential that is stored now, not for one that was replaced since. */
-export const ownsPermit = (self: ConnectionOwner, permit: string): boolean =>
-  permit.split(".")[0] === String(self.open?.credential?.number ?? 0)
+export const ownsPermit = (self: ConnectionOwner, permit: CallPermit): boolean =>
+  permit.credential === (self.open?.credential?.number ?? 0)
 
 // --- Private ---
+
+const unshared = { lease: null }
 
 const sealGrant = (
   { credential, connector: { method, vault }, open }: UsableCredential,

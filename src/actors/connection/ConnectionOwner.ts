@@ -52,7 +52,7 @@ export interface ConnectionOwner {
   issuedNumber: number | undefined
   /** How often in a row the provider refused the credential. */
   refusalsInARow: number
-  /** Permits given so far; part of the next permit's name. */
+  /** Permits given so far; part of the next permit's id. */
   permitCount: number
 }
 

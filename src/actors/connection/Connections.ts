@@ -12,7 +12,6 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { makeActorClient } from "./ActorClient.js"
 import { Connection, type CommandRefusal, type ConnectSessionLink } from "./Protocol.js"
 import { LocalOwners } from "./LocalOwners.js"
-import { connectedCall } from "../../domain/Limits.js"
 
 /** A refresh may wait for a dead owner's request and then take as long itself. */
 const commandTimeout = Duration.seconds(75)
@@ -124,16 +123,14 @@ const clientOf = ({ actor }: ConnectionsContext, id: ConnectionId) => makeActorC
 const makeCalls = (
   context: ConnectionsContext
 ): Pick<Connections["Type"], "authorize" | "settle" | "renewRefused" | "sign"> => ({
-  authorize: ({ connectionId, executionId, organisationId, origin, timeoutMillis = connectedCall.defaultMillis }) => {
-    const request = { organisationId, origin, executionId, timeoutMillis }
-    return Effect.flatMap(context.localOwners.authorize(connectionId, request), (answer) =>
+  authorize: ({ connectionId, ...request }) =>
+    Effect.flatMap(context.localOwners.tryGrant(connectionId, request), (answer) =>
       answer === undefined
         ? askActor(context.actor(connectionId).Authorize(request), commandTimeout, callFailure(connectionId))
         : Either.mapLeft(answer, callFailure(connectionId))
-    )
-  },
+    ),
   settle: ({ connectionId, ...settlement }) =>
-    Effect.flatMap(context.localOwners.settle(connectionId, settlement), (settled) =>
+    Effect.flatMap(context.localOwners.trySettle(connectionId, settlement), (settled) =>
       settled
         ? Effect.void
         : context

@@ -6,13 +6,8 @@
 import { Clock, Context, Effect, type Either, Layer, Scope } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { Ownership } from "../ports/Ownership.js"
-import {
-  tryAuthorize,
-  type GrantRequest,
-  type CallAuthorization,
-  trySettle,
-  type GrantSettlement
-} from "./CallGrant.js"
+import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/Connections.js"
+import { tryGrant, trySettle } from "./CallGrant.js"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { LastUse } from "./LastUse.js"
@@ -23,12 +18,12 @@ export class LocalOwners extends Context.Tag("svc/connection/LocalOwners")<
     /** Registers an actor's owner until the actor's scope closes. */
     readonly register: (owner: ConnectionOwner, scope: Scope.Scope) => Effect.Effect<void>
     /** `undefined`: the caller must ask the actor. */
-    readonly authorize: (
+    readonly tryGrant: (
       id: ConnectionId,
       request: GrantRequest
-    ) => Effect.Effect<Either.Either<CallAuthorization, CommandRefusal> | undefined>
+    ) => Effect.Effect<Either.Either<GrantAnswer, CommandRefusal> | undefined>
     /** `false`: the caller must send the settlement to the actor. */
-    readonly settle: (id: ConnectionId, settlement: GrantSettlement) => Effect.Effect<boolean>
+    readonly trySettle: (id: ConnectionId, settlement: GrantSettlement) => Effect.Effect<boolean>
   }
 >() {}
 
@@ -57,13 +52,13 @@ export const layer = Layer.effect(
             })
           )
         }),
-      authorize: (id, request) =>
+      tryGrant: (id, request) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const owner = find(id)
-          const answer = owner === undefined ? undefined : tryAuthorize(owner, request, now)
+          const answer = owner === undefined ? undefined : tryGrant(owner, request, now)
           return answer === undefined ? Effect.succeed(answer) : Effect.as(uses.record(id), answer)
         }),
-      settle: (id, settlement) =>
+      trySettle: (id, settlement) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const owner = find(id)
           const settled = owner === undefined ? undefined : trySettle(owner, settlement, now)

@@ -2,7 +2,7 @@
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
-import type { Initiator } from "../ports/Connections.js"
+import type { CallPermit, Initiator } from "../ports/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
 import { connectionStatuses } from "../../domain/connection/Connection.js"
 
@@ -50,7 +50,7 @@ const StepOutcome = Schema.Union(Schema.TaggedStruct("Connected", {}), Schema.Ta
 export const Authorize = Rpc.make("Authorize", {
   payload: { ...addressed, origin: text, executionId: nullableText, timeoutMillis: Schema.Number },
   success: Schema.Union(
-    Schema.TaggedStruct("Granted", { grant: Schema.Uint8ArrayFromSelf, permit: text }),
+    Schema.TaggedStruct("Granted", { grant: Schema.Uint8ArrayFromSelf, permit: plainData<CallPermit>() }),
     Schema.TaggedStruct("WaitUntil", { at: Schema.Number, why: Schema.Literal("rate_limit", "connection") })
   ),
   error: CommandRefusal
@@ -59,7 +59,7 @@ export const Authorize = Rpc.make("Authorize", {
 export const Settle = Rpc.make("Settle", {
   payload: {
     ...addressed,
-    permit: text,
+    permit: plainData<CallPermit>(),
     status: Schema.NullOr(Schema.Number),
     final: Schema.optional(Schema.Boolean),
     reading: Schema.NullOr(QuotaReading)
@@ -125,7 +125,7 @@ export const ConnectionCommand = Schema.Union(
   }),
 
   /** Renews the credential that the provider refused under this permit, unless it has been renewed since. */
-  Schema.TaggedStruct("RenewRefused", { ...addressed, permit: text }),
+  Schema.TaggedStruct("RenewRefused", { ...addressed, permit: plainData<CallPermit>() }),
 
   /** Renews a credential that is due and expires a connection whose token has ended; from the sweep. Idempotent. */
   Schema.TaggedStruct("CheckDue", addressed),

@@ -5,7 +5,7 @@ import type { AuditActor } from "../../domain/Audit.js"
 import type { ConnectionStatus } from "../../domain/connection/Connection.js"
 import type { ProviderQuota } from "../../domain/connection/RateLimiter.js"
 import type { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
-import type { ConnectionId, ConnectSessionId, CustomerId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
+import type { ConnectionId, ConnectSessionId, CustomerId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 
 /** The connection cannot be used until it is reconnected or enabled. */
@@ -21,26 +21,38 @@ export interface ConnectionAddress {
   readonly connectionId: ConnectionId
 }
 
-export type Authorization =
+/** The right to one call within the provider's limits. */
+export interface CallPermit {
+  /** Unique among the permits of its connection's owner. */
+  readonly id: string
+  /** The number of the credential that it was given for; 0: the connection has none that is stored. */
+  readonly credential: number
+  /** The lease of the limit that all connections share, if there is such a limit. */
+  readonly lease: string | null
+}
+
+/** A call that asks for the credential. */
+export interface GrantRequest {
+  readonly organisationId: string
+  /** Scheme, host and port that the request goes to: one of the connector's. */
+  readonly origin: string
+  readonly executionId: string | null
+  /** How long the call may take; its permit expires then. */
+  readonly timeoutMillis: number
+}
+
+export type GrantAnswer =
   /** `grant`: the credential for one request, sealed so that only the egress can open it. Return `permit` with `settle`. */
-  | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: string }
+  | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: CallPermit }
   /** `at`: Unix milliseconds. `rate_limit`: the provider's limit is reached. `connection`: no usable token. */
   | { readonly _tag: "WaitUntil"; readonly at: number; readonly why: "rate_limit" | "connection" }
 
-export interface AuthorizeRequest extends ConnectionAddress {
-  /** Scheme, host and port that the request goes to: one of the connector's. */
-  readonly origin: string
-  readonly executionId: ExecutionId | null
-  /** How long the call may take; its permit expires then. Default 60 s. */
-  readonly timeoutMillis?: number
-}
-
 /** How a call ended. `status`: `null` when there was no answer. */
-export interface Settlement extends ConnectionAddress {
-  readonly permit: string
+export interface GrantSettlement {
+  readonly permit: CallPermit
   readonly status: number | null
   /** By the connector's definition, no other credential would help against this refusal. */
-  readonly final?: boolean
+  readonly final?: boolean | undefined
   readonly reading: ProviderQuota | null
 }
 
@@ -102,16 +114,16 @@ export class Connections extends Context.Tag("svc/Connections")<
   {
     /** Never waits for a permit; waits for a refresh only if no usable token is stored. */
     readonly authorize: (
-      request: AuthorizeRequest
-    ) => Effect.Effect<Authorization, ConnectionNotActive | NotFound | Unavailable>
+      request: ConnectionAddress & GrantRequest
+    ) => Effect.Effect<GrantAnswer, ConnectionNotActive | NotFound | Unavailable>
     /** Returns the permit, counts refusals, applies the provider's quota. Never fails. */
-    readonly settle: (settlement: Settlement) => Effect.Effect<void>
+    readonly settle: (settlement: ConnectionAddress & GrantSettlement) => Effect.Effect<void>
     /**
      * Renews the credential that the provider refused under a permit, unless another request has renewed it since.
      * Returns whether a newer credential is stored.
      */
     readonly renewRefused: (
-      refused: ConnectionAddress & { readonly permit: string }
+      refused: ConnectionAddress & Pick<GrantSettlement, "permit">
     ) => Effect.Effect<boolean, ConnectionNotActive | NotFound | Unavailable>
     /** Headers that sign a request by the connection's own scheme. `challenge`: `WWW-Authenticate` of a 401. */
     readonly sign: (
