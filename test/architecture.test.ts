@@ -123,6 +123,28 @@ it("two services never share a key, by which the layers would be mixed up", () =
   )
 })
 
+describe("a lease on stored work", () => {
+  /** Files that may write one, with the reason. */
+  const allowed = [
+    "src/runtime/postgres/LeasedWork.ts", // the statements
+    "src/runtime/postgres/WorkKinds.ts", // the columns of each kind
+    "src/runtime/postgres/StartQueue.ts", // the pick is `svc_take_queued`, and what it took is renewed by its holder
+    "src/runtime/postgres/journal/EventRow.ts", // the flush puts an event into the queue with a lease
+    "src/runtime/postgres/Runs.ts" // one look-up by an index tells whether the queue has work
+  ]
+  it("is taken by the statements of `LeasedWork.ts`, for the kinds of `WorkKinds.ts`", () => {
+    const lease = /SKIP\s+LOCKED|leased_until|claimed_until/i
+    assert.sameMembers(
+      sources.filter((file) => lease.test(read(file))),
+      allowed
+    )
+    assert.deepStrictEqual(
+      sources.filter((file) => /SKIP\s+LOCKED/i.test(read(file))),
+      [allowed[0]]
+    )
+  })
+})
+
 describe("the table of what stops or starves a service", () => {
   const rows = read("test/flow/attacks.test.ts")
     .split("\n")

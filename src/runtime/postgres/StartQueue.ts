@@ -2,17 +2,18 @@
  * The port `StartQueue` on the writer's pool. One statement takes rows: `svc_take_queued` of `migrations` decides their
  * order, deletes those of runs and starts the runs, and leases those of events.
  */
-import { Duration, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-import { Ownership } from "../../actors/ports/Ownership.js"
 import { type OpenRun } from "../../actors/ports/Journal.js"
-import { type QueueBacklog, eventLease, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
+import { type QueueBacklog, type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
 import type { EventPriority } from "../../domain/Event.js"
 import type { EventId, OrganisationId } from "../../domain/Ids.js"
 import { plans } from "../../domain/Plan.js"
 import { selectOpen } from "./journal/RunColumns.js"
-import { WriterSql } from "./Pools.js"
 import { journalUnavailable } from "./DatabaseUnavailable.js"
+import { endFormerLeases, leaseEnd, noLease, withoutWaiting } from "./LeasedWork.js"
+import { WriterSql } from "./Pools.js"
+import { startQueue as kind } from "./WorkKinds.js"
 
 /** A run that was started, an event that was leased, or neither: rows were passed over, or none was taken (`isNone`). */
 type TakenRow = OpenRun & {
@@ -26,22 +27,20 @@ type TakenRow = OpenRun & {
   readonly lane: string | null
 }
 
-const leaseMillis = Duration.toMillis(eventLease)
-
 const takeSql = `SELECT ${selectOpen("(t.run)")}, t.event AS "eventId", t.org AS "eventOrganisation",
     t.priority AS "eventPriority", t.shard AS "eventShard", t.claims, t.lane, t.found IS NULL AS "isNone", w.first AS "firstWaiting"
   FROM (SELECT min(c.priority) AS first FROM queue_classes c CROSS JOIN (SELECT ARRAY(
-      SELECT b.org FROM unnest($5::text[], $6::int[]) AS b (org, n) JOIN organisations o ON o.id = b.org
-      JOIN unnest($7::text[], $8::int[]) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most
+      SELECT b.org FROM unnest($4::text[], $5::int[]) AS b (org, n) JOIN organisations o ON o.id = b.org
+      JOIN unnest($6::text[], $7::int[]) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most
       UNION ALL SELECT o.id FROM organisations o WHERE o.status <> 'active') AS orgs) AS filled
     WHERE EXISTS (SELECT FROM svc_waiting_organisations(c.priority, filled.orgs, '', 1))) w
   LEFT JOIN LATERAL (SELECT *, true AS found FROM svc_take_queued(
-    $1::int[], $2, $3, $4 * interval '1 millisecond', $5::text[], $6::int[], $7::text[], $8::int[])) t ON true`
+    $1::int[], $2, $3, interval '${kind.lease.seconds} seconds', $4::text[], $5::int[], $6::text[], $7::int[])) t ON true`
 
-const adoptSql = `UPDATE start_queue q SET claimed_by = $3, claimed_until = now() + $4 * interval '1 millisecond'
+const adoptSql = `UPDATE start_queue w SET claimed_by = $3, claimed_until = ${leaseEnd(kind)}
   FROM unnest($1::text[], $2::int[]) AS m (id, claims)
-  WHERE q.id = m.id AND q.claims = m.claims AND q.claimed_by IS NOT NULL
-  RETURNING q.id, q.org AS "organisationId", q.priority, q.shard, q.claims, q.lane`
+  WHERE w.id = m.id AND w.claims = m.claims AND w.claimed_by IS NOT NULL
+  RETURNING w.id, w.org AS "organisationId", ${kind.columns}`
 
 /**
  * Waits for no lock: a row that a flush deletes meanwhile keeps its lease, which the next renewal extends if the row is
@@ -49,12 +48,13 @@ const adoptSql = `UPDATE start_queue q SET claimed_by = $3, claimed_until = now(
  */
 const renewSql = `WITH held AS MATERIALIZED (
     SELECT q.seq, q.id FROM start_queue q WHERE q.id = ANY($1::text[]) AND q.claimed_by = $2 AND q.claimed_until > now()
-  ), free AS MATERIALIZED (
-    SELECT q.seq FROM start_queue q WHERE q.seq = ANY (ARRAY(SELECT seq FROM held)) AND q.claimed_by = $2
-    FOR UPDATE SKIP LOCKED
-  ), renewed AS (
-    UPDATE start_queue q SET claimed_until = now() + $3 * interval '1 millisecond' FROM free WHERE q.seq = free.seq
+  ), free AS MATERIALIZED (${withoutWaiting(
+    "SELECT w.seq FROM start_queue w WHERE w.seq = ANY (ARRAY(SELECT seq FROM held)) AND w.claimed_by = $2"
+  )}), renewed AS (
+    UPDATE start_queue q SET claimed_until = ${leaseEnd(kind)} FROM free WHERE q.seq = free.seq
   ) SELECT id FROM held`
+
+const releaseSql = `UPDATE start_queue SET ${noLease(kind)} WHERE id = ANY($1::text[]) AND claimed_by = $2`
 
 const counted = (condition: string, table = "start_queue") =>
   `(SELECT count(*)::int FROM (SELECT FROM ${table} WHERE ${condition} LIMIT 100000) x)`
@@ -76,8 +76,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const node = randomUUID()
-    if ((yield* Ownership).nodes() === 1)
-      yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by IS NOT NULL`
+    yield* endFormerLeases(sql, kind)
 
     const take = Effect.fn("StartQueue.take")(function* (
       shards: ReadonlyArray<number>,
@@ -88,7 +87,6 @@ export const layer = Layer.effect(
         shards,
         slots,
         node,
-        leaseMillis,
         [...underWay.keys()],
         [...underWay.values()],
         planNames,
@@ -136,19 +134,17 @@ export const layer = Layer.effect(
       return yield* sql.unsafe<LeasedEvent>(adoptSql, [
         messages.map(({ id }) => id),
         messages.map(({ claims }) => claims),
-        node,
-        leaseMillis
+        node
       ])
     }, Effect.mapError(journalUnavailable))
 
     const renew = Effect.fn("StartQueue.renew")(function* (ids: ReadonlyArray<EventId>) {
-      const rows = yield* sql.unsafe<{ readonly id: EventId }>(renewSql, [ids, node, leaseMillis])
+      const rows = yield* sql.unsafe<{ readonly id: EventId }>(renewSql, [ids, node])
       return rows.map(({ id }) => id)
     }, Effect.mapError(journalUnavailable))
 
     const release = Effect.fn("StartQueue.release")(function* (ids: ReadonlyArray<EventId>) {
-      yield* sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL
-          WHERE id = ANY(${ids}::text[]) AND claimed_by = ${node}`
+      yield* sql.unsafe(releaseSql, [ids, node])
     }, Effect.mapError(journalUnavailable))
 
     const backlog = Effect.gen(function* () {

@@ -1,6 +1,7 @@
 /** All kinds of leased work, as data: what each leases, when it is due, and in which order. */
 import { Duration } from "effect"
 import type { DeliveryUse } from "../../actors/ports/Deliveries.js"
+import { eventLease } from "../../actors/ports/StartQueue.js"
 import { deliveryTimeout } from "../../domain/Delivery.js"
 import { longestHold, outwardPlaces } from "../../domain/Limits.js"
 import { notSetAside } from "./FailedJobs.js"
@@ -182,4 +183,20 @@ export const clearState: DueKind = {
   dueAt: "w.updated_at",
   orderBy: stateKeySql,
   shards: "none"
+}
+
+/**
+ * Events that wait to be dispatched, and runs that wait to start. `svc_take_queued` of `migrations` picks them, not the common
+ * statement: its turns are fair over classes, organisations and customers, and its plan must not depend on the statistics
+ * of a queue that filled a second ago.
+ */
+export const startQueue: WorkKind = {
+  task: null,
+  table: "start_queue",
+  key: ["id"],
+  isDue: "NOT w.held AND w.not_before <= now()",
+  dueAt: "w.not_before",
+  lease: { until: "claimed_until", seconds: Duration.toSeconds(eventLease), holder: "claimed_by" },
+  shards: "byColumn",
+  columns: "w.priority, w.shard, w.claims, w.lane"
 }

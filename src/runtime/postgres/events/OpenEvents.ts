@@ -2,9 +2,19 @@
 import { Effect, Layer } from "effect"
 import { OpenEvents } from "../../../actors/ports/OpenEvents.js"
 import { Vault } from "../../../actors/ports/Vault.js"
+import { settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../Pools.js"
+import { startQueue } from "../WorkKinds.js"
 import { type EventRow, eventOfRow, selectEvent } from "./EventRows.js"
 import { databaseUnavailable } from "../DatabaseUnavailable.js"
+
+const isCurrent = "w.claims = $2"
+
+const postponeSql = settleSql(startQueue, "not_before = now() + $3 * interval '1 millisecond'", isCurrent)
+
+const holdSql = `WITH put AS (${settleSql(startQueue, "held = true", isCurrent)} RETURNING w.id)
+  UPDATE events e SET status = 'held', record = (e.record::jsonb || jsonb_build_object('heldBecause', $3::text))::json
+  FROM put WHERE e.id = put.id`
 
 export const layer = Layer.effect(
   OpenEvents,
@@ -19,17 +29,9 @@ export const layer = Layer.effect(
           Effect.mapError(databaseUnavailable)
         ),
       postpone: ({ claims, id }, afterMillis) =>
-        sql`UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL,
-          not_before = now() + ${afterMillis} * interval '1 millisecond' WHERE id = ${id} AND claims = ${claims}`.pipe(
-          Effect.asVoid,
-          Effect.mapError(databaseUnavailable)
-        ),
+        sql.unsafe(postponeSql, [id, claims, afterMillis]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
       hold: ({ claims, id }, reason) =>
-        sql`WITH put AS (UPDATE start_queue SET claimed_by = NULL, claimed_until = NULL, held = true
-            WHERE id = ${id} AND claims = ${claims} RETURNING id)
-          UPDATE events e SET status = 'held',
-            record = (e.record::jsonb || jsonb_build_object('heldBecause', ${reason}::text))::json
-          FROM put WHERE e.id = put.id`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+        sql.unsafe(holdSql, [id, claims, reason]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
     })
   })
 )

@@ -5,10 +5,9 @@ import type { OrganisationVault } from "../../../actors/ports/Vault.js"
 import type { Event } from "../../../domain/Event.js"
 import type { Json } from "../../../domain/Json.js"
 import { redactMembers } from "../../../domain/SecretNames.js"
+import { leaseEnd } from "../LeasedWork.js"
+import { startQueue } from "../WorkKinds.js"
 import { timestamp } from "./RunColumns.js"
-
-/** Seconds for which the node that received an event may dispatch it alone. */
-const leaseSeconds = 10
 
 export const eventColumns = {
   id: "text",
@@ -108,7 +107,7 @@ const startsAtOnce = "LEAST(not_before, now())"
 
 /** The expressions that insert these columns: the lease is counted by the clock of Postgres. */
 export const queueValues = queueExpressions({
-  claimed_until: `CASE WHEN claimed_by IS NOT NULL THEN now() + interval '${leaseSeconds} seconds' END`
+  claimed_until: `CASE WHEN claimed_by IS NOT NULL THEN ${leaseEnd(startQueue)} END`
 })
 
 /** The same if events that meet the condition are held. */
@@ -116,7 +115,7 @@ export const queueValuesBeyond = (condition: string): string =>
   queueExpressions({
     held: `held OR ${condition}`,
     claimed_by: `CASE WHEN NOT ${condition} THEN claimed_by END`,
-    claimed_until: `CASE WHEN claimed_by IS NOT NULL AND NOT ${condition} THEN now() + interval '${leaseSeconds} seconds' END`,
+    claimed_until: `CASE WHEN claimed_by IS NOT NULL AND NOT ${condition} THEN ${leaseEnd(startQueue)} END`,
     claims: `CASE WHEN ${condition} THEN 0 ELSE claims END`
   })
 

@@ -11,7 +11,9 @@ import type { OrganisationId } from "../../../domain/Ids.js"
 import { connections, credentials, installations } from "../connections/ConnectionTables.js"
 import { AuditRows } from "../AuditRow.js"
 import { Commits, transactionWrites } from "../CommitLog.js"
+import { noLease } from "../LeasedWork.js"
 import { AppSql } from "../Pools.js"
+import { deliveries } from "../WorkKinds.js"
 import * as outbound from "./OutboundTables.js"
 import { readError } from "./RecordErrors.js"
 import * as tables from "./RecordTables.js"
@@ -68,7 +70,7 @@ const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, 
     ), numbered AS (
       SELECT id, row_number() OVER (ORDER BY created_at, id) - 1 AS nth FROM chosen
     ), sent AS (
-      UPDATE deliveries d SET status = 'pending', attempts_before = d.attempts, finished_at = NULL, claimed_until = NULL,
+      UPDATE deliveries d SET status = 'pending', attempts_before = d.attempts, finished_at = NULL, ${sql.literal(noLease(deliveries("deliveries")))},
         next_at = now() + n.nth / ${perSecond}::float8 * interval '1 second'
       FROM numbered n WHERE d.id = n.id RETURNING d.next_at
     ) SELECT count(*)::int AS queued, max(next_at) AS "lastAt" FROM sent`.pipe(
