@@ -4,7 +4,7 @@
 import { Effect } from "effect"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { Connections as ConnectionsPort } from "../src/actors/ports/Connections.js"
+import { Connections as ConnectionsPort } from "../src/actors/ports/connection/Connections.js"
 import { makeExample, makeFirstOrganisation } from "../src/runtime/program/FirstOrganisation.js"
 import { startInProcess } from "./support/InProcess.js"
 import { makeDataDirectory } from "./support/Service.js"

@@ -3,7 +3,7 @@
  * process. Run: npx tsx bench/sandbox.ts
  */
 import { Effect, ManagedRuntime } from "effect"
-import { Sandbox } from "../src/actors/ports/Sandbox.js"
+import { Sandbox } from "../src/actors/ports/run/Sandbox.js"
 import { layer } from "../src/runtime/sandbox/Pool.js"
 import { bundleRunner } from "../test/support/sandboxRunner.js"
 

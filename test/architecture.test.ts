@@ -128,9 +128,9 @@ describe("a lease on stored work", () => {
   const allowed = [
     "src/runtime/postgres/LeasedWork.ts", // the statements
     "src/runtime/postgres/WorkKinds.ts", // the columns of each kind
-    "src/runtime/postgres/StartQueue.ts", // the pick is `svc_take_queued`, and what it took is renewed by its holder
+    "src/runtime/postgres/run/StartQueue.ts", // the pick is `svc_take_queued`, and what it took is renewed by its holder
     "src/runtime/postgres/journal/EventRow.ts", // the flush puts an event into the queue with a lease
-    "src/runtime/postgres/Runs.ts" // one look-up by an index tells whether the queue has work
+    "src/runtime/postgres/run/Runs.ts" // one look-up by an index tells whether the queue has work
   ]
   it("is taken by the statements of `LeasedWork.ts`, for the kinds of `WorkKinds.ts`", () => {
     const lease = /SKIP\s+LOCKED|leased_until|claimed_until/i
@@ -164,8 +164,8 @@ describe("a regular expression that is built from data", () => {
   /** Files that may build one: from constants, or from a tenant's data in a computing worker or in the guest. */
   const allowed = new Set([
     "src/domain/Ids.ts",
-    "src/domain/connector/Path.ts",
-    "src/domain/connector/Pattern.ts",
+    "src/domain/connector/expression/Path.ts",
+    "src/domain/connector/expression/Pattern.ts",
     "src/runtime/computing/worker/Table.ts",
     "src/runtime/sandbox/runner/prelude/Text.ts"
   ])

@@ -39,10 +39,11 @@ const own: Reasons = {
   "src/runtime/backup/Tar.ts": "the operator's archive",
   "src/runtime/backup/Backup.ts": "the operator's database, by a command",
   "src/runtime/embedded/EmbeddedServer.ts": "statements of the service at its start",
-  "src/runtime/postgres/Roles.ts": "statements of the service at its start",
+  "src/runtime/postgres/database/Roles.ts": "statements of the service at its start",
   "src/runtime/workspace/DatabaseSetup.ts": "statements of the service that create a workspace's database",
   "src/runtime/postgres/journal/Flush.ts": "answers to flushes: ids",
-  "src/runtime/postgres/Pools.ts": "our own tables: pages of lists are bounded, journals are counted as they are read",
+  "src/runtime/postgres/database/Pools.ts":
+    "our own tables: pages of lists are bounded, journals are counted as they are read",
   "src/runtime/sandbox/runner/prelude/Fetch.ts": "inside the guest's own memory"
 }
 

@@ -2,10 +2,10 @@
 import { Effect, Redacted } from "effect"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import { credentialText } from "../../src/domain/connection/Credential.js"
-import { connectionOrigins } from "../../src/domain/connector/BaseUrl.js"
+import { connectionOrigins } from "../../src/domain/connector/request/BaseUrl.js"
 import { catalogue } from "../../src/domain/connectors/index.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 
 /** Finds a connector of the catalogue with API keys and a fixed address. */
 export const findKeyConnector = () => {

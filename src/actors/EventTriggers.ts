@@ -1,12 +1,12 @@
 /** Finds the triggers of an event, and those of them that a narrowed key reaches. */
 import { Effect, Option } from "effect"
-import type { Event, EventFacts } from "../domain/Event.js"
-import { isForConnection } from "../domain/EventRouting.js"
+import type { Event, EventFacts } from "../domain/event/Event.js"
+import { isForConnection } from "../domain/event/EventRouting.js"
 import { Forbidden, type Unavailable } from "../domain/Failure.js"
 import type { TriggerId } from "../domain/Ids.js"
-import type { Trigger } from "../domain/Trigger.js"
-import type { RecordScope } from "./ports/EventReads.js"
-import type { TriggerReads } from "./ports/Triggers.js"
+import type { Trigger } from "../domain/trigger/Trigger.js"
+import type { RecordScope } from "./ports/event/EventReads.js"
+import type { TriggerReads } from "./ports/event/Triggers.js"
 
 /** What decides which triggers an event has. */
 export type Addressed = Pick<

@@ -1,6 +1,6 @@
 /** Makes notifications and their deliveries, for the channels and targets that the configuration names. */
 import { Effect } from "effect"
-import { type PlatformValues, resolveValues } from "../domain/Configuration.js"
+import { type PlatformValues, resolveValues } from "../domain/organisation/Configuration.js"
 import type { Unavailable } from "../domain/Failure.js"
 import type { CustomerId, DeliveryId } from "../domain/Ids.js"
 import {
@@ -12,8 +12,8 @@ import {
   notificationTargetsKey,
   targetsIn,
   targetUrls
-} from "../domain/Notification.js"
-import { type PlanName, plans } from "../domain/Plan.js"
+} from "../domain/organisation/Notification.js"
+import { type PlanName, plans } from "../domain/organisation/Plan.js"
 import type { Identifiers } from "./ports/Identifiers.js"
 import type { Tx } from "./ports/Records.js"
 

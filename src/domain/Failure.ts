@@ -5,7 +5,7 @@
 import { operatorText } from "./OperatorText.js"
 import { Data } from "effect"
 import type { Json } from "./Json.js"
-import type { Permission } from "./Permission.js"
+import type { Permission } from "./access/Permission.js"
 
 /** One mistake in a request: its place, its code, and what to send instead. */
 export interface Detail {

@@ -1,7 +1,7 @@
 /** Queries and answers of events and dead letters, which surfaces B and C share. Contract: events, replay. */
 import { Schema } from "effect"
-import { EventSource, EventStatus } from "../domain/Event.js"
-import { DeadLetterStatus } from "../domain/EventView.js"
+import { EventSource, EventStatus } from "../domain/event/Event.js"
+import { DeadLetterStatus } from "../domain/event/EventView.js"
 import { listParams } from "./Shapes.js"
 
 const text = Schema.optional(Schema.String)

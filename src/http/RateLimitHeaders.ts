@@ -1,5 +1,5 @@
 /** The `x-ratelimit-*` headers of every reply. Specification: Rate limiting. */
-import type { Admission } from "../actors/ports/RateLimits.js"
+import type { Admission } from "../actors/ports/organisation/RateLimits.js"
 import type { Failure } from "../domain/Failure.js"
 
 type Headers = { readonly [name: string]: string }

@@ -2,7 +2,7 @@
 import type { Principal } from "../actors/management/Caller.js"
 import type { Digests } from "../actors/ports/Digests.js"
 import { InvalidRequest } from "../domain/Failure.js"
-import type { RunClaim } from "../domain/RunClaim.js"
+import type { RunClaim } from "../domain/run/RunClaim.js"
 import { idempotencyKey } from "./pipeline/Idempotency.js"
 import { type RequestHead, targetIndexKey } from "./Wire.js"
 

@@ -4,7 +4,7 @@ import { Context, Effect, Exit, Layer, Option, Redacted, Scope, TestClock } from
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { newOwner } from "../../src/actors/connection/ConnectionOwner.js"
 import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
-import type { CallPermit } from "../../src/actors/ports/Connections.js"
+import type { CallPermit } from "../../src/actors/ports/connection/Connections.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { unlimited } from "../../src/domain/connection/RateLimiter.js"

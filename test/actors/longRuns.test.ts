@@ -1,7 +1,7 @@
 /** The changes of a run with many calls are written in parts, none of which takes long to build or to commit. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Executions } from "../../src/actors/ports/Executions.js"
+import { Executions } from "../../src/actors/ports/run/Executions.js"
 import { makeRunWorld, request, runnable } from "../support/runWorld.js"
 import type { Guest } from "../support/scriptedSandbox.js"
 

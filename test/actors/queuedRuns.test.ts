@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import { LiveRuns } from "../../src/actors/execution/LiveRuns.js"
-import { Executions } from "../../src/actors/ports/Executions.js"
+import { Executions } from "../../src/actors/ports/run/Executions.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { organisation } from "../support/journal.js"
 import { makeRunWorld, request, runnable } from "../support/runWorld.js"

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Layer, TestClock } from "effect"
 import { layer } from "../../src/actors/connection/ConnectedCalls.js"
-import { ConnectedCalls } from "../../src/actors/ports/ConnectedCalls.js"
-import { ConnectedEgress } from "../../src/actors/ports/ConnectedEgress.js"
-import { Connections } from "../../src/actors/ports/Connections.js"
+import { ConnectedCalls } from "../../src/actors/ports/connection/ConnectedCalls.js"
+import { ConnectedEgress } from "../../src/actors/ports/connection/ConnectedEgress.js"
+import { Connections } from "../../src/actors/ports/connection/Connections.js"
 import {
   idleLimiter,
   type LimiterState,

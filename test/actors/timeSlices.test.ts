@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { SliceOrder } from "../../src/actors/execution/TimeSlices.js"
+import { SliceOrder } from "../../src/actors/execution/guest/TimeSlices.js"
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 

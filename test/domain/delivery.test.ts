@@ -1,6 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration } from "effect"
-import { type AttemptResult, decide, parseRetryAfter, retrySchedule, type Verdict } from "../../src/domain/Delivery.js"
+import {
+  type AttemptResult,
+  decide,
+  parseRetryAfter,
+  retrySchedule,
+  type Verdict
+} from "../../src/domain/delivery/Delivery.js"
 
 const now = Date.parse("2026-11-21T07:00:00Z")
 const answered = (status: number, retryAfter?: string): AttemptResult => ({ _tag: "Answered", status, retryAfter })

@@ -1,7 +1,7 @@
 /** Which of the due ticks of a schedule fire. */
 import { assert, describe, it } from "@effect/vitest"
-import { dueTicks } from "../../src/domain/DueTicks.js"
-import type { ScheduleSettings } from "../../src/domain/Trigger.js"
+import { dueTicks } from "../../src/domain/trigger/DueTicks.js"
+import type { ScheduleSettings } from "../../src/domain/trigger/Trigger.js"
 import { paced } from "../support/pace.js"
 
 const minute = 60_000

@@ -13,7 +13,7 @@ import {
   type Tier,
   tiers,
   type WaitKind
-} from "../../src/domain/Execution.js"
+} from "../../src/domain/run/Execution.js"
 import { Duration } from "effect"
 
 const accepted = 1_000_000

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Redacted, Schema } from "effect"
 import { WebhookVerification } from "../../src/domain/connector/Webhook.js"
-import { verifyDelivery } from "../../src/domain/InboundWebhook.js"
+import { verifyDelivery } from "../../src/domain/event/InboundWebhook.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
 
 const digests = {

@@ -1,8 +1,8 @@
 /** No key creates or changes a key that is wider in any attribute. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { keyExcess, type KeyBounds } from "../../src/domain/KeyBounds.js"
-import { allPermissions } from "../../src/domain/Permission.js"
+import { keyExcess, type KeyBounds } from "../../src/domain/access/KeyBounds.js"
+import { allPermissions } from "../../src/domain/access/Permission.js"
 import { make } from "../../src/runtime/process/Addresses.js"
 
 const { covers } = make([])

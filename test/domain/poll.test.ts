@@ -1,6 +1,6 @@
 /** What a change of a polled item is called. */
 import { assert, describe, it } from "@effect/vitest"
-import { polledType } from "../../src/domain/Poll.js"
+import { polledType } from "../../src/domain/trigger/Poll.js"
 
 describe("the type of a polled change", () => {
   it.each([

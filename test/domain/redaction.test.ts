@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { makeScrubber } from "../../src/domain/Redaction.js"
-import { isSecretHeader, isSecretMember, redactHeaders, redactMembers } from "../../src/domain/SecretNames.js"
+import { makeScrubber } from "../../src/domain/access/Redaction.js"
+import { isSecretHeader, isSecretMember, redactHeaders, redactMembers } from "../../src/domain/access/SecretNames.js"
 import type { Json } from "../../src/domain/Json.js"
 import { paced } from "../support/pace.js"
 

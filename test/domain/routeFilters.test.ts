@@ -1,12 +1,12 @@
 /** The filters of an event cost a bounded time on the main loop, whatever the routes and the payload are. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { type Condition, meetsCondition } from "../../src/domain/connector/Condition.js"
-import { eventSteps, StepBudget } from "../../src/domain/connector/StepBudget.js"
-import { matchRoutes } from "../../src/domain/EventRouting.js"
+import { type Condition, meetsCondition } from "../../src/domain/connector/expression/Condition.js"
+import { eventSteps, StepBudget } from "../../src/domain/connector/expression/StepBudget.js"
+import { matchRoutes } from "../../src/domain/event/EventRouting.js"
 import { canonicalJson, type Json } from "../../src/domain/Json.js"
 import type { OrganisationId, RouteId, SpaceId, TriggerId, WorkflowId } from "../../src/domain/Ids.js"
-import type { Trigger } from "../../src/domain/Trigger.js"
+import type { Trigger } from "../../src/domain/trigger/Trigger.js"
 import { compiledPatterns } from "../support/patterns.js"
 import { paced } from "../support/pace.js"
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { nextAfter, scheduleMistakes, type Ticks } from "../../src/domain/Schedule.js"
+import { nextAfter, scheduleMistakes, type Ticks } from "../../src/domain/trigger/Schedule.js"
 
 const cron = (text: string, timezone = "UTC"): Ticks => ({
   mode: "cron",

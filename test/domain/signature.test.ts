@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc, Option, Redacted } from "effect"
-import * as Signature from "../../src/domain/Signature.js"
+import * as Signature from "../../src/domain/delivery/Signature.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
 
 const digests = makeDigests({ pepper: Redacted.make("pepper of the tests") })

@@ -8,7 +8,7 @@ import {
   type NodeState,
   startableRuns,
   startsAtOnce
-} from "../../src/domain/StartPolicy.js"
+} from "../../src/domain/run/StartPolicy.js"
 
 const idle: NodeState = {
   slots: 256,

@@ -1,6 +1,6 @@
 /** What a provider says of a subscription that it refuses. */
 import { assert, describe, it } from "@effect/vitest"
-import { scrubRefusal } from "../../src/domain/Subscription.js"
+import { scrubRefusal } from "../../src/domain/trigger/Subscription.js"
 
 const secret = "whsec_2SIMeMPFRQ6fXoTJ2yO7eqdxXf6kiKdBJ7C3LY4t2s8="
 

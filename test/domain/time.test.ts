@@ -1,7 +1,7 @@
 /** Only RFC 3339 is a time of a request; providers' forms are read too, and nothing else is. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Schema } from "effect"
-import { expiryOf } from "../../src/domain/Subscription.js"
+import { expiryOf } from "../../src/domain/trigger/Subscription.js"
 import { parseProviderTime, parseTime, Rfc3339, TimeBound, timeAfter } from "../../src/domain/Time.js"
 import { notTimes } from "../support/hostileTimes.js"
 

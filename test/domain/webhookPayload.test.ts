@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { FastCheck, Schema } from "effect"
 import { EventDefinition, WebhookDefinition } from "../../src/domain/connector/Webhook.js"
 import type { Json } from "../../src/domain/Json.js"
-import { noPatterns } from "../../src/domain/connector/PatternProgram.js"
+import { noPatterns } from "../../src/domain/connector/expression/PatternProgram.js"
 import {
   bodyChallenge,
   deliveredEvents,
@@ -11,7 +11,7 @@ import {
   eventsOfKey,
   formFields,
   queryFields
-} from "../../src/domain/WebhookPayload.js"
+} from "../../src/domain/event/WebhookPayload.js"
 
 const webhook = Schema.decodeUnknownSync(WebhookDefinition)
 const event = Schema.decodeUnknownSync(EventDefinition)

@@ -4,7 +4,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
 import { type AuditAnswer, hashOf, storedForm, valueAtPath } from "../support/auditChain.js"
 import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"

@@ -1,7 +1,7 @@
 /** Endpoints are told of what they are subscribed to: ends of runs and changes of records, once each. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
 import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"

@@ -4,7 +4,7 @@ import { type ClientRequest, request as ask, type IncomingMessage, type ServerRe
 import { createConnection } from "node:net"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Option } from "effect"
-import { signIdentity } from "../../src/domain/Signature.js"
+import { signIdentity } from "../../src/domain/delivery/Signature.js"
 import { connect, publishConnector, svc, systems } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 import { type FlowingProvider, startFlowingProvider } from "../support/flowingProvider.js"

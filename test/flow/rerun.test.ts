@@ -1,7 +1,7 @@
 /** A repeated run has the inputs of the first one. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { connect, execution, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 import { makeScopedKey } from "../support/keys.js"

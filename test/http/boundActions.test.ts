@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type { BundledConnector } from "../../src/domain/connector/Definition.js"
 import { builtInConnectors, builtInFor } from "../../src/domain/connectors/index.js"
 import { findMissingActions } from "../../src/runtime/postgres/MissingActions.js"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { definition, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 beforeAll(() => startCalls(), 60_000)

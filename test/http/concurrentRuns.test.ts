@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { plans } from "../../src/domain/Plan.js"
+import { plans } from "../../src/domain/organisation/Plan.js"
 import { eventually } from "../support/eventually.js"
 import { start } from "../support/InProcess.js"
 

@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { Connectors } from "../../src/actors/ports/Connectors.js"
+import { Connectors } from "../../src/actors/ports/connection/Connectors.js"
 import { catalogue } from "../../src/domain/connectors/index.js"
 import { acme } from "../support/connectors.js"
 import { eventually } from "../support/eventually.js"

@@ -1,7 +1,7 @@
 /** A customer's limits, its own or of its plan: on stored records, calls and starts of runs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** Pages of executions are read from the newest days first; none is missed or repeated. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { type Running, start } from "../support/InProcess.js"
 
 /** Ages in days, within and beyond each range that is read. */

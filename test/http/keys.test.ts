@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import { createHash, createHmac } from "node:crypto"
-import { signIdentity } from "../../src/domain/Signature.js"
+import { signIdentity } from "../../src/domain/delivery/Signature.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { paced } from "../support/pace.js"
 

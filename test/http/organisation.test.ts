@@ -1,7 +1,7 @@
 /** The organisation and its workspaces: reading and changing them, and suspension. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 

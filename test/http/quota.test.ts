@@ -1,7 +1,7 @@
 /** What an organisation and its customers use of their limits, and the totals of days. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { runMaintenance } from "../../src/runtime/postgres/Maintenance.js"
+import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
 import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"

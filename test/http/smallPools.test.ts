@@ -1,7 +1,7 @@
 /** A transaction waits for no second connection of its own pool, so that small pools suffice. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ConnectionStore } from "../../src/actors/ports/ConnectionStore.js"
+import { ConnectionStore } from "../../src/actors/ports/connection/ConnectionStore.js"
 import type { AuditId, ConnectionId, ConnectSessionId, CustomerId, OrganisationId } from "../../src/domain/Ids.js"
 import { connect, publishConnector, startCalls, stopCalls, svc } from "../support/calls.js"
 

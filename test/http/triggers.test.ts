@@ -1,10 +1,10 @@
 /** Triggers: what cannot fire is refused with its path; access keys, schedules, states and visibility. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { TriggerReads } from "../../src/actors/ports/Triggers.js"
+import { TriggerReads } from "../../src/actors/ports/event/Triggers.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { connect, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 const event = { id: "contact.updated", delivery: "webhook" }

@@ -1,7 +1,7 @@
 /** An interrupted statement is cancelled on the server, and no statement of anybody else. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { connect } from "../../src/runtime/postgres/Pools.js"
+import { connect } from "../../src/runtime/postgres/database/Pools.js"
 import { layer, TestDatabase } from "../support/Database.js"
 
 const pool = Effect.flatMap(TestDatabase, ({ urls }) =>

@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, Runtime, TestClock } from "effect"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
-import { JournalUnavailable } from "../../src/actors/ports/Journal.js"
-import { Runs } from "../../src/actors/ports/Runs.js"
+import { JournalUnavailable } from "../../src/actors/ports/run/Journal.js"
+import { Runs } from "../../src/actors/ports/run/Runs.js"
 import { timeOfId } from "../../src/domain/Ids.js"
-import { layer as clockLayer } from "../../src/runtime/postgres/DatabaseClock.js"
+import { layer as clockLayer } from "../../src/runtime/postgres/database/DatabaseClock.js"
 import { layerIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { announce } from "../support/LogExpectations.js"
 

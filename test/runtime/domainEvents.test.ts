@@ -1,10 +1,10 @@
 /** Domain events leave the outbox once, with all that they become. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { DomainEvents, type PublishedEvent } from "../../src/actors/ports/DomainEvents.js"
+import { DomainEvents, type PublishedEvent } from "../../src/actors/ports/delivery/DomainEvents.js"
 import type { DeliveryId, WebhookEndpointId } from "../../src/domain/Ids.js"
-import * as Driver from "../../src/runtime/postgres/DomainEvents.js"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import * as Driver from "../../src/runtime/postgres/delivery/DomainEvents.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { layer as database } from "../support/Database.js"
 
 const emit = (count: number) =>

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc, Redacted, Schema } from "effect"
 import { EgressBlocked, EgressTimedOut, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { AuthMethod } from "../../src/domain/connector/AuthMethod.js"
-import { injectedSecrets } from "../../src/domain/connector/Injection.js"
+import { injectedSecrets } from "../../src/domain/connector/request/Injection.js"
 import { type EchoFilter, echoFilter } from "../../src/runtime/egress/Echo.js"
 
 const answered = (body: string | Uint8Array, headers: ReadonlyArray<readonly [string, string]> = []) => ({

@@ -8,8 +8,8 @@ import { planSettings } from "../../src/runtime/postgres/journal/Flush.js"
 import type { FlushPart, PreparedUnit } from "../../src/runtime/postgres/journal/FlushPart.js"
 import { flushTables } from "../../src/runtime/postgres/journal/FlushTables.js"
 import { flushParts, makeStatements, textOf } from "../../src/runtime/postgres/journal/Statement.js"
-import { quotas } from "../../src/runtime/postgres/quotas/QuotaDecision.js"
-import { tickFailures } from "../../src/runtime/postgres/schedules/ScheduleParts.js"
+import { quotas } from "../../src/runtime/postgres/quota/QuotaDecision.js"
+import { tickFailures } from "../../src/runtime/postgres/trigger/ScheduleParts.js"
 import { layer, TestDatabase } from "../support/Database.js"
 
 const optional = flushParts.filter(({ when }) => when !== undefined)

@@ -1,10 +1,10 @@
 /** A grant of a provider's limit is committed before it is used, and only the current owner can write one. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { ProviderWindows } from "../../src/actors/ports/ProviderWindows.js"
+import { ProviderWindows } from "../../src/actors/ports/connection/ProviderWindows.js"
 import { leaseCalls, unusedState } from "../../src/domain/connection/SharedLimiter.js"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
-import { layer } from "../../src/runtime/postgres/ProviderWindows.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { layer } from "../../src/runtime/postgres/connection/ProviderWindows.js"
 import { layer as database } from "../support/Database.js"
 
 const organisation = "org_00000000000000000000000077"

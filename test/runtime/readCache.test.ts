@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import type { OrganisationId } from "../../src/domain/Ids.js"
-import { Commits, makeCommitLog } from "../../src/runtime/postgres/CommitLog.js"
+import { Commits, makeCommitLog } from "../../src/runtime/postgres/database/CommitLog.js"
 import { makeReadCache, noOrganisation, type ReadCacheOptions } from "../../src/runtime/postgres/ReadCache.js"
 
 const world = (options?: ReadCacheOptions<number>) =>

@@ -1,8 +1,8 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
-import type { GuestEvent } from "../../src/actors/ports/Sandbox.js"
-import { Sandbox } from "../../src/actors/ports/Sandbox.js"
+import type { GuestEvent } from "../../src/actors/ports/run/Sandbox.js"
+import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import {
   begin,

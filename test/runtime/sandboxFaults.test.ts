@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
-import { Sandbox } from "../../src/actors/ports/Sandbox.js"
+import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import type { Listener } from "../../src/runtime/jail/JailedProcess.js"
 import { begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
 import { afterAll } from "vitest"
-import { Sandbox, type Turn } from "../../src/actors/ports/Sandbox.js"
+import { Sandbox, type Turn } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
-import { Sandbox } from "../../src/actors/ports/Sandbox.js"
+import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { limits, startEvent, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import type { Diagram } from "../../src/domain/WorkflowAnalysis.js"
+import type { Diagram } from "../../src/domain/workflow/WorkflowAnalysis.js"
 import { drawSvg } from "../../src/runtime/computing/workflow/Svg.js"
 import { analyse } from "../../src/runtime/computing/workflow/Analyse.js"
 import { paced } from "../support/pace.js"

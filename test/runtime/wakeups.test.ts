@@ -1,7 +1,7 @@
 /** What a node knows of the start queue between its reads. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Wakeups } from "../../src/actors/ports/Wakeups.js"
+import { Wakeups } from "../../src/actors/ports/run/Wakeups.js"
 import * as ProcessWakeups from "../../src/runtime/process/Wakeups.js"
 
 const test = (name: string, body: (wakeups: Wakeups["Type"]) => void) =>

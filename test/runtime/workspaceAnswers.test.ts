@@ -4,7 +4,7 @@
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Query } from "pg"
-import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
+import { type DbCaller, DbRefused } from "../../src/actors/ports/run/WorkspaceDb.js"
 import { announce } from "../support/LogExpectations.js"
 import { eventually } from "../support/eventually.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"

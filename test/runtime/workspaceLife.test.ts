@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { Client } from "pg"
-import { DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
+import { DbRefused } from "../../src/actors/ports/run/WorkspaceDb.js"
 import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"
 import { openWorkspaceDatabases } from "../../src/runtime/workspace/WorkspaceDatabases.js"
 import { databaseUrl, freshDatabase, dropWorkspaces, type Database } from "../support/Database.js"

@@ -1,7 +1,7 @@
 /** A full workspace refuses every write, and can delete to make room; no statement writes far beyond the limit. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type DbCaller, DbRefused, type DbTransaction } from "../../src/actors/ports/WorkspaceDb.js"
+import { type DbCaller, DbRefused, type DbTransaction } from "../../src/actors/ports/run/WorkspaceDb.js"
 import { eventually } from "../support/eventually.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
 

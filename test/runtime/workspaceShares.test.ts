@@ -3,7 +3,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { type DbCaller, DbRefused } from "../../src/actors/ports/WorkspaceDb.js"
+import { type DbCaller, DbRefused } from "../../src/actors/ports/run/WorkspaceDb.js"
 import { workspaceDb } from "../../src/domain/Limits.js"
 import { makeTurns, type Release } from "../../src/runtime/workspace/Turns.js"
 import { eventually } from "../support/eventually.js"

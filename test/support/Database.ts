@@ -3,15 +3,15 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { Client } from "pg"
 import { inject } from "vitest"
 import type { DatabaseTrouble } from "../../src/actors/ports/DatabaseTrouble.js"
-import * as Trouble from "../../src/runtime/postgres/DatabaseTrouble.js"
+import * as Trouble from "../../src/runtime/postgres/database/DatabaseTrouble.js"
 import {
   type AppSql,
   connect,
   layer as pools,
   type PoolSizes,
   type WriterSql
-} from "../../src/runtime/postgres/Pools.js"
-import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/Roles.js"
+} from "../../src/runtime/postgres/database/Pools.js"
+import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/database/Roles.js"
 
 export interface Database {
   readonly name: string

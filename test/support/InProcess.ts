@@ -3,7 +3,7 @@ import { Clock, Duration, Effect, Exit, Layer, Logger, LogLevel, ManagedRuntime,
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import type { PlanName } from "../../src/domain/Plan.js"
+import type { PlanName } from "../../src/domain/organisation/Plan.js"
 import type { FirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { makeExample, makeFirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { type CredentialReader, CredentialReaders } from "../../src/http/auth/Credentials.js"

@@ -1,7 +1,7 @@
 /** A service, a provider that a test scripts path by path, and functions that connect customers and run workflows. */
 import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { Connections } from "../../src/actors/ports/Connections.js"
+import { Connections } from "../../src/actors/ports/connection/Connections.js"
 import type { CustomerId, OrganisationId } from "../../src/domain/Ids.js"
 import { type Running, start } from "./InProcess.js"
 import { startProvider, type Provider, type Request } from "./provider.js"

@@ -8,29 +8,29 @@ import { Permits, type SharedPermits } from "../../src/actors/connection/SharedP
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
 import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
-import type { CallPermit, Initiator } from "../../src/actors/ports/Connections.js"
+import type { CallPermit, Initiator } from "../../src/actors/ports/connection/Connections.js"
 import {
   type AuthorizingSession,
   ConnectionStore,
   type DomainEvent,
   type OwnedConnection,
   Stale
-} from "../../src/actors/ports/ConnectionStore.js"
-import { Connectors } from "../../src/actors/ports/Connectors.js"
+} from "../../src/actors/ports/connection/ConnectionStore.js"
+import { Connectors } from "../../src/actors/ports/connection/Connectors.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { Origin } from "../../src/actors/ports/Origin.js"
-import { MailEgress } from "../../src/actors/ports/MailEgress.js"
+import { MailEgress } from "../../src/actors/ports/delivery/MailEgress.js"
 import {
   TokenEndpoint,
   TokenRequestFailed,
   type TokenRequest,
   type Tokens
-} from "../../src/actors/ports/TokenEndpoint.js"
+} from "../../src/actors/ports/connection/TokenEndpoint.js"
 import { Vault } from "../../src/actors/ports/Vault.js"
-import type { AuditEntry } from "../../src/domain/Audit.js"
+import type { AuditEntry } from "../../src/domain/audit/Audit.js"
 import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
 import { type ConnectorManifest, decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"

@@ -1,6 +1,6 @@
 /** Claims deliveries as their sweep does. */
 import { Effect } from "effect"
-import type { Deliveries } from "../../src/actors/ports/Deliveries.js"
+import type { Deliveries } from "../../src/actors/ports/delivery/Deliveries.js"
 import type { Room } from "../../src/actors/Places.js"
 
 /** Nothing is taken. */

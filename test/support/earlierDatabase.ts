@@ -7,7 +7,7 @@ import { Effect, Record, Redacted } from "effect"
 import { Client } from "pg"
 import { migrations } from "../../migrations/index.js"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { connect } from "../../src/runtime/postgres/Pools.js"
+import { connect } from "../../src/runtime/postgres/database/Pools.js"
 
 interface Table {
   readonly name: string

@@ -1,7 +1,7 @@
 /** A service with two sides that share no records. Each side has one record of every kind that a request can name. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import type { ScopeType } from "../../src/domain/ResourceScope.js"
+import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import { ownerSql } from "./Database.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"

@@ -1,6 +1,6 @@
 /** The requests of all endpoints about the records of one side of the world, by method and path. */
 import type { Route } from "../../src/http/pipeline/Routes.js"
-import type { ScopeType } from "../../src/domain/ResourceScope.js"
+import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
 import { acme } from "./oauthProvider.js"

@@ -5,9 +5,9 @@ import * as os from "node:os"
 import * as path from "node:path"
 import type { TestProject } from "vitest/node"
 import { clusterDirectory, startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
-import { migrate } from "../../src/runtime/postgres/Migrations.js"
+import { migrate } from "../../src/runtime/postgres/database/Migrations.js"
 import { find, isProcessAlive, stop } from "../../src/runtime/embedded/Postmaster.js"
-import { forEachRole } from "../../src/runtime/postgres/Roles.js"
+import { forEachRole } from "../../src/runtime/postgres/database/Roles.js"
 
 export interface SharedPostgres {
   /** The superuser's URL. */

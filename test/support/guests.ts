@@ -9,8 +9,8 @@ import type {
   Program,
   SandboxFailure,
   Turn
-} from "../../src/actors/ports/Sandbox.js"
-import { Sandbox } from "../../src/actors/ports/Sandbox.js"
+} from "../../src/actors/ports/run/Sandbox.js"
+import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 
 export const limits: GuestLimits = { memoryBytes: 128 * 1024 * 1024, cpuPerStepMillis: 2000 }
 

@@ -1,7 +1,7 @@
 /** Creates API keys for tests, and a second workspace for them. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/Pools.js"
+import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import type { Running } from "./InProcess.js"
 
 export interface TestKey {

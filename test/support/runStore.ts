@@ -9,12 +9,12 @@ import {
   JournalUnavailable,
   type OpenRun,
   type RunChange
-} from "../../src/actors/ports/Journal.js"
-import { Runs } from "../../src/actors/ports/Runs.js"
-import { EventStream } from "../../src/actors/ports/EventStream.js"
-import { decide, evolve } from "../../src/domain/Execution.js"
+} from "../../src/actors/ports/run/Journal.js"
+import { Runs } from "../../src/actors/ports/run/Runs.js"
+import { EventStream } from "../../src/actors/ports/event/EventStream.js"
+import { decide, evolve } from "../../src/domain/run/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
-import { indexEntries, type JournalEntry } from "../../src/domain/RunJournal.js"
+import { indexEntries, type JournalEntry } from "../../src/domain/run/RunJournal.js"
 
 const unasked = () => Effect.dieMessage("no test asks for it")
 

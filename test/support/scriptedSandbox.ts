@@ -9,7 +9,7 @@ import {
   type GuestSession,
   SessionLost,
   type Turn
-} from "../../src/actors/ports/Sandbox.js"
+} from "../../src/actors/ports/run/Sandbox.js"
 import type { Json } from "../../src/domain/Json.js"
 
 export interface HostRequested {

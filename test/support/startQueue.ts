@@ -1,8 +1,8 @@
 /** The start queue on a fresh database, with rows of events that a test inserts itself. */
 import { Effect, Layer } from "effect"
-import type { LeasedEvent, TakenWork } from "../../src/actors/ports/StartQueue.js"
+import type { LeasedEvent, TakenWork } from "../../src/actors/ports/run/StartQueue.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
-import * as StartQueue from "../../src/runtime/postgres/StartQueue.js"
+import * as StartQueue from "../../src/runtime/postgres/run/StartQueue.js"
 import { layer as database, ownerSql } from "./Database.js"
 import { oneOfTwoNodes } from "./ownership.js"
 

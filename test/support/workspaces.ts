@@ -11,7 +11,7 @@ import {
   type DbResult,
   type DbTransaction,
   WorkspaceDb
-} from "../../src/actors/ports/WorkspaceDb.js"
+} from "../../src/actors/ports/run/WorkspaceDb.js"
 import type { Json } from "../../src/domain/Json.js"
 import { ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
 import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"

@@ -1,12 +1,12 @@
 /** One attempt of a call through a connection: authorised at the connection's actor, sent by the egress, settled once. */
 import { Clock, Duration, Effect, Either, Fiber, Option } from "effect"
-import type { ConnectedCall, Postponed } from "../ports/ConnectedCalls.js"
-import type { ConnectedEgress, ConnectedRequest, GrantRefused } from "../ports/ConnectedEgress.js"
-import type { CallPermit, ConnectionNotActive, Connections } from "../ports/Connections.js"
+import type { ConnectedCall, Postponed } from "../ports/connection/ConnectedCalls.js"
+import type { ConnectedEgress, ConnectedRequest, GrantRefused } from "../ports/connection/ConnectedEgress.js"
+import type { CallPermit, ConnectionNotActive, Connections } from "../ports/connection/Connections.js"
 import type { AnswerHolding } from "../ports/HeldBytes.js"
 import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
-import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
-import { readRateHeaders } from "../../domain/connector/RateReading.js"
+import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/request/ProviderAnswer.js"
+import { readRateHeaders } from "../../domain/connector/request/RateReading.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import { connectedCall } from "../../domain/Limits.js"
 

@@ -18,14 +18,14 @@ import {
   type UsableCredential
 } from "./CallGrant.js"
 import { RecentMap } from "../../domain/RecentMap.js"
-import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/Connections.js"
+import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
 import { busy, isRenewable, type CachedConnector, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { Permits } from "./SharedPermits.js"
-import { CredentialTest } from "./CredentialTest.js"
-import { canRenew, holdsNewToken, StoredCredentialTest } from "./StoredCredentialTest.js"
+import { CredentialTest } from "./credential/CredentialTest.js"
+import { canRenew, holdsNewToken, StoredCredentialTest } from "./credential/StoredCredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
-import { TokenRefresh } from "./TokenRefresh.js"
+import { TokenRefresh } from "./credential/TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
 import { type ConnectorCacheContext, connectorOf, maxCachedConnectors } from "./ConnectorCache.js"
 

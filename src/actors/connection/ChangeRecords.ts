@@ -1,8 +1,8 @@
 /** What is recorded of a change of a connection: the domain event and the audit entry. */
-import { changesBetween } from "../../domain/Audit.js"
+import { changesBetween } from "../../domain/audit/Audit.js"
 import { connectionView, type Connection } from "../../domain/connection/Connection.js"
 import type { Identifiers } from "../ports/Identifiers.js"
-import type { ConnectionChange, DomainEvent } from "../ports/ConnectionStore.js"
+import type { ConnectionChange, DomainEvent } from "../ports/connection/ConnectionStore.js"
 import type { ChangeOptions } from "./ConnectionOwner.js"
 
 /** Where the ids of records come from. */

@@ -1,13 +1,13 @@
 /** What the commands of a connection's owner share. */
 import type { Effect } from "effect"
-import type { Initiator } from "../ports/Connections.js"
-import type { ConnectionStore } from "../ports/ConnectionStore.js"
-import type { TokenEndpoint } from "../ports/TokenEndpoint.js"
-import type { CredentialBuilder } from "./CredentialBuilder.js"
+import type { Initiator } from "../ports/connection/Connections.js"
+import type { ConnectionStore } from "../ports/connection/ConnectionStore.js"
+import type { TokenEndpoint } from "../ports/connection/TokenEndpoint.js"
+import type { CredentialBuilder } from "./credential/CredentialBuilder.js"
 import type { ConnectionOwners } from "./ConnectionOwners.js"
 import type { make as makeCreation } from "./ConnectionCreation.js"
-import type { StoredCredentialTest } from "./StoredCredentialTest.js"
-import type { TokenRefresh } from "./TokenRefresh.js"
+import type { StoredCredentialTest } from "./credential/StoredCredentialTest.js"
+import type { TokenRefresh } from "./credential/TokenRefresh.js"
 import type { ConnectSessions } from "./ConnectSessions.js"
 
 /** What every command carries: for which organisation, and who asked. */

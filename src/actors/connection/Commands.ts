@@ -3,15 +3,15 @@
  * refresh, enable, disable, edit, disconnect.
  */
 import { Effect, type Scope } from "effect"
-import { ConnectionStore } from "../ports/ConnectionStore.js"
-import { TokenEndpoint } from "../ports/TokenEndpoint.js"
-import { CredentialBuilder } from "./CredentialBuilder.js"
+import { ConnectionStore } from "../ports/connection/ConnectionStore.js"
+import { TokenEndpoint } from "../ports/connection/TokenEndpoint.js"
+import { CredentialBuilder } from "./credential/CredentialBuilder.js"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { make as makeCreation } from "./ConnectionCreation.js"
-import { StoredCredentialTest } from "./StoredCredentialTest.js"
+import { StoredCredentialTest } from "./credential/StoredCredentialTest.js"
 import type { CommandResult, ConnectionCommand, CommandRefusal } from "./Protocol.js"
-import { TokenRefresh } from "./TokenRefresh.js"
+import { TokenRefresh } from "./credential/TokenRefresh.js"
 import { ConnectSessions } from "./ConnectSessions.js"
 import type { CommandContext } from "./CommandContext.js"
 import {
@@ -20,7 +20,7 @@ import {
   testConnection,
   refreshToken,
   revealCredential
-} from "./CredentialCommands.js"
+} from "./credential/CredentialCommands.js"
 import { enableConnection, disableConnection, editConnection, disconnectConnection } from "./StateCommands.js"
 import { renewIfNeeded, abandonConnection } from "./SweepCommands.js"
 

@@ -5,17 +5,17 @@
 import { Clock, Context, Duration, Effect, Layer, Redacted } from "effect"
 import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
-import type { Initiator, CredentialSecrets } from "../ports/Connections.js"
-import { ConnectionStore, type ConnectSession } from "../ports/ConnectionStore.js"
-import { Connectors } from "../ports/Connectors.js"
+import type { Initiator, CredentialSecrets } from "../ports/connection/Connections.js"
+import { ConnectionStore, type ConnectSession } from "../ports/connection/ConnectionStore.js"
+import { Connectors } from "../ports/connection/Connectors.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
-import { CredentialBuilder } from "./CredentialBuilder.js"
+import { CredentialBuilder } from "./credential/CredentialBuilder.js"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import type { CommandRefusal } from "./Protocol.js"
-import { TokenRefresh } from "./TokenRefresh.js"
+import { TokenRefresh } from "./credential/TokenRefresh.js"
 import { connectSessionLifetime } from "../../domain/Limits.js"
 import {
   activateConnection,
@@ -24,8 +24,8 @@ import {
   type SessionContext,
   tokenLength
 } from "./SessionDetails.js"
-import { authorizationUrl } from "./AuthorizationRedirect.js"
-import { type AuthorizationAnswer, completeSession } from "./AuthorizationCallback.js"
+import { authorizationUrl } from "./credential/AuthorizationRedirect.js"
+import { type AuthorizationAnswer, completeSession } from "./credential/AuthorizationCallback.js"
 
 /** The connection that a new session is for, and how it asks for the credential. */
 export interface SessionOptions {

@@ -6,13 +6,13 @@ import {
   type ConnectedCall,
   ConnectedCalls,
   type ProviderRefused
-} from "../ports/ConnectedCalls.js"
-import { ConnectedEgress } from "../ports/ConnectedEgress.js"
+} from "../ports/connection/ConnectedCalls.js"
+import { ConnectedEgress } from "../ports/connection/ConnectedEgress.js"
 import type { AnswerHolding } from "../ports/HeldBytes.js"
-import { Connections } from "../ports/Connections.js"
+import { Connections } from "../ports/connection/Connections.js"
 import type { OpenRequest, OpenResponse } from "../ports/Egress.js"
-import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/ProviderAnswer.js"
-import { isLimitRefusal, retryPause } from "../../domain/connector/Retry.js"
+import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/request/ProviderAnswer.js"
+import { isLimitRefusal, retryPause } from "../../domain/connector/request/Retry.js"
 import { type ConnectedCallContext, sendOnce, renewCredential, openOnce } from "./CallAttempt.js"
 
 /** How often a refused request is sent again with a newer credential, because another request may have renewed it. */

@@ -3,14 +3,14 @@
  * the lock of changes, refusals, the rules of renewal.
  */
 import { type Deferred, Effect } from "effect"
-import { serviceActor } from "../../domain/Caller.js"
+import { serviceActor } from "../../domain/access/Caller.js"
 import type { Credential } from "../../domain/connection/Credential.js"
 import { idleLimiter, type LimiterState, type CallLimits } from "../../domain/connection/RateLimiter.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ConnectionId, CredentialId } from "../../domain/Ids.js"
-import type { Initiator } from "../ports/Connections.js"
-import type { ConnectionChange, OwnedConnection } from "../ports/ConnectionStore.js"
+import type { Initiator } from "../ports/connection/Connections.js"
+import type { ConnectionChange, OwnedConnection } from "../ports/connection/ConnectionStore.js"
 import type { OrganisationVault } from "../ports/Vault.js"
 import type { SharedPermits } from "./SharedPermits.js"
 import type { CommandRefusal } from "./Protocol.js"

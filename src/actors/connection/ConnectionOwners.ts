@@ -16,8 +16,8 @@ import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { CredentialId, OrganisationId } from "../../domain/Ids.js"
 import type { Connection } from "../../domain/connection/Connection.js"
-import { ConnectionStore } from "../ports/ConnectionStore.js"
-import { Connectors } from "../ports/Connectors.js"
+import { ConnectionStore } from "../ports/connection/ConnectionStore.js"
+import { Connectors } from "../ports/connection/Connectors.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Vault } from "../ports/Vault.js"
@@ -33,7 +33,7 @@ import {
   type ChangeOptions,
   withWriteLock
 } from "./ConnectionOwner.js"
-import { type CredentialSealContext, openStored, sealCredential, vaultOf } from "./CredentialSeal.js"
+import { type CredentialSealContext, openStored, sealCredential, vaultOf } from "./credential/CredentialSeal.js"
 import { eventsOf, auditOf } from "./ChangeRecords.js"
 
 /** When the sweep must next look at the connection, in Unix milliseconds; `null`: never. */

@@ -7,7 +7,7 @@ import {
   Connections,
   type OpenedSession,
   type ConnectionRequestFailure
-} from "../ports/Connections.js"
+} from "../ports/connection/Connections.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { makeActorClient } from "./ActorClient.js"
 import { Connection, type CommandRefusal, type ConnectSessionLink } from "./Protocol.js"

@@ -1,7 +1,7 @@
 /** The connector's parts that calls need, cached for a second for all connections that share them. */
 import { Effect, Either } from "effect"
 import { type CallLimits, unlimited } from "../../domain/connection/RateLimiter.js"
-import { connectionOrigins } from "../../domain/connector/BaseUrl.js"
+import { connectionOrigins } from "../../domain/connector/request/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { CachedConnector, OpenConnection, ConnectionOwner } from "./ConnectionOwner.js"
 import type { ConnectionOwners } from "./ConnectionOwners.js"

@@ -2,7 +2,7 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { backgroundTask } from "../BackgroundTask.js"
-import { ConnectionSweeps } from "../ports/ConnectionSweeps.js"
+import { ConnectionSweeps } from "../ports/connection/ConnectionSweeps.js"
 
 const writeInterval = Duration.seconds(2)
 

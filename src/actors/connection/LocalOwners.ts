@@ -6,7 +6,7 @@
 import { Clock, Context, Effect, type Either, Layer, Scope } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { Ownership } from "../ports/Ownership.js"
-import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/Connections.js"
+import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
 import { tryGrant, trySettle } from "./CallGrant.js"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"

@@ -2,7 +2,7 @@
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
-import type { CallPermit, Initiator } from "../ports/Connections.js"
+import type { CallPermit, Initiator } from "../ports/connection/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
 import { connectionStatuses } from "../../domain/connection/Connection.js"
 

@@ -1,6 +1,6 @@
 /** The commands that change a connection's state or labels: enable, disable, edit, disconnect. */
 import { Effect, Either, type Scope } from "effect"
-import { configuredUrl } from "../../domain/connector/BaseUrl.js"
+import { configuredUrl } from "../../domain/connector/request/BaseUrl.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { notActive } from "./CallAuthorizer.js"
 import { type OpenConnection, type ConnectionOwner, failWith } from "./ConnectionOwner.js"

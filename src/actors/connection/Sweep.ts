@@ -3,7 +3,7 @@
  * whose customer was deleted, and sends the matching command to their actors.
  */
 import { Clock, Duration, Effect, Layer } from "effect"
-import { ConnectionSweeps } from "../ports/ConnectionSweeps.js"
+import { ConnectionSweeps } from "../ports/connection/ConnectionSweeps.js"
 import type { DueWork, FindWork } from "../ports/LeasedWork.js"
 import { Ownership } from "../ports/Ownership.js"
 import { backgroundTask } from "../BackgroundTask.js"

@@ -1,8 +1,8 @@
 /** Determines what the end of a run causes, and commits with it: deliveries, and a dead letter. */
 import { Effect } from "effect"
-import { EndpointSubscriptions } from "../ports/EndpointSubscriptions.js"
+import { EndpointSubscriptions } from "../ports/delivery/EndpointSubscriptions.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import type { FinishedRun, JournalUnavailable, RunChange } from "../ports/Journal.js"
+import type { FinishedRun, JournalUnavailable, RunChange } from "../ports/run/Journal.js"
 import { deadLettersOf, endDeliveries, eventTypeOf } from "./RunResult.js"
 
 /** Members of the change that ends a run; absent where there are none. */

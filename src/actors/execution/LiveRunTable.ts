@@ -1,7 +1,7 @@
 /** The slots of the runs that one node drives: at most one per run, counted by organisation. */
 import type { Fiber } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
-import { hasFirstClass, isStarting } from "../../domain/StartPolicy.js"
+import { hasFirstClass, isStarting } from "../../domain/run/StartPolicy.js"
 import type { Progress } from "./Progress.js"
 import type { DriveOutcome } from "./RunSpec.js"
 

@@ -20,9 +20,9 @@ import {
   Schedule
 } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
-import type { FinishedRun } from "../ports/Journal.js"
-import { Runs } from "../ports/Runs.js"
-import { Wakeups } from "../ports/Wakeups.js"
+import type { FinishedRun } from "../ports/run/Journal.js"
+import { Runs } from "../ports/run/Runs.js"
+import { Wakeups } from "../ports/run/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
 import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"

@@ -1,14 +1,14 @@
 /** The row, the first journal entry and the claim of a run that is being accepted. */
 import { Duration } from "effect"
-import { type Event, originOf } from "../../domain/Event.js"
-import { tiers } from "../../domain/Execution.js"
+import { type Event, originOf } from "../../domain/event/Event.js"
+import { tiers } from "../../domain/run/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { eventQueueTimeout, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
-import { redactMembers } from "../../domain/SecretNames.js"
-import type { StartEntry, StartingEvent } from "../../domain/RunJournal.js"
-import type { StartRequest } from "../ports/Executions.js"
-import type { Claim, OpenRun, RunRecord } from "../ports/Journal.js"
+import { redactMembers } from "../../domain/access/SecretNames.js"
+import type { StartEntry, StartingEvent } from "../../domain/run/RunJournal.js"
+import type { StartRequest } from "../ports/run/Executions.js"
+import type { Claim, OpenRun, RunRecord } from "../ports/run/Journal.js"
 
 /** What the node adds to a request. `now`: Unix milliseconds. */
 export interface RunIdentity {

@@ -3,19 +3,19 @@
  * the run changes it; the journal has everything that must survive the process.
  */
 import type { Fiber } from "effect"
-import type { RunError } from "../../domain/Execution.js"
+import type { RunError } from "../../domain/run/Execution.js"
 import { guest } from "../../domain/Limits.js"
-import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
+import { makeScrubber, type Scrubber } from "../../domain/access/Redaction.js"
 import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
-import type { DoneEntry, IndexedCall, JournalEntry, TimerEntry } from "../../domain/RunJournal.js"
-import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/Journal.js"
-import type { GuestOutput, GuestSession, Turn } from "../ports/Sandbox.js"
-import type { CallNotes } from "./HostCall.js"
+import type { DoneEntry, IndexedCall, JournalEntry, TimerEntry } from "../../domain/run/RunJournal.js"
+import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/run/Journal.js"
+import type { GuestOutput, GuestSession, Turn } from "../ports/run/Sandbox.js"
+import type { CallNotes } from "./calls/HostCall.js"
 import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
-import { CallTimers } from "./CallTimers.js"
-import { isTimer } from "./HostCall.js"
+import { CallTimers } from "./calls/CallTimers.js"
+import { isTimer } from "./calls/HostCall.js"
 import { type Offload, Recorded, stepName, stepRow, storable, traceValue, type TracedCall } from "./Trace.js"
 
 /** A host call that has not ended. */

@@ -7,13 +7,13 @@ import {
   type RunError,
   type RunEvent,
   type RunRefused
-} from "../../domain/Execution.js"
+} from "../../domain/run/Execution.js"
 import type { Json } from "../../domain/Json.js"
 import { guest } from "../../domain/Limits.js"
 import type { Faults } from "../ports/Faults.js"
-import type { AppendFailure, ChangeRefused } from "../ports/Journal.js"
+import type { AppendFailure, ChangeRefused } from "../ports/run/Journal.js"
 import type { MessagesOf } from "./EndMessages.js"
-import type { OutputCheck } from "./OutputCheck.js"
+import type { OutputCheck } from "./guest/OutputCheck.js"
 import type { Progress } from "./Progress.js"
 import { notRecordableError, stuckError, timedOutError } from "./RunErrors.js"
 import { finishedRun } from "./RunResult.js"

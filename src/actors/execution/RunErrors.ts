@@ -1,11 +1,11 @@
 /** The errors with which a run ends: those of the service, and that which the workflow threw. */
 import { Duration, Effect } from "effect"
-import { ErrorCategory, type RunError, tiers, type Tier } from "../../domain/Execution.js"
+import { ErrorCategory, type RunError, tiers, type Tier } from "../../domain/run/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import type { Json } from "../../domain/Json.js"
-import type { IndexedCall } from "../../domain/RunJournal.js"
+import type { IndexedCall } from "../../domain/run/RunJournal.js"
 import type { Detail } from "../../domain/Failure.js"
-import type { GuestOutput, SandboxFailure, SessionLost } from "../ports/Sandbox.js"
+import type { GuestOutput, SandboxFailure, SessionLost } from "../ports/run/Sandbox.js"
 import { runError, type DriveFailure } from "./RunSpec.js"
 
 const mebibyte = 1024 * 1024

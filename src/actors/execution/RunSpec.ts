@@ -1,11 +1,11 @@
 /** What CodeRun needs to drive a run, and the outcomes of driving it. */
 import { Effect } from "effect"
-import type { AuditEntry } from "../../domain/Audit.js"
-import type { RunError } from "../../domain/Execution.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
+import type { RunError } from "../../domain/run/Execution.js"
 import type { Json } from "../../domain/Json.js"
-import type { History, StartEntry } from "../../domain/RunJournal.js"
-import type { AppendFailure, Claim, FinishedRun, OpenRun, EventSettlement } from "../ports/Journal.js"
-import type { Runnable } from "../ports/Runnables.js"
+import type { History, StartEntry } from "../../domain/run/RunJournal.js"
+import type { AppendFailure, Claim, FinishedRun, OpenRun, EventSettlement } from "../ports/run/Journal.js"
+import type { Runnable } from "../ports/run/Runnables.js"
 
 /**
  * Whether the run's row says that its guest computes. A death of the process counts against the runs that computed, not

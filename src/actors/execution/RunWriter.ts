@@ -4,8 +4,8 @@
  */
 import { Effect, Exit, Fiber } from "effect"
 import { withFaultPoints, type FaultPoints } from "../ports/Faults.js"
-import type { AppendFailure, Journal, RunChange } from "../ports/Journal.js"
-import { CallPrediction } from "./CallPrediction.js"
+import type { AppendFailure, Journal, RunChange } from "../ports/run/Journal.js"
+import { CallPrediction } from "./calls/CallPrediction.js"
 import type { PendingCall, Progress } from "./Progress.js"
 
 type Additions = Parameters<Progress["takeChange"]>[0]

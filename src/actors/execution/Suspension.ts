@@ -1,11 +1,11 @@
 /** Suspends runs until a time: commits everything so far and the time at which a node takes the run up again. */
 import { Effect } from "effect"
-import { decide, evolve, type WaitingUntil } from "../../domain/Execution.js"
-import { Fenced, type OpenRun } from "../ports/Journal.js"
+import { decide, evolve, type WaitingUntil } from "../../domain/run/Execution.js"
+import { Fenced, type OpenRun } from "../ports/run/Journal.js"
 import type { Progress } from "./Progress.js"
 import type { DriveOutcome } from "./RunSpec.js"
 import type { RunWriter } from "./RunWriter.js"
-import { shortTimerMillis } from "./TimerCalls.js"
+import { shortTimerMillis } from "./calls/TimerCalls.js"
 import { stepName } from "./Trace.js"
 
 /** Makes the functions that suspend runs. */

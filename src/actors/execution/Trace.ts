@@ -5,10 +5,10 @@
 import type { BlobId } from "../../domain/Ids.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { traceValueBytes } from "../../domain/Limits.js"
-import { type Scrubber } from "../../domain/Redaction.js"
-import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../domain/SecretNames.js"
-import type { CallFailure, CallResult } from "../../domain/RunJournal.js"
-import type { Blob, StepRow } from "../ports/Journal.js"
+import { type Scrubber } from "../../domain/access/Redaction.js"
+import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../domain/access/SecretNames.js"
+import type { CallFailure, CallResult } from "../../domain/run/RunJournal.js"
+import type { Blob, StepRow } from "../ports/run/Journal.js"
 
 /** A host call, as its step is made from it. Times are Unix milliseconds. */
 export interface TracedCall {

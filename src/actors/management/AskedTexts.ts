@@ -4,8 +4,8 @@ import { type AskedText, askedTexts, everyText, mostContracts } from "../../doma
 import type { Unavailable } from "../../domain/Failure.js"
 import type { JsonObject } from "../../domain/Json.js"
 import { hasLongDigits } from "../../domain/LargeIntegers.js"
-import type { Trigger, TriggerRoute } from "../../domain/Trigger.js"
-import { Runnables } from "../ports/Runnables.js"
+import type { Trigger, TriggerRoute } from "../../domain/trigger/Trigger.js"
+import { Runnables } from "../ports/run/Runnables.js"
 
 const lookUpsAtOnce = 4
 

@@ -1,6 +1,6 @@
 /** The request that a use case serves: its caller, its audit policy, and the version that it expects. */
 import { Effect } from "effect"
-import type { AuditEntry } from "../../domain/Audit.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { Conflict } from "../../domain/Failure.js"
 import type { Principal, Sharing } from "./Caller.js"
 

@@ -1,13 +1,13 @@
 /** The authenticated caller of a request, and what it may reach. All surfaces use this value. Specification: Authentication. */
-import type { Caller } from "../../domain/Caller.js"
-import { nounOf } from "../../domain/CallerKind.js"
+import type { Caller } from "../../domain/access/Caller.js"
+import { nounOf } from "../../domain/access/CallerKind.js"
 import { Forbidden } from "../../domain/Failure.js"
 import type { CustomerId, OrganisationId, RequestId, SpaceId } from "../../domain/Ids.js"
-import type { Permission } from "../../domain/Permission.js"
-import type { Plan } from "../../domain/Plan.js"
-import type { RunReach } from "../../domain/RunJournal.js"
-import type { ScopeType } from "../../domain/ResourceScope.js"
-import type { KnownKey } from "../ports/Keys.js"
+import type { Permission } from "../../domain/access/Permission.js"
+import type { Plan } from "../../domain/organisation/Plan.js"
+import type { RunReach } from "../../domain/run/RunJournal.js"
+import type { ScopeType } from "../../domain/access/ResourceScope.js"
+import type { KnownKey } from "../ports/organisation/Keys.js"
 
 /**
  * How an endpoint treats callers that reach only some customers. `customers`: its records belong to customers, and it shows

@@ -3,7 +3,7 @@
  * Idempotency-Key is wrapped in a transaction of its own, which these join. Contract: conventions, audit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
-import { changesBetween } from "../../domain/Audit.js"
+import { changesBetween } from "../../domain/audit/Audit.js"
 import { Conflict, type Failure, type Unavailable } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
@@ -11,7 +11,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { type AlreadyExists, type Changed, Records, type Tx } from "../ports/Records.js"
 import { type CallContext, versionMismatch } from "./CallContext.js"
 import { recordRefusal } from "./Caller.js"
-import { actorOf } from "../../domain/Caller.js"
+import { actorOf } from "../../domain/access/Caller.js"
 
 /** The result of a change, and the facts for its audit entry. */
 export interface ChangeOutcome<A> {

@@ -5,8 +5,8 @@
 import { Duration, Effect, Layer } from "effect"
 import { QuotaExceeded, RateLimited } from "../../domain/Failure.js"
 import { backgroundTask } from "../BackgroundTask.js"
-import { type Admission, RateLimits } from "../ports/RateLimits.js"
-import { UsageMeter } from "../ports/UsageMeter.js"
+import { type Admission, RateLimits } from "../ports/organisation/RateLimits.js"
+import { UsageMeter } from "../ports/organisation/UsageMeter.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
 import { OrganisationLimits } from "./Protocol.js"
 import {

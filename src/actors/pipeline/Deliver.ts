@@ -3,10 +3,10 @@
  * settled, because the process died or Postgres was away, is claimed again when its lease expires.
  */
 import { type Cause, Clock, Duration, Effect, FiberSet, Layer } from "effect"
-import { decide, type Delivery, retrySchedule } from "../../domain/Delivery.js"
-import { Deliveries, type DeliveryUse } from "../ports/Deliveries.js"
+import { decide, type Delivery, retrySchedule } from "../../domain/delivery/Delivery.js"
+import { Deliveries, type DeliveryUse } from "../ports/delivery/Deliveries.js"
 import { Faults } from "../ports/Faults.js"
-import { Wakeups } from "../ports/Wakeups.js"
+import { Wakeups } from "../ports/run/Wakeups.js"
 import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces, type Places } from "../Places.js"
 import { makeSender, type Sender } from "./DeliverySender.js"

@@ -3,17 +3,22 @@
  * operator's mail server.
  */
 import { Clock, Effect, Option, Redacted } from "effect"
-import { type AttemptResult, type Delivery, type DeliveryEndpoint, deliveryTimeout } from "../../domain/Delivery.js"
+import {
+  type AttemptResult,
+  type Delivery,
+  type DeliveryEndpoint,
+  deliveryTimeout
+} from "../../domain/delivery/Delivery.js"
 import { NotFound, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { signWebhook } from "../../domain/Signature.js"
-import { endpointSecretPlace } from "../../domain/WebhookEndpoint.js"
-import { CallbackSecrets } from "../ports/CallbackSecrets.js"
+import { signWebhook } from "../../domain/delivery/Signature.js"
+import { endpointSecretPlace } from "../../domain/delivery/WebhookEndpoint.js"
+import { CallbackSecrets } from "../ports/delivery/CallbackSecrets.js"
 import { Digests } from "../ports/Digests.js"
 import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress.js"
 import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
-import { MailEgress } from "../ports/MailEgress.js"
-import { MailServer } from "../ports/MailServer.js"
+import { MailEgress } from "../ports/delivery/MailEgress.js"
+import { MailServer } from "../ports/delivery/MailServer.js"
 import { Vault } from "../ports/Vault.js"
 import { sendMail } from "./ServiceMail.js"
 

@@ -3,17 +3,17 @@
  * no event is refused. Events and starts through the API share one counter a day. Plans without limits pay nothing.
  */
 import { Clock, Duration, Effect, Option } from "effect"
-import { customerRefusal } from "../../domain/Customer.js"
-import type { EventSource, HoldReason } from "../../domain/Event.js"
+import { customerRefusal } from "../../domain/organisation/Customer.js"
+import type { EventSource, HoldReason } from "../../domain/event/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, CustomerId } from "../../domain/Ids.js"
-import { plans } from "../../domain/Plan.js"
-import { customerCeiling } from "../../domain/Quota.js"
-import { ConnectionReads } from "../ports/ConnectionReads.js"
-import { CustomerReads } from "../ports/CustomerReads.js"
-import type { EventAllowance } from "../ports/EventJournal.js"
-import type { KnownOrganisation } from "../ports/OrganisationReads.js"
-import { StorageUsage } from "../ports/StorageUsage.js"
+import { plans } from "../../domain/organisation/Plan.js"
+import { customerCeiling } from "../../domain/organisation/Quota.js"
+import { ConnectionReads } from "../ports/connection/ConnectionReads.js"
+import { CustomerReads } from "../ports/organisation/CustomerReads.js"
+import type { EventAllowance } from "../ports/event/EventJournal.js"
+import type { KnownOrganisation } from "../ports/organisation/OrganisationReads.js"
+import { StorageUsage } from "../ports/organisation/StorageUsage.js"
 
 /** An event from outside counts once, however many runs it starts; an event that the service causes does not count. */
 const isFromOutside: { readonly [S in EventSource]: boolean } = {

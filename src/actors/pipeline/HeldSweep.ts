@@ -5,9 +5,9 @@
 import { Duration, Effect, Layer, Option } from "effect"
 import type { CustomerId, EventId, OrganisationId } from "../../domain/Ids.js"
 import { inBatches, makeSweep } from "../LeasedWork.js"
-import { HeldEvents, type OverReason, overReasons, type QuotaReason } from "../ports/HeldEvents.js"
-import { OrganisationReads } from "../ports/OrganisationReads.js"
-import { Wakeups } from "../ports/Wakeups.js"
+import { HeldEvents, type OverReason, overReasons, type QuotaReason } from "../ports/event/HeldEvents.js"
+import { OrganisationReads } from "../ports/organisation/OrganisationReads.js"
+import { Wakeups } from "../ports/run/Wakeups.js"
 import { make as makeEventQuota } from "./EventQuota.js"
 
 const pollInterval = Duration.seconds(5)

@@ -4,9 +4,9 @@
  * share the processor for as long, so a sender without end cannot stop the runs.
  */
 import { Effect, Layer } from "effect"
-import { intakeBurst } from "../../domain/StartPolicy.js"
-import { IntakeLoad } from "../ports/IntakeLoad.js"
-import { Wakeups } from "../ports/Wakeups.js"
+import { intakeBurst } from "../../domain/run/StartPolicy.js"
+import { IntakeLoad } from "../ports/event/IntakeLoad.js"
+import { Wakeups } from "../ports/run/Wakeups.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
 
 const { calmMillis, manyEvents, preferredMillis } = intakeBurst

@@ -1,12 +1,12 @@
 /** The port `Replays`. */
 import { Effect, Layer, Option } from "effect"
-import { replayPriority } from "../../domain/Event.js"
+import { replayPriority } from "../../domain/event/Event.js"
 import type { Failure, Forbidden, Unavailable } from "../../domain/Failure.js"
 import type { TriggerId } from "../../domain/Ids.js"
 import { narrowTriggers } from "../EventTriggers.js"
-import { DeadLetters, type DeadLetterSource } from "../ports/DeadLetters.js"
-import type { ReplaySource } from "../ports/EventReads.js"
-import { type Arrival, Events } from "../ports/Events.js"
+import { DeadLetters, type DeadLetterSource } from "../ports/event/DeadLetters.js"
+import type { ReplaySource } from "../ports/event/EventReads.js"
+import { type Arrival, Events } from "../ports/event/Events.js"
 import {
   type LetterOptions,
   madeOf,
@@ -15,8 +15,8 @@ import {
   type ReplayHome,
   type ReplayOptions,
   Replays
-} from "../ports/Replays.js"
-import { TriggerReads } from "../ports/Triggers.js"
+} from "../ports/event/Replays.js"
+import { TriggerReads } from "../ports/event/Triggers.js"
 
 /** The arrival of a replay of `of`. */
 const arrivalOf = (

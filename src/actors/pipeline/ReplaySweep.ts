@@ -7,10 +7,10 @@ import { makeSweep } from "../LeasedWork.js"
 import type { StoredJobs } from "../StoredJobs.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { DeadLetterId } from "../../domain/Ids.js"
-import { DeadLetters, type RunningReplay } from "../ports/DeadLetters.js"
-import type { EventHome } from "../ports/EventReads.js"
+import { DeadLetters, type RunningReplay } from "../ports/event/DeadLetters.js"
+import type { EventHome } from "../ports/event/EventReads.js"
 import type { StoredJob } from "../ports/FailedJobs.js"
-import { type LetterOptions, Replays } from "../ports/Replays.js"
+import { type LetterOptions, Replays } from "../ports/event/Replays.js"
 
 const sweepInterval = Duration.seconds(1)
 /** Replays that one node advances at once. */

@@ -1,14 +1,14 @@
 /** Turns a route of an event into the start of a run, or says why there is none. */
 import { Effect, Option } from "effect"
-import type { Event } from "../../domain/Event.js"
-import { inputOf, type MatchedRoute } from "../../domain/EventRouting.js"
+import type { Event } from "../../domain/event/Event.js"
+import { inputOf, type MatchedRoute } from "../../domain/event/EventRouting.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { Plan } from "../../domain/Plan.js"
-import { disabledRefusal } from "../../domain/Workflow.js"
+import type { Plan } from "../../domain/organisation/Plan.js"
+import { disabledRefusal } from "../../domain/workflow/Workflow.js"
 import { Computations } from "../ports/Computations.js"
-import { CustomerReads, type KnownCustomer } from "../ports/CustomerReads.js"
-import type { StartRequest } from "../ports/Executions.js"
-import { type Runnable, Runnables } from "../ports/Runnables.js"
+import { CustomerReads, type KnownCustomer } from "../ports/organisation/CustomerReads.js"
+import type { StartRequest } from "../ports/run/Executions.js"
+import { type Runnable, Runnables } from "../ports/run/Runnables.js"
 
 /** Why a route starts no run: part of the dead letter. */
 export interface RouteFailure {

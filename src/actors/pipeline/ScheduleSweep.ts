@@ -3,16 +3,16 @@
  * that a tick fires once on however many nodes, over restarts. Contract: trigger record and states.
  */
 import { Clock, DateTime, Duration, Effect, Layer } from "effect"
-import { dueTicks, isMissed, type SkippedTicks } from "../../domain/DueTicks.js"
-import type { SkipReason } from "../../domain/Event.js"
+import { dueTicks, isMissed, type SkippedTicks } from "../../domain/trigger/DueTicks.js"
+import type { SkipReason } from "../../domain/event/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import { triggerLimits } from "../../domain/Limits.js"
-import type { ScheduleSettings, Trigger } from "../../domain/Trigger.js"
+import type { ScheduleSettings, Trigger } from "../../domain/trigger/Trigger.js"
 import { inBatches, type LeasedSweep, makeSweep } from "../LeasedWork.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type DueSchedule, Schedules } from "../ports/Schedules.js"
-import { type Arrival, Events } from "../ports/Events.js"
+import { type DueSchedule, Schedules } from "../ports/event/Schedules.js"
+import { type Arrival, Events } from "../ports/event/Events.js"
 import { disablingOf } from "./TriggerDisabling.js"
 
 const sweepInterval = Duration.seconds(1)

@@ -1,10 +1,10 @@
 /** Sends a mail over the operator's server. Attempts with the same `key` have the same Message-ID. */
 import { type Effect, Redacted } from "effect"
-import { deliveryTimeout } from "../../domain/Delivery.js"
+import { deliveryTimeout } from "../../domain/delivery/Delivery.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { EgressFailure, EgressResponse } from "../ports/Egress.js"
-import type { MailEgress } from "../ports/MailEgress.js"
-import type { OperatorMailServer } from "../ports/MailServer.js"
+import type { MailEgress } from "../ports/delivery/MailEgress.js"
+import type { OperatorMailServer } from "../ports/delivery/MailServer.js"
 
 export interface ServiceMail {
   readonly organisationId: OrganisationId

@@ -4,28 +4,34 @@
  * orphaned starts nothing. Contract: trigger record and states.
  */
 import { Clock, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
-import { valueAt } from "../../domain/connector/Path.js"
-import { renderAll } from "../../domain/connector/Template.js"
+import { valueAt } from "../../domain/connector/expression/Path.js"
+import { renderAll } from "../../domain/connector/expression/Template.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
-import { expiryOf, isFinalRefusal, renewalTime, scrubRefusal, subscriptionPause } from "../../domain/Subscription.js"
-import type { Trigger } from "../../domain/Trigger.js"
-import { subscriptionFailedEvent } from "../../domain/TriggerChanges.js"
-import { subscriptionAddress, subscriptionPlace } from "../../domain/SubscriptionAddress.js"
-import { accountText } from "../../domain/WebhookPayload.js"
+import {
+  expiryOf,
+  isFinalRefusal,
+  renewalTime,
+  scrubRefusal,
+  subscriptionPause
+} from "../../domain/trigger/Subscription.js"
+import type { Trigger } from "../../domain/trigger/Trigger.js"
+import { subscriptionFailedEvent } from "../../domain/trigger/TriggerChanges.js"
+import { subscriptionAddress, subscriptionPlace } from "../../domain/trigger/SubscriptionAddress.js"
+import { accountText } from "../../domain/event/WebhookPayload.js"
 import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces } from "../Places.js"
 import { makeServiceCalls } from "./ServiceCalls.js"
 import { disablingOf } from "./TriggerDisabling.js"
-import { type CallableConnection, ConnectionReads } from "../ports/ConnectionReads.js"
-import { Connectors } from "../ports/Connectors.js"
+import { type CallableConnection, ConnectionReads } from "../ports/connection/ConnectionReads.js"
+import { Connectors } from "../ports/connection/Connectors.js"
 import { holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
-import { type DueSubscription, type SubscriptionChange, Subscriptions } from "../ports/Subscriptions.js"
-import { TriggerReads } from "../ports/Triggers.js"
+import { type DueSubscription, type SubscriptionChange, Subscriptions } from "../ports/event/Subscriptions.js"
+import { TriggerReads } from "../ports/event/Triggers.js"
 import { Vault } from "../ports/Vault.js"
 
 const sweepInterval = Duration.seconds(2)

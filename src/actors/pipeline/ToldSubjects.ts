@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, TriggerId, WorkflowId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
-import type { NamedSubject } from "../../domain/Notification.js"
+import type { NamedSubject } from "../../domain/organisation/Notification.js"
 import type { Tx } from "../ports/Records.js"
 
 const nameOf = (found: Option.Option<{ readonly name: string }>): string | null =>

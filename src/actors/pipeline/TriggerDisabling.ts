@@ -1,10 +1,10 @@
 /** What the service writes when it disables a trigger by itself. */
-import { changesBetween } from "../../domain/Audit.js"
-import { serviceActor } from "../../domain/Caller.js"
-import type { Trigger } from "../../domain/Trigger.js"
-import { autoDisabledTrigger, disabledEvent, type DisableReason } from "../../domain/TriggerChanges.js"
+import { changesBetween } from "../../domain/audit/Audit.js"
+import { serviceActor } from "../../domain/access/Caller.js"
+import type { Trigger } from "../../domain/trigger/Trigger.js"
+import { autoDisabledTrigger, disabledEvent, type DisableReason } from "../../domain/trigger/TriggerChanges.js"
 import type { Identifiers } from "../ports/Identifiers.js"
-import type { TriggerDisabling } from "../ports/Subscriptions.js"
+import type { TriggerDisabling } from "../ports/event/Subscriptions.js"
 
 /** `message`: the reason for people, in the audit trail. `at`: RFC 3339. */
 export const disablingOf = (

@@ -3,11 +3,11 @@ import { Effect, Layer, Option, Redacted } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { secretPlace, secretValue } from "../../domain/Secret.js"
-import { Connectors } from "../ports/Connectors.js"
+import { secretPlace, secretValue } from "../../domain/access/Secret.js"
+import { Connectors } from "../ports/connection/Connectors.js"
 import { Vault } from "../ports/Vault.js"
-import { type SecretOwner, WebhookSecretReads } from "../ports/WebhookSecretReads.js"
-import { type SecretValues, WebhookSecrets } from "../ports/WebhookSecrets.js"
+import { type SecretOwner, WebhookSecretReads } from "../ports/delivery/WebhookSecretReads.js"
+import { type SecretValues, WebhookSecrets } from "../ports/delivery/WebhookSecrets.js"
 
 const none: SecretValues = Effect.succeed([])
 

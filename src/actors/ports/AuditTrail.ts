@@ -1,8 +1,8 @@
 /** The audit trail: entries that commit with no change (failures; reads and refusals, counted by the minute), and queries. */
 import type { Effect } from "effect"
 import { Context } from "effect"
-import type { AuditEntry } from "../../domain/Audit.js"
-import type { AuditCommitment } from "../../domain/AuditCommitment.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
+import type { AuditCommitment } from "../../domain/audit/AuditCommitment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 

@@ -5,14 +5,14 @@
 import type { Effect } from "effect"
 import { Context, Data } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { PatternProgram } from "../../domain/connector/PatternProgram.js"
+import type { PatternProgram } from "../../domain/connector/expression/PatternProgram.js"
 import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
 import type { OpenApiOptions } from "../../domain/connector/import/OpenApi.js"
 import type { Detail, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import type { DiffLine } from "../../domain/LineDiff.js"
-import type { WorkflowAnalysis, Diagram, SourceIssue } from "../../domain/WorkflowAnalysis.js"
+import type { WorkflowAnalysis, Diagram, SourceIssue } from "../../domain/workflow/WorkflowAnalysis.js"
 
 /** A value, or all mistakes in the input with their paths. Plain data, because it crosses a process boundary. */
 export type Validated<Value, Mistake = Detail> =

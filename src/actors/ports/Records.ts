@@ -5,30 +5,30 @@
  */
 import type { Effect, Option } from "effect"
 import { Context, Data } from "effect"
-import type { ApiKey } from "../../domain/ApiKey.js"
-import type { AuditEntry } from "../../domain/Audit.js"
-import type { StoredValue } from "../../domain/Configuration.js"
+import type { ApiKey } from "../../domain/access/ApiKey.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
+import type { StoredValue } from "../../domain/organisation/Configuration.js"
 import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../domain/connector/ConnectorRecord.js"
 import type { Connection, CredentialRecord } from "../../domain/connection/Connection.js"
-import type { Customer } from "../../domain/Customer.js"
-import type { Environment } from "../../domain/Environment.js"
+import type { Customer } from "../../domain/organisation/Customer.js"
+import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, OrganisationId, WebhookEndpointId } from "../../domain/Ids.js"
-import type { Installation } from "../../domain/Installation.js"
-import type { Notification } from "../../domain/Notification.js"
-import type { Organisation, Workspace } from "../../domain/Organisation.js"
-import type { Role, User } from "../../domain/Person.js"
-import type { Secret, SecretVersion } from "../../domain/Secret.js"
-import type { SubscriptionStatus } from "../../domain/Subscription.js"
-import type { Trigger, TriggerState } from "../../domain/Trigger.js"
+import type { Installation } from "../../domain/organisation/Installation.js"
+import type { Notification } from "../../domain/organisation/Notification.js"
+import type { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
+import type { Role, User } from "../../domain/access/Person.js"
+import type { Secret, SecretVersion } from "../../domain/access/Secret.js"
+import type { SubscriptionStatus } from "../../domain/trigger/Subscription.js"
+import type { Trigger, TriggerState } from "../../domain/trigger/Trigger.js"
 import type {
   DeliveryAttempt,
   QueuedDeliveries,
   StoredDelivery,
   WebhookEndpoint
-} from "../../domain/WebhookEndpoint.js"
-import type { Deployment, Workflow, WorkflowVersion } from "../../domain/Workflow.js"
-import type { DomainEvent } from "./ConnectionStore.js"
+} from "../../domain/delivery/WebhookEndpoint.js"
+import type { Deployment, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
+import type { DomainEvent } from "./connection/ConnectionStore.js"
 
 /** Conditions on members. A list means any of its values; `null`, also in a list, means absent. */
 export type Where<R> = { readonly [K in keyof R]?: R[K] | ReadonlyArray<R[K]> }

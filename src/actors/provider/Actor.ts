@@ -11,7 +11,7 @@ import {
   reportUse,
   type SharedState
 } from "../../domain/connection/SharedLimiter.js"
-import { ProviderWindows, type StoredWindow } from "../ports/ProviderWindows.js"
+import { ProviderWindows, type StoredWindow } from "../ports/connection/ProviderWindows.js"
 import { ProviderLimit } from "./Protocol.js"
 
 const maxAttempts = 3

@@ -3,7 +3,7 @@
  * Design: the actor is the lock.
  */
 import { Redacted, Schema } from "effect"
-import type { InjectedPart } from "../connector/Injection.js"
+import type { InjectedPart } from "../connector/request/Injection.js"
 
 /** The time for which a grant is valid. */
 export const grantLifetimeMillis = 60_000

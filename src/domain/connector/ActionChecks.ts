@@ -3,9 +3,9 @@ import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import { configRoot } from "./AuthChecks.js"
-import { patternMistake } from "./Pattern.js"
+import { patternMistake } from "./expression/Pattern.js"
 import { headerMistakes } from "./VerificationChecks.js"
-import { ownOrigin } from "./BaseUrl.js"
+import { ownOrigin } from "./request/BaseUrl.js"
 import {
   conditionMistakes,
   mistakesInEach,
@@ -17,8 +17,8 @@ import {
   mistakeUnless
 } from "./Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { isDotSegment } from "./ValueEncoding.js"
-import { parseTemplate, templatePaths } from "./Template.js"
+import { isDotSegment } from "./request/ValueEncoding.js"
+import { parseTemplate, templatePaths } from "./expression/Template.js"
 
 /** Finds the mistakes in a JSON Schema. */
 export type SchemaMistakes = (schema: JsonObject) => Mistakes

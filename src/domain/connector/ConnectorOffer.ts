@@ -4,7 +4,7 @@ import { cdmEntities, type CdmEntity, isCdmEntity } from "../cdm/Entities.js"
 import type { JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition, EntityDefinition } from "./Definition.js"
-import { firstItemPath, parsePath } from "./Path.js"
+import { firstItemPath, parsePath } from "./expression/Path.js"
 
 /** How much of a common entity a field map covers. */
 export interface Coverage {

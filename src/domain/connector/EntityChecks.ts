@@ -10,7 +10,7 @@ import {
   mistakeAt
 } from "./Checks.js"
 import type { ConnectorDefinition, EntityDefinition, FieldMap } from "./Definition.js"
-import { firstItemPath, parsePath } from "./Path.js"
+import { firstItemPath, parsePath } from "./expression/Path.js"
 import { Either } from "effect"
 
 /** The transforms of a field map. Contract: CDM types, transforms. */

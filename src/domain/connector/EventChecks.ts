@@ -13,7 +13,7 @@ import {
   mistakeUnless
 } from "./Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { patternMistake } from "./Pattern.js"
+import { patternMistake } from "./expression/Pattern.js"
 import { headerMistakes, verificationMistakes } from "./VerificationChecks.js"
 import type { EventDefinition, WebhookDefinition } from "./Webhook.js"
 

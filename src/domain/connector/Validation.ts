@@ -21,8 +21,8 @@ import {
 import { ConnectorDefinition } from "./Definition.js"
 import { entityMistakes } from "./EntityChecks.js"
 import { eventMistakes } from "./EventChecks.js"
-import { withTls } from "./PlainHttp.js"
-import { replaceRawAuth } from "./RawAuth.js"
+import { withTls } from "./request/PlainHttp.js"
+import { replaceRawAuth } from "./request/RawAuth.js"
 import { repairDocument } from "./RepairedDocument.js"
 import { sharedNamesIn } from "./SharedSchemas.js"
 

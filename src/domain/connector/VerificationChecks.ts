@@ -1,8 +1,8 @@
 /** Finds mistakes in how webhooks are verified. */
 import { Either } from "effect"
 import { mistakeAt, type Mistakes, mistakeUnless } from "./Checks.js"
-import { ruleOf } from "../InboundWebhook.js"
-import { encodeHeader } from "./ValueEncoding.js"
+import { ruleOf } from "../event/InboundWebhook.js"
+import { encodeHeader } from "./request/ValueEncoding.js"
 import type { WebhookVerification } from "./Webhook.js"
 
 /** The mistakes in how a webhook is verified. */

@@ -5,12 +5,12 @@
  */
 import { type Clock, Effect, Option } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
-import { Addresses } from "../../actors/ports/Addresses.js"
+import { Addresses } from "../../actors/ports/organisation/Addresses.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Failure, Unauthorized } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
-import { plans } from "../../domain/Plan.js"
+import { plans } from "../../domain/organisation/Plan.js"
 import type { LazyRequest, RequestHead } from "../Wire.js"
 import { callerRefusal } from "./CallerRefusal.js"
 import {

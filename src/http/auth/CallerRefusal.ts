@@ -1,6 +1,6 @@
 /** Checks a caller of any kind against its request: suspended organisation, address list, Test mode, workspace. */
-import type { Addresses } from "../../actors/ports/Addresses.js"
-import { credentialNounOf, nounOf } from "../../domain/CallerKind.js"
+import type { Addresses } from "../../actors/ports/organisation/Addresses.js"
+import { credentialNounOf, nounOf } from "../../domain/access/CallerKind.js"
 import { type Failure, Forbidden } from "../../domain/Failure.js"
 import type { RequestHead } from "../Wire.js"
 import type { KnownCredential } from "./Credentials.js"

@@ -1,5 +1,5 @@
 /** The client address of a request, behind trusted proxies. */
-import type { Addresses } from "../../actors/ports/Addresses.js"
+import type { Addresses } from "../../actors/ports/organisation/Addresses.js"
 import { memoize } from "../../domain/RecentMap.js"
 import type { RequestHead } from "../Wire.js"
 

@@ -3,8 +3,8 @@
  * applies to all: it counts refused attempts, audits them, and checks organisation, address, Test mode and workspace.
  */
 import { Context, type Effect, type Option } from "effect"
-import type { KnownKey } from "../../actors/ports/Keys.js"
-import type { Caller } from "../../domain/Caller.js"
+import type { KnownKey } from "../../actors/ports/organisation/Keys.js"
+import type { Caller } from "../../domain/access/Caller.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { SpaceId } from "../../domain/Ids.js"
 import type { LazyRequest, RequestHead } from "../Wire.js"

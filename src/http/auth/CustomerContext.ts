@@ -3,21 +3,21 @@
  * stored records and what the key reaches. Contract: header formats.
  */
 import { Effect, Option } from "effect"
-import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
-import { CustomerReads, type KnownCustomer } from "../../actors/ports/CustomerReads.js"
-import { RateLimits } from "../../actors/ports/RateLimits.js"
-import { InstallationReads, type KnownInstallation } from "../../actors/ports/InstallationReads.js"
-import { nounOf } from "../../domain/CallerKind.js"
-import { customerRefusal } from "../../domain/Customer.js"
+import { ConnectionReads } from "../../actors/ports/connection/ConnectionReads.js"
+import { CustomerReads, type KnownCustomer } from "../../actors/ports/organisation/CustomerReads.js"
+import { RateLimits } from "../../actors/ports/organisation/RateLimits.js"
+import { InstallationReads, type KnownInstallation } from "../../actors/ports/organisation/InstallationReads.js"
+import { nounOf } from "../../domain/access/CallerKind.js"
+import { customerRefusal } from "../../domain/organisation/Customer.js"
 import { type Failure, Forbidden, InvalidRequest, type InvalidState, NotFound } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import { customerCeiling } from "../../domain/Quota.js"
-import { inactiveInstallation } from "../../domain/Installation.js"
-import type { ChosenConnection, StartEntry } from "../../domain/RunJournal.js"
+import { customerCeiling } from "../../domain/organisation/Quota.js"
+import { inactiveInstallation } from "../../domain/organisation/Installation.js"
+import type { ChosenConnection, StartEntry } from "../../domain/run/RunJournal.js"
 import { claimedExternalRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RequestHead } from "../Wire.js"
 import { outOfScope, type Principal, reaches } from "../../actors/management/Caller.js"
-import { installationRefusal } from "../../actors/management/InstallationRecords.js"
+import { installationRefusal } from "../../actors/management/organisation/InstallationRecords.js"
 
 /** On whose behalf a request acts. */
 export interface CustomerContext {

@@ -1,9 +1,9 @@
 /** The caller that an API key makes. */
-import type { ApiKey } from "../../domain/ApiKey.js"
-import type { Caller } from "../../domain/Caller.js"
-import { keyBounds } from "../../domain/KeyBounds.js"
-import { toSet } from "../../domain/Permission.js"
-import { scopeIds } from "../../domain/ResourceScope.js"
+import type { ApiKey } from "../../domain/access/ApiKey.js"
+import type { Caller } from "../../domain/access/Caller.js"
+import { keyBounds } from "../../domain/access/KeyBounds.js"
+import { toSet } from "../../domain/access/Permission.js"
+import { scopeIds } from "../../domain/access/ResourceScope.js"
 
 /** Kept as long as the key is in memory: a request copies members, and derives none. */
 const callers = new WeakMap<ApiKey, Caller>()

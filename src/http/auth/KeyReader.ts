@@ -1,8 +1,8 @@
 /** Reads API keys: a known key makes its caller, unless it was revoked, has expired or was rotated. */
 import { Effect, Option } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
-import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
-import { keyStatus } from "../../domain/ApiKey.js"
+import { Keys, type KnownKey } from "../../actors/ports/organisation/Keys.js"
+import { keyStatus } from "../../domain/access/ApiKey.js"
 import { type Failure, Unauthorized } from "../../domain/Failure.js"
 import type { CredentialReader, KnownCredential } from "./Credentials.js"
 import { keyCaller } from "./KeyCaller.js"

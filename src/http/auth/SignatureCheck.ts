@@ -1,11 +1,11 @@
 /** Verifies the identity signature of a request: header, time window, HMAC over the request, and the nonce's first use. */
 import { Effect, Either } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
-import { Keys, type KnownKey } from "../../actors/ports/Keys.js"
-import { Nonces } from "../../actors/ports/Nonces.js"
+import { Keys, type KnownKey } from "../../actors/ports/organisation/Keys.js"
+import { Nonces } from "../../actors/ports/connection/Nonces.js"
 import { type Failure, Unauthorized } from "../../domain/Failure.js"
 import { nonceLifetime } from "../../domain/Limits.js"
-import { identityHeader, verifyIdentity } from "../../domain/Signature.js"
+import { identityHeader, verifyIdentity } from "../../domain/delivery/Signature.js"
 import type { LazyRequest } from "../Wire.js"
 
 /** Makes the check. It fails with `IDENTITY_HMAC_REQUIRED` without a signature and `IDENTITY_HMAC_INVALID` for a wrong one. */

@@ -1,6 +1,6 @@
 /** The form of a connect session: its fields for configuration and credential, its markup, and the values that were posted. */
 import { Redacted } from "effect"
-import type { CredentialSecrets } from "../../actors/ports/Connections.js"
+import type { CredentialSecrets } from "../../actors/ports/connection/Connections.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { readFormFields } from "../../domain/FormFields.js"

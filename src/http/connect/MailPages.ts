@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { MailAddresses } from "../../actors/ports/MailAddresses.js"
+import { MailAddresses } from "../../actors/ports/delivery/MailAddresses.js"
 import { html } from "../Markup.js"
 import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
 import { pageReply } from "./PageReply.js"

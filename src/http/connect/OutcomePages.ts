@@ -1,5 +1,5 @@
 /** The pages that end a visit: connected or not, link ended, other browser, service unavailable. */
-import type { AuthorizingSession } from "../../actors/ports/ConnectionStore.js"
+import type { AuthorizingSession } from "../../actors/ports/connection/ConnectionStore.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import { html } from "../Markup.js"
 import type { RawReply } from "../Wire.js"

@@ -4,10 +4,10 @@
  * Contract: connection states; embed.
  */
 import { Clock, Effect, Option } from "effect"
-import { ConnectionReads } from "../../actors/ports/ConnectionReads.js"
-import { Connections } from "../../actors/ports/Connections.js"
-import { type AuthorizingSession, ConnectionStore } from "../../actors/ports/ConnectionStore.js"
-import { Connectors } from "../../actors/ports/Connectors.js"
+import { ConnectionReads } from "../../actors/ports/connection/ConnectionReads.js"
+import { Connections } from "../../actors/ports/connection/Connections.js"
+import { type AuthorizingSession, ConnectionStore } from "../../actors/ports/connection/ConnectionStore.js"
+import { Connectors } from "../../actors/ports/connection/Connectors.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"

@@ -1,5 +1,5 @@
 /** Turns failures into problems that the connect form shows, worded for people who connect an account. */
-import type { ConnectionRequestFailure, CredentialSecrets } from "../../actors/ports/Connections.js"
+import type { ConnectionRequestFailure, CredentialSecrets } from "../../actors/ports/connection/Connections.js"
 import type { JsonObject } from "../../domain/Json.js"
 import type { Field, Problem } from "./Form.js"
 

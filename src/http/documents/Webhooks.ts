@@ -1,6 +1,6 @@
 /** The requests that the service sends to webhook endpoints, for the documents. */
 import type { JsonObject } from "../../domain/Json.js"
-import { outboundEventTypes, testEventType } from "../../domain/OutboundEvent.js"
+import { outboundEventTypes, testEventType } from "../../domain/delivery/OutboundEvent.js"
 
 const header = (name: string, description: string) => ({
   name,

@@ -7,14 +7,14 @@
  * providers refuse), or if a credential or a signature needs it.
  */
 import { Clock, Duration, Effect, Either, Option } from "effect"
-import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/ConnectedCalls.js"
-import { ConnectionReads, type CallableConnection } from "../../actors/ports/ConnectionReads.js"
-import { Connectors } from "../../actors/ports/Connectors.js"
+import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/connection/ConnectedCalls.js"
+import { ConnectionReads, type CallableConnection } from "../../actors/ports/connection/ConnectionReads.js"
+import { Connectors } from "../../actors/ports/connection/Connectors.js"
 import type { OpenRequest, OpenResponse } from "../../actors/ports/Egress.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
-import { needsWholeBody, forwardedHeaders, buildProxyRequest } from "../../domain/connector/ProxyRequest.js"
-import { headerOf, type ProviderFailure, type ProviderHead } from "../../domain/connector/ProviderAnswer.js"
-import { retryAfterAt } from "../../domain/connector/RateReading.js"
+import { needsWholeBody, forwardedHeaders, buildProxyRequest } from "../../domain/connector/request/ProxyRequest.js"
+import { headerOf, type ProviderFailure, type ProviderHead } from "../../domain/connector/request/ProviderAnswer.js"
+import { retryAfterAt } from "../../domain/connector/request/RateReading.js"
 import {
   ConnectionInactive,
   ConnectionRequired,

@@ -1,5 +1,5 @@
 /** Replies to a start: the workflow's value, its failure, or where its record is. Contract: run responses. */
-import type { ExecutionStatus, Tier } from "../../domain/Execution.js"
+import type { ExecutionStatus, Tier } from "../../domain/run/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
 import { TimedOut } from "../../domain/Failure.js"
 import { failureReply } from "../ErrorRows.js"

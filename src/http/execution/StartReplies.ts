@@ -1,13 +1,13 @@
 /** Replies to a start: of a run that has ended, one that continues, or the run that claimed the Idempotency-Key before. */
 import { Effect, Option } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
-import { ExecutionReads } from "../../actors/ports/ExecutionReads.js"
-import type { StartResult } from "../../actors/ports/Executions.js"
-import type { Runnable } from "../../actors/ports/Runnables.js"
-import { isTerminal } from "../../domain/Execution.js"
+import { ExecutionReads } from "../../actors/ports/run/ExecutionReads.js"
+import type { StartResult } from "../../actors/ports/run/Executions.js"
+import type { Runnable } from "../../actors/ports/run/Runnables.js"
+import { isTerminal } from "../../domain/run/Execution.js"
 import { type Failure, IdempotencyInProgress, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
-import { idempotencyKeyReused } from "../../domain/RunClaim.js"
+import { idempotencyKeyReused } from "../../domain/run/RunClaim.js"
 import type { RawReply } from "../Wire.js"
 import { acceptedReply, endedReply } from "./RunReply.js"
 

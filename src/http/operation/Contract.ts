@@ -5,8 +5,8 @@
 import type { Schema } from "effect"
 import type { Sharing } from "../../actors/management/Caller.js"
 import type { Json } from "../../domain/Json.js"
-import type { Permission } from "../../domain/Permission.js"
-import type { ScopeType } from "../../domain/ResourceScope.js"
+import type { Permission } from "../../domain/access/Permission.js"
+import type { ScopeType } from "../../domain/access/ResourceScope.js"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 

@@ -1,6 +1,6 @@
 /** Offers operations on surface B, too, where each is about one customer: the tenant in its path. Specification: Surface B. */
 import { Effect } from "effect"
-import { Tenants } from "../../actors/management/Tenants.js"
+import { Tenants } from "../../actors/management/organisation/Tenants.js"
 import type { AnySchema, Contract, Words } from "./Contract.js"
 import { type AnyCall, type Operation, paramsSchema, type ServicesOf } from "./Operation.js"
 

@@ -1,13 +1,13 @@
 /** The operations on API keys; DELETE revokes a key. Specification: API key fields and rules. */
 import { Schema } from "effect"
-import { CreateApiKey, KeyMode, UpdateApiKey } from "../../domain/ApiKey.js"
-import { ResourceScope } from "../../domain/ResourceScope.js"
-import { PermissionMatrix, Preset } from "../../domain/Permission.js"
+import { CreateApiKey, KeyMode, UpdateApiKey } from "../../domain/access/ApiKey.js"
+import { ResourceScope } from "../../domain/access/ResourceScope.js"
+import { PermissionMatrix, Preset } from "../../domain/access/Permission.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { ApiKeys } from "../../actors/management/ApiKeys.js"
+import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
 import { record, newRecord, page } from "../operation/Output.js"
 
 const fields = {

@@ -1,6 +1,6 @@
 /** The operations on the audit trail, which only read it. Contract: audit entry and its hash chain. */
 import { Schema } from "effect"
-import { ActorType, AuditOutcome } from "../../domain/Audit.js"
+import { ActorType, AuditOutcome } from "../../domain/audit/Audit.js"
 import { Json } from "../../domain/Json.js"
 import { auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"

@@ -5,7 +5,7 @@ import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { Time } from "../Shapes.js"
 import { putPayload } from "../PayloadSchema.js"
-import { AuthProviders } from "../../actors/management/AuthProviders.js"
+import { AuthProviders } from "../../actors/management/connection/AuthProviders.js"
 import { record, page, empty } from "../operation/Output.js"
 
 const AuthProviderView = Schema.Struct({

@@ -3,7 +3,7 @@ import { Schema, Effect, Redacted } from "effect"
 import { auditAction } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { CallbackSecret } from "../../actors/management/CallbackSecret.js"
+import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
 import { record } from "../operation/Output.js"
 
 const CallbackSecretView = Schema.Struct({ secret: Schema.String }).annotations({ identifier: "CallbackSecret" })

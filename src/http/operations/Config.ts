@@ -1,11 +1,11 @@
 /** The operations on configuration values. Specification: Configuration hierarchy; contract: config. */
 import { Schema } from "effect"
-import { Level, SetConfiguration } from "../../domain/Configuration.js"
+import { Level, SetConfiguration } from "../../domain/organisation/Configuration.js"
 import { Json } from "../../domain/Json.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { Configuration } from "../../actors/management/Configuration.js"
+import { Configuration } from "../../actors/management/organisation/Configuration.js"
 import { record } from "../operation/Output.js"
 
 const ResolvedValue = Schema.Struct({

@@ -8,7 +8,7 @@ import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { CustomerConnections } from "../../actors/management/CustomerConnections.js"
+import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
 import { record, newRecord, page } from "../operation/Output.js"
 
 const nullable = Schema.NullOr(Schema.String)

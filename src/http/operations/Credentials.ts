@@ -6,7 +6,7 @@ import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { NullableTime, PageSize, Time } from "../Shapes.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
-import { CustomerCredentials } from "../../actors/management/CustomerCredentials.js"
+import { CustomerCredentials } from "../../actors/management/connection/CustomerCredentials.js"
 import { record, newRecord, bareValue } from "../operation/Output.js"
 
 const nullable = Schema.NullOr(Schema.String)

@@ -1,15 +1,15 @@
 /** The operations on customers. Specification: Surface C. */
 import { Schema } from "effect"
-import { CreateCustomer, CustomerStatus, UpdateCustomer } from "../../domain/Customer.js"
+import { CreateCustomer, CustomerStatus, UpdateCustomer } from "../../domain/organisation/Customer.js"
 import { CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
-import { PlanName } from "../../domain/Plan.js"
+import { PlanName } from "../../domain/organisation/Plan.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { Customers } from "../../actors/management/Customers.js"
+import { Customers } from "../../actors/management/organisation/Customers.js"
 import { record, newRecord, acceptedRecord, page } from "../operation/Output.js"
 
 const CustomerView = Schema.Struct({

@@ -1,14 +1,14 @@
 /** The operations on the dead letter queue. Contract: dead letters. */
 import { forTenants } from "../operation/ForTenants.js"
 import { Schema } from "effect"
-import { ReplayCustomerDeadLetters, ReplayDeadLetters, ReplayEvent } from "../../domain/EventBodies.js"
-import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/EventView.js"
+import { ReplayCustomerDeadLetters, ReplayDeadLetters, ReplayEvent } from "../../domain/event/EventBodies.js"
+import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/event/EventView.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { deadLetterFilters, ReplayedLetter } from "../EventShapes.js"
 import { listedByRun, reachingRuns, recordOfRun } from "../ClosedScope.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { DeadLetterQueue } from "../../actors/management/DeadLetterQueue.js"
+import { DeadLetterQueue } from "../../actors/management/event/DeadLetterQueue.js"
 import { record, acceptedRecord, page, empty } from "../operation/Output.js"
 
 /** The operations of the group `deadLetters`, in the order of the documents. */

@@ -1,17 +1,17 @@
 /** The operations on events. Contract: events, reconciliation. */
 import { forTenants } from "../operation/ForTenants.js"
 import { Schema } from "effect"
-import { InjectEvent, ReplayEvent } from "../../domain/EventBodies.js"
-import { EventDetail, EventSummary, Reconciliation } from "../../domain/EventView.js"
+import { InjectEvent, ReplayEvent } from "../../domain/event/EventBodies.js"
+import { EventDetail, EventSummary, Reconciliation } from "../../domain/event/EventView.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { eventFilters, MadeEvent, ReplayedEvent } from "../EventShapes.js"
 import { countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { EventRecords } from "../../actors/management/EventRecords.js"
-import { EventReplays } from "../../actors/management/EventReplays.js"
-import { eventHeaders } from "../../domain/EventHeaders.js"
+import { EventRecords } from "../../actors/management/event/EventRecords.js"
+import { EventReplays } from "../../actors/management/event/EventReplays.js"
+import { eventHeaders } from "../../domain/event/EventHeaders.js"
 import { record, acceptedRecord, page } from "../operation/Output.js"
 
 /** The operations of the group `events`, in the order of the documents. */

@@ -5,7 +5,7 @@
 import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { Fixture, MockMode } from "../../domain/connector/Mocking.js"
-import { Tier } from "../../domain/Execution.js"
+import { Tier } from "../../domain/run/Execution.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { ProxyFailures, RunFailures } from "../ErrorSchemas.js"
 import { auditAction, auditRead, type Contract, type Method } from "../operation/Contract.js"

@@ -1,12 +1,12 @@
 /** The operations on customers' installations of integrations. Contract: surface C bodies; installation record. */
 import { Schema } from "effect"
-import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/Installation.js"
+import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/organisation/Installation.js"
 import { JsonObject } from "../../domain/Json.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { listParams, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { Installations } from "../../actors/management/Installations.js"
+import { Installations } from "../../actors/management/organisation/Installations.js"
 import { record, newRecord, page, empty } from "../operation/Output.js"
 
 const Status = Schema.Literal(...installationStatuses)

@@ -6,13 +6,13 @@ import {
   notificationChannels,
   notificationStatuses,
   severities
-} from "../../domain/Notification.js"
+} from "../../domain/organisation/Notification.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { Notifications } from "../../actors/management/Notifications.js"
+import { Notifications } from "../../actors/management/organisation/Notifications.js"
 import { record, newRecord, page } from "../operation/Output.js"
 
 const Channel = Schema.Literal(...notificationChannels)

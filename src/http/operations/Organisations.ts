@@ -1,14 +1,19 @@
 /** The operations on the organisation and its workspaces. Contract: organisation record. */
 import { Schema } from "effect"
-import { CreateWorkspace, OrganisationStatus, UpdateOrganisation, UpdateWorkspace } from "../../domain/Organisation.js"
-import { PlanName } from "../../domain/Plan.js"
+import {
+  CreateWorkspace,
+  OrganisationStatus,
+  UpdateOrganisation,
+  UpdateWorkspace
+} from "../../domain/organisation/Organisation.js"
+import { PlanName } from "../../domain/organisation/Plan.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { Organisations } from "../../actors/management/Organisations.js"
-import { Workspaces } from "../../actors/management/Workspaces.js"
+import { Organisations } from "../../actors/management/organisation/Organisations.js"
+import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
 import { record, newRecord, page } from "../operation/Output.js"
 
 const OrganisationView = Schema.Struct({

@@ -1,12 +1,12 @@
 /** The operations on quotas. Contract: quota. */
 import { Schema } from "effect"
-import { PlanName } from "../../domain/Plan.js"
-import { DailyDimension } from "../../domain/Usage.js"
+import { PlanName } from "../../domain/organisation/Plan.js"
+import { DailyDimension } from "../../domain/organisation/Usage.js"
 import { auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
-import { Quotas } from "../../actors/management/Quotas.js"
+import { Quotas } from "../../actors/management/organisation/Quotas.js"
 import { record } from "../operation/Output.js"
 
 const QuotaUse = Schema.Struct({

@@ -1,12 +1,12 @@
 /** The operations on secrets: a list has no values, which are read one by one. Specification: Surface C; contract: secret record. */
 import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
-import { CreateSecret } from "../../domain/Secret.js"
+import { CreateSecret } from "../../domain/access/Secret.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { listParams, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { Secrets } from "../../actors/management/Secrets.js"
+import { Secrets } from "../../actors/management/access/Secrets.js"
 import { newOrStoredRecord, record, page, empty } from "../operation/Output.js"
 
 const SecretType = Schema.Literal("text", "json")

@@ -1,11 +1,11 @@
 /** The operations on triggers. Contract: surface C bodies; trigger record and states. */
 import { HttpApiSchema } from "@effect/platform"
 import { Effect, Schema } from "effect"
-import { ReplayCause } from "../../domain/AutoReplay.js"
-import { Condition } from "../../domain/connector/Condition.js"
+import { ReplayCause } from "../../domain/event/AutoReplay.js"
+import { Condition } from "../../domain/connector/expression/Condition.js"
 import { WebhookVerification } from "../../domain/connector/Webhook.js"
-import { FireTrigger } from "../../domain/EventBodies.js"
-import { Retry } from "../../domain/Execution.js"
+import { FireTrigger } from "../../domain/event/EventBodies.js"
+import { Retry } from "../../domain/run/Execution.js"
 import { JsonObject } from "../../domain/Json.js"
 import {
   CreateTrigger,
@@ -14,8 +14,8 @@ import {
   TriggerStatus,
   TriggerKind,
   UpdateTrigger
-} from "../../domain/Trigger.js"
-import { subscriptionStates, type TriggerWithKey } from "../../domain/TriggerView.js"
+} from "../../domain/trigger/Trigger.js"
+import { subscriptionStates, type TriggerWithKey } from "../../domain/trigger/TriggerView.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { MadeEvent } from "../EventShapes.js"
@@ -23,9 +23,9 @@ import { listParams, NullableTime, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import type { CallContext } from "../../actors/management/CallContext.js"
 import type { Failure } from "../../domain/Failure.js"
-import { TriggerFiring } from "../../actors/management/TriggerFiring.js"
-import { Triggers } from "../../actors/management/Triggers.js"
-import { eventHeaders } from "../../domain/EventHeaders.js"
+import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
+import { Triggers } from "../../actors/management/trigger/Triggers.js"
+import { eventHeaders } from "../../domain/event/EventHeaders.js"
 import { record, acceptedRecord, page, bareValue, empty } from "../operation/Output.js"
 
 const text = Schema.optional(Schema.String)

@@ -1,14 +1,14 @@
 /** The operations on people and roles. Specification: Surface C; contract: presets and roles. */
 import { Schema, Effect, Redacted } from "effect"
-import { CreateRole, InviteUser } from "../../domain/Person.js"
-import { PermissionMatrix } from "../../domain/Permission.js"
+import { CreateRole, InviteUser } from "../../domain/access/Person.js"
+import { PermissionMatrix } from "../../domain/access/Permission.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { Roles } from "../../actors/management/Roles.js"
-import { type Invitation, Users } from "../../actors/management/Users.js"
+import { Roles } from "../../actors/management/access/Roles.js"
+import { type Invitation, Users } from "../../actors/management/access/Users.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { newRecord, page } from "../operation/Output.js"
 

@@ -6,13 +6,13 @@ import {
   ResendDeliveries,
   disabledReasons,
   UpdateWebhookEndpoint
-} from "../../domain/WebhookEndpoint.js"
+} from "../../domain/delivery/WebhookEndpoint.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { WebhookEndpoints } from "../../actors/management/WebhookEndpoints.js"
+import { WebhookEndpoints } from "../../actors/management/organisation/WebhookEndpoints.js"
 import { record, newRecord, acceptedRecord, page, empty } from "../operation/Output.js"
 
 const fields = {

@@ -1,7 +1,7 @@
 /** One request in the pipeline: its route, head and caller, and what its handler adds to the reply and the audit entry. */
 import type { CallContext } from "../../actors/management/CallContext.js"
 import type { Principal } from "../../actors/management/Caller.js"
-import type { AuditEntry } from "../../domain/Audit.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
 import type { Json } from "../../domain/Json.js"
 import { pathOf, type RequestHead } from "../Wire.js"
 import type { Route } from "./Routes.js"

@@ -1,6 +1,6 @@
 /** Writes the audit entry of an exchange whose handler did not write one: reads, refusals, failures and plain successes. */
 import { DateTime, Effect } from "effect"
-import { actorOf } from "../../domain/Caller.js"
+import { actorOf } from "../../domain/access/Caller.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"

@@ -7,7 +7,7 @@ import {
   sharingRefusal
 } from "../../actors/management/Caller.js"
 import type { Failure, Forbidden } from "../../domain/Failure.js"
-import type { ScopeType } from "../../domain/ResourceScope.js"
+import type { ScopeType } from "../../domain/access/ResourceScope.js"
 import type { Contract } from "../operation/Contract.js"
 
 /** A call before its input is decoded: all that the guards look at. */

@@ -12,7 +12,7 @@ import { Vault } from "../../actors/ports/Vault.js"
 import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
-import { idempotencyKeyReused } from "../../domain/RunClaim.js"
+import { idempotencyKeyReused } from "../../domain/run/RunClaim.js"
 import { makeFairPermits } from "../../domain/FairPermits.js"
 import { type RawReply, type RawRequest, targetIndexKey } from "../Wire.js"
 

@@ -3,7 +3,7 @@
  * another one. Contract: header formats.
  */
 import { Effect } from "effect"
-import type { KnownCustomer } from "../../actors/ports/CustomerReads.js"
+import type { KnownCustomer } from "../../actors/ports/organisation/CustomerReads.js"
 import { type Failure, InvalidRequest } from "../../domain/Failure.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { customerReference, parseCustomer } from "../../domain/Tenancy.js"

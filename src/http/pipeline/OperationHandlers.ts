@@ -7,7 +7,7 @@ import { Context, Effect, Either, Layer, Option, ParseResult, Schema, SchemaAST 
 import { type Failure, NotFound } from "../../domain/Failure.js"
 import type { Issue } from "../../domain/Issues.js"
 import { decodeStrict, formatIssues } from "../../domain/SchemaIssues.js"
-import { type Fields, queryFields } from "../../domain/WebhookPayload.js"
+import { type Fields, queryFields } from "../../domain/event/WebhookPayload.js"
 import { answerDefect, decodeFailure } from "../DecodeFailure.js"
 import type { AnySchema, Contract } from "../operation/Contract.js"
 import type { AnyCall, Operation, ServicesOf } from "../operation/Operation.js"

@@ -7,7 +7,7 @@ import { Cause, Effect, Option } from "effect"
 
 import { type Principal } from "../../actors/management/Caller.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { type Admission, RateLimits } from "../../actors/ports/RateLimits.js"
+import { type Admission, RateLimits } from "../../actors/ports/organisation/RateLimits.js"
 import { type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
 import { bodyBytes } from "../../domain/Limits.js"

@@ -1,5 +1,5 @@
 /** Reads the body of a webhook: JSON, or a form as an object of its fields. */
-import type { WebhookPayload } from "../../actors/management/WebhookIntake.js"
+import type { WebhookPayload } from "../../actors/management/event/WebhookIntake.js"
 import type { AskedText } from "../../domain/AskedTexts.js"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
@@ -10,7 +10,7 @@ import {
   type RoundedIntegers
 } from "../../domain/LargeIntegers.js"
 import { webhookForm } from "../../domain/Limits.js"
-import { bodyForm, formFields } from "../../domain/WebhookPayload.js"
+import { bodyForm, formFields } from "../../domain/event/WebhookPayload.js"
 import { type BodyFailure, readJson } from "../JsonBody.js"
 import type { RawRequest } from "../Wire.js"
 

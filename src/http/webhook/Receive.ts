@@ -3,15 +3,19 @@
  * request, before its body is read; the answer comes after the event's commit. Specification: Surface B; contract: webhooks.
  */
 import { Cause, Clock, Effect, Option } from "effect"
-import { AppWebhookIntake } from "../../actors/management/AppWebhookIntake.js"
-import { SubscriptionIntake } from "../../actors/management/SubscriptionIntake.js"
-import { type WebhookDelivery, WebhookIntake, type WebhookOutcome } from "../../actors/management/WebhookIntake.js"
+import { AppWebhookIntake } from "../../actors/management/event/AppWebhookIntake.js"
+import { SubscriptionIntake } from "../../actors/management/event/SubscriptionIntake.js"
+import {
+  type WebhookDelivery,
+  WebhookIntake,
+  type WebhookOutcome
+} from "../../actors/management/event/WebhookIntake.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Failure, TimedOut } from "../../domain/Failure.js"
 import type { OrganisationId, RequestId } from "../../domain/Ids.js"
-import { isAppWebhook } from "../../domain/AppWebhookAddress.js"
-import { isSubscriptionNumber } from "../../domain/SubscriptionAddress.js"
-import { queryFields, queryChallenge } from "../../domain/WebhookPayload.js"
+import { isAppWebhook } from "../../domain/trigger/AppWebhookAddress.js"
+import { isSubscriptionNumber } from "../../domain/trigger/SubscriptionAddress.js"
+import { queryFields, queryChallenge } from "../../domain/event/WebhookPayload.js"
 import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
 import { endedReply } from "../execution/RunReply.js"
 import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"

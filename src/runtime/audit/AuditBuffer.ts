@@ -4,7 +4,7 @@
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Clock, Effect } from "effect"
-import type { AuditEntry } from "../../domain/Audit.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { refusalLimits } from "../../domain/Limits.js"
 import { auditRow, insertAuditRows } from "../postgres/AuditRow.js"
 

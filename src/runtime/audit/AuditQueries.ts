@@ -2,13 +2,13 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect } from "effect"
 import type { AuditQuery, SealedEntry } from "../../actors/ports/AuditTrail.js"
-import type { AuditEntry } from "../../domain/Audit.js"
-import { type CommittedValue, restoreValues, type StoredAuditEntry } from "../../domain/AuditCommitment.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
+import { type CommittedValue, restoreValues, type StoredAuditEntry } from "../../domain/audit/AuditCommitment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { OrganisationVault, Vault } from "../../actors/ports/Vault.js"
 import { auditValuesPlace } from "../postgres/AuditRow.js"
-import { databaseUnavailable } from "../postgres/DatabaseUnavailable.js"
+import { databaseUnavailable } from "../postgres/database/DatabaseUnavailable.js"
 
 /** Customers of one page whose keys are read at once. */
 const openersAtOnce = 10

@@ -6,11 +6,11 @@
 import { DateTime, Effect } from "effect"
 import type { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
-import type { AuditEntry } from "../../domain/Audit.js"
-import { serviceActor } from "../../domain/Caller.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
+import { serviceActor } from "../../domain/access/Caller.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { auditRow, insertAuditRows } from "../postgres/AuditRow.js"
-import type { WriterSql } from "../postgres/Pools.js"
+import type { WriterSql } from "../postgres/database/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
 
 interface StoredEnd {

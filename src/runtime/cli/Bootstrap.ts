@@ -3,9 +3,9 @@ import { Command, Options } from "@effect/cli"
 import { Console, Effect, Redacted } from "effect"
 import { readConfig, type Settings } from "../configuration/Config.js"
 import { type Databases, layerBeside, type ProvidedSecrets } from "../program/Layers.js"
-import type { AppSql, WriterSql } from "../postgres/Pools.js"
+import type { AppSql, WriterSql } from "../postgres/database/Pools.js"
 import type { OperatorError } from "../process/OperatorError.js"
-import { unreachableError } from "../postgres/UnreachableDatabase.js"
+import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
 
 interface FirstKey {
   readonly organisationId: string

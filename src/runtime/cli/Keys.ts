@@ -6,7 +6,7 @@ import { generateSecrets } from "../vault/InstallationSecrets.js"
 import { layerUnproven, ProvidedSecrets } from "../program/Layers.js"
 import { acceptSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rotateCommand } from "./KeysRotate.js"
-import { unreachableError } from "../postgres/UnreachableDatabase.js"
+import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
 
 const fresh = Command.make("new", {}, () =>
   Effect.gen(function* () {

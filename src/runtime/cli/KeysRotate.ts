@@ -9,7 +9,7 @@ import { layerPostgres } from "../vault/DataKeys.js"
 import { newMasterKey } from "../vault/Keyring.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { rewrapAll } from "../vault/Vault.js"
-import { unreachableError } from "../postgres/UnreachableDatabase.js"
+import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
 
 /**
  * Wraps all data keys with the active key. Stores the check value of a new key before, and deletes unused ones after.

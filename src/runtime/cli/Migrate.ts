@@ -5,9 +5,9 @@ import { readConfig } from "../configuration/Config.js"
 import { layerBeside } from "../program/Layers.js"
 import { freshPassword } from "../embedded/DataDirectory.js"
 import { reachEmbedded } from "../embedded/EmbeddedServer.js"
-import { migrate as migrateTables } from "../postgres/Migrations.js"
-import { ensureRoles, forEachRole, loginVariables, rolesSql, urlsOf, urlsOfLogin } from "../postgres/Roles.js"
-import { unreachableError } from "../postgres/UnreachableDatabase.js"
+import { migrate as migrateTables } from "../postgres/database/Migrations.js"
+import { ensureRoles, forEachRole, loginVariables, rolesSql, urlsOf, urlsOfLogin } from "../postgres/database/Roles.js"
+import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
 
 const adminUrl = Options.redacted("admin-url").pipe(
   Options.withDescription("A login that may create roles and databases: makes what is missing of svc's, then migrates"),

@@ -4,7 +4,7 @@ import { Clock, Console, Effect, Option, Redacted } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { didYouMean } from "../../domain/ClosestName.js"
-import { identityHeader, identityHeaders, signIdentity } from "../../domain/Signature.js"
+import { identityHeader, identityHeaders, signIdentity } from "../../domain/delivery/Signature.js"
 import { OperatorError, reasonOf } from "../process/OperatorError.js"
 
 const secret = Options.redacted("secret").pipe(

@@ -2,7 +2,7 @@
 import { Duration, Either, LogLevel, Redacted } from "effect"
 import ipaddr from "ipaddr.js"
 import { availableParallelism } from "node:os"
-import type { OperatorMailServer } from "../../actors/ports/MailServer.js"
+import type { OperatorMailServer } from "../../actors/ports/delivery/MailServer.js"
 import { parseUrl } from "../../domain/Url.js"
 import { parseAllowList } from "../egress/Address.js"
 import { defaultLedgerBytes } from "../memory/ByteLedger.js"

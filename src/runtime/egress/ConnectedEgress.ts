@@ -2,8 +2,8 @@
  * Sends requests with a connection's credential. Only this module opens grants, and only for the time of their request.
  */
 import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
-import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/ports/ConnectedEgress.js"
-import { Connections } from "../../actors/ports/Connections.js"
+import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/ports/connection/ConnectedEgress.js"
+import { Connections } from "../../actors/ports/connection/Connections.js"
 import {
   Egress,
   type EgressFailure,
@@ -12,11 +12,11 @@ import {
   EgressUnreachable,
   type OpenRequest
 } from "../../actors/ports/Egress.js"
-import { MailEgress } from "../../actors/ports/MailEgress.js"
+import { MailEgress } from "../../actors/ports/delivery/MailEgress.js"
 import { Vault } from "../../actors/ports/Vault.js"
 import { grantOf, grantPlace, readGrant } from "../../domain/connection/Grant.js"
-import { type InjectedPart, injectParts } from "../../domain/connector/Injection.js"
-import { headerOf } from "../../domain/connector/ProviderAnswer.js"
+import { type InjectedPart, injectParts } from "../../domain/connector/request/Injection.js"
+import { headerOf } from "../../domain/connector/request/ProviderAnswer.js"
 import { type EchoFilter, echoFilter } from "./Echo.js"
 import { parseUrl } from "../../domain/Url.js"
 import { egress } from "../../domain/Limits.js"

@@ -12,7 +12,7 @@ import {
   type OpenResponse
 } from "../../actors/ports/Egress.js"
 import { parseBounded } from "../../domain/JsonText.js"
-import { makeScrubber, type Scrubber } from "../../domain/Redaction.js"
+import { makeScrubber, type Scrubber } from "../../domain/access/Redaction.js"
 
 export interface EchoFilter {
   /** Returns the same object if it contains no secret. All other bytes of a body stay unchanged. */

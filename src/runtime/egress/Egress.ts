@@ -15,7 +15,7 @@ import {
   type OpenResponse
 } from "../../actors/ports/Egress.js"
 import { AnswerHolding } from "../../actors/ports/HeldBytes.js"
-import { MailEgress } from "../../actors/ports/MailEgress.js"
+import { MailEgress } from "../../actors/ports/delivery/MailEgress.js"
 import { egress, headerBytes } from "../../domain/Limits.js"
 import type { AllowList } from "./Address.js"
 import {

@@ -1,7 +1,7 @@
 /** The events that this node dispatches now. Renews their leases until they are finished. */
 import { Duration, Effect, Schedule } from "effect"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
-import { type LeasedEvent, StartQueue } from "../../actors/ports/StartQueue.js"
+import { type LeasedEvent, StartQueue } from "../../actors/ports/run/StartQueue.js"
 import type { EventId } from "../../domain/Ids.js"
 
 /** A third of the lease, so that one failed pass loses none. */

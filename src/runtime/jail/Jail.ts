@@ -2,7 +2,7 @@
  * The command lines that start a jailed process, strictest first. All run node with its permission model and without
  * any permission; they differ in how they isolate it from the system.
  */
-import type { JailReport } from "../../actors/ports/Sandbox.js"
+import type { JailReport } from "../../actors/ports/run/Sandbox.js"
 
 export interface Jail {
   readonly report: JailReport

@@ -2,7 +2,7 @@
  * The events of this node that the broker carries, and those that have arrived and wait for a slot. Arrived events leave
  * by the weights of their classes.
  */
-import type { LeasedEvent } from "../../actors/ports/StartQueue.js"
+import type { LeasedEvent } from "../../actors/ports/run/StartQueue.js"
 import type { EventId, OrganisationId } from "../../domain/Ids.js"
 
 const weights = [8, 4, 2, 1] as const

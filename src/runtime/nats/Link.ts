@@ -18,7 +18,7 @@ import {
   RetentionPolicy,
   StorageType
 } from "nats"
-import type { LeasedEvent } from "../../actors/ports/StartQueue.js"
+import type { LeasedEvent } from "../../actors/ports/run/StartQueue.js"
 import { isObject } from "../../domain/Json.js"
 import { OperatorError } from "../process/OperatorError.js"
 

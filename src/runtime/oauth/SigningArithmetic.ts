@@ -1,7 +1,7 @@
 /** Node's hashes behind the port `SigningArithmetic`. */
 import { Layer } from "effect"
 import { createHash, createHmac } from "node:crypto"
-import { SigningArithmetic } from "../../actors/ports/SigningArithmetic.js"
+import { SigningArithmetic } from "../../actors/ports/connection/SigningArithmetic.js"
 
 export const layer = Layer.succeed(
   SigningArithmetic,

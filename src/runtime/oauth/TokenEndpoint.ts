@@ -12,12 +12,12 @@ import {
   type TokenRequest,
   TokenRequestFailed,
   type Tokens
-} from "../../actors/ports/TokenEndpoint.js"
+} from "../../actors/ports/connection/TokenEndpoint.js"
 import { tokenTimeout } from "../../domain/connection/Refresh.js"
-import { valueAt } from "../../domain/connector/Path.js"
-import { answerJson, mediaType, answerText } from "../../domain/connector/ProviderAnswer.js"
+import { valueAt } from "../../domain/connector/expression/Path.js"
+import { answerJson, mediaType, answerText } from "../../domain/connector/request/ProviderAnswer.js"
 import { isObject, type JsonObject } from "../../domain/Json.js"
-import { makeScrubber } from "../../domain/Redaction.js"
+import { makeScrubber } from "../../domain/access/Redaction.js"
 
 /** The largest response, in bytes. */
 const answerBytes = 256 * 1024

@@ -8,8 +8,8 @@ import { Context, Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Vault } from "../../actors/ports/Vault.js"
-import type { AuditEntry } from "../../domain/Audit.js"
-import { commitValues, type StoredAuditEntry } from "../../domain/AuditCommitment.js"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
+import { commitValues, type StoredAuditEntry } from "../../domain/audit/AuditCommitment.js"
 import { Unavailable } from "../../domain/Failure.js"
 
 export interface AuditRow {

@@ -2,8 +2,8 @@
 import { Cause, Effect, Layer } from "effect"
 import { type FailedJob, FailedJobs, type SetAside, type StoredJobTask } from "../../actors/ports/FailedJobs.js"
 import { describe } from "../telemetry/SafeError.js"
-import { WriterSql } from "./Pools.js"
-import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import { WriterSql } from "./database/Pools.js"
+import { databaseUnavailable } from "./database/DatabaseUnavailable.js"
 
 /** Failures in a row after which a job is set aside. */
 const tries = 3

@@ -8,7 +8,7 @@ import type { PlaceBounds } from "../../actors/Places.js"
 import type { StoredJob, StoredJobTask } from "../../actors/ports/FailedJobs.js"
 import type { DueWork, FindWork, LeasedWork } from "../../actors/ports/LeasedWork.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
-import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import { databaseUnavailable } from "./database/DatabaseUnavailable.js"
 import { notSetAside } from "./FailedJobs.js"
 import { placedCtes, roomValues } from "./PlaceRoom.js"
 

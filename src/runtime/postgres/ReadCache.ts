@@ -3,7 +3,7 @@ import { Deferred, Effect, FiberId, Option } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { RecentMap } from "../../domain/RecentMap.js"
-import { Commits } from "./CommitLog.js"
+import { Commits } from "./database/CommitLog.js"
 
 export interface ReadCache<A, E = Unavailable> {
   /** The cached value, if it was read less than `maxAgeMillis` before `now`. */

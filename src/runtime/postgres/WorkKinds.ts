@@ -1,12 +1,12 @@
 /** All kinds of leased work, as data: what each leases, when it is due, and in which order. */
 import { Duration } from "effect"
-import type { DeliveryUse } from "../../actors/ports/Deliveries.js"
-import { eventLease } from "../../actors/ports/StartQueue.js"
-import { deliveryTimeout } from "../../domain/Delivery.js"
+import type { DeliveryUse } from "../../actors/ports/delivery/Deliveries.js"
+import { eventLease } from "../../actors/ports/run/StartQueue.js"
+import { deliveryTimeout } from "../../domain/delivery/Delivery.js"
 import { longestHold, outwardPlaces } from "../../domain/Limits.js"
 import { notSetAside } from "./FailedJobs.js"
 import type { DueKind, PlacedKind, WorkKind } from "./LeasedWork.js"
-import { stateKeyOwnerSql } from "./StateRow.js"
+import { stateKeyOwnerSql } from "./run/StateRow.js"
 
 /** The triggers `t` on polled events, with the connections `c` that they are for. */
 export const polledBy = (triggers: string): string => `triggers t JOIN connections c ON c.org = t.org

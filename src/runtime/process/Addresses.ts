@@ -1,7 +1,7 @@
 /** Parses and compares IP addresses and ranges, with ipaddr.js. */
 import { Layer } from "effect"
 import ipaddr from "ipaddr.js"
-import { Addresses } from "../../actors/ports/Addresses.js"
+import { Addresses } from "../../actors/ports/organisation/Addresses.js"
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 

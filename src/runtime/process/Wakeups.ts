@@ -1,7 +1,7 @@
 /** The port `Wakeups` as latches of this process: its commits wake its sweeps at once; other nodes poll. */
 import { Effect, Layer } from "effect"
-import { Wakeups } from "../../actors/ports/Wakeups.js"
-import type { EventPriority } from "../../domain/Event.js"
+import { Wakeups } from "../../actors/ports/run/Wakeups.js"
+import type { EventPriority } from "../../domain/event/Event.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 
 /** A latch for one waiter. A signal without a waiter is kept for the next one. */

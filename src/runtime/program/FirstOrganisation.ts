@@ -4,7 +4,7 @@ import { Computations } from "../../actors/ports/Computations.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Records, type Tx } from "../../actors/ports/Records.js"
-import { type ApiKey, keyPrefix } from "../../domain/ApiKey.js"
+import { type ApiKey, keyPrefix } from "../../domain/access/ApiKey.js"
 import {
   type Author,
   contentText,
@@ -12,14 +12,14 @@ import {
   newWorkflow,
   publishedWorkflow,
   newVersion
-} from "../../domain/WorkflowChanges.js"
+} from "../../domain/workflow/WorkflowChanges.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import { newWorkspace } from "../../domain/Organisation.js"
-import { builtinRoles } from "../../domain/Person.js"
-import { allPermissions, toMatrix } from "../../domain/Permission.js"
-import type { PlanName } from "../../domain/Plan.js"
-import { slugOf } from "../../domain/Workflow.js"
+import { newWorkspace } from "../../domain/organisation/Organisation.js"
+import { builtinRoles } from "../../domain/access/Person.js"
+import { allPermissions, toMatrix } from "../../domain/access/Permission.js"
+import type { PlanName } from "../../domain/organisation/Plan.js"
+import { slugOf } from "../../domain/workflow/Workflow.js"
 import { OperatorError } from "../process/OperatorError.js"
 
 export interface FirstOrganisation {

@@ -2,11 +2,11 @@
 import { Effect, Option, Redacted, Schema } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import * as path from "node:path"
-import { CallbackSecrets } from "../../actors/ports/CallbackSecrets.js"
+import { CallbackSecrets } from "../../actors/ports/delivery/CallbackSecrets.js"
 import type { ServiceConfig } from "../configuration/Config.js"
 import { makeExample, makeFirstOrganisation } from "./FirstOrganisation.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
-import { WriterSql } from "../postgres/Pools.js"
+import { WriterSql } from "../postgres/database/Pools.js"
 import { replaceSecretFile } from "../vault/SecretFile.js"
 
 const DevFile = Schema.Struct({

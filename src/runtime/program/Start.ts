@@ -3,7 +3,7 @@ import { Duration, Effect, Layer, Logger, Option, Runtime, RuntimeFlags, Runtime
 import { readConfig, readLogFormat, type ServiceConfig, Settings, withPort } from "../configuration/Config.js"
 import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
-import { unreachableError } from "../postgres/UnreachableDatabase.js"
+import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
 import { planDescriptors } from "../process/Descriptors.js"
 import { littleMemory, memoryLimit } from "../process/MemoryLimit.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -18,7 +18,7 @@ import { sandbox } from "./Processes.js"
 export const loadService = async () => {
   for (const part of [
     () => import("../../domain/connector/Definition.js"),
-    () => import("../../actors/execution/HostCalls.js"),
+    () => import("../../actors/execution/calls/HostCalls.js"),
     () => import("../cluster/SingleNode.js"),
     () => import("../../actors/execution/Sweep.js"),
     () => import("../../domain/connectors/index.js"),

@@ -3,7 +3,7 @@
  * that each run a single guest. Restarts runners with back-off and moves queued turns away from busy runners.
  */
 import type { Buffer } from "node:buffer"
-import type { JailReport } from "../../actors/ports/Sandbox.js"
+import type { JailReport } from "../../actors/ports/run/Sandbox.js"
 import type { Jail } from "../jail/Jail.js"
 import type { ListenerOptions } from "../jail/JailedProcess.js"
 import type { PoolLog } from "../jail/PoolLog.js"

@@ -3,7 +3,7 @@
  * slices that yield to the event loop, and arguments that nest too deep are replaced by a mark.
  */
 import type { Buffer } from "node:buffer"
-import type { GuestOutput } from "../../actors/ports/Sandbox.js"
+import type { GuestOutput } from "../../actors/ports/run/Sandbox.js"
 import { guest } from "../../domain/Limits.js"
 
 export type Outputs = ReadonlyArray<ReadonlyArray<GuestOutput>>

@@ -9,7 +9,7 @@ import type {
   SandboxFailure,
   GuestSession,
   Turn
-} from "../../actors/ports/Sandbox.js"
+} from "../../actors/ports/run/Sandbox.js"
 import {
   CpuLimit,
   LoadFailed,
@@ -18,7 +18,7 @@ import {
   Sandbox,
   SessionLost,
   TooManyValues
-} from "../../actors/ports/Sandbox.js"
+} from "../../actors/ports/run/Sandbox.js"
 import { type Engines, startEngines } from "./Engines.js"
 import type { Fleet } from "./Fleet.js"
 import { tenantOf } from "./RunnerChoice.js"

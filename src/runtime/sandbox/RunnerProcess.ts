@@ -3,7 +3,7 @@
  * every turn passes here.
  */
 import type { Buffer } from "node:buffer"
-import type { GuestLimits } from "../../actors/ports/Sandbox.js"
+import type { GuestLimits } from "../../actors/ports/run/Sandbox.js"
 import { frame } from "../jail/Frames.js"
 import type { Jail } from "../jail/Jail.js"
 import { errorName, JailedProcess, type ListenerOptions } from "../jail/JailedProcess.js"

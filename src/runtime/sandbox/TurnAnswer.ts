@@ -1,5 +1,5 @@
 /** The result of a turn that was sent to a runner. */
-import type { GuestOutput } from "../../actors/ports/Sandbox.js"
+import type { GuestOutput } from "../../actors/ports/run/Sandbox.js"
 import type { TurnFailure } from "./runner/Protocol.js"
 
 export type TurnAnswer =

@@ -1,7 +1,7 @@
 /** Counts starts and ends of runs at the port `Journal`, which every path uses. */
 import { Context, Effect, Layer } from "effect"
-import { EventJournal } from "../../actors/ports/EventJournal.js"
-import { Journal, type RunChange } from "../../actors/ports/Journal.js"
+import { EventJournal } from "../../actors/ports/event/EventJournal.js"
+import { Journal, type RunChange } from "../../actors/ports/run/Journal.js"
 import { countFinished, countStarted } from "./Metrics.js"
 
 const committed = ({ end, epoch, open }: RunChange): void => {

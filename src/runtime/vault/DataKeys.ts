@@ -3,7 +3,7 @@ import { describe } from "../telemetry/SafeError.js"
 import { operatorText } from "../../domain/OperatorText.js"
 import { SqlClient, type SqlError } from "@effect/sql"
 import { Context, Data, Effect, Layer } from "effect"
-import { WriterSql } from "../postgres/Pools.js"
+import { WriterSql } from "../postgres/database/Pools.js"
 
 export interface DataKey {
   readonly org: string

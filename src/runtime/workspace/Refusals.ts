@@ -1,6 +1,6 @@
 /** Turns every failure of a statement into the error that its workflow gets. */
 import { DatabaseError } from "pg"
-import { DbRefused } from "../../actors/ports/WorkspaceDb.js"
+import { DbRefused } from "../../actors/ports/run/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { reasonOf } from "../process/OperatorError.js"
 import { resultTooLarge } from "./StatementResult.js"

@@ -1,7 +1,7 @@
 /** How a call uses a session of its workspace: waits for its turn, takes the session, runs a statement, returns both. */
 import { Effect } from "effect"
 import type { Holding } from "../../actors/ports/HeldBytes.js"
-import type { DbCaller, DbRefused, DbResult } from "../../actors/ports/WorkspaceDb.js"
+import type { DbCaller, DbRefused, DbResult } from "../../actors/ports/run/WorkspaceDb.js"
 import type { Json } from "../../domain/Json.js"
 import type { SqlCommand } from "../../domain/SqlCommand.js"
 import { readResult } from "./StatementResult.js"

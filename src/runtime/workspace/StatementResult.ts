@@ -1,5 +1,5 @@
 /** Parses a statement's result into JSON, in slices that yield to the event loop. */
-import type { DbResult } from "../../actors/ports/WorkspaceDb.js"
+import type { DbResult } from "../../actors/ports/run/WorkspaceDb.js"
 import type { Json } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import type { RawResult } from "./DatabaseSession.js"

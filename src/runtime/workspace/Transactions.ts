@@ -9,7 +9,7 @@ import {
   type DbTransaction,
   transactionLost,
   type WorkspaceDb
-} from "../../actors/ports/WorkspaceDb.js"
+} from "../../actors/ports/run/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { dbRefusal } from "./Refusals.js"
 import type { DatabaseSession } from "./DatabaseSession.js"

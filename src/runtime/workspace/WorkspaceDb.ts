@@ -3,7 +3,7 @@
  * organisation's turn, then takes a connection of its workspace, and returns both together.
  */
 import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
-import { type DbRefused, WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
+import { type DbRefused, WorkspaceDb } from "../../actors/ports/run/WorkspaceDb.js"
 import { AnswerHolding } from "../../actors/ports/HeldBytes.js"
 import { backgroundTask } from "../../actors/BackgroundTask.js"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"

@@ -3,11 +3,11 @@
  * last count stays while the server of the workspaces is away. Nodes that count at the same time write the same.
  */
 import { Chunk, Duration, Effect, Layer, Schedule } from "effect"
-import { WorkspaceDb } from "../../actors/ports/WorkspaceDb.js"
+import { WorkspaceDb } from "../../actors/ports/run/WorkspaceDb.js"
 import { backgroundTask, repeatPasses } from "../../actors/BackgroundTask.js"
 import type { OrganisationId, SpaceId } from "../../domain/Ids.js"
-import { WriterSql } from "../postgres/Pools.js"
-import { limitedPlans } from "../postgres/StorageUsage.js"
+import { WriterSql } from "../postgres/database/Pools.js"
+import { limitedPlans } from "../postgres/organisation/StorageUsage.js"
 
 /** After the first requests of the service. */
 const firstCount = Duration.seconds(10)

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
 import type { ActionDefinition } from "../../../src/domain/connector/Action.js"
-import { resolveBaseUrl, configuredUrl, connectionOrigins } from "../../../src/domain/connector/BaseUrl.js"
-import { type CallInput, buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { resolveBaseUrl, configuredUrl, connectionOrigins } from "../../../src/domain/connector/request/BaseUrl.js"
+import { type CallInput, buildRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
 import {
   type ConnectorDefinition,
   type ConnectorManifest,

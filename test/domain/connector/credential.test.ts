@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc, Redacted } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import { AuthMethod, CustomMethod } from "../../../src/domain/connector/AuthMethod.js"
-import type { UnsignedRequest } from "../../../src/domain/connector/UnsignedRequest.js"
-import { injectedParts, injectParts } from "../../../src/domain/connector/Injection.js"
-import { signRequest, type SigningDigests } from "../../../src/domain/connector/Signing.js"
+import type { UnsignedRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
+import { injectedParts, injectParts } from "../../../src/domain/connector/request/Injection.js"
+import { signRequest, type SigningDigests } from "../../../src/domain/connector/request/Signing.js"
 import { Schema } from "effect"
 
 const method = Schema.decodeUnknownSync(AuthMethod)

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import { fileSchema } from "../../../src/domain/connector/FileSchema.js"
-import { signerNames } from "../../../src/domain/connector/Signing.js"
+import { signerNames } from "../../../src/domain/connector/request/Signing.js"
 import { validateDefinition } from "../../../src/domain/connector/Validation.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"

@@ -1,7 +1,7 @@
 /** An import takes over what a definition can express, and reports the rest with its place and the consequence. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
-import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { buildRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
 import { findAction } from "../../../src/domain/connector/Definition.js"
 import { importOpenApi } from "../../../src/domain/connector/import/OpenApi.js"
 import { validateDefinition } from "../../../src/domain/connector/Validation.js"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
-import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { buildRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
 import { type ConnectorDefinition, findAction } from "../../../src/domain/connector/Definition.js"
 import { importOpenApi, type OpenApiOptions } from "../../../src/domain/connector/import/OpenApi.js"
 import { standaloneSchema } from "../../../src/domain/connector/SharedSchemas.js"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { RetryRule } from "../../../src/domain/connector/Definition.js"
-import { retryPause } from "../../../src/domain/connector/Retry.js"
+import { retryPause } from "../../../src/domain/connector/request/Retry.js"
 
 describe("the pause before another attempt", () => {
   const retry = Schema.decodeSync(RetryRule)({})

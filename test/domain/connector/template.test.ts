@@ -1,11 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import { type Condition, meetsCondition } from "../../../src/domain/connector/Condition.js"
-import { patternMistake } from "../../../src/domain/connector/Pattern.js"
-import { parsePath, readPath, valueAt } from "../../../src/domain/connector/Path.js"
-import { parseTemplate, templatePaths, render, renderAll, renderText } from "../../../src/domain/connector/Template.js"
+import { type Condition, meetsCondition } from "../../../src/domain/connector/expression/Condition.js"
+import { patternMistake } from "../../../src/domain/connector/expression/Pattern.js"
+import { parsePath, readPath, valueAt } from "../../../src/domain/connector/expression/Path.js"
+import {
+  parseTemplate,
+  templatePaths,
+  render,
+  renderAll,
+  renderText
+} from "../../../src/domain/connector/expression/Template.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
-import { StepBudget } from "../../../src/domain/connector/StepBudget.js"
+import { StepBudget } from "../../../src/domain/connector/expression/StepBudget.js"
 import { compiledPatterns } from "../../support/patterns.js"
 import { measureGrowth } from "../../support/growth.js"
 

@@ -1,10 +1,10 @@
 import { it as effectIt } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 import { assert, describe, it } from "vitest"
-import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { buildRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
 import { findAction } from "../../../src/domain/connector/Definition.js"
-import { injectedParts } from "../../../src/domain/connector/Injection.js"
-import { type MailMessage, buildMessage } from "../../../src/domain/connector/MailMessage.js"
+import { injectedParts } from "../../../src/domain/connector/request/Injection.js"
+import { type MailMessage, buildMessage } from "../../../src/domain/connector/request/MailMessage.js"
 import { email as builtIn } from "../../../src/domain/connectors/Email.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
 

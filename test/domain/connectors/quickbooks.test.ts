@@ -1,6 +1,6 @@
 import { Either } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { buildRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { buildRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
 import { findAction } from "../../../src/domain/connector/Definition.js"
 import { quickbooks as builtIn } from "../../../src/domain/connectors/quickbooks/QuickBooks.js"
 import {

@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
+import { readRateHeaders } from "../../../src/domain/connector/request/RateReading.js"
 import { shopify as builtIn } from "../../../src/domain/connectors/shopify/Shopify.js"
 import {
   anything,

@@ -1,6 +1,6 @@
 /** The permissions of a caller on every endpoint: each endpoint is refused to whoever lacks its permission, and to nobody else. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { allPermissions, isPermission, type Preset, presetPermissions } from "../../../src/domain/Permission.js"
+import { allPermissions, isPermission, type Preset, presetPermissions } from "../../../src/domain/access/Permission.js"
 import type { Route } from "../../../src/http/pipeline/Routes.js"
 import { routes } from "../endpoints.js"
 import type { Running } from "../InProcess.js"

@@ -5,7 +5,7 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import type { ScopeRule } from "../../../src/http/operation/Contract.js"
 import type { Route } from "../../../src/http/pipeline/Routes.js"
-import type { ScopeType } from "../../../src/domain/ResourceScope.js"
+import type { ScopeType } from "../../../src/domain/access/ResourceScope.js"
 import {
   type EndpointRequest,
   endpointOf,

@@ -1,6 +1,6 @@
 /** A caller of a test: how it is made, whatever its kind, and what its credential is. */
 import { assert } from "@effect/vitest"
-import type { Permission, Preset } from "../../../src/domain/Permission.js"
+import type { Permission, Preset } from "../../../src/domain/access/Permission.js"
 import type { CredentialReader } from "../../../src/http/auth/Credentials.js"
 import type { Scope } from "../endpointWorld.js"
 import type { Running } from "../InProcess.js"

@@ -2,23 +2,23 @@
 import { Effect, Encoding, Redacted, Schema } from "effect"
 import { Egress } from "../../../src/actors/ports/Egress.js"
 import { ActionDefinition } from "../../../src/domain/connector/Action.js"
-import { actionResult } from "../../../src/domain/connector/ActionResult.js"
-import { answerText, mediaType } from "../../../src/domain/connector/ProviderAnswer.js"
+import { actionResult } from "../../../src/domain/connector/request/ActionResult.js"
+import { answerText, mediaType } from "../../../src/domain/connector/request/ProviderAnswer.js"
 import { HeldBytes } from "../../../src/actors/ports/HeldBytes.js"
 import { ByteLedger } from "../../../src/runtime/memory/ByteLedger.js"
 import { guest, workspaceDb } from "../../../src/domain/Limits.js"
 import { AuthMethod } from "../../../src/domain/connector/AuthMethod.js"
-import { injectParts } from "../../../src/domain/connector/Injection.js"
-import { signRequest } from "../../../src/domain/connector/Signing.js"
-import { encodePathValue } from "../../../src/domain/connector/ValueEncoding.js"
-import type { UnsignedRequest } from "../../../src/domain/connector/UnsignedRequest.js"
+import { injectParts } from "../../../src/domain/connector/request/Injection.js"
+import { signRequest } from "../../../src/domain/connector/request/Signing.js"
+import { encodePathValue } from "../../../src/domain/connector/request/ValueEncoding.js"
+import type { UnsignedRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
 import { echoFilter } from "../../../src/runtime/egress/Echo.js"
 import { make as makeTokenEndpoint } from "../../../src/runtime/oauth/TokenEndpoint.js"
 import { valueOf } from "../../../src/runtime/workspace/Values.js"
 import { organisation } from "../journal.js"
-import { linkToFollow, nextPageArgs } from "../../../src/domain/connector/Pagination.js"
-import { buildMessage } from "../../../src/domain/connector/MailMessage.js"
-import { readRateHeaders } from "../../../src/domain/connector/RateReading.js"
+import { linkToFollow, nextPageArgs } from "../../../src/domain/connector/request/Pagination.js"
+import { buildMessage } from "../../../src/domain/connector/request/MailMessage.js"
+import { readRateHeaders } from "../../../src/domain/connector/request/RateReading.js"
 import { worstJson, worstJsonBytes } from "./JsonTexts.js"
 import { type Parser, parser, repeated } from "./Parser.js"
 
@@ -134,7 +134,7 @@ const base64Length = Math.ceil((guest.fetchBytes * 4) / 3)
 
 export const answerParsers: ReadonlyArray<Parser> = [
   parser(
-    ["src/domain/connector/Pagination.ts#afterLink", "src/domain/connector/Pagination.ts#linkToFollow"],
+    ["src/domain/connector/request/Pagination.ts#afterLink", "src/domain/connector/request/Pagination.ts#linkToFollow"],
     answerHeaderBytes,
     (link: string) => [
       nextPageArgs(
@@ -148,40 +148,43 @@ export const answerParsers: ReadonlyArray<Parser> = [
   ),
   parser(
     [
-      "src/domain/connector/RequestContent.ts#bytesOf",
-      "src/domain/connector/MailMessage.ts#filePart",
-      "src/actors/execution/FetchCalls.ts#bodyOf"
+      "src/domain/connector/request/RequestContent.ts#bytesOf",
+      "src/domain/connector/request/MailMessage.ts#filePart",
+      "src/actors/execution/calls/FetchCalls.ts#bodyOf"
     ],
     base64Length,
     (text: string) => Encoding.decodeBase64(text),
     { "valid text": repeated("QUJD"), "text with a mistake at its end": (size) => `${repeated("QUJD")(size - 1)}!` }
   ),
   parser(
-    "src/domain/connector/ValueEncoding.ts#encodePathValue",
+    "src/domain/connector/request/ValueEncoding.ts#encodePathValue",
     MiB,
     (text: string) => [encodePathValue(text, "a", false), encodePathValue(text, "a", true)],
     { slashes: repeated("a/"), letters: repeated("é"), dots: repeated("."), "leading slashes": repeated("/") }
   ),
   parser(
-    ["src/domain/connector/Injection.ts#withParameter", "src/domain/connector/Injection.ts#decodeOrKeep"],
+    [
+      "src/domain/connector/request/Injection.ts#withParameter",
+      "src/domain/connector/request/Injection.ts#decodeOrKeep"
+    ],
     guest.fetchHead,
     injected("query", ""),
     pairs
   ),
   parser(
-    "src/domain/connector/Injection.ts#withParameter",
+    "src/domain/connector/request/Injection.ts#withParameter",
     guest.fetchBytes,
     injected("body", "application/x-www-form-urlencoded"),
     pairs
   ),
   parser(
-    "src/domain/connector/Injection.ts#jsonBody",
+    "src/domain/connector/request/Injection.ts#jsonBody",
     guest.fetchBytes,
     injected("body", "application/json"),
     worstJson
   ),
   parser(
-    "src/domain/connector/Injection.ts#replaceMember",
+    "src/domain/connector/request/Injection.ts#replaceMember",
     2 * MiB,
     injected("body", "application/json"),
     Object.fromEntries(
@@ -189,7 +192,7 @@ export const answerParsers: ReadonlyArray<Parser> = [
     )
   ),
   parser(
-    ["src/domain/connector/Signing.ts#digest", "src/domain/connector/Signing.ts#challengeOf"],
+    ["src/domain/connector/request/Signing.ts#digest", "src/domain/connector/request/Signing.ts#challengeOf"],
     answerHeaderBytes,
     sign,
     {
@@ -245,13 +248,16 @@ export const answerParsers: ReadonlyArray<Parser> = [
     worstJson
   ),
   parser(
-    ["src/domain/connector/ProviderAnswer.ts#readAnswerJson", "src/domain/connector/ActionResult.ts#readJsonBody"],
+    [
+      "src/domain/connector/request/ProviderAnswer.ts#readAnswerJson",
+      "src/domain/connector/request/ActionResult.ts#readJsonBody"
+    ],
     guest.fetchBytes,
     (body: Uint8Array) => actionResult({}, byLink, answered(body), 0, () => undefined),
     worstJsonBytes
   ),
   parser(
-    "src/domain/connector/ProviderAnswer.ts#answerText",
+    "src/domain/connector/request/ProviderAnswer.ts#answerText",
     guest.fetchBytes,
     ({ body, type }: { readonly body: Uint8Array; readonly type: string }) => answerText(answered(body, type)),
     Object.fromEntries(
@@ -262,7 +268,10 @@ export const answerParsers: ReadonlyArray<Parser> = [
     )
   ),
   parser(
-    ["src/domain/connector/ProviderAnswer.ts#mediaType", "src/domain/connector/ProviderAnswer.ts#answerText"],
+    [
+      "src/domain/connector/request/ProviderAnswer.ts#mediaType",
+      "src/domain/connector/request/ProviderAnswer.ts#answerText"
+    ],
     answerHeaderBytes,
     (type: string) => [mediaType(answered(bytes("a"), type)), answerText(answered(bytes("a"), type))],
     {
@@ -272,7 +281,7 @@ export const answerParsers: ReadonlyArray<Parser> = [
     }
   ),
   parser(
-    "src/domain/connector/Pagination.ts#linkWithRelation",
+    "src/domain/connector/request/Pagination.ts#linkWithRelation",
     answerHeaderBytes,
     (link: string) => nextPageArgs(byLink, {}, { status: 200, headers: [["link", link]], body: bytes("[]") }),
     {
@@ -283,7 +292,7 @@ export const answerParsers: ReadonlyArray<Parser> = [
     }
   ),
   parser(
-    "src/domain/connector/RateReading.ts#readRateHeaders",
+    "src/domain/connector/request/RateReading.ts#readRateHeaders",
     answerHeaderBytes,
     (text: string) => readRateHeaders({}, [["retry-after", text]], 0),
     {
@@ -293,7 +302,7 @@ export const answerParsers: ReadonlyArray<Parser> = [
     }
   ),
   parser(
-    "src/domain/connector/MailMessage.ts#parseAddress",
+    "src/domain/connector/request/MailMessage.ts#parseAddress",
     MiB,
     (from: string) => buildMessage({ from, to: "ada@example.com" }, "key", 0),
     {

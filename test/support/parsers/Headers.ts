@@ -1,18 +1,18 @@
 /** Parsers of the headers and the paths of requests, and of text in records. */
-import { parseIdentityHeader, verifyWebhook, webhookKey } from "../../../src/domain/Signature.js"
-import { readAppWebhookId } from "../../../src/domain/AppWebhookAddress.js"
+import { parseIdentityHeader, verifyWebhook, webhookKey } from "../../../src/domain/delivery/Signature.js"
+import { readAppWebhookId } from "../../../src/domain/trigger/AppWebhookAddress.js"
 import { parseTenancy } from "../../../src/domain/Tenancy.js"
-import { scheduleMistakes } from "../../../src/domain/Schedule.js"
-import { secretText, secretValue } from "../../../src/domain/Secret.js"
+import { scheduleMistakes } from "../../../src/domain/trigger/Schedule.js"
+import { secretText, secretValue } from "../../../src/domain/access/Secret.js"
 import { parseUrl } from "../../../src/domain/Url.js"
 import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limits.js"
 import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
 import { displayedValues, type Field, readEntries } from "../../../src/http/connect/Form.js"
-import { canEscape } from "../../../src/domain/connector/PathEscape.js"
+import { canEscape } from "../../../src/domain/connector/expression/PathEscape.js"
 import { github } from "../../../src/domain/connectors/github/GitHub.js"
-import { buildProxyRequest } from "../../../src/domain/connector/ProxyRequest.js"
-import { parsePath } from "../../../src/domain/connector/Path.js"
-import { parseTemplate, templateLength } from "../../../src/domain/connector/Template.js"
+import { buildProxyRequest } from "../../../src/domain/connector/request/ProxyRequest.js"
+import { parsePath } from "../../../src/domain/connector/expression/Path.js"
+import { parseTemplate, templateLength } from "../../../src/domain/connector/expression/Template.js"
 import { encodingsOf } from "../../../src/runtime/egress/Inflate.js"
 import { make as makeAddresses } from "../../../src/runtime/process/Addresses.js"
 import { worstJson } from "./JsonTexts.js"
@@ -44,13 +44,13 @@ const proxied = (target: string) =>
   buildProxyRequest(github.definition(), {}, { method: "GET", target, headers: {}, body: null, timeoutMillis: 1 })
 
 export const headerParsers: ReadonlyArray<Parser> = [
-  parser("src/domain/Signature.ts#parseIdentityHeader", headerBytes, parseIdentityHeader, {
+  parser("src/domain/delivery/Signature.ts#parseIdentityHeader", headerBytes, parseIdentityHeader, {
     commas: repeated(","),
     "empty members": repeated("a=,"),
     spaces: (size) => `t=${" ".repeat(size)}1`
   }),
   parser(
-    ["src/domain/Signature.ts#verifyWebhook", "src/domain/Signature.ts#webhookKey"],
+    ["src/domain/delivery/Signature.ts#verifyWebhook", "src/domain/delivery/Signature.ts#webhookKey"],
     headerBytes,
     (signature: string) => [
       webhookKey(signature),
@@ -65,7 +65,7 @@ export const headerParsers: ReadonlyArray<Parser> = [
     { spaces: repeated(" "), signatures: repeated("v1, "), "one long key": (size) => `whsec_${"A".repeat(size)}` }
   ),
   parser(
-    "src/domain/AppWebhookAddress.ts#readAppWebhookId",
+    "src/domain/trigger/AppWebhookAddress.ts#readAppWebhookId",
     headerBytes,
     (id: string) => readAppWebhookId(`app.${id}`),
     { dots: repeated("."), escapes: repeated("%41"), "broken escapes": repeated("%") }
@@ -105,10 +105,10 @@ export const headerParsers: ReadonlyArray<Parser> = [
   }),
   parser(
     [
-      "src/domain/connector/PathEscape.ts#canEscape",
-      "src/domain/connector/PathEscape.ts#decodeOnce",
-      "src/domain/connector/PathEscape.ts#hasEscape",
-      "src/domain/connector/ProxyRequest.ts#buildProxyRequest"
+      "src/domain/connector/expression/PathEscape.ts#canEscape",
+      "src/domain/connector/expression/PathEscape.ts#decodeOnce",
+      "src/domain/connector/expression/PathEscape.ts#hasEscape",
+      "src/domain/connector/request/ProxyRequest.ts#buildProxyRequest"
     ],
     headerBytes,
     (target: string) => [canEscape(target), proxied(target)],
@@ -160,7 +160,11 @@ export const textParsers: ReadonlyArray<Parser> = [
       ` ht\ttp:${Array.from({ length: size / 4 }, (_, at) => String.fromCodePoint(0x4e00 + (at % 20_000))).join("")}`
   }),
   parser(
-    ["src/domain/Schedule.ts#parseCron", "src/domain/Schedule.ts#cronMistakes", "src/domain/Schedule.ts#nextCron"],
+    [
+      "src/domain/trigger/Schedule.ts#parseCron",
+      "src/domain/trigger/Schedule.ts#cronMistakes",
+      "src/domain/trigger/Schedule.ts#nextCron"
+    ],
     longest.cron,
     (cron: string) => scheduleMistakes({ mode: "cron", cron }, 0),
     {
@@ -175,7 +179,7 @@ export const textParsers: ReadonlyArray<Parser> = [
     }
   ),
   parser(
-    ["src/domain/Secret.ts#jsonMistake", "src/domain/Secret.ts#secretValue"],
+    ["src/domain/access/Secret.ts#jsonMistake", "src/domain/access/Secret.ts#secretValue"],
     longest.secret,
     (text: string) => [
       secretText("json", text),
@@ -184,7 +188,7 @@ export const textParsers: ReadonlyArray<Parser> = [
     worstJson
   ),
   parser(
-    ["src/domain/connector/Path.ts#firstSegment", "src/domain/connector/Path.ts#parsePath"],
+    ["src/domain/connector/expression/Path.ts#firstSegment", "src/domain/connector/expression/Path.ts#parsePath"],
     longest.path,
     parsePath,
     {
@@ -197,7 +201,10 @@ export const textParsers: ReadonlyArray<Parser> = [
     }
   ),
   parser(
-    ["src/domain/connector/Template.ts#parseTemplate", "src/domain/connector/Template.ts#parseOperand"],
+    [
+      "src/domain/connector/expression/Template.ts#parseTemplate",
+      "src/domain/connector/expression/Template.ts#parseOperand"
+    ],
     longest.template,
     parseTemplate,
     {

@@ -4,9 +4,9 @@ import { createHmac } from "node:crypto"
 import { type AskedText, askedTexts, everyText } from "../../../src/domain/AskedTexts.js"
 import { WebhookDefinition } from "../../../src/domain/connector/Webhook.js"
 import { bodyBytes, headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
-import { verifyDelivery } from "../../../src/domain/InboundWebhook.js"
+import { verifyDelivery } from "../../../src/domain/event/InboundWebhook.js"
 import { exactIntegerBytes } from "../../../src/domain/LargeIntegers.js"
-import { contractOfDelivery, queryFields, queryChallenge } from "../../../src/domain/WebhookPayload.js"
+import { contractOfDelivery, queryFields, queryChallenge } from "../../../src/domain/event/WebhookPayload.js"
 import { readRecord } from "../../../src/http/JsonBody.js"
 import { makeMatcher } from "../../../src/http/pipeline/Routes.js"
 import { readPayload } from "../../../src/http/webhook/Payload.js"
@@ -88,8 +88,8 @@ export const requestParsers: ReadonlyArray<Parser> = [
   parser(
     [
       "src/domain/JsonText.ts#parseBounded",
-      "src/domain/InboundWebhook.ts#signedBytes",
-      "src/domain/InboundWebhook.ts#deliveryIdOf"
+      "src/domain/event/InboundWebhook.ts#signedBytes",
+      "src/domain/event/InboundWebhook.ts#deliveryIdOf"
     ],
     largeWebhookBytes,
     (body: Uint8Array) =>
@@ -106,7 +106,7 @@ export const requestParsers: ReadonlyArray<Parser> = [
     [
       "src/domain/LargeIntegers.ts#IntegerScan",
       "src/domain/AskedTexts.ts#referenced",
-      "src/domain/WebhookPayload.ts#contractOfDelivery"
+      "src/domain/event/WebhookPayload.ts#contractOfDelivery"
     ],
     exactIntegerBytes,
     ([body, asked]: readonly [Uint8Array, AskedText]) => readPayload(json(body), Number.POSITIVE_INFINITY, asked),
@@ -126,7 +126,7 @@ export const requestParsers: ReadonlyArray<Parser> = [
     worstJsonBytes
   ),
   parser(
-    "src/domain/WebhookPayload.ts#queryFields",
+    "src/domain/event/WebhookPayload.ts#queryFields",
     headerBytes,
     (query: string) => queryChallenge(queryFields(query)),
     {
@@ -153,12 +153,12 @@ export const requestParsers: ReadonlyArray<Parser> = [
     "short parts": repeated("/a")
   }),
   parser(
-    ["src/domain/InboundWebhook.ts#schemes", "src/domain/InboundWebhook.ts#normalise"],
+    ["src/domain/event/InboundWebhook.ts#schemes", "src/domain/event/InboundWebhook.ts#normalise"],
     headerBytes,
     verify("x-shopify-hmac-sha256"),
     { padding: repeated("="), "padding before a letter": (size) => `${"=".repeat(size - 1)}a` }
   ),
-  parser("src/domain/InboundWebhook.ts#schemes", headerBytes, verify("stripe-signature"), {
+  parser("src/domain/event/InboundWebhook.ts#schemes", headerBytes, verify("stripe-signature"), {
     "many signatures": (size) => `t=0,${repeated("v1=0,")(size)}`,
     "many pairs": (size) => `t=0,${repeated("a=,")(size)}`,
     "equal signs": (size) => `t=0,v1=${"=".repeat(size)}`

@@ -1,7 +1,7 @@
 /** Parsers of what was stored or crossed a process: journal entries, payloads, results, outputs of guests, secrets. */
 import { Effect, Redacted } from "effect"
 import { types } from "pg"
-import { secretResult } from "../../../src/actors/execution/HostCalls.js"
+import { secretResult } from "../../../src/actors/execution/calls/HostCalls.js"
 import type { OrganisationVault } from "../../../src/actors/ports/Vault.js"
 import { Vault } from "../../../src/actors/ports/Vault.js"
 import type { EventId, OrganisationId, SecretId } from "../../../src/domain/Ids.js"
@@ -13,12 +13,12 @@ import {
   largeWebhookBytes,
   secretLength
 } from "../../../src/domain/Limits.js"
-import { recordedValue } from "../../../src/domain/RunJournal.js"
+import { recordedValue } from "../../../src/domain/run/RunJournal.js"
 import { openValues } from "../../../src/runtime/audit/AuditQueries.js"
 import { isReadable, readAnswer } from "../../../src/runtime/computing/Protocol.js"
-import { exactPayload } from "../../../src/runtime/postgres/events/EventRows.js"
+import { exactPayload } from "../../../src/runtime/postgres/event/EventRows.js"
 import { decodeEntry, decodeResult } from "../../../src/runtime/postgres/journal/JournalRow.js"
-import { readState } from "../../../src/runtime/postgres/StateRow.js"
+import { readState } from "../../../src/runtime/postgres/run/StateRow.js"
 import { OutputReader } from "../../../src/runtime/sandbox/OutputReader.js"
 import { framesOf } from "../../../src/runtime/telemetry/SafeError.js"
 import { isValidJson, worstJson, worstJsonBytes } from "./JsonTexts.js"
@@ -66,13 +66,13 @@ const jsonb = 3802
 
 export const storedParsers: ReadonlyArray<Parser> = [
   parser(
-    "src/runtime/postgres/events/EventRows.ts#exactPayload",
+    "src/runtime/postgres/event/EventRows.ts#exactPayload",
     largeWebhookBytes,
     (sealed: Uint8Array) => Effect.runSync(exactPayload(vault, { ...place, sealed })),
     storedBytes
   ),
   parser(
-    "src/runtime/postgres/Pools.ts#getTypeParser",
+    "src/runtime/postgres/database/Pools.ts#getTypeParser",
     guest.outputBytes,
     (text: string) => types.getTypeParser(jsonb, "text")(text),
     storedJson
@@ -96,7 +96,7 @@ export const storedParsers: ReadonlyArray<Parser> = [
     rowsOf('{"kind":"done","call":1,"at":0,"hash":"a","result":{"ok":true,"value":', "}}")
   ),
   parser(
-    "src/domain/RunJournal.ts#recordedValue",
+    "src/domain/run/RunJournal.ts#recordedValue",
     guest.fetchBytes,
     (json: Uint8Array) => recordedValue({ at: 0, ok: true, json }),
     storedBytes
@@ -110,14 +110,14 @@ export const storedParsers: ReadonlyArray<Parser> = [
     )
   ),
   parser(
-    "src/actors/execution/HostCalls.ts#parseJson",
+    "src/actors/execution/calls/HostCalls.ts#parseJson",
     secretLength,
     (text: string) =>
       secretResult({ secretId: "sec_1" as SecretId, number: 1, type: "json", value: Redacted.make(text) }),
     storedJson
   ),
   parser(
-    "src/runtime/postgres/StateRow.ts#readState",
+    "src/runtime/postgres/run/StateRow.ts#readState",
     keyValue.valueBytes,
     (sealed: Uint8Array) => readState(openVault, stateKey, { clear: null, sealed }),
     storedBytes

@@ -1,6 +1,6 @@
 /** Imports one operation of an OpenAPI document as an action, with parameters and body as one object of arguments. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { encodeHeader } from "../ValueEncoding.js"
+import { encodeHeader } from "../request/ValueEncoding.js"
 import { importBody } from "./ImportedBody.js"
 import { type OpenApiDocument, listAt, objectAt, textAt, UniqueNames } from "./OpenApiDocument.js"
 import { successAnswer } from "./SuccessAnswer.js"

@@ -1,6 +1,6 @@
 /** Analyses a workflow's source without running it: yields the script, the bindings, warnings and a diagram. */
 import { Either } from "effect"
-import type { WorkflowAnalysis, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
+import type { WorkflowAnalysis, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { findCalls } from "./Bindings.js"
 import { compile, tooDeepIssue } from "./Compile.js"
 import { diagramOf } from "./Diagram.js"

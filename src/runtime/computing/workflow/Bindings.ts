@@ -1,6 +1,6 @@
 /** Finds the connector actions that the code calls, and warns of suspicious calls and unreachable code. */
 import type { AnyNode, CallExpression } from "acorn"
-import type { Binding, SourceIssue } from "../../../domain/WorkflowAnalysis.js"
+import type { Binding, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
 import { hostPath, type ScopeNames, type ServicePath, servicePaths } from "./ScopeNames.js"
 import { isFunction } from "./Syntax.js"

@@ -7,7 +7,7 @@
  */
 import type { AnyNode, ExportDefaultDeclaration, Program } from "acorn"
 import { Either } from "effect"
-import type { SourceIssue } from "../../../domain/WorkflowAnalysis.js"
+import type { SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { guest } from "../../../domain/Limits.js"
 import { ModuleParser } from "./Parser.js"
 import { constantText, type FunctionNode, isFunction, type Tree, buildTree, syntaxMessage } from "./Syntax.js"

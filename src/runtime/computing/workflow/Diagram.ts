@@ -1,7 +1,7 @@
 /** Draws the read-only diagram of a workflow: its statements as a flow of steps, branches, loops and failures. */
 import type * as acorn from "acorn"
 import type { AnyNode } from "acorn"
-import type { Diagram } from "../../../domain/WorkflowAnalysis.js"
+import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
 import { type Ends, makeDiagramBuilder } from "./DiagramBuilder.js"
 import { closeLoop, drawExpression, type DiagramContext } from "./DiagramExpressions.js"

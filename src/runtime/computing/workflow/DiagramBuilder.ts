@@ -1,6 +1,6 @@
 /** Builds a diagram: nodes in the order of the source, and an edge from every loose end to the next node. */
 import type { AnyNode } from "acorn"
-import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/WorkflowAnalysis.js"
+import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/workflow/WorkflowAnalysis.js"
 import type { Tree } from "./Syntax.js"
 
 /** An edge without a target yet: the node that control leaves, and the label of the edge. */

@@ -1,6 +1,6 @@
 /** Draws a diagram as a standalone SVG: no script, no external reference, every text escaped. */
 import { Graph, layout } from "@dagrejs/dagre"
-import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/WorkflowAnalysis.js"
+import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/workflow/WorkflowAnalysis.js"
 
 export const drawSvg = (diagram: Diagram): string => {
   const { width, height, nodes, edges } = layOut(diagram)

@@ -1,7 +1,7 @@
 /** The syntax tree of a workflow's source, with positions, children in source order, and excerpts. */
 import type { AnyNode } from "acorn"
 import type * as acorn from "acorn"
-import type { SourceIssue } from "../../../domain/WorkflowAnalysis.js"
+import type { SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
 
 export type FunctionNode =
   | acorn.FunctionDeclaration

@@ -1,5 +1,5 @@
 /** Changes that wait for a flush, in their order. Each batch has at most one change of each run, event and claim. */
-import type { AppendFailure } from "../../../actors/ports/Journal.js"
+import type { AppendFailure } from "../../../actors/ports/run/Journal.js"
 import type { PreparedUnit } from "./FlushPart.js"
 import { claimKeys, claimOfUnit } from "./Unit.js"
 

@@ -1,8 +1,8 @@
 /** Writes one batch of changes in one statement; resends it when its connection is lost, halves it when it is rejected. */
 import { Client, DatabaseError } from "pg"
-import { ChangeRefused } from "../../../actors/ports/Journal.js"
-import { databaseConditionOf } from "../DatabaseConditions.js"
-import { journalUnavailable, sqlStateOf } from "../DatabaseUnavailable.js"
+import { ChangeRefused } from "../../../actors/ports/run/Journal.js"
+import { databaseConditionOf } from "../database/DatabaseConditions.js"
+import { journalUnavailable, sqlStateOf } from "../database/DatabaseUnavailable.js"
 import type { QueuedChange } from "./ChangeQueue.js"
 import type { PreparedUnit } from "./FlushPart.js"
 import { findHeld, findRefusal, isRejected, isRetryable, rejectionMessage } from "./RefusedChange.js"

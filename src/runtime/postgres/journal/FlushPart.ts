@@ -2,7 +2,7 @@
  * A part of the statement of a flush: when a batch needs it, its text and the values of its parameters. What a noun writes
  * in a flush stands in the noun's own folder; `Statement` lists the parts in the order of their text.
  */
-import type { RunChange } from "../../../actors/ports/Journal.js"
+import type { RunChange } from "../../../actors/ports/run/Journal.js"
 import type { Unit } from "./Unit.js"
 
 /** Columns with their types in Postgres. */

@@ -1,5 +1,5 @@
 /** A table that a flush inserts into, as a part of its statement. */
-import type { RunChange } from "../../../actors/ports/Journal.js"
+import type { RunChange } from "../../../actors/ports/run/Journal.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
 import { type ColumnTypes, type FlushPart, type HasPart, noRows, recordset } from "./FlushPart.js"
 import type { Unit } from "./Unit.js"

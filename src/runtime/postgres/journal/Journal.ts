@@ -1,26 +1,26 @@
 /** The ports `Journal` and `EventJournal` on Postgres: append through the group-commit writer, reads on the writer's pool. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
-import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/EventJournal.js"
+import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/event/EventJournal.js"
 import {
   type AppendFailure,
   Journal,
   JournalDepth,
   JournalUnavailable,
   type RunChange
-} from "../../../actors/ports/Journal.js"
+} from "../../../actors/ports/run/Journal.js"
 import { DatabaseTrouble } from "../../../actors/ports/DatabaseTrouble.js"
-import type { EventPriority } from "../../../domain/Event.js"
+import type { EventPriority } from "../../../domain/event/Event.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import { Wakeups } from "../../../actors/ports/Wakeups.js"
-import { WriterSql } from "../Pools.js"
-import { countersOf, openCountersSql } from "../quotas/QuotaDecision.js"
+import { Wakeups } from "../../../actors/ports/run/Wakeups.js"
+import { WriterSql } from "../database/Pools.js"
+import { countersOf, openCountersSql } from "../quota/QuotaDecision.js"
 import { makeJournalReads } from "./JournalReads.js"
 import type { PreparedUnit } from "./FlushPart.js"
 import { prepareUnit } from "./FlushTables.js"
 import type { Unit } from "./Unit.js"
 import { isSealed } from "./EventRow.js"
 import { makeWriter } from "./Writer.js"
-import { journalUnavailable } from "../DatabaseUnavailable.js"
+import { journalUnavailable } from "../database/DatabaseUnavailable.js"
 
 /** Names of counters that are remembered. */
 const maxOpenCounters = 10_000

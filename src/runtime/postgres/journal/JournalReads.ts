@@ -3,11 +3,11 @@
  * result is parsed here.
  */
 import { Effect } from "effect"
-import { type Journal } from "../../../actors/ports/Journal.js"
+import { type Journal } from "../../../actors/ports/run/Journal.js"
 import type { Vault } from "../../../actors/ports/Vault.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
-import { type IndexedEntry, partsOf, type StartEntry } from "../../../domain/RunJournal.js"
-import type { WriterSql } from "../Pools.js"
+import { type IndexedEntry, partsOf, type StartEntry } from "../../../domain/run/RunJournal.js"
+import type { WriterSql } from "../database/Pools.js"
 import {
   decodeEntry,
   decodeResult,
@@ -17,7 +17,7 @@ import {
   outcomeOfKind,
   type SealedRow
 } from "./JournalRow.js"
-import { journalUnavailable } from "../DatabaseUnavailable.js"
+import { journalUnavailable } from "../database/DatabaseUnavailable.js"
 
 interface IndexRow extends Omit<SealedRow, "body"> {
   readonly call: number | null

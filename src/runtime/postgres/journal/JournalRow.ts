@@ -15,7 +15,7 @@ import {
   type RecordedResult,
   type StartEntry,
   type TimerEntry
-} from "../../../domain/RunJournal.js"
+} from "../../../domain/run/RunJournal.js"
 
 /** The values of the column `kind`. `doneBefore`: an ended call of a release whose rows did not tell how it ended. */
 const kinds = { start: 0, doneBefore: 1, timer: 2, attempt: 3, ok: 4, failed: 5, transient: 6 } as const

@@ -1,6 +1,6 @@
 /** Tells why the writer's statement did not apply a change, and whether an error of Postgres will repeat. */
 import { type Client, DatabaseError } from "pg"
-import { type AppendFailure, ClaimTaken, Fenced, type RunChange } from "../../../actors/ports/Journal.js"
+import { type AppendFailure, ClaimTaken, Fenced, type RunChange } from "../../../actors/ports/run/Journal.js"
 import { claimKeys, claimOfUnit, idsOf, type Unit } from "./Unit.js"
 import { selectAppended } from "./Fence.js"
 

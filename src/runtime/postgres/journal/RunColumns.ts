@@ -3,8 +3,8 @@
  * the statement of a flush, the queries that claim runs and the reads of the API are built from these tables when the
  * module loads. `runs` and `executions` have no other columns.
  */
-import type { FinishedRun, OpenRun, RunPatch } from "../../../actors/ports/Journal.js"
-import { defaultColumn } from "../records/Table.js"
+import type { FinishedRun, OpenRun, RunPatch } from "../../../actors/ports/run/Journal.js"
+import { defaultColumn } from "../record/Table.js"
 
 /** The Postgres types that hold a value. A time is Unix milliseconds in memory and `timestamptz` in Postgres. */
 type TypeFor<Value> = [NonNullable<Value>] extends [boolean]

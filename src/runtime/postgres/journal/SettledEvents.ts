@@ -1,5 +1,5 @@
 /** The parts of a flush that end the way of events: they move settled events to their records, and insert dead letters. */
-import type { DeadLetter } from "../../../actors/ports/Journal.js"
+import type { DeadLetter } from "../../../actors/ports/run/Journal.js"
 import { keptEventColumns } from "./EventRow.js"
 import { noRows, ofUnits, type PreparedUnit, type Row, rowsPart } from "./FlushPart.js"
 import { timestamp } from "./RunColumns.js"

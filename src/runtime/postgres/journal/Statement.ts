@@ -6,9 +6,9 @@
  * Existing rows are found by arrays of their ids, also where they are joined: a plan that was made while a table was short
  * would otherwise read all of it when it is long.
  */
-import { freedLanes } from "../lanes/LaneParts.js"
-import { quotas } from "../quotas/QuotaDecision.js"
-import { tickFailures, ticks } from "../schedules/ScheduleParts.js"
+import { freedLanes } from "../event/LaneParts.js"
+import { quotas } from "../quota/QuotaDecision.js"
+import { tickFailures, ticks } from "../trigger/ScheduleParts.js"
 import { acceptedChanges, signatures } from "./AcceptedChanges.js"
 import { dequeuedRuns, endedRuns, patches } from "./ChangedRuns.js"
 import type { Batch, FlushPart, HasPart, PreparedUnit } from "./FlushPart.js"

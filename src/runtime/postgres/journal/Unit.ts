@@ -1,6 +1,6 @@
 /** What commits together: the change of one run, or that of an event with the runs that it starts. */
-import type { EventChange } from "../../../actors/ports/EventJournal.js"
-import type { Claim, RunChange, EventSettlement } from "../../../actors/ports/Journal.js"
+import type { EventChange } from "../../../actors/ports/event/EventJournal.js"
+import type { Claim, RunChange, EventSettlement } from "../../../actors/ports/run/Journal.js"
 import type { EventId, ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 
 /** It commits as a whole or not at all. */

@@ -3,7 +3,7 @@
  * change that it may, so batches grow with the load and no timer delays a single change.
  */
 import type { Client } from "pg"
-import { JournalUnavailable } from "../../../actors/ports/Journal.js"
+import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
 import type { PreparedUnit } from "./FlushPart.js"
 import { ChangeQueue, type QueuedChange } from "./ChangeQueue.js"
 import { makeFlush, pause } from "./Flush.js"

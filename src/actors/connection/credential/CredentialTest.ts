@@ -1,0 +1,228 @@
+/** Tests a credential with the action that the connector defines as its test, and signs requests. */
+import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
+import type { Credential } from "../../../domain/connection/Credential.js"
+import { credentialValues } from "../../../domain/connection/Credential.js"
+import { actionResult } from "../../../domain/connector/request/ActionResult.js"
+import type { AuthMethod } from "../../../domain/connector/AuthMethod.js"
+import { buildRequest, type UnsignedRequest } from "../../../domain/connector/request/UnsignedRequest.js"
+import { findAction, type ConnectorDefinition } from "../../../domain/connector/Definition.js"
+import { injectedParts, injectedSecrets, injectParts } from "../../../domain/connector/request/Injection.js"
+import { valueAt } from "../../../domain/connector/expression/Path.js"
+import { headerOf, type ProviderFailure } from "../../../domain/connector/request/ProviderAnswer.js"
+import { answersChallenge, signRequest } from "../../../domain/connector/request/Signing.js"
+import type { Json, JsonObject } from "../../../domain/Json.js"
+import type { Unavailable } from "../../../domain/Failure.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
+import { makeScrubber } from "../../../domain/access/Redaction.js"
+import { Patterns } from "../../Patterns.js"
+import { OutwardPlaces, type Places } from "../../Places.js"
+import { Egress, type EgressFailure } from "../../ports/Egress.js"
+import { type AnswerHolding, holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import { MailEgress } from "../../ports/delivery/MailEgress.js"
+import { SigningArithmetic } from "../../ports/connection/SigningArithmetic.js"
+import { busy, failWith } from "../ConnectionOwner.js"
+import type { CommandRefusal } from "../Protocol.js"
+
+export type CredentialTestResult =
+  /** Also if the connector defines no test. `config`: members that the test takes from the answer. */
+  | { readonly _tag: "Passed"; readonly accountLabel: string | null; readonly config: JsonObject }
+  /**
+   * `refused`: the provider rejected the credential; otherwise it could not be reached. `final`: by the definition, the
+   * provider rejects every other token as well.
+   */
+  | { readonly _tag: "NotPassed"; readonly refused: boolean; readonly final: boolean; readonly message: string }
+
+const passedWithoutTest: CredentialTestResult = { _tag: "Passed", accountLabel: null, config: {} }
+const maxAnswerBytes = 1024 * 1024
+const maxLabelLength = 200
+
+/** What testing and signing needs. */
+interface TestContext {
+  readonly egress: Egress["Type"]
+  readonly mail: MailEgress["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly digests: SigningArithmetic["Type"]
+  readonly patterns: Patterns["Type"]
+  readonly places: Places
+}
+
+/** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
+const signatureHeaders = (
+  { identifiers, digests }: TestContext,
+  method: AuthMethod,
+  credential: { readonly [name: string]: string },
+  request: Pick<UnsignedRequest, "method" | "url" | "body">,
+  challenge: string | null
+) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    method.type === "custom"
+      ? signRequest(
+          method,
+          { method: request.method, url: request.url, body: request.body, challenge },
+          { credential, now, nonce: Buffer.from(identifiers.bytes(16)).toString("hex"), digests }
+        )
+      : Either.right([])
+  )
+
+const send = Effect.fnUntraced(function* (
+  context: TestContext,
+  organisationId: OrganisationId,
+  method: AuthMethod,
+  credential: { readonly [name: string]: string },
+  config: JsonObject,
+  request: UnsignedRequest
+) {
+  const injected = yield* Either.flatMap(injectedParts(method, credential, config), (parts) =>
+    injectParts(request, parts)
+  )
+  const sendSigned = (challenge: string | null) =>
+    Effect.flatMap(signatureHeaders(context, method, credential, injected, challenge), (headers) => {
+      const outgoing = {
+        organisationId,
+        method: injected.method,
+        url: injected.url,
+        headers: [...injected.headers, ...headers],
+        body: injected.body,
+        timeout: Duration.millis(Math.min(injected.timeoutMillis, 30_000))
+      }
+      return injected.url.startsWith("smtp")
+        ? context.mail.send(outgoing)
+        : context.egress.send({ ...outgoing, maxBytes: maxAnswerBytes, redirects: 3 })
+    })
+  const answer = yield* sendSigned(null)
+  const challenge = headerOf(answer.headers, "www-authenticate")
+  const isChallenged =
+    answer.status === 401 && challenge !== undefined && method.type === "custom" && answersChallenge(method)
+  return isChallenged ? yield* sendSigned(challenge) : answer
+})
+
+const noPlace = (): CommandRefusal => busy("too many connections are tested at the moment", 5)
+
+/** Fails with `Busy` if there is no place for the test; an unreachable provider is a result. */
+const testCredential = (
+  context: TestContext,
+  organisation: OrganisationId,
+  definition: ConnectorDefinition,
+  method: AuthMethod,
+  credential: Credential,
+  config: JsonObject
+): Effect.Effect<CredentialTestResult, CommandRefusal, AnswerHolding> => {
+  const { test } = definition
+  const action = test === undefined ? undefined : findAction(definition, test.action)
+  if (test === undefined || action === undefined) return Effect.succeed(passedWithoutTest)
+  const values = credentialValues(credential)
+  const scrub = makeScrubber(Object.values(values)).scrubText
+  // A provider may echo the secret, which must not become the label.
+  const redactSecrets = makeScrubber(injectedSecrets(method, values).map((secret) => Redacted.value(secret))).scrubJson
+  const testing = Effect.gen(function* () {
+    const request = yield* buildRequest(definition, action, {
+      args: test.args ?? {},
+      config,
+      idempotencyKey: context.identifiers.token(32)
+    })
+    const patterns = yield* context.patterns.ofCondition(organisation, action.response.errorWhen)
+    const answer = yield* send(context, organisation, method, values, config, request)
+    const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis, patterns)
+    return Either.match(result, {
+      onLeft: failedResult(scrub),
+      onRight: (found) => passedResult(test)(redactSecrets(found))
+    })
+  }).pipe(
+    Effect.catchAll((error) =>
+      Effect.succeed<CredentialTestResult>({
+        _tag: "NotPassed",
+        refused: false,
+        final: false,
+        message: scrub(reasonOf(error))
+      })
+    )
+  )
+  const partner = `${organisation}|${definition.slug}`
+  return Effect.catchTag(context.places.withPlace(organisation, partner, testing), "NoPlace", () => failWith(noPlace()))
+}
+
+const make = Effect.gen(function* () {
+  const egress = yield* Egress
+  const mail = yield* MailEgress
+  const identifiers = yield* Identifiers
+  const digests = yield* SigningArithmetic
+  const ledger = yield* HeldBytes
+  const { tests: places } = yield* OutwardPlaces
+
+  const context: TestContext = { egress, mail, identifiers, digests, patterns: yield* Patterns, places }
+
+  return {
+    testCredential: (
+      organisation: OrganisationId,
+      definition: ConnectorDefinition,
+      method: AuthMethod,
+      credential: Credential,
+      config: JsonObject
+    ) =>
+      holdAnswers(ledger, organisation, testCredential(context, organisation, definition, method, credential, config)),
+    signatureHeaders: (
+      method: AuthMethod,
+      credential: { readonly [name: string]: string },
+      request: Pick<UnsignedRequest, "method" | "url" | "body">,
+      challenge: string | null
+    ) => signatureHeaders(context, method, credential, request, challenge)
+  }
+})
+
+const failedResult =
+  (scrub: (text: string) => string) =>
+  ({ category, isFinal = false, message, status }: ProviderFailure): CredentialTestResult => ({
+    _tag: "NotPassed",
+    refused: category === "auth",
+    final: isFinal,
+    message: scrub(`the provider answered ${status ?? "nothing"}: ${message}`).slice(0, 500)
+  })
+
+const passedResult =
+  ({ accountLabel, config }: NonNullable<ConnectorDefinition["test"]>) =>
+  (result: Json): CredentialTestResult => {
+    const label = accountLabel === undefined ? undefined : valueAt(result, accountLabel)
+    return {
+      _tag: "Passed",
+      accountLabel:
+        typeof label === "string" || typeof label === "number" ? String(label).slice(0, maxLabelLength) : null,
+      config: Object.fromEntries(
+        Object.entries(config).flatMap(([member, path]) => {
+          const value = valueAt(result, path)
+          return value === undefined ? [] : [[member, value]]
+        })
+      )
+    }
+  }
+
+const reasonOf = (
+  error: EgressFailure | Unavailable | { readonly _tag: "CallMistake"; readonly path: string; readonly message: string }
+): string => {
+  switch (error._tag) {
+    case "CallMistake":
+      return `${error.path} ${error.message}`
+    case "Unavailable":
+      return error.reason
+    case "EgressNoMemory":
+      return "the service had no memory for the provider's answer: try again"
+    case "EgressBlocked":
+      return `the provider's URL ${error.reason}`
+    case "EgressUnreachable":
+      return `the provider cannot be reached: ${error.reason}`
+    case "EgressTimedOut":
+      return `the provider did not answer within ${error.afterMillis / 1000} s`
+    case "EgressTooLarge":
+      return `the provider's answer is larger than ${error.limitBytes} bytes`
+    case "EgressBusy":
+      return `the provider was not called: ${error.reason}`
+  }
+}
+
+/** One per node. */
+export class CredentialTest extends Context.Tag("svc/connection/CredentialTest")<
+  CredentialTest,
+  Effect.Effect.Success<typeof make>
+>() {}
+
+export const layer = Layer.effect(CredentialTest, make)

@@ -1,0 +1,174 @@
+/**
+ * Tests the stored credential of a connection: refreshes the token when it is due, and once more when the provider rejects
+ * it. Only a refusal of the token endpoint, or the rejection of a token that was just issued, counts against the credential.
+ */
+import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
+import { type Connection } from "../../../domain/connection/Connection.js"
+import { notActiveReason, remedyOf } from "../../../domain/connection/ConnectionStates.js"
+import { credentialLifetime } from "../../../domain/connection/Credential.js"
+import { isAlive, isDue, isJustIssued } from "../../../domain/connection/Refresh.js"
+import type { AuthMethod } from "../../../domain/connector/AuthMethod.js"
+import { coolDownEnd } from "../CallGrant.js"
+import { isRenewable, marginOf, type OpenConnection, type ConnectionOwner, failWith } from "../ConnectionOwner.js"
+import { ConnectionOwners } from "../ConnectionOwners.js"
+import { CredentialTest, type CredentialTestResult } from "./CredentialTest.js"
+import type { CommandRefusal } from "../Protocol.js"
+import { TokenRefresh } from "./TokenRefresh.js"
+
+/** The result of a test, with the connection after it. */
+export interface StoredCredentialTestResult {
+  readonly open: OpenConnection
+  readonly result: CredentialTestResult
+  /** Whether the rejection counts against the credential, because a newer token cannot be requested. */
+  readonly countsAsRefusal: boolean
+}
+
+/** How often a test is repeated because another request replaced the credential meanwhile. */
+const maxReplacements = 3
+
+/** Whether this owner got the token so recently that it cannot be rejected because of its age. */
+export const holdsNewToken = (self: ConnectionOwner, { credential, plain }: OpenConnection, now: number): boolean =>
+  credential !== null &&
+  plain !== null &&
+  self.issuedNumber === credential.number &&
+  isJustIssued(credentialLifetime(plain), now)
+
+/** Whether a new token may be requested now. */
+export const canRenew = ({ connection, plain }: OpenConnection, method: AuthMethod, now: number): boolean =>
+  isRenewable(method, plain) &&
+  (connection.status === "active" || connection.status === "inactive") &&
+  coolDownEnd(connection) <= now
+
+const noCredential = ({ status }: Connection): CommandRefusal => ({
+  _tag: "WrongState",
+  status,
+  message: `the connection holds no credential: ${remedyOf(status)}`
+})
+
+const unrenewableReason = "the access token has ended, and the provider gave nothing to renew it with"
+
+/** What testing a stored credential needs. */
+interface StoredTestContext {
+  readonly owners: ConnectionOwners["Type"]
+  readonly renew: TokenRefresh["Type"]["renew"]
+  readonly testCredential: CredentialTest["Type"]["testCredential"]
+}
+
+const connectorOf = Effect.fnUntraced(function* ({ owners }: StoredTestContext, { connection }: OpenConnection) {
+  const definition = yield* owners.definitionOf(
+    connection.organisationId,
+    connection.connector,
+    connection.connectorVersion
+  )
+  return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
+})
+
+/** Joins the refresh in progress or begins one; returns the connection after it. */
+const renewAndRead = (
+  { renew, owners }: StoredTestContext,
+  self: ConnectionOwner,
+  organisation: string,
+  scope: Scope.Scope
+): Effect.Effect<OpenConnection, CommandRefusal> =>
+  renew(self, organisation, scope).pipe(
+    Effect.flatMap(Deferred.await),
+    Effect.zipRight(Effect.suspend(() => owners.read(self, organisation)))
+  )
+
+/** Expires a connection whose token has ended and cannot be renewed. */
+const endUnrenewable = (
+  { owners }: StoredTestContext,
+  self: ConnectionOwner,
+  organisation: string
+): Effect.Effect<OpenConnection, CommandRefusal> =>
+  owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: unrenewableReason })
+
+/** Refreshes the token if it is due and can be renewed; returns the connection after that. */
+const renewIfDue = Effect.fnUntraced(function* (
+  context: StoredTestContext,
+  self: ConnectionOwner,
+  organisation: string,
+  scope: Scope.Scope
+): Effect.fn.Return<OpenConnection, CommandRefusal> {
+  const open = yield* context.owners.read(self, organisation)
+  if (open.plain === null) return open
+  const { method } = yield* connectorOf(context, open)
+  const now = yield* Clock.currentTimeMillis
+  const lifetime = credentialLifetime(open.plain)
+  const isLiving = open.connection.status === "active" || open.connection.status === "inactive"
+  if (isLiving && !isRenewable(method, open.plain) && !isAlive(lifetime, now))
+    return yield* endUnrenewable(context, self, organisation)
+  const due = open.intent !== null || isDue(lifetime, marginOf(method), now)
+  return due && canRenew(open, method, now) ? yield* renewAndRead(context, self, organisation, scope) : open
+})
+
+/** Tests the stored credential. A rejection by the provider is a result; fails if no credential is stored. */
+const testStored = Effect.fnUntraced(function* (
+  context: StoredTestContext,
+  self: ConnectionOwner,
+  organisation: string,
+  scope: Scope.Scope
+): Effect.fn.Return<StoredCredentialTestResult, CommandRefusal> {
+  let forced = false
+  for (let round = 0; ; round++) {
+    const open = yield* renewIfDue(context, self, organisation, scope)
+    const { connection, credential, plain } = open
+    if (plain === null || credential === null) return yield* failWith(noCredential(connection))
+    const notPassed = (message: string): StoredCredentialTestResult => ({
+      open,
+      result: { _tag: "NotPassed", refused: false, final: false, message },
+      countsAsRefusal: false
+    })
+    const { definition, method } = yield* connectorOf(context, open)
+    if (!isAlive(credentialLifetime(plain), yield* Clock.currentTimeMillis))
+      return notPassed(connection.health.lastError ?? notActiveReason(connection))
+    const result = yield* context.testCredential(
+      connection.organisationId,
+      definition,
+      method,
+      plain,
+      connection.config
+    )
+    if (result._tag === "Passed" || !result.refused || result.final) return { open, result, countsAsRefusal: false }
+    const after = yield* context.owners.read(self, organisation)
+    if (after.credential?.number !== credential.number) {
+      if (round < maxReplacements) continue
+      return { open: after, result, countsAsRefusal: false }
+    }
+    const now = yield* Clock.currentTimeMillis
+    if (!isRenewable(method, plain) || holdsNewToken(self, open, now))
+      return { open: after, result, countsAsRefusal: true }
+    if (forced || !canRenew(after, method, now)) return { open: after, result, countsAsRefusal: false }
+    forced = true
+    const next = yield* renewAndRead(context, self, organisation, scope)
+    if (next.credential?.number === credential.number) {
+      const message = next.connection.health.lastError ?? result.message
+      return { open: next, result: { ...result, message }, countsAsRefusal: false }
+    }
+  }
+})
+
+const make = Effect.gen(function* () {
+  const owners = yield* ConnectionOwners
+  const { renew } = yield* TokenRefresh
+  const { testCredential } = yield* CredentialTest
+
+  const context: StoredTestContext = { owners, renew, testCredential }
+
+  return {
+    testStored: (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
+      testStored(context, self, organisation, scope),
+    renewAndRead: (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
+      renewAndRead(context, self, organisation, scope),
+    endUnrenewable: (self: ConnectionOwner, organisation: string) => endUnrenewable(context, self, organisation),
+    connectorOf: (open: OpenConnection) => connectorOf(context, open)
+  }
+})
+
+/** One per node. */
+export class StoredCredentialTest extends Context.Tag("svc/connection/StoredCredentialTest")<
+  StoredCredentialTest,
+  Effect.Effect.Success<typeof make>
+>() {}
+
+export const layer = Layer.effect(StoredCredentialTest, make)

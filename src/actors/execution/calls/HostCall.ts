@@ -1,0 +1,84 @@
+/**
+ * A host call: what the workflow requested, and how the call is made safe to repeat. `Read` is journaled with its result,
+ * `Write` commits together with its journal row, `Outside` is made only after everything before it is committed.
+ */
+import type { Effect } from "effect"
+import { isObject, type Json } from "../../../domain/Json.js"
+import type { CallFailure } from "../../../domain/run/RunJournal.js"
+import type { AnswerHolding } from "../../ports/HeldBytes.js"
+import type { StateWrite, Store } from "../../ports/run/KeyValues.js"
+import type { SecretReference } from "../../ports/run/RunReads.js"
+import type { RunSpec } from "../RunSpec.js"
+
+export interface HostRequest {
+  readonly spec: RunSpec
+  readonly name: string
+  readonly args: ReadonlyArray<Json>
+  /** The call's idempotency key, the same at every repetition; sent to receivers that accept one. */
+  readonly key: string
+  readonly notes: CallNotes
+}
+
+/** Metadata of a host call for the trace, written while the call is made. */
+export interface CallNotes {
+  /** Attempts of earlier activations of the run. */
+  readonly earlierAttempts: number
+  readonly attempts: Array<{
+    readonly startedAt: number
+    readonly finishedAt: number
+    readonly error: CallFailure | null
+  }>
+  actionVersion: number | null
+  /** Answered by a mock. */
+  isMocked: boolean
+}
+
+/** The call cannot be made before `at` (Unix milliseconds); until then the run may be suspended. */
+export interface Postponement {
+  readonly _tag: "Postponement"
+  readonly at: number
+  readonly why: "rate_limit" | "connection"
+  /** Attempts so far, over all activations. */
+  readonly attempts: number
+}
+
+/** A result; for a secret also its text, to be redacted, and the reference that the journal keeps instead. */
+export interface HostCallResult {
+  readonly value: Json
+  readonly secret?: SecretReference & { readonly text: string }
+}
+
+export type HostCall =
+  | { readonly _tag: "Read"; readonly run: Effect.Effect<HostCallResult, CallFailure> }
+  | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
+  | { readonly _tag: "Outside"; readonly run: Effect.Effect<HostCallResult, CallFailure | Postponement, AnswerHolding> }
+  | { readonly _tag: "Refused"; readonly failure: CallFailure }
+
+export const failure = (
+  name: string,
+  message: string,
+  category: CallFailure["category"] = "code",
+  more: Partial<CallFailure> = {}
+): CallFailure => ({ name, message, category, ...more })
+
+/** The service's own storage could not be read or written. */
+export const unavailableFailure = (error: { readonly reason: string }): CallFailure =>
+  failure("Unavailable", `the service cannot read its database: ${error.reason}`, "transient")
+
+/** The node has no memory for the arguments or the answers of a call. */
+export const noMemoryFailure = (what: string): CallFailure =>
+  failure(
+    "MemoryBusy",
+    `${what}: the service holds too many bytes for its size now, or your organisation more than its share; ask for less at once, or try again`,
+    "transient",
+    { code: "MEMORY_BUSY" }
+  )
+
+export const refusedCall = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
+
+/** Whether the call is a timer. Timers do not count towards the calls in flight. */
+export const isTimer = (name: string): boolean => name === "timer.sleep"
+
+/** A member of an argument; `undefined` when the argument is no object or lacks it. */
+export const memberOf = (value: Json | undefined, name: string): Json | undefined =>
+  isObject(value) ? value[name] : undefined

@@ -1,0 +1,157 @@
+/** All host calls: decides from a call's name and arguments what it does, and of which kind it is. Makes no call itself. */
+import { Clock, Effect, Option, Redacted } from "effect"
+import type { Json } from "../../../domain/Json.js"
+import type { CallFailure } from "../../../domain/run/RunJournal.js"
+import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../ports/run/RunReads.js"
+import { makeConnectorCalls } from "./ConnectorCalls.js"
+import { makeDbCalls } from "./DbCalls.js"
+import { makeFetchCalls } from "./FetchCalls.js"
+import {
+  failure,
+  type HostCall,
+  type HostCallResult,
+  type HostRequest,
+  refusedCall,
+  unavailableFailure
+} from "./HostCall.js"
+import { makeStateCalls } from "./StateCalls.js"
+import type { RunSpec } from "../RunSpec.js"
+
+/** The value of a secret for the guest; a JSON secret is parsed. */
+export const secretResult = (found: SecretValue): HostCallResult => {
+  const text = Redacted.value(found.value)
+  return {
+    value: found.type === "json" ? parseJson(text) : text,
+    secret: { secretId: found.secretId, number: found.number, text }
+  }
+}
+
+/** The text was checked to be JSON when the secret was stored. */
+const parseJson = (text: string): Json => JSON.parse(text)
+
+/** Makes the table of all host calls. */
+export const make = Effect.gen(function* () {
+  const reads = yield* RunReads
+  const fetch = yield* makeFetchCalls
+  const state = yield* makeStateCalls
+  const db = yield* makeDbCalls
+  const connector = yield* makeConnectorCalls
+
+  const reader = ({ run, runnable }: RunSpec): Reader => ({
+    organisationId: run.organisationId,
+    spaceId: run.spaceId,
+    workflowId: runnable.workflowId,
+    customerId: run.customerId,
+    installationId: run.record.installationId,
+    environment: run.record.environment
+  })
+
+  // --- Secrets and configuration ---
+
+  const planSecret = ({ args, spec }: HostRequest): HostCall => {
+    const name = args[0]
+    if (typeof name !== "string") return refusedCall(failure("TypeError", "svc.secrets.get takes the name of a secret"))
+    return {
+      _tag: "Read",
+      run: reads.secret(reader(spec), name).pipe(
+        Effect.mapError(unavailableFailure),
+        // A secret outside the scope of the run's key is reported like one that does not exist.
+        Effect.map(Option.filter(({ secretId }) => spec.start.reach?.secrets?.includes(secretId) !== false)),
+        Effect.flatMap(
+          Option.match({
+            onNone: () =>
+              Effect.fail(
+                failure(
+                  "SecretNotFound",
+                  `there is no secret ${name} for this run: create it with POST /api/v1/secrets`,
+                  "code",
+                  { code: "SecretNotFound" }
+                )
+              ),
+            onSome: (found) => Effect.succeed(secretResult(found))
+          })
+        )
+      )
+    }
+  }
+
+  const planSetting = ({ args, spec }: HostRequest): HostCall => {
+    const key = args[0]
+    if (typeof key !== "string") return refusedCall(failure("TypeError", "svc.envConfig.get takes the name of a value"))
+    return {
+      _tag: "Read",
+      run: reads.setting(reader(spec), `env.${key}`).pipe(
+        Effect.map((found) => ({ value: Option.getOrElse(found, () => args[1] ?? null) })),
+        Effect.mapError(unavailableFailure)
+      )
+    }
+  }
+
+  // --- svc.unified, svc.diff, svc.sync ---
+
+  /** What to do instead of a call that needs the unified models, by service. */
+  const alternatives: Record<string, string> = {
+    unified: "call an action of the connector",
+    diff: "read both sides by actions of their connectors and compare them in the workflow",
+    sync: "write by an action of the target's connector"
+  }
+
+  const refuseUnified = (name: string, alternative: string): HostCall =>
+    refusedCall(
+      failure(
+        "NotAvailable",
+        `svc.${name}: this release has no unified models yet; ${alternative}: svc.connector.<slug>.<action>(args)`,
+        "code",
+        { code: "NOT_AVAILABLE" }
+      )
+    )
+
+  // --- All calls ---
+
+  const planners: Record<string, (request: HostRequest, now: number) => HostCall> = {
+    "secrets.get": planSecret,
+    "envConfig.get": planSetting,
+    ...fetch,
+    ...state.calls,
+    ...db
+  }
+
+  /** Calls that the prelude makes; a workflow cannot name them, so that errors do not list them. */
+  const internalCalls = new Set(["db.begin", "db.commit", "db.rollback"])
+
+  const refuseUnknown = (name: string): HostCall =>
+    refusedCall(
+      failure(
+        "TypeError",
+        `svc.${name} does not exist; a workflow has ${Object.keys(planners)
+          .filter((call) => call.includes(".") && !internalCalls.has(call))
+          .map((call) => `svc.${call}`)
+          .join(", ")} and fetch`
+      )
+    )
+
+  /** Decides what a call does, without doing it. */
+  const plan = (request: HostRequest): Effect.Effect<HostCall> =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const planner = Object.hasOwn(planners, request.name) ? planners[request.name] : undefined
+      if (planner !== undefined) return planner(request, now)
+      if (request.name.startsWith("connector.")) return connector.plan(request)
+      const service = request.name.split(".")[0] ?? ""
+      const alternative = Object.hasOwn(alternatives, service) ? alternatives[service] : undefined
+      return alternative === undefined ? refuseUnknown(request.name) : refuseUnified(request.name, alternative)
+    })
+
+  /** The value of a secret that the journal refers to; `None` when the secret is gone. */
+  const secretAt = (
+    spec: RunSpec,
+    reference: SecretReference
+  ): Effect.Effect<Option.Option<HostCallResult>, CallFailure> =>
+    reads
+      .secretAt(spec.run.organisationId, reference)
+      .pipe(Effect.map(Option.map(secretResult)), Effect.mapError(unavailableFailure))
+
+  return { plan, secretAt, write: state.write }
+})
+
+/** What `make` returns: plans host calls, reads journaled secrets, writes state. */
+export type HostCalls = Effect.Effect.Success<typeof make>

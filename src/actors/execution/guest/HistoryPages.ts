@@ -1,0 +1,55 @@
+/**
+ * Reads the results of a journal for a replay, in pages that are counted in the ledger of held bytes: a journal may be
+ * larger than the memory, and many runs may be replayed at once.
+ */
+import { Effect } from "effect"
+import { type IndexedCall, partsOf, type RecordedResult } from "../../../domain/run/RunJournal.js"
+import { type HeldBytes, takeBytes, withHolding } from "../../ports/HeldBytes.js"
+import type { Journal, JournalUnavailable, OpenRun } from "../../ports/run/Journal.js"
+
+/** Bytes of rows of one page; a larger row is a page of its own. */
+const pageBytes = 256 * 1024
+/** A result is held as the text that Postgres sends, in clear, and in the frame for its guest. */
+const copies = 3
+/** The most that is taken for one page, so that a larger result is not refused. */
+const mostBytes = 16 * 1024 * 1024
+
+/** Splits a replay into pages; the first one may be empty. */
+export const historyPages = (replay: ReadonlyArray<IndexedCall>): ReadonlyArray<ReadonlyArray<IndexedCall>> =>
+  replay.length === 0 ? [[]] : partsOf(replay, pageBytes)
+
+export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["Type"]) => {
+  const read = Effect.fnUntraced(function* ({ id, organisationId }: OpenRun, page: ReadonlyArray<IndexedCall>) {
+    const missing = page.flatMap(({ result, seq }) => (result === undefined ? [seq] : []))
+    const found = missing.length === 0 ? [] : yield* journal.results(organisationId, id, missing)
+    const bySeq = new Map(missing.map((seq, i) => [seq, found[i]]))
+    return page.flatMap(({ result, seq }): ReadonlyArray<RecordedResult> => {
+      const one = result ?? bySeq.get(seq)
+      return one === undefined ? [] : [one]
+    })
+  })
+
+  /** Runs `use` with the results of a page, which are held until it ends. Waits for room as long as it takes. */
+  const withPage = <A, E>(
+    run: OpenRun,
+    page: ReadonlyArray<IndexedCall>,
+    use: (results: ReadonlyArray<RecordedResult>) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E | JournalUnavailable> => {
+    if (page.length === 0) return use([])
+    const bytes = page.reduce((sum, one) => sum + (one.result === undefined ? one.bytes : 0), 0)
+    if (bytes === 0) return Effect.flatMap(read(run, page), use)
+    return withHolding(ledger, run.organisationId, "journals", (holding) =>
+      takeBytes(holding, Math.min(bytes * copies, mostBytes)).pipe(
+        // A replay holds nothing else that another one could wait for.
+        Effect.retry({ while: ({ reason }) => reason === "busy" }),
+        Effect.orDie,
+        Effect.zipRight(read(run, page)),
+        Effect.flatMap(use)
+      )
+    )
+  }
+
+  return { withPage }
+}
+
+export type HistoryReader = ReturnType<typeof makeHistoryReader>

@@ -1,0 +1,33 @@
+/** Checks that the value a workflow returned can be stored and satisfies the output contract. */
+import { Effect, Schedule } from "effect"
+import type { RunError } from "../../../domain/run/Execution.js"
+import { type Json, findUnstorable, unstorableMessage } from "../../../domain/Json.js"
+import { Computations, tooCostlyDetail } from "../../ports/Computations.js"
+import type { Runnable } from "../../ports/run/Runnables.js"
+import { contractViolationError, notStorableError } from "../RunErrors.js"
+
+export const make = Effect.gen(function* () {
+  const { compute } = yield* Computations
+
+  /** The error with which the run ends if the value cannot be its output. */
+  const outputError = (
+    { organisationId, outputContract }: Pick<Runnable, "organisationId" | "outputContract">,
+    value: Json
+  ): Effect.Effect<RunError | undefined> => {
+    const bad = findUnstorable(value)
+    if (bad !== undefined) return Effect.succeed(notStorableError(bad.path, unstorableMessage[bad.reason]))
+    if (outputContract === null) return Effect.succeed(undefined)
+    return compute("checkValue", organisationId, { schema: outputContract, value }).pipe(
+      // The organisation's queue of computations is full, or the node is stopping: try again.
+      Effect.retry({ schedule: Schedule.spaced("100 millis"), while: ({ _tag }) => _tag === "Unavailable" }),
+      Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)])),
+      Effect.orDie,
+      Effect.map(([violation]) => (violation === undefined ? undefined : contractViolationError(violation)))
+    )
+  }
+
+  return { outputError }
+})
+
+/** What `make` returns. */
+export type OutputCheck = Effect.Effect.Success<typeof make>

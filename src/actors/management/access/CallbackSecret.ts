@@ -1,0 +1,36 @@
+/**
+ * Use cases of the secret that signs a workspace's callbacks. Both return the secret, so both commit their audit entry
+ * first. Contract: callbacks.
+ */
+import { Context, Effect, Layer, type Redacted } from "effect"
+import type { Failure } from "../../../domain/Failure.js"
+import { CallbackSecrets } from "../../ports/delivery/CallbackSecrets.js"
+import type { CallContext } from "../CallContext.js"
+import { Changes } from "../Changes.js"
+
+export class CallbackSecret extends Context.Tag("svc/CallbackSecret")<
+  CallbackSecret,
+  {
+    /** The current secret of the caller's workspace. */
+    readonly reveal: (context: CallContext) => Effect.Effect<Redacted.Redacted, Failure>
+    /** Creates a new secret; the previous one stays valid for the overlap. */
+    readonly rotate: (context: CallContext) => Effect.Effect<Redacted.Redacted, Failure>
+  }
+>() {}
+
+export const layer = Layer.effect(
+  CallbackSecret,
+  Effect.gen(function* () {
+    const { change } = yield* Changes
+    const secrets = yield* CallbackSecrets
+
+    const record = (ask: typeof secrets.current) => (context: CallContext) => {
+      const { organisationId, spaceId } = context.caller
+      return change(context, () =>
+        Effect.map(ask(organisationId, spaceId), (value) => ({ value, resource: { id: spaceId } }))
+      )
+    }
+
+    return CallbackSecret.of({ reveal: record(secrets.current), rotate: record(secrets.rotate) })
+  })
+)

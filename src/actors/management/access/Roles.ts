@@ -1,0 +1,57 @@
+/** Use cases of users' roles: list, and create a custom role from a wider one. Contract: presets and roles. */
+import { Context, Effect, Layer } from "effect"
+import type { Failure } from "../../../domain/Failure.js"
+import { checkRole, type CreateRole, newRole, roleView } from "../../../domain/access/Person.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { CallContext } from "../CallContext.js"
+import { Changes } from "../Changes.js"
+import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { findRole } from "./RoleRecords.js"
+import { currentTimestamp } from "../Timestamp.js"
+
+export type RoleView = ReturnType<typeof roleView>
+
+export class Roles extends Context.Tag("svc/Roles")<
+  Roles,
+  {
+    readonly list: (
+      context: CallContext,
+      params: PageRequest & { readonly q?: string | undefined }
+    ) => Effect.Effect<PageOf<RoleView>, Failure>
+    /** Fails if the new role has more permissions than its parent. */
+    readonly create: (context: CallContext, input: CreateRole) => Effect.Effect<RoleView, Failure>
+  }
+>() {}
+
+export const layer = Layer.effect(
+  Roles,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+
+    return Roles.of({
+      list: (context, params) =>
+        Effect.map(
+          read(context, (tx) =>
+            pages.list(tx.roles, params, params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
+          ),
+          (page) => ({ ...page, data: page.data.map(roleView) })
+        ),
+
+      create: (context, input) =>
+        Effect.flatMap(currentTimestamp, (now) =>
+          change(context, (tx) =>
+            Effect.gen(function* () {
+              const parent = yield* findRole(tx, "parent", input.parent)
+              const wrong = checkRole(input.permissions, parent)
+              if (wrong !== undefined) return yield* wrong
+              const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
+              yield* tx.roles.insert(role)
+              return { value: roleView(role), resource: { id: role.id, name: role.name }, after: roleView(role) }
+            })
+          )
+        )
+    })
+  })
+)

@@ -1,0 +1,243 @@
+/**
+ * Use cases of secrets. Each value is a sealed version; a run that has read a version keeps using it.
+ * Contract: secret record.
+ */
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { type Failure, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
+import type { Json } from "../../../domain/Json.js"
+import {
+  type CreateSecret,
+  deletedSecret,
+  newSecret,
+  overwrittenSecret,
+  type Secret,
+  secretPlace,
+  secretText,
+  secretValue,
+  secretView
+} from "../../../domain/access/Secret.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
+import { Vault } from "../../ports/Vault.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import { narrowedCallerRefusal, outOfScope, type Principal } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import {
+  environmentChangeRefusal,
+  environmentReadRefusal,
+  findEnvironment
+} from "../organisation/EnvironmentRecords.js"
+import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { findSecretOwner, lockSecret, secretNotFound, secretListFilter } from "./SecretRecords.js"
+import { currentTimestamp } from "../Timestamp.js"
+
+export type SecretView = ReturnType<typeof secretView>
+
+export interface SecretListParams extends PageRequest {
+  readonly customer_id?: string | undefined
+  readonly environment?: string | undefined
+  readonly q?: string | undefined
+}
+
+export interface RevealedSecret extends Pick<Secret, "id" | "name" | "type"> {
+  readonly value: Json
+}
+
+export class Secrets extends Context.Tag("svc/Secrets")<
+  Secrets,
+  {
+    /** The secrets without their values. */
+    readonly list: (context: CallContext, params: SecretListParams) => Effect.Effect<PageOf<SecretView>, Failure>
+    /** Creates a secret, or overwrites the one with the same name and scope; runs keep the version that they read. */
+    readonly store: (
+      context: CallContext,
+      input: CreateSecret
+    ) => Effect.Effect<{ readonly isNew: boolean; readonly secret: SecretView }, Failure>
+    readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedSecret, Failure>
+    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+type ChangeFailure = Failure | AlreadyExists | Changed
+
+const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+const resourceOf = ({ customerId, id, name }: Secret) => ({ id, name, customerId })
+
+/** What the functions of this module need. */
+interface SecretServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly vault: Vault["Type"]
+}
+
+/** Seals a value as the secret's current version. */
+const seal = ({ vault }: SecretServices, tx: Tx, { current, id, organisationId }: Secret, text: string) =>
+  vault.seal(secretPlace(organisationId, id, current), Redacted.make(text)).pipe(
+    Effect.mapError(vaultUnavailable),
+    Effect.flatMap((sealed) =>
+      tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
+    )
+  )
+
+/** Retires the current version, which is kept until no run can refer to it. */
+const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, ChangeFailure> =>
+  Effect.flatMap(
+    tx.secretVersions.find({ secretId: secret.id, number: secret.current }),
+    Option.match({
+      onNone: () => Effect.void,
+      onSome: (version) => tx.secretVersions.update({ ...version, retiredAt: now })
+    })
+  )
+
+/** The current value in the clear. */
+const open = Effect.fnUntraced(function* (
+  { vault }: SecretServices,
+  tx: Tx,
+  secret: Secret
+): Effect.fn.Return<Json, Failure> {
+  const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
+  if (Option.isNone(version)) return yield* secretNotFound()
+  const place = secretPlace(secret.organisationId, secret.id, secret.current)
+  const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
+  return secretValue(secret.type, Redacted.value(text))
+})
+
+const insert = Effect.fnUntraced(function* (
+  services: SecretServices,
+  tx: Tx,
+  caller: Principal,
+  secret: Secret,
+  text: string
+) {
+  const refused = narrowedCallerRefusal(caller, "secret", "it makes none")
+  if (refused !== undefined) return yield* refused
+  yield* tx.secrets.insert(secret)
+  yield* seal(services, tx, secret, text)
+  const view = secretView(secret)
+  return { value: { isNew: true, secret: view }, resource: resourceOf(secret), after: view }
+})
+
+const overwrite = Effect.fnUntraced(function* (
+  services: SecretServices,
+  tx: Tx,
+  context: CallContext,
+  before: Secret,
+  after: Secret,
+  text: string
+) {
+  const refused = outOfScope(context.caller, "secret", before.id)
+  if (refused !== undefined) return yield* refused
+  yield* checkVersion(context, undefined, before.version)
+  yield* retire(tx, before, after.updatedAt)
+  yield* seal(services, tx, after, text)
+  yield* tx.secrets.update(after)
+  return {
+    value: { isNew: false, secret: secretView(after) },
+    resource: resourceOf(after),
+    action: "secret.update",
+    before: { type: before.type, value: before.current },
+    after: { type: after.type, value: after.current }
+  }
+})
+
+/** Overwrites the secret with this name and scope; without one, creates it. */
+const insertOrOverwrite = Effect.fnUntraced(function* (
+  services: SecretServices,
+  tx: Tx,
+  context: CallContext,
+  input: CreateSecret,
+  text: string
+) {
+  const { caller } = context
+  const { organisationId, spaceId } = caller
+  const customerId = yield* findSecretOwner(tx, caller, input.customerId)
+  const environment = yield* findEnvironment(tx, input.environment)
+  const refused = environmentChangeRefusal(caller, environment)
+  if (refused !== undefined) return yield* refused
+  const now = yield* currentTimestamp
+  const { name, type = "text" } = input
+  const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
+  if (Option.isSome(found))
+    return yield* overwrite(services, tx, context, found.value, overwrittenSecret(found.value, type, now), text)
+  const place = { id: services.identifiers.next("sec"), organisationId, spaceId, name, type, customerId, environment }
+  return yield* insert(services, tx, caller, newSecret(place, now), text)
+})
+
+const list =
+  ({ read, pages }: SecretServices): Secrets["Type"]["list"] =>
+  (context, params) =>
+    Effect.map(
+      read(context, (tx) =>
+        pages.list(tx.secrets, params, {
+          where: secretListFilter(context.caller, params),
+          ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
+        })
+      ),
+      (page) => ({ ...page, data: page.data.map(secretView) })
+    )
+
+const store =
+  (services: SecretServices): Secrets["Type"]["store"] =>
+  (context, input) => {
+    const text = secretText(input.type ?? "text", input.value)
+    if (text instanceof ValidationFailed) return Effect.fail(text)
+    return services
+      .change(context, (tx) => insertOrOverwrite(services, tx, context, input, text))
+      .pipe(
+        // Another request created the same secret meanwhile: the second attempt overwrites it.
+        Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
+      )
+  }
+
+const reveal =
+  (services: SecretServices): Secrets["Type"]["reveal"] =>
+  (context, id) =>
+    services.change(context, (tx) =>
+      Effect.gen(function* () {
+        const secret = yield* lockSecret(tx, context.caller, id)
+        const refused = environmentReadRefusal(context.caller, secret.environment)
+        if (refused !== undefined) return yield* refused
+        const { name, type } = secret
+        return {
+          value: { id: secret.id, name, type, value: yield* open(services, tx, secret) },
+          resource: resourceOf(secret)
+        }
+      })
+    )
+
+const remove =
+  ({ change }: SecretServices): Secrets["Type"]["remove"] =>
+  (context, id) =>
+    change(context, (tx) =>
+      Effect.gen(function* () {
+        const before = yield* lockSecret(tx, context.caller, id)
+        const refused = environmentChangeRefusal(context.caller, before.environment)
+        if (refused !== undefined) return yield* refused
+        yield* checkVersion(context, undefined, before.version)
+        const now = yield* currentTimestamp
+        yield* retire(tx, before, now)
+        yield* tx.secrets.update(deletedSecret(before, now))
+        return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
+      })
+    )
+
+export const layer = Layer.effect(
+  Secrets,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const vault = yield* Vault
+
+    const services: SecretServices = { change, read, pages, identifiers, vault }
+
+    return Secrets.of({
+      list: list(services),
+      store: store(services),
+      reveal: reveal(services),
+      remove: remove(services)
+    })
+  })
+)

@@ -1,0 +1,107 @@
+/** Use cases of users: list, and invite by a token, of which only the hash is stored. Contract: users. */
+import { Context, DateTime, Effect, Layer, Option, Redacted } from "effect"
+import { grantRefusal } from "../../../domain/access/KeyBounds.js"
+import { type Failure, invalid } from "../../../domain/Failure.js"
+import type { CustomerId, UserId } from "../../../domain/Ids.js"
+import { inviteLifetime } from "../../../domain/Limits.js"
+import { invitedUser, type InviteUser, type User, userView } from "../../../domain/access/Person.js"
+import { toSet } from "../../../domain/access/Permission.js"
+import { Digests } from "../../ports/Digests.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { Tx } from "../../ports/Records.js"
+import type { CallContext } from "../CallContext.js"
+import { type Principal, reaches } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { findRole } from "./RoleRecords.js"
+
+export type UserView = ReturnType<typeof userView>
+
+/** An invitation. Whoever has `token` can accept it; it is shown once. */
+export interface Invitation {
+  readonly userId: UserId
+  readonly token: Redacted.Redacted
+  /** RFC 3339. */
+  readonly expiresAt: string
+}
+
+export interface UserListParams extends PageRequest {
+  readonly status?: User["status"] | undefined
+  readonly q?: string | undefined
+}
+
+export class Users extends Context.Tag("svc/Users")<
+  Users,
+  {
+    readonly list: (context: CallContext, params: UserListParams) => Effect.Effect<PageOf<UserView>, Failure>
+    /** Fails if the role or the customers exceed the caller's own. */
+    readonly invite: (context: CallContext, input: InviteUser) => Effect.Effect<Invitation, Failure>
+  }
+>() {}
+
+const inviteLength = 43
+
+/** Checks the customers that an invitation names; unknown and unreachable ones are refused alike. */
+const checkCustomers = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =>
+  Effect.forEach([...new Set(ids)], (id, i): Effect.Effect<CustomerId, Failure> =>
+    Effect.flatMap(
+      tx.customers.find({ id: id as CustomerId, deletedAt: null }), // unchecked text from the request
+      Option.match({
+        onNone: () => invalid(`customerIds[${i}]`, "NOT_FOUND", "names no customer"),
+        onSome: (found) =>
+          reaches(caller, found.id)
+            ? Effect.succeed(found.id)
+            : invalid(`customerIds[${i}]`, "NOT_FOUND", "names no customer")
+      })
+    )
+  )
+
+export const layer = Layer.effect(
+  Users,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const digests = yield* Digests
+
+    const invite = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: InviteUser) {
+      const role = yield* findRole(tx, "role", input.role)
+      const customerIds = yield* checkCustomers(tx, caller, input.customerIds ?? [])
+      const customers = customerIds.length === 0 ? "all" : customerIds
+      const refused = grantRefusal({ permissions: toSet(role.permissions), customers }, caller)
+      if (refused !== undefined) return yield* refused
+      const now = yield* DateTime.now
+      const token = identifiers.token(inviteLength)
+      const expiresAt = DateTime.formatIso(DateTime.addDuration(now, inviteLifetime))
+      const user = invitedUser(
+        caller.organisationId,
+        identifiers.next("usr"),
+        input,
+        { roleId: role.id, customerIds, inviteHash: digests.keyHash(`invite|${token}`), inviteExpiresAt: expiresAt },
+        DateTime.formatIso(now)
+      )
+      yield* tx.users.insert(user)
+      return {
+        value: { userId: user.id, token: Redacted.make(token), expiresAt },
+        resource: { id: user.id, name: user.email },
+        after: userView(user)
+      }
+    })
+
+    return Users.of({
+      list: (context, params) => {
+        const { q, status } = params
+        return Effect.map(
+          read(context, (tx) =>
+            pages.list(tx.users, params, {
+              ...(status === undefined ? {} : { where: { status } }),
+              ...(q === undefined ? {} : { search: { text: q, in: ["email", "name"] } })
+            })
+          ),
+          (page) => ({ ...page, data: page.data.map(userView) })
+        )
+      },
+      invite: (context, input) => change(context, (tx) => invite(tx, context.caller, input))
+    })
+  })
+)

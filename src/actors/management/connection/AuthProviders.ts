@@ -1,0 +1,138 @@
+/**
+ * Use cases of an organisation's OAuth clients at providers, for its own and for built-in connectors. A key's scope applies
+ * to a client through its connector. Contract: auth provider record.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../../domain/connector/ConnectorRecord.js"
+import { type Failure, invalid, NotFound } from "../../../domain/Failure.js"
+import type { Tx } from "../../ports/Records.js"
+import { make as makeAuthProviderRecords, maxAuthProviders } from "./AuthProviderRecords.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import type { Principal } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import { ConnectorRecords, definitionOf } from "../connector/ConnectorRecords.js"
+import type { PageOf } from "../Pages.js"
+import { pickChanges } from "../ReadOnly.js"
+
+export type AuthProviderView = ReturnType<typeof authProviderView>
+
+/** `connector`: an id or a slug. */
+export class AuthProviders extends Context.Tag("svc/AuthProviders")<
+  AuthProviders,
+  {
+    readonly list: (context: CallContext, connector: string) => Effect.Effect<PageOf<AuthProviderView>, Failure>
+    /** Creates or changes the client of this method and name. */
+    readonly upsert: (
+      context: CallContext,
+      connector: string,
+      input: UpsertAuthProvider
+    ) => Effect.Effect<AuthProviderView, Failure>
+    readonly remove: (context: CallContext, connector: string, id: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+/** The client for the audit trail, which shows that the secret changed but not the secret. */
+const trailOf = (provider: AuthProvider | null) =>
+  provider === null
+    ? null
+    : {
+        name: provider.name,
+        methodId: provider.methodId,
+        clientId: provider.clientId,
+        clientSecret: provider.clientSecret === null ? null : `version ${provider.version}`,
+        scopes: provider.scopes,
+        isDefault: provider.isDefault
+      }
+
+/** What the functions of this module need. */
+interface AuthProviderServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly providers: Effect.Effect.Success<typeof makeAuthProviderRecords>
+  readonly connectors: ConnectorRecords["Type"]
+}
+
+/** The connector's slug, and those of its methods that need a client. */
+const findMethods = Effect.fnUntraced(function* (
+  { connectors }: AuthProviderServices,
+  tx: Tx,
+  caller: Principal,
+  connector: string
+) {
+  const found = yield* connectors.find(tx, caller, connector)
+  const { auth, slug } = yield* definitionOf(tx, found, undefined)
+  return { slug, methods: auth.filter(({ type }) => type === "oauth2").map(({ id }) => id) }
+})
+
+const viewOf = (
+  { connectors }: AuthProviderServices,
+  { organisationId }: Principal,
+  provider: AuthProvider
+): AuthProviderView => authProviderView(provider, connectors.redirectUri(organisationId, provider.connector))
+
+const list = (services: AuthProviderServices, context: CallContext, connector: string) =>
+  services.read(context, (tx) =>
+    Effect.gen(function* () {
+      const { slug } = yield* findMethods(services, tx, context.caller, connector)
+      const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
+      const data = rows.map((row) => viewOf(services, context.caller, row))
+      return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
+    })
+  )
+
+const upsert = (services: AuthProviderServices, context: CallContext, connector: string, input: UpsertAuthProvider) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const { caller } = context
+      const { methods, slug } = yield* findMethods(services, tx, caller, connector)
+      if (!methods.includes(input.methodId))
+        return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
+      const found = yield* services.providers.lock(tx, slug, input)
+      yield* checkVersion(context, input.version, found?.version ?? 0)
+      const changes = yield* pickChanges(
+        UpsertAuthProvider,
+        input,
+        found === null ? {} : viewOf(services, caller, found)
+      )
+      const { after, before } = yield* services.providers.write(tx, caller, slug, changes, found)
+      return {
+        value: viewOf(services, caller, after),
+        resource: { id: after.id, name: after.name },
+        before: trailOf(before),
+        after: trailOf(after)
+      }
+    })
+  )
+
+const remove = (services: AuthProviderServices, context: CallContext, connector: string, id: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const { slug } = yield* findMethods(services, tx, context.caller, connector)
+      // Unchecked text from the request: an id of another form matches no row.
+      const where = { id: id as AuthProvider["id"], connector: slug }
+      const found = yield* tx.authProviders.lock(where)
+      if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })
+      const before = found.value
+      yield* checkVersion(context, undefined, before.version)
+      yield* tx.authProviders.remove(where)
+      const resource = { id: before.id, name: before.name }
+      return { value: undefined, resource, before: trailOf(before), after: null }
+    })
+  )
+
+export const layer = Layer.effect(
+  AuthProviders,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const providers = yield* makeAuthProviderRecords
+    const connectors = yield* ConnectorRecords
+
+    const services: AuthProviderServices = { change, read, providers, connectors }
+
+    return AuthProviders.of({
+      list: (context, connector) => list(services, context, connector),
+      upsert: (context, connector, input) => upsert(services, context, connector, input),
+      remove: (context, connector, id) => remove(services, context, connector, id)
+    })
+  })
+)

@@ -1,0 +1,112 @@
+/** Finds and shows connections for use cases. A key's scope applies to their id and to their connector. */
+import { Effect, Option, Redacted } from "effect"
+import { type Connection, connectionView, liveStatuses } from "../../../domain/connection/Connection.js"
+import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../../domain/Failure.js"
+import { UpdateConnection } from "../../../domain/connection/Requests.js"
+import type { ConnectionId } from "../../../domain/Ids.js"
+import type { Initiator, CredentialSecrets } from "../../ports/connection/Connections.js"
+import type { Tx, Where } from "../../ports/Records.js"
+import type { CallContext } from "../CallContext.js"
+import { outOfScope, type Principal, reaches, scopedIds } from "../Caller.js"
+import { actorOf } from "../../../domain/access/Caller.js"
+import { pickChanges } from "../ReadOnly.js"
+
+const notFound = () => new NotFound({ what: "connection" })
+
+export const connectionScopeRefusal = (
+  caller: Principal,
+  { connector, id }: Pick<Connection, "connector" | "id">
+): Forbidden | undefined => outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
+
+/** The connection with this id, also a disconnected one, if the caller reaches its customer and the key's scope allows it. */
+export const findConnection = (tx: Tx, caller: Principal, id: string): Effect.Effect<Connection, Failure> =>
+  Effect.flatMap(
+    // Unchecked text from the request: an id of another form matches no row.
+    tx.connections.find({ id: id as ConnectionId }),
+    Option.match({
+      onNone: notFound,
+      onSome: (connection): Effect.Effect<Connection, Failure> => {
+        if (!reaches(caller, connection.customerId)) return notFound()
+        return connectionScopeRefusal(caller, connection) ?? Effect.succeed(connection)
+      }
+    })
+  )
+
+/** Like `findConnection`, but `NotFound` for a disconnected one. Sets the context's customer for the audit entry. */
+export const findLivingConnection = (tx: Tx, context: CallContext, id: string): Effect.Effect<Connection, Failure> =>
+  findConnection(tx, context.caller, id).pipe(
+    Effect.filterOrFail(({ status }) => status !== "disconnected", notFound),
+    Effect.tap(({ customerId }) =>
+      Effect.sync(() => {
+        context.customerId = customerId
+      })
+    )
+  )
+
+/** The conditions of a list: the key's scope, and the connector that the request filters by. */
+export const connectionListFilter = (
+  caller: Principal,
+  connector: string | undefined
+): Pick<Where<Connection>, "id" | "connector"> => {
+  const ids = scopedIds(caller, "connection")
+  const connectors = scopedIds(caller, "connector")
+  return {
+    // Unchecked text from the request: an id of another form matches no row.
+    ...(ids === undefined ? {} : { id: ids.map((id) => id as ConnectionId) }),
+    ...(connectors === undefined
+      ? connector === undefined
+        ? {}
+        : { connector }
+      : { connector: connectors.filter((one) => connector === undefined || one === connector) })
+  }
+}
+
+export const livingConnections: Pick<Where<Connection>, "status"> = { status: liveStatuses }
+
+export const viewOfConnection = (connection: Connection) => ({
+  ...connectionView(connection),
+  scope: connection.userId === null ? ("customer" as const) : ("user" as const)
+})
+export type ConnectionView = ReturnType<typeof viewOfConnection>
+
+/** Members that the service changes without a new version of the connection. */
+const volatileMembers = ["expiresAt", "health", "lastRefreshAt", "lastUsedAt", "refreshFailedAt", "scopes", "updatedAt"]
+
+/** The members to change; read-only members may be sent as they were read. */
+export const pickConnectionChanges = Effect.fnUntraced(function* (
+  connection: Connection,
+  input: UpdateConnection
+): Effect.fn.Return<UpdateConnection, ValidationFailed> {
+  const changes = yield* pickChanges(UpdateConnection, input, viewOfConnection(connection), volatileMembers)
+  if (changes.isDefault === false && connection.isDefault)
+    return yield* invalid(
+      "isDefault",
+      "INVALID_VALUE",
+      "can only be true: another connection becomes the default in its place"
+    )
+  return changes
+})
+
+/** A connection, with the link for the person who must connect it, if one must; `expiresAt` is then the link's. */
+export interface OpenedConnection extends ConnectionView {
+  readonly connectUrl?: string
+  readonly connectSessionId?: string
+}
+
+export interface RevealedCredential {
+  readonly id: ConnectionId
+  readonly authMethod: string
+  readonly credential: { readonly [name: string]: string }
+}
+
+/** The initiator of a command, for the actor's audit entry. */
+export const initiatorOf = ({ caller }: CallContext): Initiator => ({
+  actor: actorOf(caller),
+  requestId: caller.requestId
+})
+
+export const redactedCredential = (input: { readonly [name: string]: string | number }): CredentialSecrets =>
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [name, Redacted.make(String(value))]))
+
+export const plainCredential = (secrets: CredentialSecrets): { readonly [name: string]: string } =>
+  Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, String(Redacted.value(value))]))

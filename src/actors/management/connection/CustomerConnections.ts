@@ -1,0 +1,292 @@
+/**
+ * Use cases of customers' connections. Reads come from their records; changes are commands to their actors, which also
+ * write the audit entries. Contract: connection record and states; surface C bodies.
+ */
+import { Context, Effect, Layer, Redacted } from "effect"
+import type { Connection, ConnectionStatus } from "../../../domain/connection/Connection.js"
+import type { CreateConnection, ReconnectConnection, UpdateConnection } from "../../../domain/connection/Requests.js"
+import type { Failure } from "../../../domain/Failure.js"
+import type { ConnectionId } from "../../../domain/Ids.js"
+import {
+  Connections,
+  type OpenedSession,
+  type ConnectionRequest,
+  type ConnectionTestResult
+} from "../../ports/connection/Connections.js"
+import { Origin } from "../../ports/Origin.js"
+import { type CallContext, checkVersion, runAuditedCommand } from "../CallContext.js"
+import { outOfScope } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import {
+  connectionListFilter,
+  type ConnectionView,
+  findConnection,
+  findLivingConnection,
+  livingConnections,
+  type OpenedConnection,
+  initiatorOf,
+  pickConnectionChanges,
+  plainCredential,
+  redactedCredential,
+  type RevealedCredential,
+  viewOfConnection
+} from "./ConnectionRecords.js"
+import { customerOfBody, customerListFilter } from "../organisation/NamedCustomers.js"
+import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { checkCustomerConnector } from "../organisation/CustomerLimits.js"
+
+export interface ConnectionListParams extends PageRequest {
+  readonly status?: ConnectionStatus | undefined
+  readonly customer_id?: string | undefined
+  readonly user_id?: string | undefined
+  readonly connector?: string | undefined
+  readonly q?: string | undefined
+}
+
+type Change = (context: CallContext, id: string) => Effect.Effect<ConnectionView, Failure>
+
+/** Each use case fails with `NotFound` if the connection does not exist, is disconnected, or is not reached by the caller. */
+export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
+  CustomerConnections,
+  {
+    /** Newest first; disconnected ones only if the filter asks for that status. */
+    readonly list: (
+      context: CallContext,
+      params: ConnectionListParams
+    ) => Effect.Effect<PageOf<ConnectionView>, Failure>
+    readonly create: (context: CallContext, input: CreateConnection) => Effect.Effect<OpenedConnection, Failure>
+    readonly get: Change
+    readonly update: (
+      context: CallContext,
+      id: string,
+      input: UpdateConnection
+    ) => Effect.Effect<ConnectionView, Failure>
+    /** Returns the disconnected record. */
+    readonly disconnect: Change
+    /** A credential that does not work is a result, not a failure. */
+    readonly test: (
+      context: CallContext,
+      id: string
+    ) => Effect.Effect<ConnectionTestResult & { readonly connection: ConnectionView }, Failure>
+    /** Stores the credential of the body; without one, opens a session in which a person enters it. */
+    readonly reconnect: (
+      context: CallContext,
+      id: string,
+      input: ReconnectConnection
+    ) => Effect.Effect<OpenedConnection, Failure>
+    readonly refresh: Change
+    readonly enable: Change
+    readonly disable: Change
+    /** The credential in the clear. Its audit entry is committed first. */
+    readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedCredential, Failure>
+  }
+>() {}
+
+/** What the functions of this module need. */
+interface ConnectionServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly connections: Connections["Type"]
+  readonly origin: Origin["Type"]
+}
+
+/** The link to the connect session, if one was opened. */
+const linkOf = ({ origin }: ConnectionServices, session: OpenedSession | null) =>
+  session === null
+    ? {}
+    : {
+        connectUrl: `${origin}/connect/${Redacted.value(session.token)}`,
+        connectSessionId: session.id,
+        expiresAt: session.expiresAt
+      }
+
+/** The current record, also of a disconnected connection. */
+const readView = (
+  { read }: ConnectionServices,
+  context: CallContext,
+  id: ConnectionId
+): Effect.Effect<ConnectionView, Failure> =>
+  read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
+
+/** Sends a command to the actor of a connection that is not disconnected. */
+const sendCommand = <A>(
+  { read }: ConnectionServices,
+  context: CallContext,
+  id: string,
+  order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
+): Effect.Effect<A, Failure> =>
+  Effect.flatMap(
+    read(context, (tx) => findLivingConnection(tx, context, id)),
+    (connection) => {
+      const { organisationId } = context.caller
+      return order({ organisationId, connectionId: connection.id, by: initiatorOf(context) }, connection)
+    }
+  )
+
+/** Sends a command of which the actor writes the audit entry. */
+const executeCommand = <A>(
+  services: ConnectionServices,
+  context: CallContext,
+  id: string,
+  order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
+): Effect.Effect<A, Failure> =>
+  sendCommand(services, context, id, (target, connection) => runAuditedCommand(context, order(target, connection)))
+
+/** Like `executeCommand`, and returns the record after it. */
+const executeAndView = (
+  services: ConnectionServices,
+  context: CallContext,
+  id: string,
+  order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<void, Failure>
+): Effect.Effect<ConnectionView, Failure> =>
+  executeCommand(services, context, id, (target, connection) =>
+    Effect.zipRight(order(target, connection), readView(services, context, connection.id))
+  )
+
+const list = ({ read, pages }: ConnectionServices, context: CallContext, params: ConnectionListParams) =>
+  read(context, (tx) =>
+    Effect.gen(function* () {
+      const page = yield* pages.list(tx.connections, params, {
+        where: {
+          ...(params.status === undefined ? livingConnections : { status: params.status }),
+          ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
+          ...connectionListFilter(context.caller, params.connector),
+          ...(params.user_id === undefined ? {} : { userId: params.user_id })
+        },
+        ...(params.q === undefined ? {} : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
+      })
+      return { ...page, data: page.data.map(viewOfConnection) }
+    })
+  )
+
+const create = Effect.fnUntraced(function* (
+  services: ConnectionServices,
+  context: CallContext,
+  input: CreateConnection
+): Effect.fn.Return<OpenedConnection, Failure> {
+  const outside = outOfScope(context.caller, "connector", input.connector)
+  if (outside !== undefined) return yield* outside
+  const customerId = yield* services.read(context, (tx) => customerOfBody(tx, context.caller, input.customerId))
+  context.customerId = customerId
+  yield* services.read(context, (tx) => checkCustomerConnector(tx, customerId, input.connector))
+  const opened = services.connections.connect({
+    organisationId: context.caller.organisationId,
+    customerId,
+    connector: input.connector,
+    userId: input.userId ?? null,
+    authMethod: input.authMethod ?? null,
+    authProvider: input.authProvider ?? null,
+    label: input.label ?? null,
+    config: input.config ?? {},
+    tags: input.tags ?? {},
+    metadata: input.metadata ?? {},
+    credential: input.credential === undefined ? null : redactedCredential(input.credential),
+    redirectUrl: input.redirectUrl ?? null,
+    by: initiatorOf(context)
+  })
+  return yield* runAuditedCommand(
+    context,
+    Effect.flatMap(opened, ({ id, session }) =>
+      Effect.map(readView(services, context, id), (view) => ({ ...view, ...linkOf(services, session) }))
+    )
+  )
+})
+
+const get =
+  ({ read }: ConnectionServices): Change =>
+  (context, id) =>
+    read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
+
+/** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
+const refresh =
+  (services: ConnectionServices): Change =>
+  (context, id) =>
+    sendCommand(services, context, id, (target, { id: known }) =>
+      Effect.zipRight(services.connections.refresh(target), readView(services, context, known))
+    )
+
+const update = (services: ConnectionServices, context: CallContext, id: string, input: UpdateConnection) =>
+  executeAndView(services, context, id, (target, connection) =>
+    Effect.gen(function* () {
+      yield* checkVersion(context, input.version, connection.version)
+      const { isDefault = false, label, tags } = yield* pickConnectionChanges(connection, input)
+      const version = input.version ?? null
+      yield* services.connections.edit({ ...target, label: label ?? null, tags: tags ?? null, isDefault, version })
+    })
+  )
+
+const disconnect =
+  (services: ConnectionServices): Change =>
+  (context, id) =>
+    executeAndView(services, context, id, (target) => services.connections.disconnect({ ...target, version: null }))
+
+const test = (services: ConnectionServices, context: CallContext, id: string) =>
+  executeCommand(services, context, id, (target) =>
+    Effect.flatMap(services.connections.test(target), (tested) =>
+      Effect.map(readView(services, context, target.connectionId), (connection) => ({ ...tested, connection }))
+    )
+  )
+
+const reconnect = (services: ConnectionServices, context: CallContext, id: string, input: ReconnectConnection) => {
+  const { authMethod = null, config = null, credential, redirectUrl = null } = input
+  return executeCommand(services, context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
+    const done =
+      credential === undefined
+        ? Effect.map(services.connections.reconnect({ ...target, redirectUrl, authMethod, config }), (session) =>
+            linkOf(services, session)
+          )
+        : Effect.as(
+            services.connections.storeCredential({
+              ...target,
+              authMethod,
+              credential: redactedCredential(credential),
+              config,
+              skipTest: false
+            }),
+            {}
+          )
+    return Effect.flatMap(done, (link) =>
+      Effect.map(readView(services, context, target.connectionId), (view) => ({ ...view, ...link }))
+    )
+  })
+}
+
+const reveal = Effect.fnUntraced(function* (
+  { read, connections, change }: ConnectionServices,
+  context: CallContext,
+  named: string
+): Effect.fn.Return<RevealedCredential, Failure> {
+  const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
+  const { authMethod, customerId, id, label } = connection
+  const { organisationId } = context.caller
+  const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: initiatorOf(context) })
+  yield* change(context, () => Effect.succeed({ value: null, resource: { id, name: label, customerId } }))
+  return { id, authMethod, credential: plainCredential(secrets) }
+})
+
+export const layer = Layer.effect(
+  CustomerConnections,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const connections = yield* Connections
+    const origin = yield* Origin
+
+    const services: ConnectionServices = { change, read, pages, connections, origin }
+
+    return CustomerConnections.of({
+      list: (context, params) => list(services, context, params),
+      create: (context, input) => create(services, context, input),
+      get: get(services),
+      update: (context, id, input) => update(services, context, id, input),
+      disconnect: disconnect(services),
+      test: (context, id) => test(services, context, id),
+      reconnect: (context, id, input) => reconnect(services, context, id, input),
+      refresh: refresh(services),
+      enable: (context, id) => executeAndView(services, context, id, connections.enable),
+      disable: (context, id) => executeAndView(services, context, id, connections.disable),
+      reveal: (context, named) => reveal(services, context, named)
+    })
+  })
+)

@@ -1,0 +1,140 @@
+/**
+ * Use cases that change an organisation's own connectors: save a draft, publish it as an immutable version.
+ * Contract: connector record; versioning policy.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { ConnectorRecord } from "../../../domain/connector/ConnectorRecord.js"
+import { readDefinitionBody } from "../../../domain/connector/DefinitionBody.js"
+import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
+import type { JsonObject } from "../../../domain/Json.js"
+import type { Tx } from "../../ports/Records.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import type { Principal } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import { make as makeConnectorDrafts, ownConnector, type SavedConnector, trailOf } from "./ConnectorDrafts.js"
+import { ConnectorImport } from "./ConnectorImport.js"
+import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
+import { currentTimestamp } from "../Timestamp.js"
+
+/** `body`: a definition, or the import of one. `idOrSlug`: an id or a slug. */
+export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
+  ConnectorAuthoring,
+  {
+    readonly create: (context: CallContext, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
+    /** Changes the draft, or creates one if there is none. Also accepts the record as it was read. */
+    readonly update: (
+      context: CallContext,
+      idOrSlug: string,
+      body: JsonObject
+    ) => Effect.Effect<SavedConnector, Failure>
+    /** Publishes the draft; without a draft, returns the published version. */
+    readonly publish: (
+      context: CallContext,
+      idOrSlug: string,
+      notes: string | undefined
+    ) => Effect.Effect<SavedConnector, Failure>
+    readonly remove: (context: CallContext, idOrSlug: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+/** Fails if the plan does not allow one more connector. Exact, because a lock serialises creations. */
+const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Effect.fn.Return<void, Failure> {
+  const limit = plan.connectorsPerTenant
+  if (limit === null) return
+  yield* tx.lockKey("connectors_per_tenant")
+  const used = yield* tx.connectors.count({ deletedAt: null })
+  if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
+})
+
+/** What the functions of this module need. */
+interface AuthoringServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly drafts: Effect.Effect.Success<typeof makeConnectorDrafts>
+  readonly imports: ConnectorImport["Type"]
+  readonly records: ConnectorRecords["Type"]
+}
+
+/** The connector to be changed, at the version that the caller read. */
+const lockExpected = (
+  { records }: AuthoringServices,
+  tx: Tx,
+  context: CallContext,
+  idOrSlug: string
+): Effect.Effect<ConnectorRecord, Failure> =>
+  Effect.tap(records.lockOwn(tx, context.caller, idOrSlug), ({ version }) => checkVersion(context, undefined, version))
+
+const create = Effect.fnUntraced(function* (
+  { imports, change, drafts }: AuthoringServices,
+  context: CallContext,
+  body: JsonObject
+): Effect.fn.Return<SavedConnector, Failure> {
+  const { caller } = context
+  const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
+  const saved = yield* change(context, (tx) =>
+    Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
+  )
+  return { ...saved, ...report }
+})
+
+const update = Effect.fnUntraced(function* (
+  services: AuthoringServices,
+  context: CallContext,
+  idOrSlug: string,
+  body: JsonObject
+): Effect.fn.Return<SavedConnector, Failure> {
+  const { caller } = context
+  // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
+  const { view } = yield* services.read(context, (tx) =>
+    Effect.flatMap(services.records.lockOwn(tx, caller, idOrSlug), (record) =>
+      Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
+        services.drafts.savedOf(record, definition)
+      )
+    )
+  )
+  const document = yield* readDefinitionBody(body, jsonOf(view))
+  const { definition, ...report } = yield* services.imports.readBody(caller.organisationId, document, view.slug)
+  const saved = yield* services.change(context, (tx) =>
+    Effect.flatMap(lockExpected(services, tx, context, idOrSlug), (before) =>
+      services.drafts.save(tx, caller, before, definition)
+    )
+  )
+  return { ...saved, ...report }
+})
+
+const publish = (services: AuthoringServices, context: CallContext, idOrSlug: string, notes: string | undefined) =>
+  services.change(context, (tx) =>
+    Effect.flatMap(lockExpected(services, tx, context, idOrSlug), (before) =>
+      services.drafts.publish(tx, context.caller, before, notes)
+    )
+  )
+
+const remove = (services: AuthoringServices, context: CallContext, idOrSlug: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* lockExpected(services, tx, context, idOrSlug)
+      const now = yield* currentTimestamp
+      yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+      yield* tx.authProviders.remove({ connector: before.slug })
+      return { value: undefined, resource: before, before: trailOf(before), after: null }
+    })
+  )
+
+export const layer = Layer.effect(
+  ConnectorAuthoring,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const drafts = yield* makeConnectorDrafts
+    const imports = yield* ConnectorImport
+    const records = yield* ConnectorRecords
+
+    const services: AuthoringServices = { change, read, drafts, imports, records }
+
+    return ConnectorAuthoring.of({
+      create: (context, body) => create(services, context, body),
+      update: (context, idOrSlug, body) => update(services, context, idOrSlug, body),
+      publish: (context, idOrSlug, notes) => publish(services, context, idOrSlug, notes),
+      remove: (context, idOrSlug) => remove(services, context, idOrSlug)
+    })
+  })
+)

@@ -1,0 +1,208 @@
+/** Reads and checks a connector definition that a client sent: as a document, as text, or by its URL. */
+import { Context, Duration, Effect, Either, Layer, Schema } from "effect"
+import { ImportRequest } from "../../../domain/connector/ConnectorRecord.js"
+import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
+import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocument.js"
+import { plainOrigin, plainHttpMistake, plainUrls } from "../../../domain/connector/request/PlainHttp.js"
+import { type Detail, invalid, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
+import { detailsOf } from "../../../domain/Issues.js"
+import type { Json, JsonObject } from "../../../domain/Json.js"
+import { importBytes, answerItems } from "../../../domain/Limits.js"
+import { Computations, type Validated, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
+import { Egress } from "../../ports/Egress.js"
+import { type AnswerHolding, holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
+import { OperatorNetworks } from "../../ports/OperatorNetworks.js"
+import { decodeStrict } from "../../../domain/SchemaIssues.js"
+
+/** A checked definition. `warnings`: the parts that an import left out; absent without an import. */
+export interface ReadDefinition {
+  readonly definition: ConnectorDefinition
+  readonly warnings?: ReadonlyArray<ImportWarning>
+}
+
+export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
+  ConnectorImport,
+  {
+    /** The definition in, or imported by, the body of a create or an update. `slug`: the slug that an import must have. */
+    readonly readBody: (
+      organisation: OrganisationId,
+      body: JsonObject,
+      slug?: string
+    ) => Effect.Effect<ReadDefinition, ValidationFailed | Unavailable>
+    /** The definition that an import of an OpenAPI document, or of a URL, would create; nothing is stored. */
+    readonly readOpenApi: (
+      organisation: OrganisationId,
+      document: Json
+    ) => Effect.Effect<ReadDefinition, ValidationFailed | Unavailable>
+  }
+>() {}
+
+const timeout = Duration.seconds(30)
+
+/** All mistakes in a definition as one failure. */
+const validationFailure = (details: ReadonlyArray<Detail>): ValidationFailed => {
+  const [first] = details
+  const all = (code: Detail["code"]) => details.every((detail) => detail.code === code)
+  return new ValidationFailed({
+    code: all("RESERVED_NAME") ? "RESERVED_NAME" : all("UNKNOWN_FIELD") ? "UNKNOWN_FIELD" : "VALIDATION_FAILED",
+    message: first === undefined ? "the definition is not valid" : `${first.path} ${first.message}`.trim(),
+    details: details.slice(0, answerItems.details)
+  })
+}
+
+const readImport = decodeStrict(Schema.Struct({ import: ImportRequest }))
+
+const isUrl = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
+
+const locationOf = (source: Json) => (typeof source === "string" && isUrl(source) ? { location: source.trim() } : {})
+
+/** What the functions of this module need. */
+interface ImportServices {
+  readonly ledger: HeldBytes["Type"]
+  readonly compute: Computations["Type"]["compute"]
+  readonly egress: Egress["Type"]
+  readonly networks: OperatorNetworks["Type"]
+  readonly allowsHttp: boolean
+}
+
+/** Refuses URLs without TLS, except for hosts in the operator's networks. */
+const checkPlainUrls = (
+  { networks }: ImportServices,
+  definition: ConnectorDefinition
+): Effect.Effect<void, ValidationFailed> =>
+  Effect.filter(plainUrls(definition), ({ url }) => {
+    const host = plainOrigin(url)
+    return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
+  }).pipe(
+    Effect.flatMap((found) =>
+      found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainHttpMistake(path)))
+    )
+  )
+
+/** The value; fails with all mistakes in the document. */
+const valueOrFail = <A>(
+  computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>,
+  path: string
+): Effect.Effect<A, ValidationFailed | Unavailable> =>
+  computation.pipe(
+    Effect.catchTag("TooCostly", (error) => validationFailure([tooCostlyDetail(path, error)])),
+    Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))
+  )
+
+const fetchText = (
+  { egress }: ImportServices,
+  organisationId: OrganisationId,
+  url: string,
+  path: string
+): Effect.Effect<string, ValidationFailed | Unavailable, AnswerHolding> =>
+  egress
+    .send({
+      organisationId,
+      method: "GET",
+      url,
+      headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
+      body: null,
+      timeout,
+      maxBytes: importBytes,
+      redirects: 3
+    })
+    .pipe(
+      Effect.catchTags({
+        EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
+        EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
+        EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
+        EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
+        EgressNoMemory: () =>
+          new Unavailable({ reason: "the service has no memory for the document now", retryAfterSeconds: 5 }),
+        EgressBusy: ({ reason }) =>
+          new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
+      }),
+      Effect.flatMap(({ body, status }) =>
+        status === 200
+          ? Effect.succeed(new TextDecoder().decode(body))
+          : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
+      )
+    )
+
+/** The content of a source: the document or text itself, or the text at its URL. */
+const contentOf = (
+  services: ImportServices,
+  organisation: OrganisationId,
+  source: Json,
+  path: string
+): Effect.Effect<Json, ValidationFailed | Unavailable, AnswerHolding> =>
+  typeof source === "string" && isUrl(source)
+    ? fetchText(services, organisation, source.trim(), path)
+    : Effect.succeed(source)
+
+const importFrom = Effect.fnUntraced(function* (
+  services: ImportServices,
+  organisation: OrganisationId,
+  body: JsonObject,
+  slug?: string
+) {
+  const path = "import.source"
+  const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (issues) =>
+    validationFailure(detailsOf(issues, "is not a member of this request"))
+  )
+  const source = yield* contentOf(services, organisation, request.source, path)
+  const options = {
+    ...(request.name === undefined ? {} : { name: request.name }),
+    ...(request.kind === undefined ? {} : { kind: request.kind }),
+    ...locationOf(request.source),
+    ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
+  }
+  const imported = services.compute("importDefinition", organisation, {
+    source,
+    path,
+    format: request.format,
+    options,
+    allowsHttp: services.allowsHttp
+  })
+  return yield* valueOrFail(imported, path)
+})
+
+const readDefinition = ({ compute, allowsHttp }: ImportServices, organisation: OrganisationId, document: JsonObject) =>
+  Effect.map(
+    valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
+    (definition): ReadDefinition => ({ definition })
+  )
+
+const readBody =
+  (services: ImportServices): ConnectorImport["Type"]["readBody"] =>
+  (organisation, body, slug) =>
+    Effect.tap(
+      body["import"] === undefined
+        ? readDefinition(services, organisation, body)
+        : holdAnswers(services.ledger, organisation, importFrom(services, organisation, body, slug)),
+      ({ definition }) => checkPlainUrls(services, definition)
+    )
+
+const readOpenApi =
+  (services: ImportServices): ConnectorImport["Type"]["readOpenApi"] =>
+  (organisation, document) => {
+    const path = "openapi"
+    const imported = Effect.flatMap(contentOf(services, organisation, document, path), (source) => {
+      const options = locationOf(document)
+      return valueOrFail(
+        services.compute("importDefinition", organisation, { source, path, format: "openapi", options }),
+        path
+      )
+    })
+    return holdAnswers(services.ledger, organisation, imported)
+  }
+
+export const layer = Layer.effect(
+  ConnectorImport,
+  Effect.gen(function* () {
+    const { compute } = yield* Computations
+    const egress = yield* Egress
+    const networks = yield* OperatorNetworks
+    const allowsHttp = !networks.isEmpty
+
+    const services: ImportServices = { compute, egress, networks, allowsHttp, ledger: yield* HeldBytes }
+
+    return ConnectorImport.of({ readBody: readBody(services), readOpenApi: readOpenApi(services) })
+  })
+)

@@ -1,0 +1,167 @@
+/** Use cases that read events: their list, one event, and what became of those of a period. Contract: events. */
+import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import type { EventSource, EventStatus } from "../../../domain/event/Event.js"
+import type { EventDetail, EventSummary, Reconciliation } from "../../../domain/event/EventView.js"
+import { type Failure, Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
+import { type CustomerId, timeOfId, type TriggerId } from "../../../domain/Ids.js"
+import { reconciliationPeriod } from "../../../domain/Limits.js"
+import type { Trigger } from "../../../domain/trigger/Trigger.js"
+import { EventReads, type RecordScope, type ScopedRecord } from "../../ports/event/EventReads.js"
+import { TriggerReads } from "../../ports/event/Triggers.js"
+import type { CallContext } from "../CallContext.js"
+import { type Principal, reaches, scopedIds } from "../Caller.js"
+import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+
+export interface EventListParams extends PageRequest {
+  readonly status?: EventStatus | undefined
+  readonly source?: EventSource | undefined
+  readonly trigger_id?: string | undefined
+  readonly connector?: string | undefined
+  readonly type?: string | undefined
+  readonly customer_id?: string | undefined
+}
+
+/** Each use case fails with `NotFound` if the key's workspace has no such event or the caller does not reach it. */
+export class EventRecords extends Context.Tag("svc/EventRecords")<
+  EventRecords,
+  {
+    /** Newest first, without payloads. */
+    readonly list: (context: CallContext, params: EventListParams) => Effect.Effect<PageOf<EventSummary>, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<EventDetail, Failure>
+    readonly reconcile: (
+      context: CallContext,
+      params: Pick<PageRequest, "from" | "to">
+    ) => Effect.Effect<Reconciliation, Failure>
+  }
+>() {}
+
+/** The customers whose records a list shows; empty: none. */
+export const customersOf = (
+  { customers }: Principal,
+  customerId: string | undefined
+): { readonly customerIds?: ReadonlyArray<CustomerId> } => {
+  const reached = customers === "all" ? undefined : [...customers]
+  if (customerId === undefined) return reached === undefined ? {} : { customerIds: reached }
+  const isReached = reached === undefined || reached.some((id) => id === customerId)
+  return { customerIds: isReached ? [customerId as CustomerId] : [] } // unchecked text from the request
+}
+
+/** The scope of the records that a list shows. */
+export const recordScopeOf = (caller: Principal): { readonly scope?: RecordScope } => {
+  const workflows = scopedIds(caller, "workflow")
+  const environments = scopedIds(caller, "environment")
+  return workflows === undefined && environments === undefined
+    ? {}
+    : {
+        scope: {
+          ...(workflows === undefined ? {} : { workflows }),
+          ...(environments === undefined ? {} : { environments })
+        }
+      }
+}
+
+/** Fails if a record of the workspace is outside the key's scope. */
+export const checkScopeWith =
+  (reads: EventReads["Type"]) =>
+  (caller: Principal, kind: ScopedRecord, id: string): Effect.Effect<void, Failure> => {
+    const { scope } = recordScopeOf(caller)
+    if (scope === undefined) return Effect.void
+    const message = `this key does not reach the workflows or environments of that ${kind}`
+    return Effect.flatMap(reads.isInScope(caller, kind, id, scope), (isIn) =>
+      isIn ? Effect.void : new Forbidden({ code: "RESOURCE_OUT_OF_SCOPE", message })
+    )
+  }
+
+/** Whether the caller reaches a record of a customer; `null`: one that all customers share. */
+export const isReached = (caller: Principal, customerId: string | null): boolean =>
+  caller.customers === "all" || (customerId !== null && reaches(caller, customerId as CustomerId)) // as it is stored
+
+/** The events that reach the trigger without naming it: those of its connector or type. */
+const addressedTo = ({ appEvent, createdAt, customerId, event, spaceId }: Trigger, caller: Principal) => {
+  const of = appEvent === null ? event : { connector: appEvent.connector, event: appEvent.event }
+  if (of === null || spaceId !== caller.spaceId) return {}
+  return { addressed: { of, customerId, connectionId: appEvent?.connectionId ?? null, since: createdAt } }
+}
+
+/** The place of an id that says its time. */
+export const positionAt = (id: string | undefined) =>
+  id === undefined ? undefined : { createdAt: new Date(timeOfId(id)).toISOString(), id }
+
+export const eventNotFound = () => new NotFound({ what: "event" })
+
+/** The parameters of a list that are not empty, as members of a query. */
+export const filtersOf = <Query>(members: {
+  readonly [Name in keyof Query]?: Query[Name] | undefined
+}): Partial<Query> =>
+  // The values are those of the parameter, without the absent ones.
+  Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined && value !== "")
+  ) as Partial<Query>
+
+export const layer = Layer.effect(
+  EventRecords,
+  Effect.gen(function* () {
+    const reads = yield* EventReads
+    const pages = yield* Pages
+    const triggers = yield* TriggerReads
+
+    const addressedBy = (caller: Principal, id: string | undefined) =>
+      id === undefined || id === ""
+        ? Effect.succeed({})
+        : Effect.map(
+            triggers.byId(id as TriggerId), // only compared with stored ids
+            Option.match({ onNone: () => ({}), onSome: (trigger) => addressedTo(trigger, caller) })
+          )
+
+    return EventRecords.of({
+      list: ({ caller }, params) =>
+        Effect.gen(function* () {
+          const size = sizeOf(params)
+          const range = bounds(params)
+          const position = yield* pages.position(params.cursor)
+          const { connector, source, status, trigger_id: triggerId, type } = params
+          const { lookedTo, rows } = yield* reads.list(caller, {
+            ...filtersOf({ status, source, triggerId, connector, type }),
+            ...(yield* addressedBy(caller, triggerId)),
+            ...customersOf(caller, params.customer_id),
+            ...recordScopeOf(caller),
+            ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+            ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+            ...(position === undefined ? {} : { before: position.id }),
+            limit: size + 1
+          })
+          return yield* pages.pageOf(
+            rows,
+            size,
+            ({ id, receivedAt }) => ({ createdAt: receivedAt, id }),
+            positionAt(lookedTo)
+          )
+        }),
+
+      get: ({ caller }, id) =>
+        Effect.gen(function* () {
+          const found = Option.getOrUndefined(yield* reads.get(caller, id))
+          if (found === undefined || !isReached(caller, found.customerId)) return yield* eventNotFound()
+          yield* checkScopeWith(reads)(caller, "event", id)
+          return found
+        }),
+
+      reconcile: ({ caller }, params) =>
+        Effect.gen(function* () {
+          const range = bounds(params)
+          const now = yield* Clock.currentTimeMillis
+          const to = range.before === undefined ? now : Date.parse(range.before)
+          const from = range.after === undefined ? to - Duration.toMillis(Duration.days(1)) : Date.parse(range.after)
+          if (from > to || to - from > Duration.toMillis(reconciliationPeriod))
+            return yield* new InvalidRequest({
+              code: "INVALID_REQUEST",
+              message: `from must be before to, and at most ${Duration.toDays(reconciliationPeriod)} days`
+            })
+          return yield* reads.reconcile(caller, from, to, {
+            customers: customersOf(caller, undefined).customerIds,
+            ...recordScopeOf(caller)
+          })
+        })
+    })
+  })
+)

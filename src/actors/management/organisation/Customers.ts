@@ -1,0 +1,173 @@
+/** Use cases of customers: list, create, change, and delete, which leaves a tombstone. Contract: customer record. */
+import { Context, Effect, Layer, Option } from "effect"
+import { liveStatuses } from "../../../domain/connection/Connection.js"
+import {
+  changedCustomer,
+  type CreateCustomer,
+  type Customer,
+  type CustomerStatus,
+  customerTombstone,
+  customerView,
+  newCustomer,
+  suffixedSlug,
+  UpdateCustomer
+} from "../../../domain/organisation/Customer.js"
+import type { Failure } from "../../../domain/Failure.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { Tx } from "../../ports/Records.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import { Changes } from "../Changes.js"
+import { findCustomer } from "./CustomerRecords.js"
+import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { pickChanges } from "../ReadOnly.js"
+import { currentTimestamp } from "../Timestamp.js"
+
+export type CustomerView = ReturnType<typeof customerView>
+
+export interface CustomerListParams extends PageRequest {
+  readonly status?: CustomerStatus | undefined
+  readonly q?: string | undefined
+}
+
+export class Customers extends Context.Tag("svc/Customers")<
+  Customers,
+  {
+    /** The customers that the caller reaches, newest first. */
+    readonly list: (context: CallContext, params: CustomerListParams) => Effect.Effect<PageOf<CustomerView>, Failure>
+    readonly create: (context: CallContext, input: CreateCustomer) => Effect.Effect<CustomerView, Failure>
+    /** `idOrReference`: an id, or `ref:<externalRef>`. */
+    readonly get: (context: CallContext, idOrReference: string) => Effect.Effect<CustomerView, Failure>
+    readonly update: (
+      context: CallContext,
+      idOrReference: string,
+      input: UpdateCustomer
+    ) => Effect.Effect<CustomerView, Failure>
+    /** Leaves a tombstone with the id only; maintenance erases the customer's data within 24 hours. */
+    readonly remove: (context: CallContext, idOrReference: string) => Effect.Effect<CustomerView, Failure>
+  }
+>() {}
+
+/** Counts each customer's connections that are not disconnected. */
+const countConnections = (tx: Tx, customers: ReadonlyArray<Customer>) =>
+  tx.connections.countBy("customerId", { customerId: customers.map(({ id }) => id), status: liveStatuses })
+
+const viewOf = (tx: Tx, customer: Customer) =>
+  Effect.map(countConnections(tx, [customer]), (counts) => customerView(customer, counts.get(customer.id) ?? 0))
+
+/** Adds a suffix to a slug that was derived from the name if another customer has it. */
+const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
+  // Serialises creations under the same slug.
+  yield* tx.lockKey(`customer_slug|${customer.slug}`)
+  const holder = yield* tx.customers.find({ slug: customer.slug, deletedAt: null })
+  return Option.isNone(holder) ? customer : { ...customer, slug: suffixedSlug(customer.slug, customer.id) }
+})
+
+const resourceOf = ({ id, name }: Customer) => ({ id, name, customerId: id })
+
+/** What the functions of this module need. */
+interface CustomerServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly identifiers: Identifiers["Type"]
+}
+
+const list =
+  ({ read, pages }: CustomerServices): Customers["Type"]["list"] =>
+  (context, params) =>
+    read(context, (tx) =>
+      Effect.gen(function* () {
+        const { customers } = context.caller
+        const { q, status } = params
+        const page = yield* pages.list(tx.customers, params, {
+          where: {
+            deletedAt: null,
+            ...(status === undefined ? {} : { status }),
+            ...(customers === "all" ? {} : { id: [...customers] })
+          },
+          ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
+        })
+        const counts = yield* countConnections(tx, page.data)
+        return { ...page, data: page.data.map((one) => customerView(one, counts.get(one.id) ?? 0)) }
+      })
+    )
+
+const create =
+  ({ change, identifiers }: CustomerServices): Customers["Type"]["create"] =>
+  (context, input) =>
+    Effect.flatMap(currentTimestamp, (now) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const draft = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
+          const customer = input.slug === undefined ? yield* withFreeSlug(tx, draft) : draft
+          yield* tx.customers.insert(customer)
+          const value = customerView(customer, 0)
+          return { value, resource: resourceOf(customer), after: value }
+        })
+      )
+    )
+
+const get =
+  ({ read }: CustomerServices): Customers["Type"]["get"] =>
+  (context, idOrReference) =>
+    read(context, (tx) =>
+      Effect.flatMap(findCustomer(tx, context.caller, idOrReference), (customer) => viewOf(tx, customer))
+    )
+
+const update =
+  ({ change }: CustomerServices): Customers["Type"]["update"] =>
+  (context, idOrReference, input) =>
+    Effect.flatMap(currentTimestamp, (now) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findCustomer(tx, context.caller, idOrReference, true)
+          yield* checkVersion(context, input.version, before.version)
+          const view = yield* viewOf(tx, before)
+          const changes = yield* pickChanges(UpdateCustomer, input, view, ["connectionCount"])
+          const after = changedCustomer(before, changes, now)
+          yield* tx.customers.update(after)
+          const value = customerView(after, view.connectionCount)
+          return { value, resource: resourceOf(after), before: view, after: value }
+        })
+      )
+    )
+
+const remove =
+  ({ change }: CustomerServices): Customers["Type"]["remove"] =>
+  (context, idOrReference) =>
+    Effect.flatMap(currentTimestamp, (now) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findCustomer(tx, context.caller, idOrReference, true)
+          yield* checkVersion(context, undefined, before.version)
+          const after = customerTombstone(before, now)
+          yield* tx.customers.update(after)
+          const value = yield* viewOf(tx, after)
+          return {
+            value,
+            resource: resourceOf(before),
+            before: customerView(before, value.connectionCount),
+            after: null
+          }
+        })
+      )
+    )
+
+export const layer = Layer.effect(
+  Customers,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+
+    const services: CustomerServices = { change, read, pages, identifiers }
+
+    return Customers.of({
+      list: list(services),
+      create: create(services),
+      get: get(services),
+      update: update(services),
+      remove: remove(services)
+    })
+  })
+)

@@ -1,0 +1,294 @@
+/**
+ * Use cases of installations: create for a customer, change, uninstall. The record stays, because its runs refer to it.
+ * Contract: installation record.
+ */
+import { Context, Effect, Layer } from "effect"
+import { type Failure, NotFound, PlanLimitReached } from "../../../domain/Failure.js"
+import {
+  type CreateInstallation,
+  changedInstallation,
+  checkStatus,
+  configAfter,
+  type Installation,
+  type InstallationChanges,
+  type InstallationStatus,
+  type InstallationView,
+  UpdateInstallation
+} from "../../../domain/organisation/Installation.js"
+import type { CustomerId } from "../../../domain/Ids.js"
+import { Computations } from "../../ports/Computations.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { Tx } from "../../ports/Records.js"
+import { type CallContext, checkVersion, versionMismatch } from "../CallContext.js"
+import type { Principal } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import {
+  checkConfig,
+  checkConnections,
+  checkWorkflows,
+  findInstallation,
+  installationListFilter,
+  lockInstalled,
+  viewOfInstallation,
+  viewsOf
+} from "./InstallationRecords.js"
+import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
+import { type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+import { pickChanges } from "../ReadOnly.js"
+import { currentTimestamp } from "../Timestamp.js"
+import { checkCustomerLimit } from "./CustomerLimits.js"
+
+export interface InstallationListParams extends PageRequest {
+  readonly customer_id?: string | undefined
+  readonly integration?: string | undefined
+  readonly status?: InstallationStatus | undefined
+  readonly q?: string | undefined
+}
+
+export class Installations extends Context.Tag("svc/Installations")<
+  Installations,
+  {
+    /** Newest first; uninstalled ones only if the filter asks for that status. */
+    readonly list: (
+      context: CallContext,
+      params: InstallationListParams
+    ) => Effect.Effect<PageOf<InstallationView>, Failure>
+    readonly create: (context: CallContext, input: CreateInstallation) => Effect.Effect<InstallationView, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<InstallationView, Failure>
+    readonly update: (
+      context: CallContext,
+      id: string,
+      input: UpdateInstallation
+    ) => Effect.Effect<InstallationView, Failure>
+    readonly uninstall: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+  }
+>() {}
+
+const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, name: integration, customerId })
+
+/** The stored statuses for the status that a list filters by. */
+const storedStatus = (status: InstallationStatus | undefined): ReadonlyArray<Installation["status"]> =>
+  status === undefined ? ["active", "paused"] : [status === "needs_connection" ? "active" : status]
+
+/**
+ * Fails if the plan does not allow one more active installation. One that lacks a connection counts, too, because it
+ * becomes active with the connection. Exact, because a lock serialises creations in one organisation.
+ */
+const checkPlan = Effect.fnUntraced(function* (
+  tx: Tx,
+  { plan }: Principal,
+  customerId: CustomerId
+): Effect.fn.Return<void, Failure> {
+  yield* checkCustomerLimit(tx, customerId, "active_integrations")
+  const limit = plan.activeIntegrations
+  if (limit === null) return
+  yield* tx.lockKey("active_integrations")
+  const used = yield* tx.installations.count({ status: "active" })
+  if (used >= limit) return yield* new PlanLimitReached({ dimension: "active_integrations", limit, used })
+})
+
+/** What the functions of this module need. */
+interface InstallationServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly compute: Computations["Type"]["compute"]
+}
+
+/** Adds the outbound event to the transaction. `status`: as the API shows it. */
+const announce = (
+  { identifiers }: InstallationServices,
+  tx: Tx,
+  { customerId, id, integration, organisationId, updatedAt }: Installation,
+  event: "created" | "updated" | "removed",
+  status: InstallationStatus
+) =>
+  tx.emit({
+    id: identifiers.next("evt"),
+    organisationId,
+    type: `installation.${event}`,
+    subject: id,
+    customerId,
+    payload: { installationId: id, integration, customerId, status },
+    at: updatedAt
+  })
+
+/** Installations that one request looks at when few have the status that it asks for. */
+const mostLooked = 2_000
+/** Installations of one query then, so that a small page does not take a query each. */
+const leastLooked = 100
+
+const list = ({ read, pages }: InstallationServices, context: CallContext, params: InstallationListParams) =>
+  read(context, (tx) =>
+    Effect.gen(function* () {
+      const { customer_id, integration, q, status } = params
+      const query = {
+        where: {
+          ...(yield* customerListFilter(tx, context.caller, customer_id)),
+          ...(integration === undefined ? {} : { integration }),
+          status: storedStatus(status)
+        },
+        only: installationListFilter(context.caller),
+        ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
+      }
+      const size = sizeOf(params)
+      const found: Array<InstallationView> = []
+      // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
+      const batch = status === undefined ? size : Math.max(size, leastLooked)
+      for (let request: PageRequest = { ...params, page_size: batch }, looked = 0; ; looked += batch) {
+        const page = yield* pages.list(tx.installations, request, query)
+        const views = yield* viewsOf(tx, page.data)
+        found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
+        const { nextCursor } = page.page
+        if (nextCursor === null || found.length >= size || looked >= mostLooked)
+          return yield* pages.pageOf(
+            found,
+            size,
+            ({ createdAt, id }) => ({ createdAt, id }),
+            yield* pages.position(nextCursor ?? undefined)
+          )
+        request = { ...request, cursor: nextCursor }
+      }
+    })
+  )
+
+const newInstallation = Effect.fnUntraced(function* (
+  { identifiers }: InstallationServices,
+  tx: Tx,
+  caller: Principal,
+  input: CreateInstallation
+): Effect.fn.Return<Installation, Failure> {
+  const customerId = yield* customerOfBody(tx, caller, input.customerId)
+  const now = yield* currentTimestamp
+  return {
+    id: identifiers.next("inst"),
+    organisationId: caller.organisationId,
+    customerId,
+    integration: input.integration,
+    workflowIds: yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? []),
+    connections: yield* checkConnections(tx, caller, customerId, input.connections ?? {}),
+    config: input.config ?? {},
+    configSchema: input.configSchema ?? null,
+    status: input.status ?? "active",
+    createdBy: caller.id,
+    createdAt: now,
+    updatedAt: now,
+    uninstalledAt: null,
+    version: 1
+  }
+})
+
+const create = Effect.fnUntraced(function* (
+  services: InstallationServices,
+  context: CallContext,
+  input: CreateInstallation
+): Effect.fn.Return<InstallationView, Failure> {
+  yield* checkConfig(services.compute, context.caller, input.configSchema ?? null, input.config ?? {})
+  return yield* services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const installation = yield* newInstallation(services, tx, context.caller, input)
+      if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
+      yield* tx.installations.insert(installation)
+      const value = yield* viewOfInstallation(tx, installation)
+      yield* announce(services, tx, installation, "created", value.status)
+      return { value, resource: resourceOf(installation), after: value }
+    })
+  )
+})
+
+const get = ({ read }: InstallationServices, context: CallContext, id: string) =>
+  read(context, (tx) =>
+    Effect.flatMap(findInstallation(tx, context.caller, id), (found) => viewOfInstallation(tx, found))
+  )
+
+const withChanges = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  before: Installation,
+  input: InstallationChanges
+): Effect.fn.Return<Installation, Failure> {
+  const { customerId } = before
+  const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? before.workflowIds, before)
+  const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? before.connections, before)
+  return changedInstallation({ ...before, workflowIds, connections }, input, yield* currentTimestamp)
+})
+
+/** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
+const checkConfigAfter = Effect.fnUntraced(function* (
+  { read, compute }: InstallationServices,
+  context: CallContext,
+  id: string,
+  input: UpdateInstallation
+) {
+  if (input.config === undefined && input.configSchema === undefined) return undefined
+  const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))
+  const { config, configSchema } = configAfter(before, input)
+  yield* checkConfig(compute, context.caller, configSchema, config)
+  return before.version
+})
+
+const update = Effect.fnUntraced(function* (
+  services: InstallationServices,
+  context: CallContext,
+  id: string,
+  input: UpdateInstallation
+): Effect.fn.Return<InstallationView, Failure> {
+  const checked = yield* checkConfigAfter(services, context, id, input)
+  return yield* services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* lockInstalled(tx, context, id, input.version)
+      if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
+      const view = yield* viewOfInstallation(tx, before)
+      const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
+      const after = yield* withChanges(tx, context.caller, before, changes)
+      if (before.status !== "active" && after.status === "active")
+        yield* checkPlan(tx, context.caller, after.customerId)
+      yield* tx.installations.update(after)
+      const value = yield* viewOfInstallation(tx, after)
+      yield* announce(services, tx, after, "updated", value.status)
+      return { value, resource: resourceOf(after), before: view, after: value }
+    })
+  )
+})
+
+const uninstall = (services: InstallationServices, context: CallContext, id: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* findInstallation(tx, context.caller, id, true)
+      if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
+      yield* checkVersion(context, undefined, before.version)
+      const now = yield* currentTimestamp
+      const after: Installation = {
+        ...before,
+        status: "uninstalled",
+        updatedAt: now,
+        uninstalledAt: now,
+        version: before.version + 1
+      }
+      const view = yield* viewOfInstallation(tx, before)
+      yield* tx.installations.update(after)
+      yield* announce(services, tx, after, "removed", "uninstalled")
+      return { value: undefined, resource: resourceOf(after), before: view, after: null }
+    })
+  )
+
+export const layer = Layer.effect(
+  Installations,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const { compute } = yield* Computations
+
+    const services: InstallationServices = { change, read, pages, identifiers, compute }
+
+    return Installations.of({
+      list: (context, params) => list(services, context, params),
+      create: (context, input) => create(services, context, input),
+      get: (context, id) => get(services, context, id),
+      update: (context, id, input) => update(services, context, id, input),
+      uninstall: (context, id) => uninstall(services, context, id)
+    })
+  })
+)

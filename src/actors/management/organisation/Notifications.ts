@@ -1,0 +1,227 @@
+/** Use cases of notifications: list, create, mark as read. Contract: notification record. */
+import { nounOf } from "../../../domain/access/CallerKind.js"
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { type Failure, invalid, NotFound, QuotaExceeded } from "../../../domain/Failure.js"
+import type { CustomerId } from "../../../domain/Ids.js"
+import {
+  type CreateNotification,
+  type MarkRead,
+  type Notification,
+  notificationTargetsKey,
+  type NotificationView,
+  notificationView,
+  targetUrls
+} from "../../../domain/organisation/Notification.js"
+import { hasRoomFor, makeNotification, readTargets } from "../../NotificationDeliveries.js"
+import { type PlanName, plans } from "../../../domain/organisation/Plan.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import { PlatformConfiguration } from "../../ports/organisation/PlatformConfiguration.js"
+import type { Tx } from "../../ports/Records.js"
+import { Wakeups } from "../../ports/run/Wakeups.js"
+import type { CallContext } from "../CallContext.js"
+import type { Principal } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import { customerListFilter, customerOfBody } from "./NamedCustomers.js"
+import { type PageOf, type PageRequest, Pages } from "../Pages.js"
+import { currentTimestamp } from "../Timestamp.js"
+
+export interface NotificationListParams extends PageRequest {
+  readonly customer_id?: string | undefined
+  readonly channel?: Notification["channel"] | undefined
+  readonly severity?: Notification["severity"] | undefined
+  readonly status?: Notification["status"] | undefined
+  readonly q?: string | undefined
+}
+
+export class Notifications extends Context.Tag("svc/Notifications")<
+  Notifications,
+  {
+    /** Newest first. A key of some customers sees only theirs. */
+    readonly list: (
+      context: CallContext,
+      params: NotificationListParams
+    ) => Effect.Effect<PageOf<NotificationView>, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<NotificationView, Failure>
+    readonly create: (context: CallContext, input: CreateNotification) => Effect.Effect<NotificationView, Failure>
+    /** Returns how many notifications it marked. */
+    readonly markRead: (context: CallContext, input: MarkRead) => Effect.Effect<{ readonly updated: number }, Failure>
+  }
+>() {}
+
+/** What the functions of this module need. */
+interface NotificationServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly platform: PlatformConfiguration["Type"]
+}
+
+const list = ({ pages, read }: NotificationServices, context: CallContext, params: NotificationListParams) =>
+  read(context, (tx) =>
+    Effect.gen(function* () {
+      const { channel, customer_id, q, severity, status } = params
+      const page = yield* pages.list(tx.notifications, params, {
+        where: {
+          ...(yield* customerListFilter(tx, context.caller, customer_id)),
+          ...(channel === undefined ? {} : { channel }),
+          ...(severity === undefined ? {} : { severity }),
+          ...(status === undefined ? {} : { status })
+        },
+        ...(q === undefined ? {} : { search: { text: q, in: ["title"] } })
+      })
+      return { ...page, data: page.data.map(notificationView) }
+    })
+  )
+
+const get = ({ read }: NotificationServices, context: CallContext, id: string) =>
+  read(context, (tx) =>
+    Effect.gen(function* () {
+      const found = yield* tx.notifications.find({
+        id: id as Notification["id"], // unchecked text from the request
+        ...(yield* customerListFilter(tx, context.caller, undefined))
+      })
+      return yield* Option.match(found, {
+        onNone: () => new NotFound({ what: "notification" }),
+        onSome: (one) => Effect.succeed(notificationView(one))
+      })
+    })
+  )
+
+/** The customer that the body names. A key of some customers must name one of them. */
+const customerFor = (
+  tx: Tx,
+  caller: Principal,
+  named: string | null | undefined
+): Effect.Effect<CustomerId | null, Failure> => {
+  if (named !== undefined && named !== null) return customerOfBody(tx, caller, named)
+  return caller.customers === "all"
+    ? Effect.succeed(null)
+    : invalid("customerId", "REQUIRED", `names a customer that this ${nounOf(caller)} reaches`)
+}
+
+const noTarget = (channel: Notification["channel"]) =>
+  channel === "email"
+    ? `has no confirmed address: name some in the configuration ${notificationTargetsKey}; the owner of each gets a mail with a link that confirms it`
+    : `has no target: set the configuration ${notificationTargetsKey}`
+
+const hourMillis = 3_600_000
+
+const tooManyMessages = Effect.fnUntraced(function* (tx: Tx, plan: PlanName): Effect.fn.Return<never, Failure> {
+  const used = yield* tx.messagesOfHour
+  const now = yield* Clock.currentTimeMillis
+  const resetAt = (Math.floor(now / hourMillis) + 1) * (hourMillis / 1_000)
+  return yield* new QuotaExceeded({
+    dimension: "messages_per_hour",
+    limit: plans[plan].messagesPerHour ?? used,
+    used,
+    resetAt
+  })
+})
+
+const create = (services: NotificationServices, context: CallContext, input: CreateNotification) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const {
+        body = "",
+        channel = "in_app",
+        link = null,
+        severity = "info",
+        source = null,
+        title,
+        userId = null
+      } = input
+      const { organisationId, spaceId } = context.caller
+      const customerId = yield* customerFor(tx, context.caller, input.customerId)
+      const targets = yield* readTargets(tx, services.platform, customerId)
+      if (channel !== "in_app" && targetUrls(channel, targets).length === 0)
+        return yield* invalid("channel", "NO_TARGET", noTarget(channel))
+      // Serial, so that requests at the same time do not exceed the limit together.
+      yield* tx.lockKey("messages of notifications")
+      const messages = channel === "in_app" ? 0 : targetUrls(channel, targets).length
+      if (!(yield* hasRoomFor(tx, context.caller.organisation.plan, messages)))
+        return yield* tooManyMessages(tx, context.caller.organisation.plan)
+      const createdAt = yield* currentTimestamp
+      const content = {
+        organisationId,
+        customerId,
+        userId,
+        severity,
+        title,
+        body,
+        link,
+        source,
+        cause: null,
+        createdAt
+      }
+      const { deliveries, notification } = makeNotification(services.identifiers, channel, targets, content)
+      yield* tx.notifications.insert(notification)
+      for (const { id, payload, url } of deliveries)
+        yield* tx.deliveries.insert({
+          id,
+          organisationId,
+          spaceId,
+          kind: "notification",
+          url,
+          endpointId: null,
+          eventType: null,
+          customerId,
+          notificationId: notification.id,
+          payload,
+          status: "pending",
+          attempts: 0,
+          attemptsBefore: 0,
+          nextAt: createdAt,
+          finishedAt: null,
+          createdAt
+        })
+      const after = notificationView(notification)
+      return { value: after, resource: { id: notification.id, name: title, customerId }, after }
+    })
+  )
+
+const markRead = (
+  services: NotificationServices,
+  context: CallContext,
+  { all, before, ids }: MarkRead
+): Effect.Effect<{ readonly updated: number }, Failure> => {
+  if ((ids === undefined) === (all === undefined))
+    return invalid("ids", "INVALID", "is sent, or all: true, but not both")
+  if (before !== undefined && all === undefined) return invalid("before", "INVALID", "is sent with all: true only")
+  return services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const { customerId } = yield* customerListFilter(tx, context.caller, undefined)
+      const updated = yield* tx.markNotificationsRead({
+        ...(ids === undefined ? {} : { ids }),
+        ...(before === undefined ? {} : { before }),
+        ...(customerId === undefined ? {} : { customerIds: customerId }),
+        at: yield* currentTimestamp
+      })
+      return { value: { updated }, resource: { id: ids?.[0] ?? "all" }, after: { updated } }
+    })
+  )
+}
+
+export const layer = Layer.effect(
+  Notifications,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const platform = yield* PlatformConfiguration
+    const wakeups = yield* Wakeups
+
+    const services: NotificationServices = { change, read, pages, identifiers, platform }
+
+    return Notifications.of({
+      list: (context, params) => list(services, context, params),
+      get: (context, id) => get(services, context, id),
+      create: (context, input) =>
+        Effect.zipLeft(
+          create(services, context, input),
+          Effect.sync(() => wakeups.signalDelivery())
+        ),
+      markRead: (context, input) => markRead(services, context, input)
+    })
+  })
+)

@@ -1,0 +1,212 @@
+/** Use cases of quotas: what an organisation or a customer uses of its limits, and the totals of days. Contract: quota. */
+import { nounOf } from "../../../domain/access/CallerKind.js"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { Customer } from "../../../domain/organisation/Customer.js"
+import { type Failure, InvalidRequest, type Unavailable } from "../../../domain/Failure.js"
+import type { CustomerId } from "../../../domain/Ids.js"
+import { liveStatuses } from "../../../domain/connection/Connection.js"
+import type { PlanName } from "../../../domain/organisation/Plan.js"
+import { customerCeiling, type Dimension, planCeiling } from "../../../domain/organisation/Quota.js"
+import {
+  type DailyDimension,
+  highestUse,
+  isUsedOn,
+  type QuotaUse,
+  quotaUse,
+  quotaWindows,
+  statusOf,
+  type UsageDay,
+  windowStart
+} from "../../../domain/organisation/Usage.js"
+import type { Tx } from "../../ports/Records.js"
+import { StorageUsage } from "../../ports/organisation/StorageUsage.js"
+import { UsageReads } from "../../ports/organisation/UsageReads.js"
+import type { CallContext } from "../CallContext.js"
+import type { Principal } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import { findCustomer } from "./CustomerRecords.js"
+
+export interface QuotaSummary {
+  readonly plan: PlanName
+  readonly status: ReturnType<typeof statusOf>
+  readonly highest: ReturnType<typeof highestUse>
+  readonly period: { readonly from: string; readonly to: string }
+  readonly byCustomer: ReadonlyArray<{ readonly customerId: CustomerId; readonly used: number }>
+}
+
+export class Quotas extends Context.Tag("svc/Quotas")<
+  Quotas,
+  {
+    /** The quotas of the organisation, or of the customer that the request names. */
+    readonly usage: (
+      context: CallContext,
+      params: { readonly customer_id?: string | undefined }
+    ) => Effect.Effect<ReadonlyArray<QuotaUse>, Failure>
+    readonly summary: (context: CallContext) => Effect.Effect<QuotaSummary, Failure>
+    /** The totals of up to 92 days; by default the last 30. `dimension`: only days on which it was used. */
+    readonly daily: (
+      context: CallContext,
+      params: {
+        readonly from?: string | undefined
+        readonly to?: string | undefined
+        readonly dimension?: DailyDimension | undefined
+      }
+    ) => Effect.Effect<ReadonlyArray<UsageDay>, Failure>
+  }
+>() {}
+
+const dayMillis = 86_400_000
+const mostDays = 92
+const defaultDays = 30
+
+/** What the functions of this module need. */
+interface QuotaServices {
+  readonly read: Changes["Type"]["read"]
+  readonly reads: UsageReads["Type"]
+  readonly storage: StorageUsage["Type"]
+}
+
+/** Whose use is asked for. */
+interface Subject {
+  readonly caller: Principal
+  readonly customer: Customer | null
+  readonly now: number
+}
+
+const dateOf = (millis: number) => new Date(millis).toISOString().slice(0, 10)
+
+type Count = (services: QuotaServices, tx: Tx, subject: Subject) => Effect.Effect<number, Unavailable>
+
+const ofCustomer = ({ customer }: Subject) => (customer === null ? {} : { customerId: customer.id })
+
+/** The starts of the day. Without a limit nothing is counted at once: then it is the hourly count. */
+const countEvents: Count = ({ reads }, _tx, { caller, customer, now }) =>
+  customer === null && caller.plan.eventsPerDay === null
+    ? Effect.map(reads.days(caller.organisationId, dateOf(now), dateOf(now)), ([day]) => day?.events ?? 0)
+    : reads.granted(
+        caller.organisationId,
+        customer === null ? "starts" : `starts|${customer.id}`,
+        windowStart("day", now)
+      )
+
+/** How the use of each dimension is counted. */
+const counts: { readonly [D in Dimension]: Count } = {
+  events_per_day: countEvents,
+  active_integrations: (_, tx, subject) => tx.installations.count({ ...ofCustomer(subject), status: "active" }),
+  flows_per_tenant: (_, tx, subject) =>
+    // Each customer has as many as the organisation itself.
+    tx.workflows.count({ customerId: subject.customer?.id ?? null, deletedAt: null, status: ["draft", "published"] }),
+  api_calls_per_minute: ({ reads }, _tx, { caller, customer, now }) =>
+    reads.granted(
+      caller.organisationId,
+      customer === null ? "plan" : `calls|${customer.id}`,
+      windowStart("minute", now)
+    ),
+  triggers: (_, tx, subject) => tx.triggers.count({ ...ofCustomer(subject), deletedAt: null }),
+  // No part of the service has agents or language models yet, so none are used.
+  agent_sessions_per_day: () => Effect.succeed(0),
+  llm_tokens_per_day: () => Effect.succeed(0),
+  connectors_per_tenant: (_, tx, subject) =>
+    Effect.map(
+      tx.connections.countBy("connector", { ...ofCustomer(subject), status: liveStatuses }),
+      ({ size }) => size
+    ),
+  storage_mb: ({ storage }, _tx, { caller, customer }) =>
+    customer === null ? Effect.map(storage.megabytes(caller.organisationId), Math.floor) : Effect.succeed(0),
+  api_keys_per_customer: (_, tx, { customer }) =>
+    Effect.map(
+      tx.apiKeys.list({ where: { revokedAt: null, customersMode: "subset" }, limit: 10_000 }),
+      (keys) => keys.filter(({ customerIds }) => customer === null || customerIds.includes(customer.id)).length
+    )
+}
+
+/** Storage is counted for organisations only, and keys of customers for customers only. */
+const dimensionsOf = ({ customer }: Subject): ReadonlyArray<Dimension> =>
+  // The keys of the object above.
+  (Object.keys(quotaWindows) as ReadonlyArray<Dimension>).filter((dimension) =>
+    customer === null ? dimension !== "api_keys_per_customer" : dimension !== "storage_mb"
+  )
+
+const usesOf = (services: QuotaServices, tx: Tx, subject: Subject) =>
+  Effect.forEach(dimensionsOf(subject), (dimension) => {
+    const { caller, customer, now } = subject
+    const limit = customer === null ? planCeiling(caller.plan, dimension) : customerCeiling(customer, dimension)
+    return Effect.map(counts[dimension](services, tx, subject), (used) =>
+      quotaUse(dimension, customer === null ? "organisation" : "customer", used, limit, now)
+    )
+  })
+
+/** The customer that the request names, or the only one that the key reaches; `null`: the organisation. */
+const subjectOf = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  named: string | undefined
+): Effect.fn.Return<Subject, Failure> {
+  const now = yield* Clock.currentTimeMillis
+  const [only, ...others] = caller.customers === "all" ? [] : caller.customers
+  if (named === undefined && caller.customers === "all") return { caller, customer: null, now }
+  const id = named ?? (others.length === 0 ? only : undefined)
+  if (id === undefined)
+    return yield* new InvalidRequest({
+      code: "INVALID_REQUEST",
+      message: `customer_id names one of the customers that this ${nounOf(caller)} reaches`
+    })
+  return { caller, customer: yield* findCustomer(tx, caller, id), now }
+})
+
+/** The range of days, or why it is refused. `from` and `to`: as `TimeBound` decodes them. */
+const rangeOf = (
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  now: number
+): { readonly from: string; readonly to: string } | InvalidRequest => {
+  const until = to ? Date.parse(to) : now
+  const since = from ? Date.parse(from) : until - (defaultDays - 1) * dayMillis
+  if (since > until || until - since > mostDays * dayMillis)
+    return new InvalidRequest({
+      code: "INVALID_REQUEST",
+      message: `from and to are times with at most ${mostDays} days between them`
+    })
+  return { from: dateOf(since), to: dateOf(until) }
+}
+
+export const layer = Layer.effect(
+  Quotas,
+  Effect.gen(function* () {
+    const { read } = yield* Changes
+    const reads = yield* UsageReads
+    const storage = yield* StorageUsage
+
+    const services: QuotaServices = { read, reads, storage }
+
+    return Quotas.of({
+      usage: (context, { customer_id }) =>
+        read(context, (tx) =>
+          Effect.flatMap(subjectOf(tx, context.caller, customer_id), (subject) => usesOf(services, tx, subject))
+        ),
+      summary: (context) =>
+        Effect.gen(function* () {
+          const { caller } = context
+          const now = yield* Clock.currentTimeMillis
+          const uses = yield* read(context, (tx) => usesOf(services, tx, { caller, customer: null, now }))
+          const highest = highestUse(uses)
+          const start = windowStart("day", now)
+          return {
+            plan: caller.organisation.plan,
+            status: statusOf(highest?.percent ?? 0),
+            highest,
+            period: { from: new Date(start).toISOString(), to: new Date(start + dayMillis).toISOString() },
+            byCustomer: yield* reads.topCustomers(caller.organisationId, start)
+          }
+        }),
+      daily: (context, params) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<ReadonlyArray<UsageDay>, Failure> => {
+          const range = rangeOf(params, now)
+          return range instanceof InvalidRequest
+            ? Effect.fail(range)
+            : Effect.map(reads.days(context.caller.organisationId, range.from, range.to), (days) =>
+                days.filter((day) => params.dimension === undefined || isUsedOn(day, params.dimension))
+              )
+        })
+    })
+  })
+)

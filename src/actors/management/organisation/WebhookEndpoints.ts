@@ -1,0 +1,399 @@
+/**
+ * Use cases of the endpoints that receive an organisation's events: create, change, rotate the secret, test, and send a
+ * delivery again. Contract: outbound events.
+ */
+import { Context, Effect, Encoding, Layer, Option, Redacted } from "effect"
+import {
+  type Failure,
+  InvalidState,
+  NotFound,
+  PlanLimitReached,
+  Unavailable,
+  ValidationFailed
+} from "../../../domain/Failure.js"
+import type { DeliveryId } from "../../../domain/Ids.js"
+import { resendLimits, webhookEndpointLimits } from "../../../domain/Limits.js"
+import { outboundBody, testEventType } from "../../../domain/delivery/OutboundEvent.js"
+import {
+  changedEndpoint,
+  type CreateWebhookEndpoint,
+  type DeliveryAttempt,
+  endpointSecretPlace,
+  type QueuedDeliveries,
+  type ResendDeliveries,
+  type StoredDelivery,
+  UpdateWebhookEndpoint,
+  type WebhookEndpoint,
+  type WebhookEndpointView,
+  webhookEndpointView,
+  type WebhookEndpointWithSecret
+} from "../../../domain/delivery/WebhookEndpoint.js"
+import { Egress } from "../../ports/Egress.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { Tx } from "../../ports/Records.js"
+import { Vault } from "../../ports/Vault.js"
+import { Wakeups } from "../../ports/run/Wakeups.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import { Changes } from "../Changes.js"
+import { type PageOf, type PageRequest, Pages } from "../Pages.js"
+import { pickChanges } from "../ReadOnly.js"
+import { currentTimestamp } from "../Timestamp.js"
+
+export interface AttemptListParams extends PageRequest {
+  readonly outcome?: DeliveryAttempt["outcome"] | undefined
+}
+
+/** A delivery that waits to be sent. */
+export interface QueuedDelivery {
+  readonly deliveryId: DeliveryId
+  readonly type: string | null
+}
+
+/** An attempt as the API shows it. */
+export type DeliveryAttemptView = Omit<DeliveryAttempt, "organisationId" | "endpointId">
+
+export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
+  WebhookEndpoints,
+  {
+    /** Newest first. */
+    readonly list: (context: CallContext, params: PageRequest) => Effect.Effect<PageOf<WebhookEndpointView>, Failure>
+    /** Also returns the endpoint's secret, which no other call shows. */
+    readonly create: (
+      context: CallContext,
+      input: CreateWebhookEndpoint
+    ) => Effect.Effect<WebhookEndpointWithSecret, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<WebhookEndpointView, Failure>
+    /** Deliveries that are not yet made follow a new URL. */
+    readonly update: (
+      context: CallContext,
+      id: string,
+      input: UpdateWebhookEndpoint
+    ) => Effect.Effect<WebhookEndpointView, Failure>
+    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+    /** Replaces the secret; deliveries are also signed with the previous one for the overlap. */
+    readonly rotateSecret: (context: CallContext, id: string) => Effect.Effect<WebhookEndpointWithSecret, Failure>
+    /** Sends an event of the type `webhook_endpoint.test` to the endpoint. */
+    readonly test: (context: CallContext, id: string) => Effect.Effect<QueuedDelivery, Failure>
+    /** The attempts of the last 30 days, newest first. */
+    readonly attempts: (
+      context: CallContext,
+      id: string,
+      params: AttemptListParams
+    ) => Effect.Effect<PageOf<DeliveryAttemptView>, Failure>
+    /** Sends the delivery of an attempt again, on a new schedule. */
+    readonly resend: (context: CallContext, id: string, attempt: string) => Effect.Effect<QueuedDelivery, Failure>
+    /** Sends what the endpoint missed again at a rate, the oldest first, on new schedules. */
+    readonly resendMany: (
+      context: CallContext,
+      id: string,
+      input: ResendDeliveries
+    ) => Effect.Effect<QueuedDeliveries, Failure>
+  }
+>() {}
+
+const secretBytes = 32
+
+const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+const notFound = () => new NotFound({ what: "webhook endpoint" })
+const resourceOf = ({ id, url }: WebhookEndpoint) => ({ id, name: url })
+
+/** What the functions of this module need. */
+interface EndpointServices {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly vault: Vault["Type"]
+  readonly egress: Egress["Type"]
+  readonly wakeups: Wakeups["Type"]
+}
+
+// --- Found and checked ---
+
+const findEndpoint = (tx: Tx, id: string, lock = false): Effect.Effect<WebhookEndpoint, Failure> => {
+  const where = { id: id as WebhookEndpoint["id"] } // unchecked text from the request
+  return Effect.flatMap(
+    lock ? tx.webhookEndpoints.lock(where) : tx.webhookEndpoints.find(where),
+    Option.match({
+      onNone: notFound,
+      onSome: (found): Effect.Effect<WebhookEndpoint, Failure> => Effect.succeed(found)
+    })
+  )
+}
+
+const checkUrl = ({ egress }: EndpointServices, url: string | undefined): Effect.Effect<void, ValidationFailed> =>
+  url === undefined
+    ? Effect.void
+    : Effect.mapError(
+        egress.checkTarget(url),
+        ({ reason }) =>
+          new ValidationFailed({
+            code: "VALIDATION_FAILED",
+            message: `url cannot be called: ${reason}`,
+            details: [{ path: "url", code: "URL_NOT_ALLOWED", message: reason }]
+          })
+      )
+
+/** Exact, because a lock serialises creations in one organisation. */
+const checkCount = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, Failure> {
+  yield* tx.lockKey("webhook_endpoints")
+  const used = yield* tx.webhookEndpoints.count({})
+  const limit = webhookEndpointLimits.endpoints
+  if (used >= limit) return yield* new PlanLimitReached({ dimension: "webhook_endpoints", limit, used })
+})
+
+const checkActive = ({ status }: WebhookEndpoint): Effect.Effect<void, InvalidState> =>
+  status === "active"
+    ? Effect.void
+    : new InvalidState({ state: status, message: "the endpoint is disabled: enable it first" })
+
+// --- Secrets ---
+
+const newSecret = ({ identifiers }: EndpointServices) =>
+  Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
+
+const seal = (
+  { vault }: EndpointServices,
+  endpoint: Pick<WebhookEndpoint, "id" | "organisationId">,
+  column: "secret" | "secret_before",
+  secret: Redacted.Redacted
+) => Effect.mapError(vault.seal(endpointSecretPlace(endpoint, column), secret), vaultClosed)
+
+const withSecret = (endpoint: WebhookEndpoint, secret: Redacted.Redacted): WebhookEndpointWithSecret => ({
+  ...webhookEndpointView(endpoint),
+  secret: Redacted.value(secret)
+})
+
+// --- Use cases ---
+
+const create = Effect.fnUntraced(function* (
+  services: EndpointServices,
+  context: CallContext,
+  { description = "", events, url }: CreateWebhookEndpoint
+): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
+  const { id: callerId, organisationId, spaceId } = context.caller
+  yield* checkUrl(services, url)
+  return yield* services.change(context, (tx) =>
+    Effect.gen(function* () {
+      yield* checkCount(tx)
+      const now = yield* currentTimestamp
+      const id = services.identifiers.next("whe")
+      const secret = newSecret(services)
+      const endpoint: WebhookEndpoint = {
+        id,
+        organisationId,
+        spaceId,
+        url,
+        description,
+        events,
+        status: "active",
+        disabledReason: null,
+        failingSince: null,
+        secret: yield* seal(services, { id, organisationId }, "secret", secret),
+        secretBefore: null,
+        rotatedAt: null,
+        createdBy: callerId,
+        createdAt: now,
+        updatedAt: now,
+        version: 1
+      }
+      yield* tx.webhookEndpoints.insert(endpoint)
+      const after = webhookEndpointView(endpoint)
+      return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
+    })
+  )
+})
+
+const update = Effect.fnUntraced(function* (
+  services: EndpointServices,
+  context: CallContext,
+  id: string,
+  input: UpdateWebhookEndpoint
+): Effect.fn.Return<WebhookEndpointView, Failure> {
+  yield* checkUrl(services, input.url)
+  return yield* services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* findEndpoint(tx, id, true)
+      yield* checkVersion(context, input.version, before.version)
+      const view = webhookEndpointView(before)
+      const changes = yield* pickChanges(UpdateWebhookEndpoint, input, view, ["failingSince"])
+      const endpoint = changedEndpoint(before, changes, yield* currentTimestamp)
+      yield* tx.webhookEndpoints.update(endpoint)
+      const after = webhookEndpointView(endpoint)
+      return { value: after, resource: resourceOf(endpoint), before: view, after }
+    })
+  )
+})
+
+const rotateSecret = (services: EndpointServices, context: CallContext, id: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* findEndpoint(tx, id, true)
+      yield* checkVersion(context, undefined, before.version)
+      const secret = newSecret(services)
+      const previous = yield* Effect.mapError(
+        services.vault.open(endpointSecretPlace(before, "secret"), before.secret),
+        vaultClosed
+      )
+      const now = yield* currentTimestamp
+      const endpoint: WebhookEndpoint = {
+        ...before,
+        secret: yield* seal(services, before, "secret", secret),
+        secretBefore: yield* seal(services, before, "secret_before", previous),
+        rotatedAt: now,
+        updatedAt: now,
+        version: before.version + 1
+      }
+      yield* tx.webhookEndpoints.update(endpoint)
+      const [old, after] = [webhookEndpointView(before), webhookEndpointView(endpoint)]
+      return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), before: old, after }
+    })
+  )
+
+const remove = (services: EndpointServices, context: CallContext, id: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const before = yield* findEndpoint(tx, id, true)
+      yield* checkVersion(context, undefined, before.version)
+      yield* tx.webhookEndpoints.remove({ id: before.id })
+      return { value: undefined, resource: resourceOf(before), before: webhookEndpointView(before), after: null }
+    })
+  )
+
+const test = (services: EndpointServices, context: CallContext, id: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const endpoint = yield* findEndpoint(tx, id)
+      yield* checkActive(endpoint)
+      const now = yield* currentTimestamp
+      const deliveryId = services.identifiers.next("dlv")
+      const delivery: StoredDelivery = {
+        id: deliveryId,
+        organisationId: endpoint.organisationId,
+        spaceId: endpoint.spaceId,
+        kind: "outbound",
+        url: endpoint.url,
+        endpointId: endpoint.id,
+        eventType: testEventType,
+        customerId: null,
+        notificationId: null,
+        payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
+        status: "pending",
+        attempts: 0,
+        attemptsBefore: 0,
+        nextAt: now,
+        finishedAt: null,
+        createdAt: now
+      }
+      yield* tx.deliveries.insert(delivery)
+      return { value: { deliveryId, type: testEventType }, resource: resourceOf(endpoint) }
+    })
+  )
+
+const attempts = (services: EndpointServices, context: CallContext, id: string, params: AttemptListParams) =>
+  services.read(context, (tx) =>
+    Effect.gen(function* () {
+      const endpoint = yield* findEndpoint(tx, id)
+      const page = yield* services.pages.list(tx.deliveryAttempts, params, {
+        where: { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
+      })
+      const data = page.data.map(({ endpointId: _endpoint, organisationId: _organisation, ...view }) => view)
+      return { ...page, data }
+    })
+  )
+
+const findDelivery = Effect.fnUntraced(function* (
+  tx: Tx,
+  endpoint: WebhookEndpoint,
+  attempt: string
+): Effect.fn.Return<StoredDelivery, Failure> {
+  const found = yield* tx.deliveryAttempts.find({
+    id: attempt as DeliveryAttempt["id"], // unchecked text from the request
+    endpointId: endpoint.id
+  })
+  if (Option.isNone(found)) return yield* new NotFound({ what: "attempt" })
+  const delivery = yield* tx.deliveries.lock({ id: found.value.deliveryId })
+  return yield* Option.match(delivery, { onNone: () => new NotFound({ what: "delivery" }), onSome: Effect.succeed })
+})
+
+const resend = (services: EndpointServices, context: CallContext, id: string, attempt: string) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const endpoint = yield* findEndpoint(tx, id)
+      yield* checkActive(endpoint)
+      const delivery = yield* findDelivery(tx, endpoint, attempt)
+      const isPending = delivery.status === "pending"
+      yield* tx.deliveries.update({
+        ...delivery,
+        status: "pending",
+        // A delivery that waits for its next attempt keeps its schedule, and the attempt is made now.
+        attemptsBefore: isPending ? delivery.attemptsBefore : delivery.attempts,
+        nextAt: yield* currentTimestamp,
+        finishedAt: null
+      })
+      return { value: { deliveryId: delivery.id, type: delivery.eventType }, resource: resourceOf(endpoint) }
+    })
+  )
+
+/** The status of finished deliveries by the outcome of their last attempt. */
+const finishedStatus = { skipped: "undelivered", failed: "exhausted" } as const
+
+const resendMany = (
+  services: EndpointServices,
+  context: CallContext,
+  id: string,
+  { from, limit = resendLimits.usual, outcome, ratePerSecond = resendLimits.usualPerSecond, to }: ResendDeliveries
+) =>
+  services.change(context, (tx) =>
+    Effect.gen(function* () {
+      const endpoint = yield* findEndpoint(tx, id)
+      yield* checkActive(endpoint)
+      const value = yield* tx.resendDeliveries({
+        endpointId: endpoint.id,
+        statuses: outcome === undefined ? Object.values(finishedStatus) : [finishedStatus[outcome]],
+        ...(from === undefined ? {} : { from }),
+        ...(to === undefined ? {} : { to }),
+        limit,
+        perSecond: ratePerSecond
+      })
+      return { value, resource: resourceOf(endpoint), before: null, after: value }
+    })
+  )
+
+export const layer = Layer.effect(
+  WebhookEndpoints,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const vault = yield* Vault
+    const egress = yield* Egress
+    const wakeups = yield* Wakeups
+
+    const services: EndpointServices = { change, read, pages, identifiers, vault, egress, wakeups }
+    const wakeAfter = <A, E>(change: Effect.Effect<A, E>) =>
+      Effect.zipLeft(
+        change,
+        Effect.sync(() => wakeups.signalDelivery())
+      )
+
+    return WebhookEndpoints.of({
+      list: (context, params) =>
+        read(context, (tx) =>
+          Effect.map(pages.list(tx.webhookEndpoints, params, {}), (page) => ({
+            ...page,
+            data: page.data.map(webhookEndpointView)
+          }))
+        ),
+      create: (context, input) => create(services, context, input),
+      get: (context, id) => read(context, (tx) => Effect.map(findEndpoint(tx, id), webhookEndpointView)),
+      update: (context, id, input) => update(services, context, id, input),
+      remove: (context, id) => remove(services, context, id),
+      rotateSecret: (context, id) => rotateSecret(services, context, id),
+      test: (context, id) => wakeAfter(test(services, context, id)),
+      attempts: (context, id, params) => attempts(services, context, id, params),
+      resend: (context, id, attempt) => wakeAfter(resend(services, context, id, attempt)),
+      resendMany: (context, id, input) => wakeAfter(resendMany(services, context, id, input))
+    })
+  })
+)

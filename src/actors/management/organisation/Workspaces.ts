@@ -1,0 +1,103 @@
+/** Use cases of workspaces: an organisation has one or more, and each key belongs to one. Contract: organisation record. */
+import { Context, Effect, Layer } from "effect"
+import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
+import { workspacesPerOrganisation } from "../../../domain/Limits.js"
+import {
+  changedWorkspace,
+  type CreateWorkspace,
+  newWorkspace,
+  UpdateWorkspace,
+  type Workspace,
+  workspaceView
+} from "../../../domain/organisation/Organisation.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { Tx } from "../../ports/Records.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import { Changes } from "../Changes.js"
+import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { pickChanges } from "../ReadOnly.js"
+import { currentTimestamp } from "../Timestamp.js"
+import { findWorkspace } from "./WorkspaceRecords.js"
+
+export type WorkspaceView = ReturnType<typeof workspaceView>
+
+export class Workspaces extends Context.Tag("svc/Workspaces")<
+  Workspaces,
+  {
+    /** All workspaces of the organisation, newest first. */
+    readonly list: (
+      context: CallContext,
+      params: PageRequest & { readonly q?: string | undefined }
+    ) => Effect.Effect<PageOf<WorkspaceView>, Failure>
+    readonly create: (context: CallContext, input: CreateWorkspace) => Effect.Effect<WorkspaceView, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<WorkspaceView, Failure>
+    readonly update: (context: CallContext, id: string, input: UpdateWorkspace) => Effect.Effect<WorkspaceView, Failure>
+  }
+>() {}
+
+const resourceOf = ({ id, name }: Workspace) => ({ id, name })
+
+/** Fails if the plan does not allow one more workspace. Exact, because a lock serialises creations. */
+const checkRoom = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, Failure> {
+  yield* tx.lockKey("workspaces")
+  const limit = workspacesPerOrganisation
+  const used = yield* tx.workspaces.count({})
+  if (used >= limit) return yield* new PlanLimitReached({ dimension: "workspaces", limit, used })
+})
+
+export const layer = Layer.effect(
+  Workspaces,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+
+    return Workspaces.of({
+      list: (context, params) =>
+        Effect.map(
+          read(context, (tx) =>
+            pages.list(
+              tx.workspaces,
+              params,
+              params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug"] } }
+            )
+          ),
+          (page) => ({ ...page, data: page.data.map(workspaceView) })
+        ),
+
+      create: (context, input) =>
+        Effect.flatMap(currentTimestamp, (now) =>
+          change(context, (tx) =>
+            Effect.gen(function* () {
+              yield* checkRoom(tx)
+              const workspace = newWorkspace(context.caller.organisationId, identifiers.next("spc"), input, now)
+              yield* tx.workspaces.insert(workspace)
+              const value = workspaceView(workspace)
+              return { value, resource: resourceOf(workspace), after: value }
+            })
+          )
+        ),
+
+      get: (context, id) =>
+        Effect.map(
+          read(context, (tx) => findWorkspace(tx, id)),
+          workspaceView
+        ),
+
+      update: (context, id, input) =>
+        Effect.flatMap(currentTimestamp, (now) =>
+          change(context, (tx) =>
+            Effect.gen(function* () {
+              const before = yield* findWorkspace(tx, id, true)
+              yield* checkVersion(context, input.version, before.version)
+              const changes = yield* pickChanges(UpdateWorkspace, input, workspaceView(before))
+              const after = changedWorkspace(before, changes, now)
+              yield* tx.workspaces.update(after)
+              const value = workspaceView(after)
+              return { value, resource: resourceOf(after), before: workspaceView(before), after: value }
+            })
+          )
+        )
+    })
+  })
+)

@@ -1,0 +1,164 @@
+/** Use cases that act on executions: cancel a run, re-run it. Contract: execution record. */
+import { Context, Effect, Layer } from "effect"
+import type { AuditChange, AuditEntry } from "../../../domain/audit/Audit.js"
+import { isTerminal } from "../../../domain/run/Execution.js"
+import { type ExecutionDetail, executionSummary, type ExecutionView } from "../../../domain/run/ExecutionView.js"
+import { type Failure, InvalidState, Unavailable } from "../../../domain/Failure.js"
+import type { ExecutionId } from "../../../domain/Ids.js"
+import { rerunRefusal, type RerunRequest } from "../../../domain/run/Rerun.js"
+import { idempotencyKeyReused, type RunClaim } from "../../../domain/run/RunClaim.js"
+import { ExecutionReads, type RerunSource } from "../../ports/run/ExecutionReads.js"
+import { Executions, type StartResult } from "../../ports/run/Executions.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import { type CallContext, runAuditedCommand } from "../CallContext.js"
+import { missingPermission } from "../Caller.js"
+import { actorOf } from "../../../domain/access/Caller.js"
+import { findDetailWith, findExecution } from "./ExecutionRecords.js"
+import { makeRerunStart } from "./RerunStart.js"
+import { currentTimestamp } from "../Timestamp.js"
+import { StartQuota } from "../organisation/StartQuota.js"
+
+/** A request to re-run an execution. */
+export interface RerunCommand extends RerunRequest {
+  readonly claim: RunClaim | undefined
+  readonly traceparent: string | null
+}
+
+export interface RerunStarted {
+  readonly execution: ExecutionView
+  /** An earlier request with the same Idempotency-Key started this run. */
+  readonly isRepeated: boolean
+}
+
+/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
+export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
+  ExecutionControl,
+  {
+    /** Commits the cancellation. Fails with `InvalidState` if the run has ended. */
+    readonly cancel: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
+    /** Queues a new run, with the checks of any start; re-running a draft also needs the permission to change workflows. */
+    readonly rerun: (context: CallContext, id: string, order: RerunCommand) => Effect.Effect<RerunStarted, Failure>
+  }
+>() {}
+
+const notEnded = ({ status }: ExecutionView) =>
+  new InvalidState({ state: status, message: "the execution has not ended: cancel it first" })
+
+/** What the functions of this module need. */
+interface ControlServices {
+  readonly reads: ExecutionReads["Type"]
+  readonly executions: Executions["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly rerunStart: Effect.Effect.Success<typeof makeRerunStart>
+  readonly find: ({ caller }: Pick<CallContext, "caller">, id: string) => Effect.Effect<ExecutionDetail, Failure>
+  readonly quota: StartQuota["Type"]
+}
+
+const findEnded = Effect.fnUntraced(function* (
+  { reads }: ControlServices,
+  { caller }: CallContext,
+  id: string,
+  request: RerunRequest
+): Effect.fn.Return<RerunSource, Failure> {
+  const found = yield* findExecution(
+    caller,
+    id,
+    (known) => reads.findRerunSource(caller, known),
+    ({ view }) => view
+  )
+  const { view } = found
+  if (!isTerminal(view.status)) return yield* notEnded(view)
+  const isDraft = view.workflowVersion === null && request.version !== "latest"
+  const refused = (isDraft ? missingPermission(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
+  return refused === undefined ? found : yield* refused
+})
+
+const auditEntry = (
+  { identifiers }: ControlServices,
+  { audit, caller }: CallContext,
+  view: ExecutionView,
+  at: string,
+  change: AuditChange
+): AuditEntry => ({
+  id: identifiers.next("aud"),
+  organisationId: caller.organisationId,
+  at,
+  actor: actorOf(caller),
+  action: audit?.action ?? "unknown",
+  resource: { type: "execution", id: view.id, name: view.workflowName },
+  customerId: view.customerId,
+  outcome: "success",
+  requestId: caller.requestId,
+  changes: [change],
+  count: 1
+})
+
+const runOf = (started: StartResult, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
+  if (started._tag === "Accepted") return Effect.succeed(started.run.id)
+  if (started._tag === "Ended") return new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
+  return started.hash === claim?.hash ? Effect.succeed(started.target) : idempotencyKeyReused()
+}
+
+const cancel =
+  (services: ControlServices): ExecutionControl["Type"]["cancel"] =>
+  (context, id) =>
+    Effect.gen(function* () {
+      const view = yield* services.find(context, id)
+      if (isTerminal(view.status))
+        return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
+      const change = { path: "status", before: view.status, after: "cancelled" }
+      const entry = auditEntry(services, context, view, yield* currentTimestamp, change)
+      yield* runAuditedCommand(context, services.executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
+        Effect.catchTag(
+          "NotFound",
+          () => new InvalidState({ state: "completed", message: "the execution has just ended" })
+        )
+      )
+      return yield* services.find(context, id)
+    })
+
+const rerun =
+  (services: ControlServices): ExecutionControl["Type"]["rerun"] =>
+  (context, id, { claim, traceparent, ...request }) =>
+    Effect.gen(function* () {
+      const found = yield* findEnded(services, context, id, request)
+      const start = yield* services.rerunStart(context, found, request)
+      const at = yield* currentTimestamp
+      const order = services.executions.start({
+        ...start,
+        traceparent,
+        ...(claim === undefined ? {} : { idempotency: claim }),
+        audit: (startedId) =>
+          auditEntry(services, context, found.view, at, {
+            path: "executionId",
+            before: found.view.id,
+            after: startedId
+          })
+      })
+      const { customerId } = found.view
+      const acting = customerId === null ? null : { id: customerId }
+      const started = yield* runAuditedCommand(context, services.quota.countStart(context.caller, acting, order))
+      const run = yield* runOf(started, claim)
+      return {
+        execution: executionSummary(yield* services.find(context, run)),
+        isRepeated: started._tag === "Repeated"
+      }
+    })
+
+export const layer = Layer.effect(
+  ExecutionControl,
+  Effect.gen(function* () {
+    const reads = yield* ExecutionReads
+    const executions = yield* Executions
+    const identifiers = yield* Identifiers
+    const rerunStart = yield* makeRerunStart
+
+    const find = findDetailWith(reads)
+
+    const quota = yield* StartQuota
+
+    const services: ControlServices = { reads, executions, identifiers, rerunStart, find, quota }
+
+    return ExecutionControl.of({ cancel: cancel(services), rerun: rerun(services) })
+  })
+)

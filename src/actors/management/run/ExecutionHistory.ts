@@ -1,0 +1,132 @@
+/** Use cases that read executions: their list, traces, logs, blobs and recorded fixtures. Contract: execution record. */
+import { Context, Effect, Either, Encoding, Layer, Option } from "effect"
+import { type Fixture, fixturesOf } from "../../../domain/connector/Mocking.js"
+import { type ExecutionStatus, isTerminal, type TriggerType } from "../../../domain/run/Execution.js"
+import type { ExecutionDetail, ExecutionView, LogLine } from "../../../domain/run/ExecutionView.js"
+import { type Failure, type Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
+import type { BlobId, CustomerId } from "../../../domain/Ids.js"
+import type { Json } from "../../../domain/Json.js"
+import { isCounter } from "../../../domain/Scalars.js"
+import { type ExecutionQuery, ExecutionReads } from "../../ports/run/ExecutionReads.js"
+import type { CallContext } from "../CallContext.js"
+import { outOfScope, type Principal, scopedIds } from "../Caller.js"
+import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
+import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+
+export interface ExecutionListParams extends PageRequest {
+  readonly workflow_id?: string | undefined
+  readonly customer_id?: string | undefined
+  readonly status?: ExecutionStatus | undefined
+  readonly trigger_type?: TriggerType | undefined
+  readonly q?: string | undefined
+}
+
+/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
+export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
+  ExecutionHistory,
+  {
+    /** Newest first. */
+    readonly list: (context: CallContext, params: ExecutionListParams) => Effect.Effect<PageOf<ExecutionView>, Failure>
+    readonly get: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
+    /** The recorded answers of connectors, as fixtures for mocked runs. */
+    readonly fixtures: (context: CallContext, id: string) => Effect.Effect<ReadonlyArray<Fixture>, Failure>
+    /** Oldest first. While the run has not ended, the last page has a cursor that continues at the log's current end. */
+    readonly logs: (
+      context: CallContext,
+      id: string,
+      params: { readonly page_size?: number | undefined; readonly cursor?: string | undefined }
+    ) => Effect.Effect<PageOf<LogLine>, Failure>
+    readonly blob: (context: CallContext, id: string, blobId: string) => Effect.Effect<Json, Failure>
+  }
+>() {}
+
+/** The customers whose executions a list shows; empty: none. */
+const customersOf = ({ customers }: Principal, customerId: string | undefined): Pick<ExecutionQuery, "customerIds"> => {
+  const reached = customers === "all" ? undefined : [...customers]
+  if (customerId === undefined) return reached === undefined ? {} : { customerIds: reached }
+  const isReached = reached === undefined || reached.some((id) => id === customerId)
+  return { customerIds: isReached ? [customerId as CustomerId] : [] } // unchecked text from the request
+}
+
+const workflowsOf = (
+  caller: Principal,
+  workflowId: string | undefined
+): Pick<ExecutionQuery, "workflowIds"> | Forbidden => {
+  const ids = scopedIds(caller, "workflow")
+  if (workflowId === undefined) return ids === undefined ? {} : { workflowIds: ids }
+  return outOfScope(caller, "workflow", workflowId) ?? { workflowIds: [workflowId] }
+}
+
+const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments"> => {
+  const slugs = scopedIds(caller, "environment")
+  return slugs === undefined ? {} : { environments: slugs }
+}
+
+/** The line after which a page of a log begins; -1: the beginning. */
+const lineAfter = (cursor: string | undefined): number | InvalidRequest => {
+  if (cursor === undefined || cursor === "") return -1
+  const line = Number(Either.getOrElse(Encoding.decodeBase64UrlString(cursor), () => "x"))
+  return isCounter(line) || line === -1
+    ? line
+    : new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong: begin again without it" })
+}
+
+export const layer = Layer.effect(
+  ExecutionHistory,
+  Effect.gen(function* () {
+    const reads = yield* ExecutionReads
+    const pages = yield* Pages
+
+    const find = findDetailWith(reads)
+
+    return ExecutionHistory.of({
+      list: ({ caller }, params) =>
+        Effect.gen(function* () {
+          const size = sizeOf(params)
+          const range = bounds(params)
+          const workflows = workflowsOf(caller, params.workflow_id)
+          if (workflows instanceof Error) return yield* workflows
+          const position = yield* pages.position(params.cursor)
+          const rows = yield* reads.list(caller, {
+            ...workflows,
+            ...customersOf(caller, params.customer_id),
+            ...environmentsOf(caller),
+            limit: size + 1,
+            ...(params.status === undefined ? {} : { status: params.status }),
+            ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
+            ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+            ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+            ...(params.q === undefined ? {} : { text: params.q }),
+            ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })
+          })
+          return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
+        }),
+
+      get: find,
+
+      fixtures: (context, id) => Effect.map(find(context, id), ({ steps }) => steps.flatMap(fixturesOf)),
+
+      logs: (context, id, params) =>
+        Effect.gen(function* () {
+          const view = yield* find(context, id)
+          const size = sizeOf(params)
+          const after = lineAfter(params.cursor)
+          if (after instanceof InvalidRequest) return yield* after
+          const lines = yield* reads.logs(context.caller.organisationId, view.id, after, size + 1)
+          const data = lines.slice(0, size)
+          const hasMore = lines.length > size
+          const nextCursor =
+            hasMore || !isTerminal(view.status) ? Encoding.encodeBase64Url(String(data.at(-1)?.seq ?? after)) : null
+          return { data, page: { size, hasMore, nextCursor } }
+        }),
+
+      blob: (context, id, blobId) =>
+        Effect.gen(function* () {
+          const view = yield* find(context, id)
+          // Unchecked text from the request: an id of another form matches no row.
+          const found = yield* reads.blob(context.caller.organisationId, view.id, blobId as BlobId)
+          return Option.isSome(found) ? found.value : yield* new NotFound({ what: "blob" })
+        })
+    })
+  })
+)

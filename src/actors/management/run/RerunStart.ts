@@ -1,0 +1,203 @@
+/**
+ * Builds the start of a re-run, with the checks of any start: the customer is active, the workflow enabled and not
+ * archived, the installation active, and the key reaches all of them.
+ */
+import { DateTime, Effect, Option } from "effect"
+import { customerRefusal } from "../../../domain/organisation/Customer.js"
+import { type ExecutionView } from "../../../domain/run/ExecutionView.js"
+import { type Failure, type Forbidden, InvalidState, NotFound, ValidationFailed } from "../../../domain/Failure.js"
+import type { ExecutionId } from "../../../domain/Ids.js"
+import { inactiveInstallation } from "../../../domain/organisation/Installation.js"
+import {
+  callsToRepeat,
+  customerOfRun,
+  notResumable,
+  rerunInput,
+  rerunPriority,
+  type RerunRequest,
+  resumedSteps
+} from "../../../domain/run/Rerun.js"
+import type { AttemptEntry, StartEntry } from "../../../domain/run/RunJournal.js"
+import { archivedRefusal, disabledRefusal } from "../../../domain/workflow/Workflow.js"
+import { CustomerReads } from "../../ports/organisation/CustomerReads.js"
+import type { RerunSource } from "../../ports/run/ExecutionReads.js"
+import type { StartRequest } from "../../ports/run/Executions.js"
+import { InstallationReads, type KnownInstallation } from "../../ports/organisation/InstallationReads.js"
+import { Journal, notStored, type RunRecord } from "../../ports/run/Journal.js"
+import { type Runnable, Runnables } from "../../ports/run/Runnables.js"
+import type { CallContext } from "../CallContext.js"
+import { outOfScope, type Principal, runReach } from "../Caller.js"
+import { installationRefusal } from "../organisation/InstallationRecords.js"
+import { Changes } from "../Changes.js"
+import { findWorkflow } from "../workflow/WorkflowRecords.js"
+
+/** A start without the members that depend on the request. */
+export type RerunStart = Omit<StartRequest, "audit" | "idempotency" | "traceparent">
+
+const draftGone = "the draft that ran is not kept any more: publish the workflow and use version latest"
+const journalGone = "the journal of this run is gone, or it made no call that could be kept: use the mode fresh"
+
+/** A repetition without them would call the real providers. */
+const fixturesGone = "the fixtures of this mocked run are not kept any more: execute the workflow with them again"
+
+const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord): StartRequest["callback"] =>
+  callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents }
+
+type StartContext = Pick<StartRequest, "headers" | "installation" | "connections" | "mocking">
+
+const startContextOf = ({ connections, headers, installation, mocking }: StartEntry): StartContext => ({
+  headers,
+  installation,
+  connections,
+  mocking
+})
+
+/** The same for a run without a journal: with its redacted headers and the current state of its installation. */
+const startContextWithoutJournal = (
+  { connections: chosenConnections, headers = {} }: RunRecord,
+  installation: KnownInstallation | null
+): StartContext => {
+  if (installation === null) return { headers, installation: null, connections: chosenConnections ?? null }
+  const { config, connections, id } = installation
+  const own = Object.entries(connections).map(([connector, its]) => ({ connector, alias: null, id: its }))
+  return { headers, installation: { id, config }, connections: chosenConnections ?? own }
+}
+
+/** The refusal if the key may not use the connections that the run was started with. */
+const connectionRefusal = (caller: Principal, connections: StartRequest["connections"]): Forbidden | undefined => {
+  for (const { connector, id } of connections ?? []) {
+    const refused = outOfScope(caller, "connection", id) ?? outOfScope(caller, "connector", connector)
+    if (refused !== undefined) return refused
+  }
+  return undefined
+}
+
+/** What the functions of this module need. */
+interface RerunServices {
+  readonly read: Changes["Type"]["read"]
+  readonly customers: CustomerReads["Type"]
+  readonly installations: InstallationReads["Type"]
+  readonly journal: Journal["Type"]
+  readonly runnables: Runnables["Type"]
+}
+
+const checkCustomer = Effect.fnUntraced(function* (
+  { customers }: RerunServices,
+  { organisationId }: Principal,
+  { customerId }: ExecutionView
+): Effect.fn.Return<void, Failure> {
+  if (customerId === null) return
+  const found = yield* customers.find(organisationId, { id: customerId })
+  if (Option.isNone(found)) return yield* new NotFound({ what: "customer" })
+  const refused = customerRefusal(found.value)
+  if (refused !== undefined) return yield* refused
+})
+
+const checkWorkflow = Effect.fnUntraced(function* (
+  { read }: RerunServices,
+  context: CallContext,
+  id: string
+): Effect.fn.Return<void, Failure> {
+  const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
+  const refused = archivedRefusal(workflow) ?? disabledRefusal(workflow)
+  if (refused !== undefined) return yield* refused
+})
+
+/** The current state of the run's installation. */
+const findInstallation = Effect.fnUntraced(function* (
+  { installations }: RerunServices,
+  caller: Principal,
+  { installationId }: RunRecord
+): Effect.fn.Return<KnownInstallation | null, Failure> {
+  if (installationId === null) return null
+  const found = yield* installations.find(caller.organisationId, installationId)
+  if (Option.isNone(found)) return yield* new NotFound({ what: "installation" })
+  const refused = installationRefusal(caller, found.value) ?? inactiveInstallation(found.value)
+  return refused === undefined ? found.value : yield* refused
+})
+
+/** The code that ran, or the version that is deployed now. */
+const findCode = (
+  { runnables }: RerunServices,
+  { organisationId }: Principal,
+  { record, view }: RerunSource,
+  version: "same" | "latest"
+): Effect.Effect<Runnable, Failure> => {
+  const { environment, status, workflowId, workflowVersion } = view
+  if (version === "latest") return runnables.inEnvironment(organisationId, workflowId, environment)
+  if (workflowVersion !== null) return runnables.version(organisationId, workflowId, workflowVersion)
+  return Effect.flatMap(
+    runnables.draftThatRan(organisationId, workflowId, record.contentHash),
+    Option.match({
+      onSome: Effect.succeed,
+      onNone: () => new InvalidState({ state: status, message: draftGone })
+    })
+  )
+}
+
+const readJournal = ({ journal }: RerunServices, { organisationId }: Principal, id: ExecutionId) =>
+  Effect.mapError(journal.index(organisationId, id), notStored)
+
+export const makeRerunStart = Effect.gen(function* () {
+  const { read } = yield* Changes
+  const customers = yield* CustomerReads
+  const installations = yield* InstallationReads
+  const journal = yield* Journal
+  const runnables = yield* Runnables
+
+  const services: RerunServices = { read, customers, installations, journal, runnables }
+
+  /** `found`: the run to re-run. */
+  return Effect.fnUntraced(function* (
+    context: CallContext,
+    found: RerunSource,
+    request: RerunRequest
+  ): Effect.fn.Return<RerunStart, Failure> {
+    const { caller } = context
+    const { record, retention, view } = found
+    yield* checkCustomer(services, caller, view)
+    yield* checkWorkflow(services, context, view.workflowId)
+    const installation = yield* findInstallation(services, caller, record)
+    const { rest: entries, start } = yield* readJournal(services, caller, view.id)
+    const isResumed = request.mode === "resume"
+    if (isResumed && start === undefined) return yield* notResumable(journalGone)
+    const input = rerunInput(view, record, request, start)
+    if (input instanceof ValidationFailed) return yield* input
+    if (start === undefined && view.mock !== "none")
+      return yield* new InvalidState({ state: view.status, message: fixturesGone })
+    const begun = start === undefined ? startContextWithoutJournal(record, installation) : startContextOf(start)
+    const refused = connectionRefusal(caller, begun.connections)
+    if (refused !== undefined) return yield* refused
+    const runnable = yield* findCode(services, caller, found, request.version ?? "same")
+    const at = DateTime.toEpochMillis(yield* DateTime.now)
+    const attempt: AttemptEntry = { kind: "attempt", attempt: 1, at, afresh: callsToRepeat(entries) }
+    return {
+      runnable,
+      environment: view.environment,
+      retention,
+      concurrentRuns: caller.plan.concurrentRuns,
+      priority: rerunPriority(view.priority),
+      input,
+      ...begun,
+      reach: runReach(caller),
+      customer: customerOfRun(view),
+      userId: view.userId,
+      trigger: { type: "rerun", ...caller.starter },
+      metadata: view.metadata,
+      callback: callbackOf(record),
+      parent: {
+        id: view.id,
+        ...(isResumed && start !== undefined
+          ? {
+              resumes: {
+                rootId: record.rootId,
+                entries: entries.length,
+                attempt,
+                steps: resumedSteps(view, start, [...entries, attempt])
+              }
+            }
+          : {})
+      }
+    }
+  })
+})

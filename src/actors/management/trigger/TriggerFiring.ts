@@ -1,0 +1,96 @@
+/** Use case that fires a trigger by hand: its event takes the trigger's routes as one of its own would. Contract: triggers. */
+import { nounOf } from "../../../domain/access/CallerKind.js"
+import { Context, Effect, Layer } from "effect"
+import type { FireTrigger } from "../../../domain/event/EventBodies.js"
+import { type Failure, InvalidRequest, InvalidState } from "../../../domain/Failure.js"
+import type { CustomerId } from "../../../domain/Ids.js"
+import { Events } from "../../ports/event/Events.js"
+import { type MadeEvent, madeOf } from "../../ports/event/Replays.js"
+import { type Principal, recordRefusal } from "../Caller.js"
+import type { CallContext } from "../CallContext.js"
+import { Changes } from "../Changes.js"
+import { findTrigger } from "./TriggerRecords.js"
+
+/** What the request says beside its body. */
+export interface FiringRequest {
+  readonly headers: { readonly [name: string]: string }
+  readonly traceparent: string | null
+  /** The second event with the same key is a repetition of the first. */
+  readonly idempotencyKey: string | null
+}
+
+export class TriggerFiring extends Context.Tag("svc/TriggerFiring")<
+  TriggerFiring,
+  {
+    /**
+     * Returns when the event is committed. Fails with `NotFound` if the caller does not reach the trigger, with
+     * `InvalidState` if it is disabled.
+     */
+    readonly fire: (
+      context: CallContext,
+      id: string,
+      input: FireTrigger,
+      request: FiringRequest
+    ) => Effect.Effect<MadeEvent, Failure>
+  }
+>() {}
+
+/** For whom a trigger of all customers fires: the only customer of the caller; `null`: for none in particular. */
+const customerOf = (caller: Principal): CustomerId | null | InvalidRequest => {
+  if (caller.customers === "all") return null
+  const [only, ...others] = caller.customers
+  return only === undefined || others.length > 0
+    ? new InvalidRequest({
+        code: "INVALID_REQUEST",
+        message: `name the customer in x-end-org-id: the ${nounOf(caller)} is for some`
+      })
+    : only
+}
+
+export const layer = Layer.effect(
+  TriggerFiring,
+  Effect.gen(function* () {
+    const { read } = yield* Changes
+    const events = yield* Events
+
+    return TriggerFiring.of({
+      fire: (context, id, input, { headers, idempotencyKey, traceparent }) =>
+        Effect.gen(function* () {
+          const { caller } = context
+          const trigger = yield* read(context, (tx) => findTrigger(tx, caller, id))
+          const refused = recordRefusal(caller, context.sharing, trigger.customerId)
+          if (refused !== undefined) return yield* refused
+          if (trigger.status !== "active")
+            return yield* new InvalidState({
+              state: trigger.status,
+              message: "the trigger is disabled: enable it first"
+            })
+          const customerId = trigger.customerId ?? customerOf(caller)
+          if (customerId instanceof InvalidRequest) return yield* customerId
+          context.customerId = customerId
+          const reception = yield* events.receive({
+            organisationId: trigger.organisationId,
+            spaceId: trigger.spaceId,
+            source: "manual",
+            trigger,
+            connector: trigger.appEvent?.connector ?? null,
+            connectionId: trigger.appEvent?.connectionId ?? null,
+            customerId,
+            type: `manual.${trigger.id}`,
+            entity: null,
+            action: "other",
+            occurredAt: null,
+            // Without a payload a schedule's routes have their own.
+            payload: input.payload ?? (trigger.type === "schedule" ? null : {}),
+            headers,
+            deduplication: {
+              value: idempotencyKey === null ? null : `${caller.id}|${idempotencyKey}`,
+              deliveryId: null
+            },
+            traceparent
+          })
+          return madeOf(reception)
+        })
+    })
+  })
+)

@@ -1,0 +1,111 @@
+/**
+ * Finds and shows triggers for use cases, and checks what they refer to. A trigger is in a key's scope if all of its
+ * workflows and environments are. Its runs reach every connection and secret, so that a key narrowed to some of these
+ * neither reads nor changes triggers.
+ */
+import { Effect, Option } from "effect"
+import { type Failure, type Forbidden, NotFound, type Unavailable } from "../../../domain/Failure.js"
+import type { CustomerId } from "../../../domain/Ids.js"
+import type { Trigger } from "../../../domain/trigger/Trigger.js"
+import { shownState } from "../../../domain/trigger/Subscription.js"
+import { type SubscriptionState, type TriggerView, triggerView } from "../../../domain/trigger/TriggerView.js"
+import type { MemberFilter, Tx, Where } from "../../ports/Records.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import { outOfScope, type Principal, reaches, scopedIds } from "../Caller.js"
+import { customerListFilter } from "../organisation/NamedCustomers.js"
+
+const notFound = () => new NotFound({ what: "trigger" })
+
+/** The refusal if a trigger is outside the key's scope. */
+export const triggerRefusal = (
+  caller: Principal,
+  { environments, workflowIds }: Pick<Trigger, "workflowIds" | "environments">
+): Forbidden | undefined =>
+  [
+    ...workflowIds.map((id) => outOfScope(caller, "workflow", id)),
+    ...environments.map((slug) => outOfScope(caller, "environment", slug))
+  ].find((refused) => refused !== undefined)
+
+/** The condition of a list on the triggers in the key's scope. */
+export const triggerListFilter = (caller: Principal): ReadonlyArray<MemberFilter<Trigger>> =>
+  (
+    [
+      ["workflow", "workflowIds"],
+      ["environment", "environments"]
+    ] as const
+  ).flatMap(([type, member]) => {
+    const among = scopedIds(caller, type)
+    return among === undefined ? [] : [{ member, part: "items" as const, among }]
+  })
+
+/** The condition of a list on the triggers' customers: those that the caller reaches, and all of them together. */
+export const triggerCustomers = (
+  tx: Tx,
+  caller: Principal,
+  customerId: string | undefined
+): Effect.Effect<Pick<Where<Trigger>, "customerId">, Failure> =>
+  customerId === undefined && caller.customers !== "all"
+    ? Effect.succeed({ customerId: [null, ...caller.customers] satisfies ReadonlyArray<CustomerId | null> })
+    : customerListFilter(tx, caller, customerId)
+
+/** The trigger with this id, if the caller's key reaches it. `lock`: locks the row until the transaction ends. */
+export const findTrigger = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Trigger, Failure> => {
+  const where = { id: id as Trigger["id"], spaceId: caller.spaceId, deletedAt: null } // unchecked text from the request
+  return Effect.flatMap(
+    lock ? tx.triggers.lock(where) : tx.triggers.find(where),
+    Option.match({
+      onNone: notFound,
+      onSome: (found): Effect.Effect<Trigger, Failure> =>
+        found.customerId === null || reaches(caller, found.customerId)
+          ? (triggerRefusal(caller, found) ?? Effect.succeed(found))
+          : notFound()
+    })
+  )
+}
+
+/** Locks a trigger to change it. Fails unless it has the version that the caller read. */
+export const lockTrigger = (
+  tx: Tx,
+  context: CallContext,
+  id: string,
+  version?: number
+): Effect.Effect<Trigger, Failure> =>
+  Effect.tap(findTrigger(tx, context.caller, id, true), (found) => checkVersion(context, version, found.version))
+
+/** Subscriptions of one trigger that are read. */
+const maxSubscriptions = 1_000
+
+/** The states of the subscriptions of those triggers that have some, by trigger. */
+const subscriptionStates = Effect.fnUntraced(function* (tx: Tx, found: ReadonlyArray<Trigger>) {
+  const subscribing = found.filter(({ appEvent }) => appEvent !== null).map(({ id }) => id)
+  const rows =
+    subscribing.length === 0
+      ? []
+      : yield* tx.subscriptions.list({ where: { triggerId: subscribing }, limit: maxSubscriptions })
+  const states = new Map<string, ReadonlyArray<SubscriptionState>>()
+  for (const { state, triggerId } of rows) states.set(triggerId, [...(states.get(triggerId) ?? []), state])
+  return states
+})
+
+/** The views of these triggers, with what firing them has written. */
+export const viewsOfTriggers = Effect.fnUntraced(function* (
+  tx: Tx,
+  origin: string,
+  found: ReadonlyArray<Trigger>
+): Effect.fn.Return<ReadonlyArray<TriggerView>, Unavailable> {
+  if (found.length === 0) return []
+  const rows = yield* tx.triggerStates.list({ where: { triggerId: found.map(({ id }) => id) }, limit: found.length })
+  const states = new Map(rows.map((row) => [row.triggerId, row]))
+  const subscriptions = yield* subscriptionStates(tx, found)
+  return found.map((one) =>
+    triggerView(one, { origin, state: states.get(one.id), subscription: shownState(subscriptions.get(one.id) ?? []) })
+  )
+})
+
+export const viewOfTrigger = (tx: Tx, origin: string, trigger: Trigger): Effect.Effect<TriggerView, Failure> =>
+  Effect.flatMap(viewsOfTriggers(tx, origin, [trigger]), ([view]) =>
+    view === undefined ? Effect.fail(notFound()) : Effect.succeed(view)
+  )
+
+/** The audit entry's resource. */
+export const triggerResource = ({ customerId, id, name }: Trigger) => ({ id, name, customerId })

@@ -1,0 +1,42 @@
+/** What of a saved trigger is valid, but does not do what it seems to. Contract: trigger record. */
+import { Effect, Option } from "effect"
+import { didYouMean } from "../../../domain/ClosestName.js"
+import type { Detail } from "../../../domain/Failure.js"
+import { isNeverEmitted, outboundEventTypes } from "../../../domain/delivery/OutboundEvent.js"
+import type { TriggerView } from "../../../domain/trigger/TriggerView.js"
+import type { Connectors } from "../../ports/connection/Connectors.js"
+import type { Principal } from "../Caller.js"
+
+const noSingleResult: Detail = {
+  path: "webhook.respond",
+  code: "SEVERAL_ROUTES",
+  message: "a delivery that several routes match is answered 202, with no run's result: give each its own trigger"
+}
+
+const neverEmitted = (message: string): Detail => ({ path: "event.type", code: "NEVER_EMITTED", message })
+
+const ofService = (type: string) =>
+  neverEmitted(
+    `no event of this type starts triggers, unless you inject it: docs/events.md lists the service's types.${didYouMean(type, Object.keys(outboundEventTypes))}`
+  )
+
+const ofConnector = (slug: string) =>
+  neverEmitted(
+    `events of the connector ${slug} start triggers of the type app_event; one of this type hears what POST /api/v1/events injects`
+  )
+
+/** The warnings of a trigger that was saved. */
+export const triggerWarnings = Effect.fnUntraced(function* (
+  { find }: Pick<Connectors["Type"], "find">,
+  { organisationId }: Principal,
+  { event, routes, webhook }: Pick<TriggerView, "event" | "routes" | "webhook">
+): Effect.fn.Return<ReadonlyArray<Detail>> {
+  const warnings = webhook?.respond === "result" && routes.length > 1 ? [noSingleResult] : []
+  if (event === null) return warnings
+  if (isNeverEmitted(event.type)) return [ofService(event.type), ...warnings]
+  const slug = /^([^.*]+)\./.exec(event.type)?.[1]
+  if (slug === undefined) return warnings
+  // The trigger is saved: a database that went away since takes a warning, and not the answer.
+  const isOfConnector = Option.isSome(yield* Effect.orElseSucceed(find(organisationId, slug), Option.none))
+  return isOfConnector ? [ofConnector(slug), ...warnings] : warnings
+})

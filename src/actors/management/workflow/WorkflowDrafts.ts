@@ -1,0 +1,133 @@
+/** Saves workflows: creates one with its first draft, and changes the draft or what takes effect at once. */
+import { Effect } from "effect"
+import {
+  changedWorkflow,
+  type CompiledSource,
+  contentText,
+  newWorkflow
+} from "../../../domain/workflow/WorkflowChanges.js"
+import { type Failure, type Forbidden, PlanLimitReached } from "../../../domain/Failure.js"
+import type { CustomerId } from "../../../domain/Ids.js"
+import { canonicalJson } from "../../../domain/Json.js"
+import { type CreateWorkflow, UpdateWorkflow, type Workflow } from "../../../domain/workflow/Workflow.js"
+import { workflowSummary, type WorkflowView, workflowView } from "../../../domain/workflow/WorkflowView.js"
+import type { Digests } from "../../ports/Digests.js"
+import type { Identifiers } from "../../ports/Identifiers.js"
+import type { Tx } from "../../ports/Records.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import { narrowedCallerRefusal, type Principal } from "../Caller.js"
+import type { Changes } from "../Changes.js"
+import { findCustomer } from "../organisation/CustomerRecords.js"
+import type { Pages } from "../Pages.js"
+import { pickChanges } from "../ReadOnly.js"
+import { currentTimestamp } from "../Timestamp.js"
+import { authorOf } from "./WorkflowAuthor.js"
+import type { WorkflowCompiler } from "./WorkflowCompiler.js"
+import { checkCustomerLimit } from "../organisation/CustomerLimits.js"
+import { findWorkflow } from "./WorkflowRecords.js"
+import { workflowResource, readWorkflowView } from "./WorkflowViews.js"
+
+/** Members that take effect at once, in every environment. */
+const immediate = ["enabled", "tier", "timeoutMs", "retry", "callbackUrl"] as const
+
+const environmentRefusal = (caller: Principal, before: Workflow, after: Workflow): Forbidden | undefined => {
+  const changed = immediate.find((member) => canonicalJson(before[member]) !== canonicalJson(after[member]))
+  return changed === undefined
+    ? undefined
+    : narrowedCallerRefusal(caller, "environment", `${changed} takes effect in all of them and is not changed with it`)
+}
+
+/** Counts the workflows of the same owner: a customer, or the organisation itself. */
+const checkPlan = Effect.fnUntraced(function* (
+  tx: Tx,
+  { plan: { flowsPerTenant: limit } }: Principal,
+  owner: CustomerId | null
+): Effect.fn.Return<void, Failure> {
+  if (limit === null) return
+  // The lock serialises creations in one organisation, so that the count is exact.
+  yield* tx.lockKey("flows_per_tenant")
+  const used = yield* tx.workflows.count({ customerId: owner, deletedAt: null, status: ["draft", "published"] })
+  if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
+})
+
+/** What the functions of this module need. */
+export interface WorkflowServices extends WorkflowCompiler {
+  readonly change: Changes["Type"]["change"]
+  readonly read: Changes["Type"]["read"]
+  readonly pages: Pages["Type"]
+  readonly identifiers: Identifiers["Type"]
+  readonly digests: Digests["Type"]
+  /** Drawings by the hash of their diagram. */
+  readonly drawings: Map<string, string>
+}
+
+/** The draft with the hash of its content. */
+const withHash = ({ digests }: WorkflowServices, draft: Workflow): Workflow => ({
+  ...draft,
+  contentHash: digests.sha256Hex(contentText(draft))
+})
+
+/** Creates a workflow with its first draft, within the plan and the customer's limits. */
+const insertWorkflow = Effect.fnUntraced(function* (
+  services: WorkflowServices,
+  tx: Tx,
+  caller: Principal,
+  input: CreateWorkflow,
+  compiled: CompiledSource
+) {
+  const { customerId: named = null } = input
+  const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
+  yield* checkPlan(tx, caller, owner)
+  if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
+  const author = authorOf(caller, yield* currentTimestamp)
+  const workflow = withHash(services, newWorkflow(services.identifiers.workflow(), author, input, owner, compiled, ""))
+  yield* tx.workflows.insert(workflow)
+  return workflow
+})
+
+/** Creates a workflow. */
+export const createWorkflow =
+  (services: WorkflowServices) =>
+  (context: CallContext, input: CreateWorkflow): Effect.Effect<WorkflowView, Failure> =>
+    Effect.flatMap(
+      Effect.zipRight(services.checkInput(context.caller, input), services.compile(context.caller, input.code)),
+      (compiled) =>
+        services.change(context, (tx) =>
+          Effect.gen(function* () {
+            const workflow = yield* insertWorkflow(services, tx, context.caller, input, compiled)
+            const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
+            return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
+          })
+        )
+    )
+
+/** Changes a workflow: code and contracts in the draft, the other members at once. */
+export const updateWorkflow =
+  (services: WorkflowServices) =>
+  (context: CallContext, id: string, sent: UpdateWorkflow): Effect.Effect<WorkflowView, Failure> =>
+    Effect.flatMap(
+      Effect.zipRight(
+        services.checkInput(context.caller, sent),
+        sent.code === undefined ? Effect.succeed(null) : services.compile(context.caller, sent.code)
+      ),
+      (compiled) =>
+        services.change(context, (tx) =>
+          Effect.gen(function* () {
+            const { caller } = context
+            const before = yield* findWorkflow(tx, caller, id, true)
+            yield* checkVersion(context, sent.version, before.version)
+            const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
+            const { contentHash } = withHash(services, changedWorkflow(before, changes, compiled, "", before.updatedAt))
+            const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
+            const refused = environmentRefusal(caller, before, after)
+            if (refused !== undefined) return yield* refused
+            yield* tx.workflows.update(after)
+            return {
+              value: yield* readWorkflowView(tx, caller, after),
+              resource: workflowResource(after),
+              before: { ...workflowSummary(before, []), contentHash: before.contentHash },
+              after: { ...workflowSummary(after, []), contentHash }
+            }
+          })
+        )
+    )

@@ -1,0 +1,131 @@
+/**
+ * Publishes workflows: freezes the draft as an immutable version, or republishes an earlier one, and deploys it to the
+ * environments with automatic deployment.
+ */
+import { Effect, Option } from "effect"
+import {
+  type Author,
+  deployedEvent,
+  newDeployment,
+  publishedWorkflow,
+  newVersion
+} from "../../../domain/workflow/WorkflowChanges.js"
+import type { Environment } from "../../../domain/organisation/Environment.js"
+import { type Failure, type Forbidden, NotFound } from "../../../domain/Failure.js"
+import type { WorkflowId } from "../../../domain/Ids.js"
+import { canonicalJson } from "../../../domain/Json.js"
+import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
+import type { CallContext } from "../CallContext.js"
+import { missingPermission, outOfScope, type Principal } from "../Caller.js"
+import type { ChangeOutcome } from "../Changes.js"
+import { makeFreezeBindings } from "./FrozenBindings.js"
+import { currentTimestamp } from "../Timestamp.js"
+import { authorOf } from "./WorkflowAuthor.js"
+import { findWorkflow } from "./WorkflowRecords.js"
+
+export interface PublishRequest {
+  readonly notes?: string | undefined
+  /** An earlier version to republish; absent: the draft. */
+  readonly version?: number | undefined
+}
+
+export interface Publication {
+  readonly workflowId: WorkflowId
+  readonly version: number
+  readonly publishedAt: string
+  /** Whether a new version was created, because the draft differed from the newest one. */
+  readonly created: boolean
+  /** The environments with automatic deployment, by slug. */
+  readonly deployedTo: ReadonlyArray<string>
+}
+
+const rowsRead = 200
+
+const deployRefusal = (caller: Principal, { protected: isProtected, slug }: Environment): Forbidden | undefined =>
+  missingPermission(caller, slug === "live" || isProtected ? "workflows:deploy_prod" : "workflows:deploy_test")
+
+/** The environments in which a publication takes effect; for an archived workflow these are all of its deployments. */
+const environmentsChanged = (tx: Tx, workflow: Workflow, automatic: ReadonlyArray<Environment>) =>
+  Effect.map(
+    workflow.status === "archived"
+      ? tx.deployments.list({ where: { workflowId: workflow.id }, limit: rowsRead })
+      : Effect.succeed([]),
+    (revived) => [latestEnvironment, ...automatic.map(({ slug }) => slug), ...revived.map((one) => one.environment)]
+  )
+
+const deploy = Effect.fnUntraced(function* (
+  tx: Tx,
+  workflow: Workflow,
+  version: number,
+  author: Author,
+  environments: ReadonlyArray<Environment>
+) {
+  for (const { slug } of environments) {
+    yield* tx.deployments.remove({ workflowId: workflow.id, environment: slug })
+    yield* tx.deployments.insert(newDeployment(workflow, slug, version, author))
+  }
+  return environments.map(({ slug }) => slug)
+})
+
+export const makePublish = Effect.gen(function* () {
+  const freezeBindings = yield* makeFreezeBindings
+  const identifiers = yield* Identifiers
+
+  const versionToPublish = Effect.fnUntraced(function* (
+    tx: Tx,
+    workflow: Workflow,
+    request: PublishRequest,
+    author: Author
+  ): Effect.fn.Return<WorkflowVersion, Failure | AlreadyExists> {
+    if (request.version !== undefined) {
+      const earlierVersion = yield* tx.workflowVersions.find({ workflowId: workflow.id, number: request.version })
+      return Option.isSome(earlierVersion) ? earlierVersion.value : yield* new NotFound({ what: "version" })
+    }
+    const bindings = yield* freezeBindings(workflow.organisationId, workflow.bindings)
+    const [latest] = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: 1 })
+    if (latest?.contentHash === workflow.contentHash && canonicalJson(latest.bindings) === canonicalJson(bindings))
+      return latest
+    const version = newVersion({ ...workflow, bindings }, (latest?.number ?? 0) + 1, request.notes ?? null, author)
+    yield* tx.workflowVersions.insert(version)
+    return version
+  })
+
+  /** Publishes if the key may deploy to, and reaches, every environment in which the publication takes effect. */
+  return Effect.fnUntraced(function* (
+    tx: Tx,
+    { caller }: CallContext,
+    id: string,
+    request: PublishRequest
+  ): Effect.fn.Return<ChangeOutcome<Publication>, Failure | AlreadyExists | Changed> {
+    const author = authorOf(caller, yield* currentTimestamp)
+    const workflow = yield* findWorkflow(tx, caller, id, true)
+    const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })
+    const environments = yield* environmentsChanged(tx, workflow, automatic)
+    for (const slug of environments) {
+      const outside = outOfScope(caller, "environment", slug)
+      if (outside !== undefined) return yield* outside
+    }
+    for (const environment of automatic) {
+      const refused = deployRefusal(caller, environment)
+      if (refused !== undefined) return yield* refused
+    }
+    const version = yield* versionToPublish(tx, workflow, request, author)
+    yield* tx.workflows.update(publishedWorkflow(workflow, version.number, author.now))
+    const deployedTo = yield* deploy(tx, workflow, version.number, author, automatic)
+    yield* tx.emit(deployedEvent(identifiers.next("evt"), workflow, version.number, environments, author.now))
+    return {
+      value: {
+        workflowId: workflow.id,
+        version: version.number,
+        publishedAt: version.publishedAt,
+        created: version.publishedAt === author.now,
+        deployedTo
+      },
+      resource: { id: workflow.id, name: workflow.name, customerId: workflow.customerId },
+      before: { publishedVersion: workflow.publishedVersion, status: workflow.status },
+      after: { publishedVersion: version.number, status: "published" }
+    }
+  })
+})

@@ -1,0 +1,185 @@
+/** Use cases of workflows: save the draft, draw it, archive the workflow. Contract: workflow record; surface C bodies. */
+import { Context, Effect, Layer } from "effect"
+import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
+import type { Failure } from "../../../domain/Failure.js"
+import type { CustomerId } from "../../../domain/Ids.js"
+import { RecentMap } from "../../../domain/RecentMap.js"
+import type { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowStatus } from "../../../domain/workflow/Workflow.js"
+import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
+import { type WorkflowSummary, workflowSummary, type WorkflowView } from "../../../domain/workflow/WorkflowView.js"
+import { Digests } from "../../ports/Digests.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { Tx } from "../../ports/Records.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
+import { type Principal, scopedIds } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import { customerListFilter } from "../organisation/NamedCustomers.js"
+import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { currentTimestamp } from "../Timestamp.js"
+import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
+import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
+import { findWorkflow } from "./WorkflowRecords.js"
+import { type WorkflowServices, createWorkflow, updateWorkflow } from "./WorkflowDrafts.js"
+import { publishedVersions, readWorkflowView, workflowResource } from "./WorkflowViews.js"
+
+export interface WorkflowListParams extends PageRequest {
+  readonly status?: WorkflowStatus | undefined
+  readonly customer_id?: string | undefined
+  readonly q?: string | undefined
+}
+
+/** A drawing of the draft, with the hash of the diagram. */
+export interface DraftDiagram {
+  readonly contentHash: string
+  readonly svg: string
+}
+
+/** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
+export class Workflows extends Context.Tag("svc/Workflows")<
+  Workflows,
+  {
+    /** Newest first: workflows of the customers that the caller reaches, and shared ones. */
+    readonly list: (context: CallContext, params: WorkflowListParams) => Effect.Effect<PageOf<WorkflowSummary>, Failure>
+    readonly create: (context: CallContext, input: CreateWorkflow) => Effect.Effect<WorkflowView, Failure>
+    readonly get: (
+      context: CallContext,
+      id: string,
+      shown: { readonly diagram: boolean }
+    ) => Effect.Effect<WorkflowView, Failure>
+    /** Code and contracts change the draft only; the other members take effect at once. */
+    readonly update: (context: CallContext, id: string, input: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
+    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+    /** An archived workflow does not run until it is published again; triggers that lead to no other are disabled. */
+    readonly archive: (context: CallContext, id: string) => Effect.Effect<WorkflowView, Failure>
+    readonly draw: (context: CallContext, id: string) => Effect.Effect<DraftDiagram, Failure>
+  }
+>() {}
+
+/** The condition of a list on the workflows' customers. */
+const customersOf = (
+  tx: Tx,
+  caller: Principal,
+  customerId: string | undefined
+): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
+  customerId === undefined && caller.customers !== "all"
+    ? Effect.succeed({ customerId: [null, ...caller.customers] })
+    : customerListFilter(tx, caller, customerId)
+
+/** Drawings in the cache, by the hash of their diagram. */
+const maxCachedDrawings = 500
+
+/** The drawing of the draft's diagram, from the cache or computed. */
+const drawDiagram = Effect.fnUntraced(function* (
+  { drawings, computeStored }: WorkflowServices,
+  caller: Principal,
+  { contentHash, diagram }: Workflow
+): Effect.fn.Return<string, Failure> {
+  const cached = drawings.get(contentHash)
+  if (cached !== undefined) return cached
+  // The analysis made it.
+  const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
+  drawings.set(contentHash, svg)
+  return svg
+})
+
+const list =
+  ({ read, pages }: WorkflowServices): Workflows["Type"]["list"] =>
+  (context, params) =>
+    read(context, (tx) =>
+      Effect.gen(function* () {
+        const { caller } = context
+        const ids = scopedIds(caller, "workflow")
+        const page = yield* pages.list(tx.workflows, params, {
+          where: {
+            deletedAt: null,
+            spaceId: caller.spaceId,
+            ...(yield* customersOf(tx, caller, params.customer_id)),
+            ...(params.status === undefined ? {} : { status: params.status }),
+            ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
+          },
+          ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
+        })
+        const versions = yield* publishedVersions(tx, page.data)
+        return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
+      })
+    )
+
+const get =
+  ({ read }: WorkflowServices): Workflows["Type"]["get"] =>
+  (context, id, { diagram }) =>
+    read(context, (tx) =>
+      Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
+        readWorkflowView(tx, context.caller, workflow, diagram)
+      )
+    )
+
+const remove =
+  ({ change, identifiers }: WorkflowServices): Workflows["Type"]["remove"] =>
+  (context, id) =>
+    change(context, (tx) =>
+      Effect.gen(function* () {
+        const now = yield* currentTimestamp
+        const before = yield* findWorkflow(tx, context.caller, id, true)
+        yield* checkVersion(context, undefined, before.version)
+        yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
+        return {
+          value: undefined,
+          resource: workflowResource(before),
+          before: workflowSummary(before, []),
+          after: null
+        }
+      })
+    )
+
+const archive =
+  ({ change, identifiers }: WorkflowServices): Workflows["Type"]["archive"] =>
+  (context, id) =>
+    change(context, (tx) =>
+      Effect.gen(function* () {
+        const before = yield* findWorkflow(tx, context.caller, id, true)
+        const now = yield* currentTimestamp
+        const after = archivedWorkflow(before, now)
+        if (after instanceof Error) return yield* after
+        yield* tx.workflows.update(after)
+        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
+        return {
+          value: yield* readWorkflowView(tx, context.caller, after),
+          resource: workflowResource(after),
+          before: { status: before.status },
+          after: { status: after.status }
+        }
+      })
+    )
+
+const draw =
+  (services: WorkflowServices): Workflows["Type"]["draw"] =>
+  (context, id) =>
+    Effect.gen(function* () {
+      const workflow = yield* services.read(context, (tx) => findWorkflow(tx, context.caller, id))
+      return { contentHash: workflow.contentHash, svg: yield* drawDiagram(services, context.caller, workflow) }
+    })
+
+export const layer = Layer.effect(
+  Workflows,
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const digests = yield* Digests
+    const compiler = yield* makeWorkflowCompiler
+    const drawings = new RecentMap<string, string>(maxCachedDrawings)
+
+    const services: WorkflowServices = { ...compiler, change, read, pages, identifiers, digests, drawings }
+
+    return Workflows.of({
+      list: list(services),
+      create: createWorkflow(services),
+      get: get(services),
+      update: updateWorkflow(services),
+      remove: remove(services),
+      archive: archive(services),
+      draw: draw(services)
+    })
+  })
+)

@@ -1,7 +1,0 @@
-/** The lowest level of the configuration hierarchy: the operator's values for all organisations. */
-import { Context } from "effect"
-import type { PlatformValues } from "../../domain/Configuration.js"
-
-export class PlatformConfiguration extends Context.Reference<PlatformConfiguration>()("svc/PlatformConfiguration", {
-  defaultValue: (): PlatformValues => ({})
-}) {}

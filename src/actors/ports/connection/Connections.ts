@@ -1,0 +1,196 @@
+/** Customers' connections: what calls, pages and the API request from their actors. Contract: connection record and states. */
+import type { Effect, Redacted } from "effect"
+import { Context, Data } from "effect"
+import type { AuditActor } from "../../../domain/audit/Audit.js"
+import type { ConnectionStatus } from "../../../domain/connection/Connection.js"
+import type { ProviderQuota } from "../../../domain/connection/RateLimiter.js"
+import type { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
+import type { ConnectionId, ConnectSessionId, CustomerId, OrganisationId } from "../../../domain/Ids.js"
+import type { JsonObject } from "../../../domain/Json.js"
+
+/** The connection cannot be used until it is reconnected or enabled. */
+export class ConnectionNotActive extends Data.TaggedError("ConnectionNotActive")<{
+  readonly connectionId: ConnectionId
+  readonly status: ConnectionStatus
+  readonly message: string
+}> {}
+
+/** Names a connection and the organisation that the request is for. */
+export interface ConnectionAddress {
+  readonly organisationId: OrganisationId
+  readonly connectionId: ConnectionId
+}
+
+/** The right to one call within the provider's limits. */
+export interface CallPermit {
+  /** Unique among the permits of its connection's owner. */
+  readonly id: string
+  /** The number of the credential that it was given for; 0: the connection has none that is stored. */
+  readonly credential: number
+  /** The lease of the limit that all connections share, if there is such a limit. */
+  readonly lease: string | null
+}
+
+/** A call that asks for the credential. */
+export interface GrantRequest {
+  readonly organisationId: string
+  /** Scheme, host and port that the request goes to: one of the connector's. */
+  readonly origin: string
+  readonly executionId: string | null
+  /** How long the call may take; its permit expires then. */
+  readonly timeoutMillis: number
+}
+
+export type GrantAnswer =
+  /** `grant`: the credential for one request, sealed so that only the egress can open it. Return `permit` with `settle`. */
+  | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: CallPermit }
+  /** `at`: Unix milliseconds. `rate_limit`: the provider's limit is reached. `connection`: no usable token. */
+  | { readonly _tag: "WaitUntil"; readonly at: number; readonly why: "rate_limit" | "connection" }
+
+/** How a call ended. `status`: `null` when there was no answer. */
+export interface GrantSettlement {
+  readonly permit: CallPermit
+  readonly status: number | null
+  /** By the connector's definition, no other credential would help against this refusal. */
+  readonly final?: boolean | undefined
+  readonly reading: ProviderQuota | null
+}
+
+/** Who initiated a change, for the audit trail. */
+export interface Initiator {
+  readonly actor: AuditActor
+  readonly requestId: string | null
+}
+
+export type CredentialSecrets = { readonly [name: string]: Redacted.Redacted }
+
+export interface ConnectRequest {
+  readonly organisationId: OrganisationId
+  readonly connector: string
+  readonly customerId: CustomerId
+  readonly userId: string | null
+  /** `null`: the connector's default method. */
+  readonly authMethod: string | null
+  readonly authProvider: string | null
+  readonly label: string | null
+  readonly config: JsonObject
+  readonly tags: { readonly [name: string]: string }
+  readonly metadata: JsonObject
+  /** `null`: a person enters it in a connect session. */
+  readonly credential: CredentialSecrets | null
+  readonly redirectUrl: string | null
+  readonly by: Initiator
+}
+
+/** A connect session's link. Anyone who has the token can complete the session. */
+export interface OpenedSession {
+  readonly id: ConnectSessionId
+  readonly token: Redacted.Redacted
+  /** RFC 3339. */
+  readonly expiresAt: string
+}
+
+/** A request to change or test one connection. */
+export interface ConnectionRequest extends ConnectionAddress {
+  readonly by: Initiator
+}
+
+export type ConnectionRequestFailure = NotFound | InvalidState | ValidationFailed | Conflict | Unavailable
+
+export interface ConnectionTestResult {
+  readonly ok: boolean
+  readonly message: string | null
+  readonly accountLabel: string | null
+}
+
+/** The outcome of a step of a connect session, for the person's page. */
+export type SessionOutcome =
+  | { readonly _tag: "Connected"; readonly connectionId: ConnectionId }
+  /** The person must sign in at the provider. */
+  | { readonly _tag: "Redirect"; readonly url: string }
+
+export class Connections extends Context.Tag("svc/Connections")<
+  Connections,
+  {
+    /** Never waits for a permit; waits for a refresh only if no usable token is stored. */
+    readonly authorize: (
+      request: ConnectionAddress & GrantRequest
+    ) => Effect.Effect<GrantAnswer, ConnectionNotActive | NotFound | Unavailable>
+    /** Returns the permit, counts refusals, applies the provider's quota. Never fails. */
+    readonly settle: (settlement: ConnectionAddress & GrantSettlement) => Effect.Effect<void>
+    /**
+     * Renews the credential that the provider refused under a permit, unless another request has renewed it since.
+     * Returns whether a newer credential is stored.
+     */
+    readonly renewRefused: (
+      refused: ConnectionAddress & Pick<GrantSettlement, "permit">
+    ) => Effect.Effect<boolean, ConnectionNotActive | NotFound | Unavailable>
+    /** Headers that sign a request by the connection's own scheme. `challenge`: `WWW-Authenticate` of a 401. */
+    readonly sign: (
+      request: ConnectionAddress & {
+        readonly method: string
+        readonly url: string
+        readonly body: string | Uint8Array | null
+        readonly challenge: string | null
+      }
+    ) => Effect.Effect<ReadonlyArray<readonly [string, string]>, ConnectionNotActive | NotFound | Unavailable>
+
+    /** Creates a connection: active if its credential passes the test, else pending with a connect session. */
+    readonly connect: (
+      request: ConnectRequest
+    ) => Effect.Effect<{ readonly id: ConnectionId; readonly session: OpenedSession | null }, ConnectionRequestFailure>
+    /**
+     * Replaces the credential once the new one has passed its test. `authMethod`: the new credential's method; `null`: the
+     * method that the connection has.
+     */
+    readonly storeCredential: (
+      order: ConnectionRequest & {
+        readonly authMethod: string | null
+        readonly credential: CredentialSecrets
+        readonly config: JsonObject | null
+        readonly skipTest: boolean
+      }
+    ) => Effect.Effect<void, ConnectionRequestFailure>
+    readonly reconnect: (
+      order: ConnectionRequest & {
+        readonly redirectUrl: string | null
+        readonly authMethod: string | null
+        readonly config: JsonObject | null
+      }
+    ) => Effect.Effect<OpenedSession, ConnectionRequestFailure>
+    readonly test: (order: ConnectionRequest) => Effect.Effect<ConnectionTestResult, ConnectionRequestFailure>
+    readonly refresh: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
+    readonly enable: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
+    readonly disable: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
+    readonly edit: (
+      order: ConnectionRequest & {
+        readonly label: string | null
+        readonly tags: { readonly [name: string]: string } | null
+        readonly isDefault: boolean
+        /** Fails with `Conflict` unless the connection has this version. */
+        readonly version: number | null
+      }
+    ) => Effect.Effect<void, ConnectionRequestFailure>
+    /** The credential in the clear. The caller must check the permission. */
+    readonly reveal: (order: ConnectionRequest) => Effect.Effect<CredentialSecrets, ConnectionRequestFailure>
+    readonly disconnect: (
+      order: ConnectionRequest & { readonly version: number | null }
+    ) => Effect.Effect<void, ConnectionRequestFailure>
+
+    /** Takes the fields that a person entered in a connect session: completes it, or redirects to the provider. */
+    readonly submit: (
+      request: ConnectionAddress & {
+        readonly sessionId: ConnectSessionId
+        readonly fields: CredentialSecrets
+        readonly config: JsonObject
+      }
+    ) => Effect.Effect<SessionOutcome, ConnectionRequestFailure>
+    /** Completes a session after the provider's redirect. `params`: the callback's query. */
+    readonly complete: (
+      request: ConnectionAddress & {
+        readonly sessionId: ConnectSessionId
+        readonly params: { readonly [name: string]: string }
+      }
+    ) => Effect.Effect<SessionOutcome, ConnectionRequestFailure>
+  }
+>() {}

@@ -1,0 +1,34 @@
+/** Starts the runs of events: one at once on this node, or several that wait in the start queue. */
+import { Context } from "effect"
+import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
+import type { StartRequest } from "../run/Executions.js"
+import type { FinishedRun, RunChange, EventSettlement } from "../run/Journal.js"
+
+export class EventRuns extends Context.Tag("svc/EventRuns")<
+  EventRuns,
+  {
+    /**
+     * Reserves a slot for a run of the organisation; `undefined` when the node has none left, or the organisation runs as
+     * many as `concurrentRuns` allows. `wasQueued`: its event waited in the start queue. The caller launches the run or
+     * releases the slot.
+     */
+    readonly reserve: (
+      organisation: OrganisationId,
+      concurrentRuns: number | null,
+      wasQueued: boolean
+    ) => ExecutionId | undefined
+    readonly release: (id: ExecutionId) => void
+    /**
+     * Drives a run in its reserved slot. Its first commit settles the event; if another node has the event by then, the
+     * run is fenced before anything outside has seen it. `alone`: in a runner of its own. `settled`: called once, with the
+     * end of the run, or `undefined` when it waits or another node has it.
+     */
+    readonly launch: (
+      start: { readonly id: ExecutionId; readonly request: StartRequest; readonly settles: EventSettlement },
+      how: { readonly alone: boolean },
+      settled: (end: FinishedRun | undefined) => void
+    ) => void
+    /** The change that opens a run which waits in the start queue, and the run's id. */
+    readonly opening: (request: StartRequest) => RunChange
+  }
+>() {}

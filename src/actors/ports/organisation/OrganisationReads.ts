@@ -1,0 +1,14 @@
+/** Finds the plan and the state of an organisation. Results may be one second old, but include this node's own commits. */
+import { Context, type Effect, type Option } from "effect"
+import type { Unavailable } from "../../../domain/Failure.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
+import type { Organisation } from "../../../domain/organisation/Organisation.js"
+
+export type KnownOrganisation = Pick<Organisation, "id" | "plan" | "status" | "settings">
+
+export class OrganisationReads extends Context.Tag("svc/OrganisationReads")<
+  OrganisationReads,
+  {
+    readonly find: (id: OrganisationId) => Effect.Effect<Option.Option<KnownOrganisation>, Unavailable>
+  }
+>() {}

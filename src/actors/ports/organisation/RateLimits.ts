@@ -1,0 +1,49 @@
+/**
+ * How many calls a caller, its organisation and a customer may make in a calendar minute, and how many runs an organisation
+ * and a customer may start in a day (both UTC): exactly that many.
+ */
+import type { Effect } from "effect"
+import { Context } from "effect"
+import type { QuotaExceeded, RateLimited, Unavailable } from "../../../domain/Failure.js"
+import type { CustomerId, OrganisationId } from "../../../domain/Ids.js"
+
+/** The tighter of the caller's and the plan's limit. `resetAt`: Unix seconds. */
+export interface Admission {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetAt: number
+}
+
+export interface Ceilings {
+  readonly organisationId: OrganisationId
+  readonly callerId: string
+  /** Calls per minute; `null` for no ceiling. */
+  readonly caller: number | null
+  readonly plan: number | null
+}
+
+/** Starts per day; `null` for no ceiling. */
+export interface StartCeilings {
+  readonly organisationId: OrganisationId
+  readonly organisation: number | null
+  readonly customerId: CustomerId | null
+  readonly customer: number | null
+}
+
+export class RateLimits extends Context.Tag("svc/RateLimits")<
+  RateLimits,
+  {
+    /** Counts one call; `null` when no limit applies. */
+    readonly admit: (ceilings: Ceilings) => Effect.Effect<Admission | null, RateLimited | Unavailable>
+    /** Counts one call for the customer, which may make `limit` calls a minute. */
+    readonly admitFor: (
+      organisationId: OrganisationId,
+      customerId: CustomerId,
+      limit: number
+    ) => Effect.Effect<void, RateLimited | Unavailable>
+    /** Counts one start; `giveBack` undoes that. */
+    readonly takeStart: (
+      ceilings: StartCeilings
+    ) => Effect.Effect<{ readonly giveBack: Effect.Effect<void> }, QuotaExceeded | Unavailable>
+  }
+>() {}

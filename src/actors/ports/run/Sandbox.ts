@@ -1,0 +1,135 @@
+/**
+ * Runs workflow code in a guest without host functions. The guest takes one event at a time and returns its host calls as
+ * data; the caller makes them and feeds the results back. The same events in the same order always produce the same
+ * outputs, so that a guest can be replayed.
+ */
+import type { Effect } from "effect"
+import { Context, Data } from "effect"
+import type { Json } from "../../../domain/Json.js"
+
+/** Code ready to run. `key` names tenant and content: instances are reused for the same key only. */
+export interface Program {
+  readonly key: string
+  /** A script that sets `globalThis.__workflow` to the workflow's function. */
+  readonly script: string
+  /** The engine that the run began on; absent: the current one. */
+  readonly engine?: string
+  /** Runs in a process without other guests, because it is suspected of killing its process. */
+  readonly alone?: boolean
+}
+
+export interface GuestLimits {
+  readonly memoryBytes: number
+  /** Computing time allowed between two events. */
+  readonly cpuPerStepMillis: number
+}
+
+/** A failure as the guest sees it: thrown from the call's promise as an Error with these members. */
+export interface GuestError {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  /** Further members of the Error object, e.g. `status`, `body`, `category`. */
+  readonly data?: Json
+}
+
+/** `now`: Unix milliseconds, the only clock that the guest can read. */
+export type GuestEvent =
+  | {
+      readonly t: "start"
+      readonly now: number
+      /** Seeds the guest's randomness; four 32-bit numbers. */
+      readonly seed: readonly [number, number, number, number]
+      readonly ctx: Json
+    }
+  | { readonly t: "done"; readonly id: number; readonly now: number; readonly ok: true; readonly v: Json }
+  | { readonly t: "done"; readonly id: number; readonly now: number; readonly ok: false; readonly e: GuestError }
+  /** The same with the value, or the error, as JSON: bytes travel on as they came. */
+  | {
+      readonly t: "done"
+      readonly id: number
+      readonly now: number
+      readonly ok: boolean
+      readonly json: string | Uint8Array
+    }
+
+export type LogLevel = "debug" | "info" | "warn" | "error"
+
+export type GuestOutput =
+  /** A host call, numbered from 0 in the order in which the guest made them. `name` is a path such as `connector.crm.list`. */
+  | {
+      readonly t: "call"
+      readonly id: number
+      readonly name: string
+      readonly args: ReadonlyArray<Json>
+      /** The arguments nest deeper than a call's may, and are left out. */
+      readonly tooDeep?: true
+    }
+  | { readonly t: "log"; readonly level: LogLevel; readonly m: string }
+  | { readonly t: "ret"; readonly v: Json }
+  /** What the workflow threw. `e` keeps name, message, code, stack, and the data of a failed host call. */
+  | { readonly t: "throw"; readonly e: GuestError & { readonly stack?: string } }
+
+/** The outputs of each fed event, in order, and what they cost. */
+export interface Turn {
+  readonly session: GuestSession
+  readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
+  readonly cpuMillis: number
+  readonly memoryBytes: number
+}
+
+/** One live guest. Feed it from one fiber at a time. */
+export interface GuestSession {
+  /** Delivers the events one after the other; stops early once the workflow has ended. */
+  readonly feed: (events: ReadonlyArray<GuestEvent>) => Effect.Effect<Turn, SandboxFailure>
+  /** Gives the guest back. May be called at any time and more than once. */
+  readonly close: Effect.Effect<void>
+}
+
+/** The guest asked for more memory than it may have. */
+export class OutOfMemory extends Data.TaggedError("OutOfMemory")<{ readonly limitBytes: number }> {}
+/** The guest computed longer than it may, or hung inside a built-in and had to be killed. */
+export class CpuLimit extends Data.TaggedError("CpuLimit")<{ readonly limitMillis: number }> {}
+/** The guest's output is larger than a workflow may return or pass to a host call. */
+export class OutputTooLarge extends Data.TaggedError("OutputTooLarge")<{ readonly limitBytes: number }> {}
+
+/** The guest's outputs of one step have too many values; an object or an array counts as five. */
+export class TooManyValues extends Data.TaggedError("TooManyValues")<{ readonly limit: number }> {}
+/** The code failed while it was loaded, before any event. */
+export class LoadFailed extends Data.TaggedError("LoadFailed")<{ readonly name: string; readonly message: string }> {}
+/**
+ * The guest is gone because its process died or it was evicted: replay it. `diedAtWork`: the process died while it worked
+ * on this guest, which may be the cause.
+ */
+export class SessionLost extends Data.TaggedError("SessionLost")<{
+  readonly reason: "diedAtWork" | "runnerDied" | "evicted" | "closed"
+}> {}
+
+export type SandboxFailure = OutOfMemory | CpuLimit | OutputTooLarge | TooManyValues | LoadFailed | SessionLost
+
+/** How well the guest is jailed; `/readyz` reports anything but `full`. */
+export interface JailReport {
+  readonly level: "full" | "userNamespace" | "none"
+  readonly detail: string
+}
+
+export class Sandbox extends Context.Tag("svc/Sandbox")<
+  Sandbox,
+  {
+    /**
+     * Starts a guest and feeds it the first event and then `replay`, if any.
+     * Interrupting the caller closes the guest.
+     */
+    readonly start: (
+      program: Program,
+      limits: GuestLimits,
+      first: GuestEvent,
+      replay?: ReadonlyArray<GuestEvent>
+    ) => Effect.Effect<Turn, SandboxFailure>
+    readonly jail: Effect.Effect<JailReport>
+    /** Identifies wasm, prelude and host protocol: a journal is replayed only by the engine that it was made with. */
+    readonly engine: string
+    /** All engines that this node has, the current one first. */
+    readonly engines: ReadonlyArray<string>
+  }
+>() {}

@@ -1,0 +1,115 @@
+/** Creates, changes, rotates and revokes the record of an API key; pure. Contract: API keys. */
+import { type ApiKey, type CreateApiKey, keyPrefix, keyStatus, type UpdateApiKey } from "./ApiKey.js"
+import { InvalidState, invalid, type ValidationFailed } from "../Failure.js"
+import type { ApiKeyId, OrganisationId, SpaceId } from "../Ids.js"
+import { type PermissionSet, toMatrix, toSet } from "./Permission.js"
+import type { ResourceScope } from "./ResourceScope.js"
+
+/** The customers that a key reaches. */
+export type KeyCustomers = Pick<ApiKey, "customersMode" | "customerIds">
+
+/** What is stored of a key's secret, which is shown once. */
+export interface StoredSecret {
+  readonly hash: string
+  readonly last4: string
+}
+
+/** What a new key has besides the members of the request, all of it checked. Times are Unix milliseconds. */
+export interface NewKey {
+  readonly id: ApiKeyId
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId
+  readonly createdBy: string
+  readonly at: number
+  readonly expiresAt: number | null
+  readonly permissions: PermissionSet
+  readonly customers: KeyCustomers
+  readonly resourceScope: ResourceScope
+  readonly secret: StoredSecret
+  /** The sealed secret with which callers sign their identity. */
+  readonly identitySecret: Uint8Array | null
+}
+
+/** The record of a new key. */
+export const newKey = (input: CreateApiKey, key: NewKey): ApiKey => {
+  const mode = input.mode ?? "test"
+  const at = new Date(key.at).toISOString()
+  return {
+    id: key.id,
+    organisationId: key.organisationId,
+    spaceId: key.spaceId,
+    name: input.name,
+    hash: key.secret.hash,
+    hashBefore: null,
+    beforeUntil: null,
+    prefix: keyPrefix(mode),
+    last4: key.secret.last4,
+    mode,
+    preset: input.preset ?? "viewer",
+    permissions: toMatrix(key.permissions),
+    ...key.customers,
+    hmacSecret: key.identitySecret,
+    resourceScope: key.resourceScope,
+    allowedIps: input.allowedIps ?? [],
+    rateLimit: input.rateLimitPerMinute ?? null,
+    expiresAt: key.expiresAt === null ? null : new Date(key.expiresAt).toISOString(),
+    revokedAt: null,
+    lastUsedAt: null,
+    rotatedAt: null,
+    createdBy: key.createdBy,
+    createdAt: at,
+    updatedAt: at,
+    version: 1
+  }
+}
+
+const isSame = (a: PermissionSet, b: PermissionSet): boolean => a.size === b.size && [...a].every((one) => b.has(one))
+
+/** The record after a change. `customers`: those of the request, or else the key's own. `at`: Unix milliseconds. */
+export const changedKey = (
+  key: ApiKey,
+  input: UpdateApiKey,
+  customers: KeyCustomers,
+  at: number
+): ApiKey | ValidationFailed => {
+  const current = toSet(key.permissions)
+  const permissions = input.permissions === undefined ? current : toSet(input.permissions)
+  if (key.preset !== "custom" && !isSame(permissions, current))
+    return invalid("permissions", "NOT_ALLOWED", "can only be changed if the key's preset is custom")
+  if (permissions.size === 0) return invalid("permissions", "REQUIRED", "must grant at least one permission")
+  return {
+    ...key,
+    ...customers,
+    name: input.name ?? key.name,
+    permissions: toMatrix(permissions),
+    allowedIps: input.allowedIps ?? key.allowedIps,
+    rateLimit: input.rateLimitPerMinute === undefined ? key.rateLimit : input.rateLimitPerMinute,
+    updatedAt: new Date(at).toISOString(),
+    version: key.version + 1
+  }
+}
+
+/** The record with a new secret; the old one stays valid for `graceSeconds`. `at`: Unix milliseconds. */
+export const rotatedKey = (key: ApiKey, secret: StoredSecret, graceSeconds: number, at: number): ApiKey => ({
+  ...key,
+  ...secret,
+  hashBefore: graceSeconds > 0 ? key.hash : null,
+  beforeUntil: graceSeconds > 0 ? new Date(at + graceSeconds * 1000).toISOString() : null,
+  rotatedAt: new Date(at).toISOString(),
+  updatedAt: new Date(at).toISOString(),
+  version: key.version + 1
+})
+
+/** The record of a revoked key. `at`: Unix milliseconds. */
+export const revokedKey = (key: ApiKey, at: number): ApiKey => ({
+  ...key,
+  revokedAt: new Date(at).toISOString(),
+  updatedAt: new Date(at).toISOString(),
+  version: key.version + 1
+})
+
+/** The refusal to change a key that is revoked or expired. */
+export const statusRefusal = (key: ApiKey, at: number): InvalidState | undefined => {
+  const status = keyStatus(key, at)
+  return status === "active" ? undefined : new InvalidState({ state: status, message: `the key is ${status}` })
+}

@@ -1,0 +1,50 @@
+/** The caller of an operation, of any kind, and what it may do. Specification: Authentication. */
+import type { AuditActor } from "../audit/Audit.js"
+import { actorTypeOf, type CallerKind } from "./CallerKind.js"
+import type { ApiKeyId, CustomerId } from "../Ids.js"
+import type { KeyBounds } from "./KeyBounds.js"
+import type { PermissionSet } from "./Permission.js"
+import type { ScopeIds } from "./ResourceScope.js"
+
+export interface Caller {
+  readonly kind: CallerKind
+  /** Names it in records that it creates, in limits and in the audit trail. */
+  readonly id: string
+  readonly name: string
+  readonly permissions: PermissionSet
+  /** The customers that it reaches in this request. */
+  readonly customers: "all" | ReadonlySet<CustomerId>
+  /** What all customers share is closed to it: it is for the data of some. */
+  readonly isForCustomers: boolean
+  /** The resources that it is narrowed to. */
+  readonly scope: ScopeIds
+  /** What a key that it creates has at most; its own calls a minute and its end are among them. */
+  readonly bounds: KeyBounds
+  /** The key that its runs name as their starter; both are `null` where it is none. */
+  readonly starter: { readonly keyId: ApiKeyId | null; readonly keyName: string | null }
+}
+
+/** The actor for the audit trail. Members are in canonical order, so that sealing is cheap. */
+export const actorOf = ({
+  id,
+  ip,
+  kind,
+  name,
+  userAgent
+}: Pick<Caller, "id" | "kind" | "name"> & Pick<AuditActor, "ip" | "userAgent">): AuditActor => ({
+  id,
+  ip,
+  name,
+  onBehalfOf: null,
+  type: actorTypeOf(kind),
+  userAgent
+})
+
+/** The actor of the service's own work. */
+export const serviceActor: AuditActor = actorOf({
+  kind: "service",
+  id: "system",
+  name: "svc",
+  ip: null,
+  userAgent: null
+})

@@ -1,0 +1,58 @@
+/** Data paths into JSON: `$.items[0].name`. A path reads own members only. Contract: data paths. */
+import { memoize } from "../../RecentMap.js"
+import { Either } from "effect"
+import { type Json, isList } from "../../Json.js"
+
+/** A member's name, or an index; a negative index counts from the end. */
+export type Segment = string | number
+/** The segments of a path; empty: the whole value. */
+export type Path = ReadonlyArray<Segment>
+
+/** Parses a path. A leading `$` or `$.` is optional; other names are quoted in `["…"]`. Left: what is wrong. */
+export const parsePath = (text: string): Either.Either<Path, string> => {
+  let rest = text.trim()
+  if (rest === "$" || rest === "") return rest === "" ? Either.left("is empty") : Either.right([])
+  if (rest.startsWith("$.") || rest.startsWith("$[")) rest = rest.slice(rest[1] === "." ? 2 : 1)
+  const path: Array<Segment> = []
+  while (rest !== "") {
+    const found = (path.length === 0 ? firstSegment : nextSegment).exec(rest)
+    if (found === null) return Either.left(`cannot be read from "${rest.slice(0, 20)}" on`)
+    const [matched, name, index, double, single] = found
+    const quoted = double ?? single
+    path.push(name ?? (index === undefined ? unescape(quoted ?? "") : Number(index)))
+    rest = rest.slice(matched.length)
+  }
+  return path.length > maxSegments ? Either.left(`has more than ${maxSegments} parts`) : Either.right(path)
+}
+
+/** The value at a path; `undefined` if there is none. */
+export const readPath = (value: Json | undefined, path: Path): Json | undefined => {
+  let at: Json | undefined = value
+  for (const segment of path) {
+    if (typeof at !== "object" || at === null) return undefined
+    if (isList(at)) {
+      const index = typeof segment === "number" ? segment : /^\d{1,9}$/.test(segment) ? Number(segment) : Number.NaN
+      at = Number.isNaN(index) ? undefined : at.at(index)
+    } else {
+      const name = String(segment)
+      at = Object.hasOwn(at, name) ? at[name] : undefined
+    }
+  }
+  return at
+}
+
+/** The value at a path in text, parsed once; `undefined` also for an invalid path. */
+export const valueAt = (value: Json | undefined, path: string): Json | undefined =>
+  Either.match(cachedPath(path), { onLeft: () => undefined, onRight: (parts) => readPath(value, parts) })
+
+/** A path of a field map with every `[*]` replaced by the first index. */
+export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
+
+const maxSegments = 64
+const namePattern = String.raw`([^.[\]{}()"'?|,;+*/\\\s]+)`
+const placePattern = String.raw`\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]`
+const firstSegment = new RegExp(`^(?:${namePattern}|${placePattern})`)
+const nextSegment = new RegExp(String.raw`^(?:\.${namePattern}|${placePattern})`)
+
+const unescape = (text: string) => text.replace(/\\(.)/g, "$1")
+const cachedPath = memoize(parsePath)

@@ -1,0 +1,139 @@
+/** Computes the arguments of a list's next page from an answer. Pure. */
+import { Either } from "effect"
+import { type Json, type JsonObject, isList, isObject } from "../../Json.js"
+import type { ActionDefinition, Pagination } from "../Action.js"
+import { valueAt } from "../expression/Path.js"
+import { type CallMistake, callMistake } from "./ValueEncoding.js"
+import { headerOf, answerJson, type ProviderAnswer } from "./ProviderAnswer.js"
+import { parseUrl } from "../../Url.js"
+
+/** The argument for a link that is followed as it is. */
+export const linkArgument = "$next"
+
+/** The arguments of the next page; null after the last page, or if the action has no pages. */
+export const nextPageArgs = (action: ActionDefinition, args: Json, answer: ProviderAnswer): Json | null => {
+  const { pagination } = action
+  if (pagination === undefined) return null
+  const body = answerJson(answer)
+  const current = isObject(args) ? args : {}
+  const more = pagination.hasMore === undefined ? undefined : valueAt(body, pagination.hasMore)
+  if (more === false || more === "false" || more === 0) return null
+  switch (pagination.type) {
+    case "cursor":
+      return afterCursor(pagination, current, tokenOf(pagination, answer, body))
+    case "link":
+      return afterLink(pagination, current, linkOf(pagination, answer, body))
+    case "offset":
+    case "page":
+      return afterCount(pagination, current, body, itemsIn(action, body), more === true)
+  }
+}
+
+/** The items of a page in the action's result. */
+export const pageItems = (action: ActionDefinition, result: Json): ReadonlyArray<Json> => {
+  if (isList(result)) return result
+  const path = action.pagination?.items
+  const found = path === undefined ? undefined : valueAt(result, path)
+  return found !== undefined && isList(found) ? found : []
+}
+
+/** The URL of a followed link, which must be on the action's origin; `undefined` without one. */
+export const linkToFollow = (
+  action: ActionDefinition,
+  args: Json,
+  origin: string
+): Either.Either<string | undefined, CallMistake> => {
+  const { pagination } = action
+  if (pagination?.type !== "link" || pagination.param !== undefined || !isObject(args)) return Either.right(undefined)
+  const link = args[linkArgument]
+  if (link === undefined || link === null) return Either.right(undefined)
+  const refusal = callMistake(`args.${linkArgument}`, "is not a link on the origin of this action's provider")
+  if (typeof link !== "string" || parseUrl(link, origin) === undefined) return refusal
+  const url = new URL(link, origin)
+  return `${url.protocol}//${url.host}` === origin && url.username === "" && url.password === ""
+    ? Either.right(`${origin}${url.pathname}${url.search}`)
+    : refusal
+}
+
+const tokenOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | undefined): Json | undefined =>
+  pagination.nextHeader === undefined
+    ? pagination.next === undefined
+      ? undefined
+      : valueAt(body, pagination.next)
+    : headerOf(answer.headers, pagination.nextHeader)
+
+const afterCursor = (pagination: Pagination, args: JsonObject, token: Json | undefined): Json | null => {
+  const { param = "cursor" } = pagination
+  const last = args[param]
+  // An unchanged cursor would loop forever.
+  const usable = (typeof token === "string" && token !== "") || typeof token === "number"
+  return usable && token !== last ? { ...args, [param]: token } : null
+}
+
+const linkOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | undefined): string | undefined => {
+  if (pagination.next !== undefined) {
+    const found = valueAt(body, pagination.next)
+    return typeof found === "string" && found !== "" ? found : undefined
+  }
+  const text = headerOf(answer.headers, pagination.nextHeader ?? "link")
+  return text === undefined ? undefined : linkWithRelation(text, "next")
+}
+
+/** `<url>; rel="next", <url>; rel="last"` (RFC 8288). */
+const linkWithRelation = (text: string, relation: string): string | undefined => {
+  for (const [, target, parameters = ""] of text.matchAll(/<([^<>]*)>([^<]*)/g)) {
+    const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters)
+    if ((rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/).includes(relation)) return target
+  }
+  return undefined
+}
+
+const afterLink = (pagination: Pagination, args: JsonObject, link: string | undefined): Json | null => {
+  if (link === undefined) return null
+  const { param } = pagination
+  if (param === undefined) return link === args[linkArgument] ? null : { ...args, [linkArgument]: link }
+  if (parseUrl(link, "https://relative.invalid") === undefined) return null
+  const value = new URL(link, "https://relative.invalid").searchParams.get(pagination.linkParam ?? param)
+  return value === null || value === args[param] ? null : { ...args, [param]: value }
+}
+
+const numberOf = (value: Json | undefined): number | undefined => {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined
+}
+
+const numberAt = (value: Json | undefined, path: string | undefined): number | undefined =>
+  path === undefined ? undefined : numberOf(valueAt(value, path))
+
+/** The items of a page in the body, by `items` or else the result. */
+const itemsIn = ({ pagination, response }: ActionDefinition, body: Json | undefined): Json | undefined => {
+  const path = pagination?.items ?? (typeof response.map === "string" ? response.map : undefined)
+  return path === undefined ? body : valueAt(body, path)
+}
+
+/** The next page or offset, by counting. */
+const afterCount = (
+  pagination: Pagination,
+  args: JsonObject,
+  body: Json | undefined,
+  found: Json | undefined,
+  more: boolean
+): Json | null => {
+  const byPage = pagination.type === "page"
+  const { first = byPage ? 1 : 0, param = pagination.type } = pagination
+  const count = found !== undefined && isList(found) ? found.length : 0
+  if (count === 0) return null
+  const size = numberAt(args, pagination.sizeParam) ?? pagination.size
+  const at = numberOf(args[param]) ?? first
+  const next = byPage ? at + 1 : at + count
+  const pages = numberAt(body, pagination.totalPages)
+  const total = numberAt(body, pagination.total)
+  const seen = byPage ? (at - first) * (size ?? count) + count : next - first
+  const hasNext =
+    pages !== undefined
+      ? next - first < pages
+      : total !== undefined
+        ? seen < total
+        : more || size === undefined || count >= size
+  return hasNext ? { ...args, [param]: next } : null
+}

@@ -1,0 +1,115 @@
+/** Encodes the body of a request as the action's `bodyType` says. Pure. */
+import { Either, Encoding } from "effect"
+import { type Json, type JsonObject, isObject } from "../../Json.js"
+import type { ActionDefinition } from "../Action.js"
+import { CallMistake, isHeaderText, callMistake, encodeQueryPairs } from "./ValueEncoding.js"
+import { asText, renderAll, renderBody } from "../expression/Template.js"
+
+/** An encoded body with its content type. */
+export interface Content {
+  /** Null without a body. */
+  readonly type: string | null
+  readonly body: string | Uint8Array | null
+}
+
+/** The body of one call. */
+export const contentOf = (action: ActionDefinition, scope: JsonObject): Either.Either<Content, CallMistake> => {
+  const { request } = action
+  const value = request.keepNulls ? renderAll(request.body, scope) : renderBody(request.body, scope)
+  if (value === null) return Either.right({ type: null, body: null })
+  const type = request.contentType
+  switch (request.bodyType) {
+    case "json":
+      return Either.right({ type: type ?? "application/json", body: JSON.stringify(value) })
+    case "form":
+      return Either.map(formOf(value, request.formStyle), (body) => ({
+        type: type ?? "application/x-www-form-urlencoded",
+        body
+      }))
+    case "text":
+      return Either.right({ type: type ?? "text/plain; charset=utf-8", body: asText(value) })
+    case "base64":
+      return Either.map(bytesOf(value), (body) => ({ type: type ?? "application/octet-stream", body }))
+    case "multipart":
+      return multipart(value, asText(scope["idempotencyKey"] ?? ""))
+  }
+}
+
+const formOf = (value: Json, style: ActionDefinition["request"]["formStyle"]): Either.Either<string, CallMistake> => {
+  if (typeof value === "string") return Either.right(value)
+  if (!isObject(value)) return callMistake("request.body", "must be an object to be sent as a form")
+  return Either.map(
+    Either.all(Object.entries(value).map(([name, member]) => encodeQueryPairs(name, member, style, `body.${name}`))),
+    (pairs) => pairs.flat().join("&")
+  )
+}
+
+const bytesOf = (value: Json): Either.Either<Uint8Array, CallMistake> =>
+  typeof value === "string"
+    ? Either.mapLeft(
+        Encoding.decodeBase64(value),
+        () => new CallMistake({ path: "request.body", message: "is not base64" })
+      )
+    : callMistake("request.body", "must be a string in base64")
+
+// --- multipart/form-data ---
+
+/** A member `{base64 | text, filename?, contentType?}` is a file, any other a field. */
+const multipart = (value: Json, key: string): Either.Either<Content, CallMistake> => {
+  if (!isObject(value)) return callMistake("request.body", "must be an object to be sent as multipart/form-data")
+  return Either.gen(function* () {
+    const parts: Array<{ readonly head: string; readonly content: Uint8Array }> = []
+    for (const [name, member] of Object.entries(value)) {
+      for (const item of Array.isArray(member) ? member : [member]) parts.push(yield* partOf(name, item))
+    }
+    const boundary = boundaryFor(key, parts)
+    const chunks = parts.flatMap(({ content, head }) => [
+      utf8.encode(`--${boundary}\r\n${head}\r\n\r\n`),
+      content,
+      utf8.encode("\r\n")
+    ])
+    return {
+      type: `multipart/form-data; boundary=${boundary}`,
+      body: concatBytes([...chunks, utf8.encode(`--${boundary}--\r\n`)])
+    }
+  })
+}
+
+const utf8 = new TextEncoder()
+
+const partOf = (name: string, value: Json) =>
+  Either.gen(function* () {
+    const disposition = `Content-Disposition: form-data; name="${escapePartName(name)}"`
+    if (!isObject(value) || !("base64" in value || "text" in value)) {
+      return { head: disposition, content: utf8.encode(asText(value)) }
+    }
+    const type = asText(value["contentType"] ?? "application/octet-stream")
+    if (!isHeaderText(type))
+      return yield* callMistake(`body.${name}.contentType`, "has characters that a header cannot hold")
+    const content = "base64" in value ? yield* bytesOf(value["base64"] ?? "") : utf8.encode(asText(value["text"] ?? ""))
+    const filename = escapePartName(asText(value["filename"] ?? name))
+    return { head: `${disposition}; filename="${filename}"\r\nContent-Type: ${type}`, content }
+  })
+
+/** Escapes a name in a part's header as browsers do. */
+const escapePartName = (text: string) =>
+  text.toWellFormed().replace(/\r/g, "%0D").replace(/\n/g, "%0A").replace(/"/g, "%22").replaceAll("\u0000", "%00")
+
+/** A boundary that is the same for every attempt of a call and does not occur in any part. */
+const boundaryFor = (key: string, parts: ReadonlyArray<{ readonly content: Uint8Array }>): string => {
+  const texts = parts.map(({ content }) => new TextDecoder("latin1").decode(content))
+  let boundary = `svc-${key.replace(/[^A-Za-z0-9]/g, "").slice(0, 40)}`
+  while (texts.some((text) => text.includes(boundary))) boundary += "x"
+  return boundary
+}
+
+/** Concatenates the chunks. */
+export const concatBytes = (chunks: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}

@@ -1,0 +1,239 @@
+/**
+ * The entries of a run's journal: its start, the result of every host call, timers and attempts. Replaying them in order
+ * restores the guest's state. Contract: retry and resume against the journal.
+ */
+import type { ConnectionId, CustomerId, InstallationId, SecretId } from "../Ids.js"
+import type { Mocking } from "../connector/Mocking.js"
+import type { ErrorCategory } from "./Execution.js"
+import { isObject, type Json } from "../Json.js"
+
+/** A connection that the caller chose for a run. */
+export interface ChosenConnection {
+  readonly connector: string
+  readonly alias: string | null
+  readonly id: ConnectionId
+}
+
+/** The connectors (by slug), connections and secrets that a run may use; absent: all of that type. */
+export interface RunReach {
+  readonly connectors?: ReadonlyArray<string>
+  readonly connections?: ReadonlyArray<string>
+  readonly secrets?: ReadonlyArray<string>
+}
+
+/** What a workflow learns of the event that starts it, as `ctx.event`. Times are RFC 3339. */
+export interface StartingEvent {
+  readonly id: string
+  readonly type: string
+  readonly source: string
+  readonly triggerId: string | null
+  readonly connectionId: string | null
+  readonly entity: string | null
+  readonly action: string
+  readonly occurredAt: string | null
+  readonly receivedAt: string
+}
+
+/** Everything that the guest gets at its start, exact and not redacted. Times are Unix milliseconds. */
+export interface StartEntry {
+  readonly kind: "start"
+  readonly at: number
+  readonly input: Json
+  readonly headers: { readonly [name: string]: string }
+  readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null
+  /** `id` is `null` if the caller sent an installation's configuration without naming one. */
+  readonly installation: { readonly id: InstallationId | null; readonly config: Json } | null
+  /** The only connections that the run may use; `null`: any. */
+  readonly connections: ReadonlyArray<ChosenConnection> | null
+  /** The event that started the run. */
+  readonly event?: StartingEvent
+  /** The scope of the key that started the run; absent: unrestricted. */
+  readonly reach?: RunReach
+  /** How connector calls are mocked; absent: providers are called. */
+  readonly mocking?: Mocking
+  /** The script of a draft, which unlike a published version can change during the run. */
+  readonly script: string | null
+}
+
+/** A host call's failure as the guest received it. */
+export interface CallFailure {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly data?: Json
+  readonly category: ErrorCategory
+}
+
+/** The result of a host call as the guest received it. */
+export type CallResult =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly failure: CallFailure }
+
+/** How a host call ended. A transient failure is made again by the next attempt. */
+export type CallOutcome = "ok" | "failed" | "transient"
+
+/** The result of a host call in the form in which the guest received it. */
+export interface RecordedResult {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly ok: boolean
+  /** JSON of the value or of the error. Bytes if it was read from the journal: a replay hands them on unparsed. */
+  readonly json: string | Uint8Array
+  /** The version of a secret that was the result; the journal does not have its value. */
+  readonly secret?: { readonly secretId: SecretId; readonly number: number }
+}
+
+/** The value of a recorded success; null without one. */
+export const recordedValue = (result: RecordedResult | undefined): Json =>
+  result === undefined ? null : JSON.parse(typeof result.json === "string" ? result.json : decoder.decode(result.json))
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+
+/** An ended host call. `hash`: of its name and arguments, to detect a guest that replays differently. */
+export interface DoneEntry extends RecordedResult {
+  readonly kind: "done"
+  readonly call: number
+  readonly hash: string
+  readonly outcome: CallOutcome
+}
+
+/** A durable timer: of the workflow, or of a call that is postponed by its provider's limit or its connection. */
+export interface TimerEntry {
+  readonly kind: "timer"
+  readonly call: number
+  readonly hash: string
+  readonly due: number
+  /** The time of the call's first attempt, in Unix milliseconds. */
+  readonly since?: number
+  /** Why a call is postponed, and after how many attempts; absent for a timer of the workflow. */
+  readonly held?: { readonly why: "rate_limit" | "connection"; readonly attempts: number }
+}
+
+/** Begins a later attempt. `afresh`: calls of earlier attempts that are made again. */
+export interface AttemptEntry {
+  readonly kind: "attempt"
+  readonly attempt: number
+  readonly at: number
+  readonly afresh: ReadonlyArray<number>
+}
+
+export type JournalEntry = StartEntry | DoneEntry | TimerEntry | AttemptEntry
+
+/** What is known of an ended call without reading its result. */
+export interface IndexedCall extends Pick<DoneEntry, "kind" | "call" | "hash" | "outcome"> {
+  /** Its place in the journal. */
+  readonly seq: number
+  /** Size of its row. */
+  readonly bytes: number
+  /** The result, if it is in memory. */
+  readonly result?: RecordedResult
+}
+
+/** An entry of a journal's index: a journal may be larger than the memory, so its results are read when a replay needs them. */
+export type IndexedEntry = IndexedCall | TimerEntry | AttemptEntry
+
+/** A journal without its results. */
+export interface JournalIndex {
+  /** `undefined`: the journal is lost. */
+  readonly start: StartEntry | undefined
+  /** The entries after the start, in order. */
+  readonly rest: ReadonlyArray<IndexedEntry>
+  /** Bytes of all rows. */
+  readonly bytes: number
+}
+
+/** A journal in the form that a replay needs. */
+export interface History {
+  readonly start: StartEntry
+  readonly attempt: number
+  /** Results to feed in this order; the guest must make each call with the same hash. */
+  readonly replay: ReadonlyArray<IndexedCall>
+  /** The number of results in `replay` from earlier attempts, during which the guest's log lines are recorded already. */
+  readonly inherited: number
+  /** Timers that have not fired, by call. */
+  readonly timers: ReadonlyMap<number, TimerEntry>
+  /** Successful results of earlier attempts, by `reuseKey`. */
+  readonly reusable: ReadonlyMap<string, IndexedCall>
+}
+
+/** The outcome that the journal notes of a result. */
+export const outcomeOf = (result: CallResult): CallOutcome =>
+  result.ok ? "ok" : result.failure.category === "transient" ? "transient" : "failed"
+
+/** A call's failure as the guest sees it: an Error with these members. */
+export const guestError = ({ category, code, data, message, name }: CallFailure, step: string) => ({
+  name,
+  message,
+  ...(code === undefined ? {} : { code }),
+  data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
+})
+
+/** The key of a result that is reused if call and hash match. */
+export const reuseKey = (call: number, hash: string): string => `${call}|${hash}`
+
+/** The calls that the next attempt makes again: the transient failures. */
+export const transientCalls = (entries: ReadonlyArray<IndexedCall>): ReadonlyArray<number> =>
+  entries.filter(({ outcome }) => outcome === "transient").map((entry) => entry.call)
+
+/** The history of a journal. `rest`: its entries after the start. */
+export const buildHistory = (start: StartEntry, rest: ReadonlyArray<IndexedEntry>): History => {
+  let attempt = 1
+  let replay: Array<IndexedCall> = []
+  let inherited = 0
+  const timers = new Map<number, TimerEntry>()
+  const reusable = new Map<string, IndexedCall>()
+  for (const entry of rest) {
+    if (entry.kind === "done") replay.push(entry)
+    if (entry.kind === "timer") timers.set(entry.call, entry)
+    if (entry.kind === "attempt") {
+      const afresh = new Set(entry.afresh)
+      const cut = replay.findIndex((done) => afresh.has(done.call))
+      if (cut >= 0) {
+        for (const done of replay.slice(cut)) {
+          if (done.outcome === "ok") reusable.set(reuseKey(done.call, done.hash), done)
+        }
+        replay = replay.slice(0, cut)
+      }
+      attempt = entry.attempt
+      inherited = replay.length
+    }
+  }
+  for (const done of replay) timers.delete(done.call)
+  return { start, attempt, replay, inherited, timers, reusable }
+}
+
+/** The index of entries that are in memory. `from`: the place of the first one. */
+export const indexEntries = (
+  entries: ReadonlyArray<DoneEntry | TimerEntry | AttemptEntry>,
+  from: number
+): ReadonlyArray<IndexedEntry> =>
+  entries.map((entry, i) =>
+    entry.kind === "done"
+      ? {
+          kind: "done",
+          call: entry.call,
+          hash: entry.hash,
+          outcome: entry.outcome,
+          seq: from + i,
+          bytes: entry.json.length,
+          result: entry
+        }
+      : entry
+  )
+
+/** Parts whose bytes are within a limit together; a larger item is a part of its own. */
+export const partsOf = <A extends { readonly bytes: number }>(
+  items: ReadonlyArray<A>,
+  limit: number
+): ReadonlyArray<ReadonlyArray<A>> => {
+  const parts: Array<Array<A>> = []
+  let bytes = Infinity
+  for (const item of items) {
+    bytes += item.bytes
+    if (bytes > limit) {
+      parts.push([item])
+      bytes = item.bytes
+    } else parts.at(-1)?.push(item)
+  }
+  return parts
+}

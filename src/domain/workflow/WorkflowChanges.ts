@@ -1,0 +1,202 @@
+/** Creates, changes, publishes and archives the record of a workflow; pure. Contract: workflow record. */
+import { defaultRetryPolicy } from "../run/Execution.js"
+import { InvalidState, invalid, ValidationFailed } from "../Failure.js"
+import type { CustomerId, EventId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
+import { canonicalJson, type Json, type JsonObject } from "../Json.js"
+import {
+  type CreateWorkflow,
+  type Deployment,
+  flowNamePattern,
+  reservedNames,
+  slugOf,
+  slugPattern,
+  type UpdateWorkflow,
+  type Workflow,
+  type WorkflowVersion
+} from "./Workflow.js"
+
+/** The outcome of compiling a workflow's source. */
+export interface CompiledSource {
+  readonly script: string
+  readonly bindings: Json
+  readonly diagram: Json
+  readonly warnings: Json
+}
+
+/** The text whose hash identifies a content. */
+export const contentText = (content: {
+  readonly form: string
+  readonly source: string | null
+  readonly spec: Json
+  readonly inputContract: JsonObject | null
+  readonly outputContract: JsonObject | null
+}): string =>
+  canonicalJson({
+    form: content.form,
+    source: content.source,
+    spec: content.spec,
+    inputContract: content.inputContract,
+    outputContract: content.outputContract
+  })
+
+/** The refusal of a name that is neither a flow name nor a slug, or that is a path of the API. */
+export const nameProblem = (name: string): ValidationFailed | undefined => {
+  if (reservedNames.has(name.toLowerCase())) {
+    return new ValidationFailed({
+      code: "RESERVED_NAME",
+      message: `${name} is a path of the API: choose another name`,
+      details: [{ path: "name", code: "RESERVED_NAME", message: "is reserved" }]
+    })
+  }
+  return flowNamePattern.test(name) || slugPattern.test(name)
+    ? undefined
+    : invalid(
+        "name",
+        "INVALID_VALUE",
+        "must be a letter and up to 63 letters, digits and underscores, or a slug of lower-case letters, digits and hyphens"
+      )
+}
+
+/** Who changes a workflow, and when. */
+export interface Author {
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId
+  /** The key's id. */
+  readonly by: string
+  /** RFC 3339. */
+  readonly now: string
+}
+
+/** The record of a new workflow with its draft. */
+export const newWorkflow = (
+  id: WorkflowId,
+  author: Author,
+  input: CreateWorkflow,
+  customerId: CustomerId | null,
+  compiled: CompiledSource,
+  contentHash: string
+): Workflow => ({
+  id,
+  organisationId: author.organisationId,
+  spaceId: author.spaceId,
+  customerId,
+  name: input.name,
+  slug: input.slug ?? slugOf(input.name),
+  description: input.description ?? "",
+  form: input.form,
+  tier: input.tier ?? "instant",
+  timeoutMs: input.timeoutMs ?? null,
+  retry: { ...defaultRetryPolicy, ...input.retry },
+  enabled: input.enabled ?? true,
+  status: "draft",
+  source: input.code,
+  spec: null,
+  contentHash,
+  draftUpdatedAt: author.now,
+  inputContract: input.inputContract ?? null,
+  outputContract: input.outputContract ?? null,
+  ...compiled,
+  publishedVersion: null,
+  callbackUrl: input.callbackUrl ?? null,
+  tags: input.tags ?? [],
+  archivedAt: null,
+  deletedAt: null,
+  createdBy: author.by,
+  createdAt: author.now,
+  updatedAt: author.now,
+  version: 1
+})
+
+/** The record after a change. Code and contracts change the draft only; other members take effect at once. */
+export const changedWorkflow = (
+  workflow: Workflow,
+  input: UpdateWorkflow,
+  compiled: CompiledSource | null,
+  contentHash: string,
+  now: string
+): Workflow => ({
+  ...workflow,
+  name: input.name ?? workflow.name,
+  description: input.description ?? workflow.description,
+  tier: input.tier ?? workflow.tier,
+  timeoutMs: input.timeoutMs === undefined ? workflow.timeoutMs : input.timeoutMs,
+  retry: { ...workflow.retry, ...input.retry },
+  enabled: input.enabled ?? workflow.enabled,
+  callbackUrl: input.callbackUrl === undefined ? workflow.callbackUrl : input.callbackUrl,
+  tags: input.tags ?? workflow.tags,
+  source: input.code ?? workflow.source,
+  inputContract: input.inputContract === undefined ? workflow.inputContract : input.inputContract,
+  outputContract: input.outputContract === undefined ? workflow.outputContract : input.outputContract,
+  ...compiled,
+  contentHash,
+  draftUpdatedAt: contentHash === workflow.contentHash ? workflow.draftUpdatedAt : now,
+  updatedAt: now,
+  version: workflow.version + 1
+})
+
+/** The draft as an immutable version. */
+export const newVersion = (
+  workflow: Workflow,
+  number: number,
+  notes: string | null,
+  author: Author
+): WorkflowVersion => ({
+  organisationId: workflow.organisationId,
+  workflowId: workflow.id,
+  number,
+  form: workflow.form,
+  source: workflow.source,
+  spec: workflow.spec,
+  script: workflow.script,
+  contentHash: workflow.contentHash,
+  inputContract: workflow.inputContract,
+  outputContract: workflow.outputContract,
+  bindings: workflow.bindings,
+  diagram: workflow.diagram,
+  notes,
+  publishedBy: author.by,
+  publishedAt: author.now
+})
+
+/** The record after version `number` was published, which also restores an archived workflow. */
+export const publishedWorkflow = (workflow: Workflow, number: number, now: string): Workflow => ({
+  ...workflow,
+  status: "published",
+  publishedVersion: number,
+  archivedAt: null,
+  updatedAt: now,
+  version: workflow.version + 1
+})
+
+/** The record of an archived workflow; a refusal if it is archived already. */
+export const archivedWorkflow = (workflow: Workflow, now: string): Workflow | InvalidState =>
+  workflow.status === "archived"
+    ? new InvalidState({ state: "archived", message: "the workflow is archived already" })
+    : { ...workflow, status: "archived", archivedAt: now, updatedAt: now, version: workflow.version + 1 }
+
+/** The deployment of version `number` to an environment. */
+export const newDeployment = (workflow: Workflow, environment: string, number: number, author: Author): Deployment => ({
+  organisationId: workflow.organisationId,
+  workflowId: workflow.id,
+  environment,
+  number,
+  deployedAt: author.now,
+  deployedBy: author.by
+})
+
+/** The event that tells subscribers of a deployment: a version now runs in these environments. */
+export const deployedEvent = (
+  eventId: EventId,
+  { customerId, id, name, organisationId }: Workflow,
+  version: number,
+  environments: ReadonlyArray<string>,
+  at: string
+) => ({
+  id: eventId,
+  organisationId,
+  type: "workflow.deployed",
+  subject: id,
+  customerId,
+  payload: { workflowId: id, name, customerId, version, environments: [...new Set(environments)].toSorted() },
+  at
+})

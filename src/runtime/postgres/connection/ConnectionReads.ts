@@ -1,0 +1,68 @@
+/** The port `ConnectionReads`: finds the connection of a call, cached for less than a second. */
+import { Effect, Layer } from "effect"
+import {
+  type AccountConnection,
+  ConnectionReads,
+  type ConnectionQuery,
+  type CallableConnection
+} from "../../../actors/ports/connection/ConnectionReads.js"
+import { makeReadCache, noOrganisation } from "../ReadCache.js"
+import { WriterSql } from "../database/Pools.js"
+import { firstRow, rowsOf } from "../database/DatabaseUnavailable.js"
+
+const columns = `id, customer_id AS "customerId", user_id AS "userId", label, status, connector,
+  connector_version AS "connectorVersion", config, is_default AS "isDefault"`
+
+/**
+ * Looks up the index of accounts alone, so that the planner does not read all connections of an organisation instead. Its
+ * keys contain the organisation: accounts that others have, too, cost nothing.
+ */
+const accountSql = `WITH found AS MATERIALIZED (SELECT id, org, connector, customer_id, config, account_label, status,
+    credential_fingerprint FROM connections WHERE disconnected_at IS NULL
+      AND svc_account_keys(org, connector, config, account_label) @> ARRAY[md5($1 || '|' || $2 || '|' || $3)])
+  SELECT id, customer_id AS "customerId", config, account_label AS "accountLabel" FROM found
+  WHERE org = $1 AND connector = $2 AND status <> 'pending' AND credential_fingerprint IS NOT NULL ORDER BY id`
+
+export const layer = Layer.effect(
+  ConnectionReads,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const cache = yield* makeReadCache<CallableConnection>({
+      // Connection actors write connections, and their commits are not in the commit log.
+      organisationOf: noOrganisation
+    })
+
+    const load = ({ customerId, named, organisationId, slug, userId }: ConnectionQuery) =>
+      firstRow(
+        sql.unsafe<CallableConnection>(
+          `SELECT ${columns} FROM connections
+           WHERE org = $1 AND customer_id = $2 AND connector = $3 AND disconnected_at IS NULL
+             AND (user_id IS NULL OR user_id = $4) AND ($5::text IS NULL OR id = $5 OR label = $5)
+           ORDER BY id = $5 DESC NULLS LAST, status = 'active' DESC, user_id IS NULL, is_default DESC, id LIMIT 1`,
+          [organisationId, customerId, slug, userId, named]
+        )
+      )
+
+    return ConnectionReads.of({
+      find: (wanted) =>
+        wanted.customerId === null
+          ? Effect.succeedNone
+          : cache.find(
+              JSON.stringify([wanted.organisationId, wanted.customerId, wanted.userId, wanted.slug, wanted.named]),
+              load(wanted)
+            ),
+      byId: (organisation, id) =>
+        cache.find(
+          `${organisation}|${id}`,
+          firstRow(
+            sql.unsafe<CallableConnection>(
+              `SELECT ${columns} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`,
+              [organisation, id]
+            )
+          )
+        ),
+      withAccount: (organisation, slug, account) =>
+        rowsOf(sql.unsafe<AccountConnection>(accountSql, [organisation, slug, account]))
+    })
+  })
+)

@@ -1,0 +1,103 @@
+/** Rows of `connections`: the statements that read and write them, and the compact record that an owner keeps in memory. */
+import type { OwnedConnection } from "../../../actors/ports/connection/ConnectionStore.js"
+import type { Connection } from "../../../domain/connection/Connection.js"
+import { memoize } from "../../../domain/RecentMap.js"
+import type { CredentialId } from "../../../domain/Ids.js"
+import { columnOf, recordOf, selectColumns } from "../record/Table.js"
+import { connections } from "./ConnectionTables.js"
+
+/** Members that the statement of a change does not write. */
+const separatelyWritten: ReadonlySet<string> = new Set(["id", "isDefault", "lastUsedAt"])
+export const updatedMembers = connections.members.filter((member) => !separatelyWritten.has(member))
+
+export const insertSql = `INSERT INTO connections (${connections.members.map((member) => `"${columnOf(connections, member)}"`).join(", ")},
+    next_look_at)
+  VALUES (${connections.members.map((_, i) => `$${i + 1}`).join(", ")}, $${connections.members.length + 1})
+  ON CONFLICT (id) DO NOTHING RETURNING 1`
+
+export const updateSql = `UPDATE connections SET ${updatedMembers
+  .map((member, i) => `"${columnOf(connections, member)}" = $${i + 1}`)
+  .join(
+    ", "
+  )}, next_look_at = $${updatedMembers.length + 1}, revision = revision + 1, is_default = is_default AND $${updatedMembers.length + 4},
+    disconnected_at = CASE WHEN $${updatedMembers.length + 4} THEN NULL ELSE COALESCE(disconnected_at, now()) END
+  WHERE id = $${updatedMembers.length + 2} AND revision = $${updatedMembers.length + 3}
+  RETURNING revision`
+
+export const loadSql = `SELECT ${selectColumns(connections)
+  .split(", ")
+  .map((part) => `c.${part}`)
+  .join(", ")}, c.revision AS held_revision, k.id AS credential_id, k.number AS credential_number,
+    k.sealed AS credential_sealed, i.refresh_seq, i.token_hash, i.attempt, i.at AS intent_at
+  FROM connections c LEFT JOIN credentials k ON k.connection_id = c.id LEFT JOIN refresh_intents i ON i.connection_id = c.id
+  WHERE c.id = $1`
+
+export interface LoadRow {
+  readonly held_revision: number
+  readonly credential_id: CredentialId | null
+  readonly credential_number: number
+  readonly credential_sealed: Uint8Array
+  readonly refresh_seq: number | null
+  readonly token_hash: string
+  readonly attempt: number
+  readonly intent_at: Date
+}
+
+/** One copy of a text: very many connections in memory share it. */
+const internText = memoize((text) => text, 10_000)
+const intern = <Text extends string | null>(text: Text): Text => (text === null ? text : (internText(text) as Text)) // the same text
+const emptyObject = {}
+const emptyList: ReadonlyArray<never> = []
+const internEmpty = <A extends object>(value: A): A => (Object.keys(value).length === 0 ? (emptyObject as A) : value)
+
+/**
+ * Copies a connection into an object literal. Owners keep it in memory while they are idle, and an object that is built
+ * member by member takes six times as much in V8.
+ */
+const compactConnection = (read: Connection): Connection => ({
+  id: read.id,
+  organisationId: intern(read.organisationId),
+  connector: intern(read.connector),
+  connectorVersion: intern(read.connectorVersion),
+  customerId: read.customerId,
+  userId: read.userId,
+  label: intern(read.label),
+  accountLabel: read.accountLabel,
+  authMethod: intern(read.authMethod),
+  authProvider: intern(read.authProvider),
+  status: read.status,
+  health: read.health,
+  config: internEmpty(read.config),
+  scopes: read.scopes.length === 0 ? emptyList : read.scopes,
+  isDefault: read.isDefault,
+  expiresAt: read.expiresAt,
+  lastRefreshAt: read.lastRefreshAt,
+  refreshFailedAt: read.refreshFailedAt,
+  lastUsedAt: read.lastUsedAt,
+  metadata: internEmpty(read.metadata),
+  tags: internEmpty(read.tags),
+  credentialFingerprint: read.credentialFingerprint,
+  createdBy: intern(read.createdBy),
+  createdAt: read.createdAt,
+  updatedAt: read.updatedAt,
+  version: read.version
+})
+
+export const ownedConnection = ({
+  attempt,
+  credential_id,
+  credential_number,
+  credential_sealed,
+  held_revision,
+  intent_at,
+  refresh_seq,
+  token_hash,
+  ...row
+}: LoadRow & { readonly [member: string]: unknown }): OwnedConnection => ({
+  connection: compactConnection(recordOf<Connection>(row)),
+  revision: held_revision,
+  credential:
+    credential_id === null ? null : { id: credential_id, number: credential_number, sealed: credential_sealed },
+  intent:
+    refresh_seq === null ? null : { refreshSeq: refresh_seq, tokenHash: token_hash, attempt, at: intent_at.getTime() }
+})

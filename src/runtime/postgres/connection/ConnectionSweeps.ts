@@ -1,0 +1,39 @@
+/** The port `ConnectionSweeps` on the writer's pool: finds connections that are due for renewal or removal. */
+import { Effect, Layer } from "effect"
+import { ConnectionSweeps } from "../../../actors/ports/connection/ConnectionSweeps.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { makeFind } from "../LeasedWork.js"
+import { WriterSql } from "../database/Pools.js"
+import { connectionsToAbandon, connectionsToDisconnect, connectionsToRenew } from "../WorkKinds.js"
+
+/** How long a disconnected connection is kept as a tombstone, and a finished connect session for its outcome. */
+const tombstoneRetention = "interval '30 days'"
+const sessionRetention = "interval '1 day'"
+const batchSize = 1_000
+
+export const layer = Layer.effect(
+  ConnectionSweeps,
+  Effect.map(WriterSql, (sql) =>
+    ConnectionSweeps.of({
+      findToRenew: makeFind(sql, connectionsToRenew),
+      findToAbandon: makeFind(sql, connectionsToAbandon),
+      findToDisconnect: makeFind(sql, connectionsToDisconnect),
+      tidy: Effect.gen(function* () {
+        yield* sql`UPDATE connect_sessions SET status = 'expired', finished_at = now(), state_hash = NULL, verifier = NULL
+          WHERE status = 'open' AND expires_at <= now()`
+        yield* sql.unsafe(`DELETE FROM connect_sessions WHERE finished_at < now() - ${sessionRetention}`)
+        yield* sql.unsafe(`DELETE FROM connections WHERE id IN
+          (SELECT id FROM connections WHERE disconnected_at < now() - ${tombstoneRetention} LIMIT ${batchSize})`)
+      }).pipe(Effect.mapError(databaseUnavailable)),
+      recordUses: (uses) =>
+        uses.size === 0
+          ? Effect.void
+          : sql`UPDATE connections c SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
+              [...uses].map(([id, at]) => ({ id, at }))
+            )}::json) AS u(id text, at timestamptz) WHERE c.id = u.id AND (c.last_used_at IS NULL OR c.last_used_at < u.at)`.pipe(
+              Effect.asVoid,
+              Effect.mapError(databaseUnavailable)
+            )
+    })
+  )
+)

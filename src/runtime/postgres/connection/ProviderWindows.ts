@@ -1,0 +1,49 @@
+/**
+ * The port `ProviderWindows`: the usage of a provider's limits, one row per organisation and connector, fenced by its
+ * revision.
+ */
+import { Effect, Layer, Schema } from "effect"
+import { ProviderWindows } from "../../../actors/ports/connection/ProviderWindows.js"
+import { unusedState } from "../../../domain/connection/SharedLimiter.js"
+import { WriterSql } from "../database/Pools.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+
+const count = { count: Schema.Number, at: Schema.Number }
+const State = Schema.Struct({
+  used: Schema.Array(Schema.Struct(count)),
+  leases: Schema.Array(Schema.Struct({ ...count, id: Schema.String, ends: Schema.Number })),
+  blockedUntil: Schema.Number
+})
+const decode = Schema.decodeUnknown(State)
+
+export const layer = Layer.effect(
+  ProviderWindows,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+
+    return ProviderWindows.of({
+      load: (organisation, connector) =>
+        sql<{ state: unknown; revision: string }>`SELECT state, revision FROM provider_limits
+          WHERE org = ${organisation} AND connector = ${connector}`.pipe(
+          Effect.mapError(databaseUnavailable),
+          Effect.flatMap(([row]) =>
+            row === undefined
+              ? Effect.succeed({ state: unusedState, revision: 0 })
+              : Effect.map(Effect.orDie(decode(row.state)), (state) => ({ state, revision: Number(row.revision) }))
+          )
+        ),
+      save: (organisation, connector, { revision, state }) =>
+        sql`INSERT INTO provider_limits (org, connector, state, revision)
+            VALUES (${organisation}, ${connector}, ${JSON.stringify(state)}::jsonb, 1)
+            ON CONFLICT (org, connector) DO UPDATE
+              SET state = excluded.state, revision = provider_limits.revision + 1, updated_at = now()
+              WHERE provider_limits.revision = ${revision}
+            RETURNING revision`.pipe(
+          Effect.mapBoth({
+            onFailure: databaseUnavailable,
+            onSuccess: (rows) => rows.length === 1
+          })
+        )
+    })
+  })
+)

@@ -1,0 +1,42 @@
+/**
+ * Numbers the commits of this node by organisation, so that read caches drop what they read before a change: a client
+ * that has the response to a change sees it in its next request to this node.
+ */
+import { Context, FiberRef } from "effect"
+import type { OrganisationId } from "../../../domain/Ids.js"
+
+export interface CommitLog {
+  /** The number of the latest commit. A read that begins at it sees all commits up to it. */
+  readonly current: () => number
+  readonly recordCommit: (organisation: OrganisationId) => void
+  /** The number of the organisation's last commit, or 0 if none is recorded. */
+  readonly lastCommit: (organisation: OrganisationId) => number
+}
+
+/** Beyond this many organisations the log is cleared, and every cache reads once more. */
+const maxOrganisations = 100_000
+
+export const makeCommitLog = (): CommitLog => {
+  const last = new Map<OrganisationId, number>()
+  let now = 0
+  let before = 0
+  return {
+    current: () => now,
+    recordCommit: (organisation) => {
+      if (last.size >= maxOrganisations) {
+        last.clear()
+        before = now
+      }
+      last.set(organisation, ++now)
+    },
+    lastCommit: (organisation) => last.get(organisation) ?? before
+  }
+}
+
+/** One per node. Without a layer each reference gets a log of its own, for tests. */
+export class Commits extends Context.Reference<Commits>()("svc/Commits", { defaultValue: makeCommitLog }) {}
+
+/** Whether the fiber's transaction has written; `undefined` outside a transaction. */
+export const transactionWrites: FiberRef.FiberRef<{ isWritten: boolean } | undefined> = FiberRef.unsafeMake<
+  { isWritten: boolean } | undefined
+>(undefined)

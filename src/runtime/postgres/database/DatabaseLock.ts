@@ -1,0 +1,55 @@
+/** Ensures that one service runs per database: the single-node layout has no other protection. */
+import type { SqlClient } from "@effect/sql"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Cause, Deferred, Effect, Schedule } from "effect"
+import { OperatorError } from "../../process/OperatorError.js"
+
+/**
+ * Holds an advisory lock on the database as long as the scope lives. It is a session's lock, so it ends with the
+ * process, however that ends. Fails when another process holds it. A session that is lost is replaced within seconds;
+ * if another process takes the lock before, `onLost` runs and must end this process.
+ */
+export const holdDatabase = Effect.fn("Single.hold")(function* (sql: SqlClient.SqlClient, onLost: Effect.Effect<void>) {
+  const acquired = yield* Deferred.make<void, OperatorError | SqlError>()
+  const onFailure = (failure: OperatorError | SqlError, what: Effect.Effect<void>) =>
+    Effect.flatMap(Deferred.fail(acquired, failure), (wasFirst) => (wasFirst ? Effect.never : what))
+  yield* hold(sql, Deferred.succeed(acquired, undefined)).pipe(
+    Effect.catchTags({
+      Refusal: (failure) =>
+        onFailure(failure, Effect.zipRight(Effect.logFatal("database.held_by_another", Cause.fail(failure)), onLost)),
+      SqlError: (failure) => onFailure(failure, Effect.logWarning("database.session_lost", Cause.fail(failure)))
+    }),
+    Effect.repeat(Schedule.spaced(checkInterval)),
+    Effect.forkScoped
+  )
+  return yield* Deferred.await(acquired)
+})
+
+/** Takes the lock and checks its session until that is lost. */
+const hold = (sql: SqlClient.SqlClient, onAcquired: Effect.Effect<unknown>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const session = yield* sql.reserve
+      const rows = yield* session.executeValues("SELECT pg_try_advisory_lock($1)", [lockKey])
+      if (rows[0]?.[0] !== true) return yield* refusal(sql)
+      yield* Effect.addFinalizer(() => Effect.ignore(session.executeValues("SELECT pg_advisory_unlock($1)", [lockKey])))
+      yield* onAcquired
+      return yield* Effect.repeat(session.executeValues("SELECT 1", []), Schedule.spaced(checkInterval))
+    })
+  )
+
+const refusal = (sql: SqlClient.SqlClient) =>
+  Effect.gen(function* () {
+    const holders = yield* sql<{ readonly name: string; readonly address: string | null }>`
+      SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
+      WHERE locktype = 'advisory' AND granted AND objid = ${lockKey}`
+    const { name, address } = holders[0] ?? { name: "", address: null }
+    const who = name === "" ? "" : ` (${name}${address === null ? "" : ` from ${address}`})`
+    return yield* new OperatorError({
+      message: `Another svc already runs on this database${who}. Stop it first, or give this one a database of its own.`
+    })
+  })
+
+const checkInterval = "1 second"
+/** Arbitrary, and the same in every release. */
+const lockKey = 1_937_137_967

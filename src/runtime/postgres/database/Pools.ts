@@ -1,0 +1,127 @@
+/** The connection pools of the service, one for each Postgres role that it uses. */
+import { Reactivity } from "@effect/experimental"
+import { PgClient } from "@effect/sql-pg"
+import { SqlError } from "@effect/sql/SqlError"
+import { Context, Duration, Effect, Layer, Redacted } from "effect"
+import { types } from "pg"
+import { DatabaseTrouble, type TroubleRegistry } from "../../../actors/ports/DatabaseTrouble.js"
+import { failOnConnectionLoss } from "./ConnectionLoss.js"
+import { QueuedPool } from "./QueuedPool.js"
+import { type DatabaseUrls, variableOf } from "./Roles.js"
+import { explainUnreachable } from "./UnreachableDatabase.js"
+
+/** As `svc_app`: requests. Row-level security shows one organisation, named by `svc.org` in each transaction. */
+export class AppSql extends Context.Tag("svc/AppSql")<AppSql, PgClient.PgClient>() {}
+
+/** As `svc_writer`: journal, intake, sweeps, key look-up. Sees every organisation. */
+export class WriterSql extends Context.Tag("svc/WriterSql")<WriterSql, PgClient.PgClient>() {}
+
+export interface PoolOptions {
+  readonly maxConnections: number
+  readonly applicationName: string
+  /** The server ends a statement that takes longer. Default: none. */
+  readonly statementTimeout?: Duration.DurationInput
+  /** The setting that the login comes from, for messages. */
+  readonly setting?: string
+  /** Where the errors of the server are counted. */
+  readonly trouble?: TroubleRegistry
+}
+
+/**
+ * Opens a pool for the life of the scope, with one connection open. `bigint` columns are read as numbers if that is
+ * exact, else as text; `numeric` as text; times as `Date`. Fails with `SqlError` when Postgres cannot be reached.
+ */
+export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redacted, options: PoolOptions) {
+  const acquire = Effect.acquireRelease(
+    Effect.tryPromise({
+      try: async () => {
+        const pool = makePool(url, options)
+        const first = await pool.connect()
+        first.release()
+        return pool
+      },
+      catch: (cause) =>
+        new SqlError({
+          cause: explainUnreachable(cause, url, options.setting ?? "SVC_DATABASE_URL"),
+          message: "Postgres cannot be reached"
+        })
+    }),
+    (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("1 second"))
+  )
+  return failOnConnectionLoss(yield* PgClient.fromPool({ acquire, applicationName: options.applicationName }))
+}, Effect.provide(Reactivity.layer))
+
+export interface PoolSizes {
+  readonly app: number
+  readonly writer: number
+}
+
+/** Both pools. */
+export const layer = (urls: DatabaseUrls, sizes: PoolSizes) =>
+  Layer.unwrapEffect(Effect.map(DatabaseTrouble, (trouble) => bothPools(urls, sizes, trouble)))
+
+const bothPools = (urls: DatabaseUrls, sizes: PoolSizes, trouble: TroubleRegistry) =>
+  Layer.merge(
+    Layer.scoped(
+      AppSql,
+      connect(urls.app, {
+        trouble,
+        maxConnections: sizes.app,
+        applicationName: "svc app",
+        statementTimeout: "30 seconds",
+        setting: variableOf(urls.app, "app")
+      })
+    ),
+    Layer.scoped(
+      WriterSql,
+      connect(urls.writer, {
+        trouble,
+        maxConnections: sizes.writer,
+        applicationName: "svc writer",
+        statementTimeout: "60 seconds",
+        setting: variableOf(urls.writer, "writer")
+      })
+    )
+  )
+
+const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
+  const { trouble } = options
+  const settings = {
+    connectionString: withServerSettings(Redacted.value(url)),
+    max: options.maxConnections,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    ...(options.statementTimeout === undefined
+      ? {}
+      : { statement_timeout: Duration.toMillis(options.statementTimeout) }),
+    idle_in_transaction_session_timeout: 60_000,
+    types: { getTypeParser }
+  }
+  const pool = new QueuedPool(settings, (sqlState) => {
+    if (sqlState !== "") trouble?.note(sqlState)
+  })
+  // The pool drops a broken connection by itself; without a listener the error would end the process.
+  pool.on("error", () => {})
+  return pool
+}
+
+/** Makes the server detect a vanished client: a half-open session would keep its locks for hours. */
+const withServerSettings = (href: string) => {
+  const url = new URL(href)
+  const existing = url.searchParams.get("options")
+  const keepAlive = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+  url.searchParams.set("options", `${existing === null ? "" : `${existing} `}${keepAlive} -c tcp_user_timeout=25000`)
+  return url.href
+}
+
+const int8 = 20
+const readInt8 = (text: string) => {
+  const value = Number(text)
+  return Number.isSafeInteger(value) ? value : text
+}
+
+const getTypeParser: typeof types.getTypeParser = (id: number, format?: "text" | "binary") =>
+  id === int8 && format !== "binary" ? readInt8 : types.getTypeParser(id, format as "text")

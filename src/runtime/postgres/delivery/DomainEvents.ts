@@ -1,0 +1,98 @@
+/** The port `DomainEvents` on the writer's pool. */
+import { Effect, Layer } from "effect"
+import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
+import { DomainEvents, type PublishedEvent } from "../../../actors/ports/delivery/DomainEvents.js"
+import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
+import type { EventId } from "../../../domain/Ids.js"
+import { platformAutoReplay, startedReplays } from "../event/ReplayCauses.js"
+import { dueSql, takeFound } from "../LeasedWork.js"
+import { WriterSql } from "../database/Pools.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { domainEvents as kind } from "../WorkKinds.js"
+
+const pendingSql = dueSql(
+  kind,
+  `w.id, w.org AS "organisationId", w.type, w.subject, w.customer_id AS "customerId", w.payload, w.at`
+)
+
+/**
+ * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON;
+ * `$5`: the platform's policy of replays.
+ * Notifications are signed with the secret of the organisation's first workspace.
+ */
+const publishSql = `
+  WITH locked AS (
+    ${takeFound(kind, "w.id")}
+  ), gone AS (
+    DELETE FROM domain_events e USING locked WHERE e.id = locked.id RETURNING e.id, e.org, e.type, e.subject, e.customer_id, e.payload, e.at
+  ), sent AS (
+    INSERT INTO deliveries (id, org, kind, url, endpoint_id, event_type, customer_id, payload)
+    SELECT d.id, gone.org, 'outbound', d.url, d.endpoint_id, gone.type, gone.customer_id, d.payload
+    FROM json_to_recordset($2::json) AS d (event text, id text, endpoint_id text, url text, payload text)
+    JOIN gone ON gone.id = d.event
+  ), told AS (
+    INSERT INTO notifications (id, org, customer_id, channel, severity, title, body, link, source, status, pending, targets, cause, hour, created_at)
+    SELECT n.id, gone.org, gone.customer_id, n.channel, n.severity, n.title, n.body, n.link, n.source, n.status, n.pending, n.targets,
+      n.cause, n.hour, n."createdAt"
+    FROM json_to_recordset($3::json) AS n (event text, id text, channel text, severity text, title text, body text, link text,
+      source jsonb, status text, pending int, targets int, cause text, hour timestamptz, "createdAt" timestamptz)
+    JOIN gone ON gone.id = n.event
+    ON CONFLICT DO NOTHING RETURNING id, org, customer_id
+  ), notified AS (
+    INSERT INTO deliveries (id, org, space, kind, url, customer_id, notification_id, payload)
+    SELECT d.id, told.org, (SELECT w.id FROM workspaces w WHERE w.org = told.org ORDER BY w.created_at, w.id LIMIT 1),
+      'notification', d.url, told.customer_id, told.id, d.payload
+    FROM json_to_recordset($4::json) AS d (notification text, id text, url text, payload text)
+    JOIN told ON told.id = d.notification
+  ), ${startedReplays("$5::jsonb")}
+  SELECT id FROM gone`
+
+const deliveryRows = ({ deliveries, event }: PublishedEvent) =>
+  deliveries.map(({ endpoint, id, payload }) => ({
+    event: event.id,
+    id,
+    endpoint_id: endpoint.id,
+    url: endpoint.url,
+    payload
+  }))
+
+const notificationRows = ({ event, notifications }: PublishedEvent) =>
+  notifications.map(({ notification }) => ({ ...notification, event: event.id }))
+
+const notificationDeliveryRows = ({ notifications }: PublishedEvent) =>
+  notifications.flatMap(({ deliveries, notification }) =>
+    deliveries.map((delivery) => ({ ...delivery, notification: notification.id }))
+  )
+
+interface EventRow extends Omit<DomainEvent, "at"> {
+  readonly at: Date
+}
+
+export const layer = Layer.effect(
+  DomainEvents,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const platformPolicy = platformAutoReplay(yield* PlatformConfiguration)
+
+    return DomainEvents.of({
+      pending: (limit) =>
+        sql.unsafe<EventRow>(pendingSql, [limit]).pipe(
+          Effect.map((rows) => rows.map((row) => ({ ...row, at: row.at.toISOString() }))),
+          Effect.mapError(databaseUnavailable)
+        ),
+      publish: (events) =>
+        sql
+          .unsafe<{ readonly id: EventId }>(publishSql, [
+            events.map(({ event }) => event.id),
+            JSON.stringify(events.flatMap(deliveryRows)),
+            JSON.stringify(events.flatMap(notificationRows)),
+            JSON.stringify(events.flatMap(notificationDeliveryRows)),
+            platformPolicy
+          ])
+          .pipe(
+            Effect.map((rows) => rows.map(({ id }) => id)),
+            Effect.mapError(databaseUnavailable)
+          )
+    })
+  })
+)

@@ -1,0 +1,318 @@
+/**
+ * The port `EventReads`. Open events are rows of `events`, settled ones of `event_records`; a page is read from both by
+ * keyset on the id, which sorts by time, and merged. No query counts rows.
+ */
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Clock, Duration, Effect, Layer, Option } from "effect"
+import {
+  type AddressedEvents,
+  type DeadLetterQuery,
+  type EventHome,
+  type EventQuery,
+  EventReads,
+  type RecordScope,
+  type ReplaySource,
+  type ScopedRecord
+} from "../../../actors/ports/event/EventReads.js"
+import { Vault } from "../../../actors/ports/Vault.js"
+import { type EventDelivery, type EventFacts, warningsOf } from "../../../domain/event/Event.js"
+import type { DeadLetterDetail, EventDetail, EventSummary } from "../../../domain/event/EventView.js"
+import type { Unavailable } from "../../../domain/Failure.js"
+import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
+import { logStatementErrors } from "../database/ConnectionLoss.js"
+import { AppSql } from "../database/Pools.js"
+import { boundedPage } from "./BoundedPage.js"
+import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
+import { lettersInScope, openEventsInScope, settledEventsInScope } from "./ScopedRows.js"
+import { reconcile } from "./Reconcile.js"
+import { reconcileScopeOf } from "./ReconcileScopes.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+
+interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
+  readonly settledAt: number | null
+  readonly attempts: number
+  readonly deliveries: ReadonlyArray<EventDelivery> | null
+}
+type DetailRow = ListedRow & Pick<EventRow, "payload" | "sealed">
+
+const withoutPayload = (columns: string) =>
+  columns
+    .split(", ")
+    .filter((column) => !/\.(payload|sealed)$/.test(column))
+    .join(", ")
+
+const open = `NULL::float8 AS "settledAt",
+  COALESCE((SELECT q.claims FROM start_queue q WHERE q.id = e.id), 0) AS attempts, NULL::json AS deliveries`
+const settled = `floor(extract(epoch FROM r.finished_at) * 1000)::float8 AS "settledAt", r.attempts, r.deliveries`
+const listSql = {
+  events: (source: string) => `SELECT ${withoutPayload(selectEvent("e"))}, ${open} FROM ${source} e`,
+  event_records: (source: string) => `SELECT ${withoutPayload(selectEvent("r"))}, ${settled} FROM ${source} r`
+}
+const findSql = [
+  `SELECT ${selectEvent("e")}, ${open} FROM events e`,
+  `SELECT ${selectEvent("r")}, ${settled} FROM event_records r`
+]
+  .map((select) => `${select} WHERE org = $1 AND space = $2 AND id = $3`)
+  .join(" UNION ALL ")
+
+const rfc3339 = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+const reasonOf = ({ heldBecause, ignoredBecause, rejectedBecause }: EventFacts): string | null =>
+  heldBecause ?? ignoredBecause ?? rejectedBecause ?? null
+
+const summaryOf = (row: ListedRow): EventSummary => {
+  const { record } = row
+  return {
+    id: row.id,
+    source: row.source,
+    triggerId: row.triggerId,
+    connector: row.connector,
+    connectionId: row.connectionId,
+    customerId: row.customerId,
+    type: row.type,
+    entity: record.entity,
+    action: record.action,
+    occurredAt: rfc3339(record.occurredAt),
+    receivedAt: new Date(row.receivedAt).toISOString(),
+    priority: row.priority,
+    idempotencyKey: record.idempotencyKey,
+    status: row.status,
+    reason: reasonOf(record),
+    attempts: row.attempts,
+    deliveries: row.deliveries ?? [],
+    traceparent: record.traceparent,
+    replayOf: record.replayOf,
+    duplicateOf: record.duplicateOf ?? null,
+    settledAt: rfc3339(row.settledAt)
+  }
+}
+
+const detailOf = (row: DetailRow): EventDetail => ({
+  ...summaryOf(row),
+  payload: row.payload,
+  warnings: warningsOf(row.record),
+  headers: row.record.headers
+})
+
+/** Periods that a page is searched in before all partitions are. */
+const recentPeriods = [Duration.days(2), Duration.days(16)]
+
+const asOrganisation = <A>(
+  sql: SqlClient,
+  organisation: OrganisationId,
+  body: Effect.Effect<A, unknown>
+): Effect.Effect<A, Unavailable> =>
+  sql
+    .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
+    .pipe(logStatementErrors("events.read_failed"), Effect.mapError(databaseUnavailable))
+
+type Add = (value: unknown) => string
+
+/** Numbers the parameters of a list: first those of its indexed conditions, `$1` the organisation, then those of its filters. */
+const parameters = (organisationId: OrganisationId) => {
+  const indexedValues: Array<unknown> = [organisationId]
+  const filterValues: Array<unknown> = []
+  const addIndexed: Add = (value) => `$${indexedValues.push(value)}`
+  const addFilter: Add = (value) => `$${indexedValues.length + filterValues.push(value)}`
+  return { indexedValues, filterValues, addIndexed, addFilter }
+}
+
+/** The bounds on the ids of a page. */
+const boundsOf = (query: EventQuery | DeadLetterQuery, prefix: string, add: Add): ReadonlyArray<string> => [
+  ...(query.before === undefined ? [] : [`id < ${add(query.before)}`]),
+  ...(query.from === undefined ? [] : [`id >= ${add(`${prefix}_${ulidTime(query.from)}`)}`]),
+  ...(query.to === undefined ? [] : [`id < ${add(`${prefix}_${ulidTime(query.to)}`)}`])
+]
+
+/** Events are routed by their connector or type unless they name their trigger, so that their rows name none. */
+const receivedCondition = (
+  triggerId: string,
+  { connectionId, customerId, of, since }: AddressedEvents,
+  add: Add
+): string => {
+  const kind =
+    "type" in of
+      ? `connector IS NULL AND ${of.type.endsWith("*") ? `starts_with(type, ${add(of.type.slice(0, -1))})` : `type = ${add(of.type)}`}`
+      : `connector = ${add(of.connector)} AND COALESCE(record->>'connectorEvent', type) = ${add(of.event)}`
+  const place = [
+    ...(connectionId === null ? [] : [`connection_id = ${add(connectionId)}`]),
+    ...(customerId === null ? [] : [`customer_id = ${add(customerId)}`])
+  ].map((condition) => ` AND ${condition}`)
+  const addressed = `trigger_id IS NULL AND received_at >= ${add(since)}::timestamptz AND ${kind}${place.join("")}`
+  return `(trigger_id = ${add(triggerId)} OR ${addressed})`
+}
+
+const triggerConditions = (query: EventQuery | DeadLetterQuery, add: Add): ReadonlyArray<string> => {
+  if (query.triggerId === undefined) return []
+  return "addressed" in query && query.addressed !== undefined
+    ? [receivedCondition(query.triggerId, query.addressed, add)]
+    : [`trigger_id = ${add(query.triggerId)}`]
+}
+
+/** The filters that events and dead letters share. */
+const filtersOf = (query: EventQuery | DeadLetterQuery, add: Add): ReadonlyArray<string> => [
+  ...triggerConditions(query, add),
+  ...(query.connector === undefined ? [] : [`connector = ${add(query.connector)}`]),
+  ...(query.type === undefined ? [] : [`type = ${add(query.type)}`]),
+  ...(query.customerIds === undefined ? [] : [`customer_id = ANY(${add(query.customerIds)})`]),
+  ...(query.status === undefined ? [] : [`status = ${add(query.status)}`])
+]
+
+const isOpen = (status: EventQuery["status"]) => status === "received" || status === "held"
+
+type EventTable = keyof typeof listSql
+
+/** The filter whose index finds the rows; without one, the index of all rows of the organisation. */
+const indexedBy = (
+  { addressed, customerIds, status, triggerId }: EventQuery,
+  table: EventTable,
+  add: Add
+): ReadonlyArray<string> => {
+  if (triggerId !== undefined && addressed === undefined) return [`trigger_id = ${add(triggerId)}`]
+  if (customerIds?.length === 1) return [`customer_id = ${add(customerIds[0])}`]
+  if (status === "held") return ["status = 'held'"]
+  if (table === "event_records" && status !== undefined && status !== "delivered")
+    return [`status = ${add(status)}`, "status <> 'delivered'"]
+  return []
+}
+
+const tablesOf = (status: EventQuery["status"]): ReadonlyArray<EventTable> => {
+  if (status === undefined) return ["events", "event_records"]
+  return isOpen(status) ? ["events"] : ["event_records"]
+}
+
+const page = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: EventQuery) => {
+  const { addFilter, addIndexed, ...values } = parameters(organisationId)
+  const bounds = boundsOf(query, "evt", addIndexed)
+  const inScope = { events: openEventsInScope, event_records: settledEventsInScope }
+  const tables = tablesOf(query.status)
+    .map((table) => ({ table, indexed: ["org = $1", ...bounds, ...indexedBy(query, table, addIndexed)] }))
+    .map((one) => ({ ...one, select: listSql[one.table], filters: inScope[one.table](query.scope, addFilter) }))
+  const filters = [
+    `space = ${addFilter(spaceId)}`,
+    ...filtersOf(query, addFilter),
+    ...(query.source === undefined ? [] : [`source = ${addFilter(query.source)}`])
+  ]
+  return boundedPage<ListedRow>(sql, { tables, filters, ...values, limit: query.limit })
+}
+
+/** Reads recent periods first: opening all partitions costs several times the read of the page. */
+const list = Effect.fnUntraced(function* (sql: SqlClient, home: EventHome, query: EventQuery) {
+  const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
+  for (const period of recentPeriods) {
+    const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
+    if (since <= (query.from ?? 0)) break
+    const recent = yield* page(sql, home, { ...query, from: since })
+    if (recent.rows.length === query.limit || recent.lookedTo !== undefined) return recent
+  }
+  return yield* page(sql, home, query)
+})
+
+// --- Dead letters ---
+
+const deadLetterColumns = `id, event_id AS "eventId", execution_id AS "executionId", delivery_id AS "deliveryId",
+  trigger_id AS "triggerId", customer_id AS "customerId", connector, type, error, context, retry_count AS "retryCount", status,
+  CASE WHEN status IN ('replaying', 'replayed') THEN COALESCE(replay_cause, 'request') END AS "replayCause", replay_id AS "replayId",
+  created_at AS "createdAt", expires_at AS "expiresAt"`
+
+type DeadLetterRow = Omit<DeadLetterDetail, "createdAt" | "expiresAt"> & {
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+const deadLetterOf = <R extends Pick<DeadLetterRow, "createdAt" | "expiresAt">>(row: R) => ({
+  ...row,
+  createdAt: row.createdAt.toISOString(),
+  expiresAt: row.expiresAt.toISOString()
+})
+
+const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: DeadLetterQuery) => {
+  const { addFilter, addIndexed, ...values } = parameters(organisationId)
+  const bounds = boundsOf(query, "dlq", addIndexed)
+  const indexed = ["org = $1", ...bounds, ...(query.status === "pending" ? ["status = 'pending'"] : [])]
+  const inScope = lettersInScope(query.scope, addFilter)
+  const filters = [
+    ...inScope,
+    `space = ${addFilter(spaceId)}`,
+    ...filtersOf(query, addFilter),
+    ...(query.code === undefined ? [] : [`error->>'code' = ${addFilter(query.code)}`])
+  ]
+  const select = (source: string) => `SELECT ${deadLetterColumns} FROM ${source} d`
+  const tables = [{ table: "dead_letters", select, indexed }]
+  return boundedPage<Omit<DeadLetterRow, "payload">>(sql, { tables, filters, ...values, limit: query.limit })
+}
+
+/** How long a request waits for a reconciliation. */
+const reconcileMillis = 20_000
+
+/** `$1`, `$2` and `$3`: the organisation, the workspace and the id. */
+const isInScopeSql = (kind: ScopedRecord, scope: RecordScope, add: Add): string => {
+  const found = (table: string, conditions: ReadonlyArray<string>) =>
+    `EXISTS (SELECT FROM ${table} WHERE org = $1 AND space = $2 AND id = $3 AND ${conditions.join(" AND ")})`
+  return kind === "event"
+    ? `${found("events", openEventsInScope(scope, add))} OR ${found("event_records", settledEventsInScope(scope, add))}`
+    : found("dead_letters", lettersInScope(scope, add))
+}
+
+export const layer = Layer.effect(
+  EventReads,
+  Effect.gen(function* () {
+    const sql = yield* AppSql
+    const vault = yield* Vault
+
+    const find = ({ organisationId, spaceId }: EventHome, id: string) =>
+      Effect.map(sql.unsafe<DetailRow>(`${findSql} LIMIT 1`, [organisationId, spaceId, id]), ([row]) =>
+        Option.fromNullable(row)
+      )
+
+    const replaySourceOf = (row: DetailRow) =>
+      Effect.map(exactPayload(vault, row), (payload): ReplaySource => ({ ...row, payload }))
+
+    return EventReads.of({
+      list: (home, query) =>
+        asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(
+          Effect.map((listed) => ({ ...listed, rows: listed.rows.map(summaryOf) }))
+        ),
+      get: (home, id) =>
+        asOrganisation(sql, home.organisationId, find(home, id)).pipe(Effect.map(Option.map(detailOf))),
+      replaySource: (home, id) =>
+        asOrganisation(
+          sql,
+          home.organisationId,
+          Effect.flatMap(
+            find(home, id),
+            Option.match({
+              onNone: () => Effect.succeedNone,
+              onSome: (row) => Effect.asSome(replaySourceOf(row))
+            })
+          )
+        ),
+      deadLetters: (home, query) =>
+        asOrganisation(sql, home.organisationId, deadLetters(sql, home, query)).pipe(
+          Effect.map((listed) => ({ ...listed, rows: listed.rows.map(deadLetterOf) }))
+        ),
+      deadLetter: ({ organisationId, spaceId }, id) =>
+        asOrganisation(
+          sql,
+          organisationId,
+          sql.unsafe<DeadLetterRow>(
+            `SELECT ${deadLetterColumns}, payload FROM dead_letters WHERE org = $1 AND space = $2 AND id = $3`,
+            [organisationId, spaceId, id]
+          )
+        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), deadLetterOf))),
+      isInScope: (home, kind, id, scope) => {
+        const values: Array<unknown> = [home.organisationId, home.spaceId, id]
+        const condition = isInScopeSql(kind, scope, (value) => `$${values.push(value)}`)
+        const statement = sql.unsafe<{ readonly found: boolean }>(`SELECT ${condition} AS found`, values)
+        return Effect.map(asOrganisation(sql, home.organisationId, statement), ([row]) => row?.found === true)
+      },
+      reconcile: (home, from, to, records) =>
+        reconcile(
+          <Row extends object>(text: string, values: ReadonlyArray<unknown>) =>
+            asOrganisation(sql, home.organisationId, sql.unsafe<Row>(text, values)),
+          reconcileScopeOf(home, records),
+          { from, to, mostMillis: reconcileMillis }
+        )
+    })
+  })
+)

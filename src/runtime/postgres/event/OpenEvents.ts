@@ -1,0 +1,37 @@
+/** The port `OpenEvents` on the writer's pool. */
+import { Effect, Layer } from "effect"
+import { OpenEvents } from "../../../actors/ports/event/OpenEvents.js"
+import { Vault } from "../../../actors/ports/Vault.js"
+import { settleSql } from "../LeasedWork.js"
+import { WriterSql } from "../database/Pools.js"
+import { startQueue } from "../WorkKinds.js"
+import { type EventRow, eventOfRow, selectEvent } from "./EventRows.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+
+const isCurrent = "w.claims = $2"
+
+const postponeSql = settleSql(startQueue, "not_before = now() + $3 * interval '1 millisecond'", isCurrent)
+
+const holdSql = `WITH put AS (${settleSql(startQueue, "held = true", isCurrent)} RETURNING w.id)
+  UPDATE events e SET status = 'held', record = (e.record::jsonb || jsonb_build_object('heldBecause', $3::text))::json
+  FROM put WHERE e.id = put.id`
+
+export const layer = Layer.effect(
+  OpenEvents,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const vault = yield* Vault
+
+    return OpenEvents.of({
+      load: (ids) =>
+        sql.unsafe<EventRow>(`SELECT ${selectEvent("events")} FROM events WHERE id = ANY($1::text[])`, [ids]).pipe(
+          Effect.flatMap((rows) => Effect.forEach(rows, (row) => eventOfRow(vault, row))),
+          Effect.mapError(databaseUnavailable)
+        ),
+      postpone: ({ claims, id }, afterMillis) =>
+        sql.unsafe(postponeSql, [id, claims, afterMillis]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
+      hold: ({ claims, id }, reason) =>
+        sql.unsafe(holdSql, [id, claims, reason]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+    })
+  })
+)

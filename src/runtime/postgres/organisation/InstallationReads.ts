@@ -1,0 +1,23 @@
+/** The port `InstallationReads`, cached for less than a second. */
+import { Effect, Layer } from "effect"
+import { InstallationReads, type KnownInstallation } from "../../../actors/ports/organisation/InstallationReads.js"
+import { makeReadCache } from "../ReadCache.js"
+import { WriterSql } from "../database/Pools.js"
+import { firstRow } from "../database/DatabaseUnavailable.js"
+
+export const layer = Layer.effect(
+  InstallationReads,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const cache = yield* makeReadCache<KnownInstallation>()
+
+    return InstallationReads.of({
+      find: (organisation, id) =>
+        cache.find(
+          `${organisation}|${id}`,
+          firstRow(sql<KnownInstallation>`SELECT id, customer_id AS "customerId", workflow_ids AS "workflowIds",
+            connections, config, status FROM installations WHERE org = ${organisation} AND id = ${id}`)
+        )
+    })
+  })
+)

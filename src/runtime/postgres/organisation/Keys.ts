@@ -1,0 +1,153 @@
+/**
+ * The port `Keys`: looks API keys up by their hash, cached for less than a second. As the writer's role, since the
+ * organisation of a request is unknown until its key is found.
+ */
+import { backgroundTask } from "../../../actors/BackgroundTask.js"
+import { Effect, Layer, Redacted } from "effect"
+import { Keys, type KnownKey } from "../../../actors/ports/organisation/Keys.js"
+import { Vault } from "../../../actors/ports/Vault.js"
+import type { ApiKey } from "../../../domain/access/ApiKey.js"
+import { makeReadCache, noOrganisation } from "../ReadCache.js"
+import { WriterSql } from "../database/Pools.js"
+import { recordOf, selectColumns } from "../record/Table.js"
+import { apiKeys } from "../record/RecordTables.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+
+/** Revocation may take a second; the rest is for requests in flight. */
+const maxAgeMillis = 800
+/** Writes when keys were last used; a failed write is repeated with the next. */
+const writeUsesInterval = "2 seconds"
+/** A set of hash prefixes tells which hashes may be a key's: their length, the set's age, and its size. */
+const prefixLength = 10
+const prefixesMaxAgeMillis = 1_000
+const maxPrefixes = 50_000
+
+/** The place that a key's identity secret is sealed to. */
+export const identityPlace = (organisation: string, keyId: string) => ({
+  organisation,
+  table: "api_keys",
+  column: "hmac_secret",
+  row: keyId
+})
+
+interface OrganisationRow {
+  readonly org_name: string
+  readonly org_plan: KnownKey["organisation"]["plan"]
+  readonly org_status: KnownKey["organisation"]["status"]
+  readonly org_environment: string
+  readonly org_settings: KnownKey["organisation"]["settings"]
+  readonly org_parent: KnownKey["organisation"]["parentId"]
+}
+
+/** What keys are read from, and the uses that are not yet written. */
+interface KeysContext {
+  readonly sql: WriterSql["Type"]
+  /** When each key was last used, in Unix milliseconds. */
+  readonly lastUsed: Map<string, number>
+}
+
+const load = Effect.fnUntraced(function* ({ sql }: KeysContext, hash: string) {
+  const [row] = yield* sql.unsafe<OrganisationRow & { readonly [column: string]: unknown }>(
+    `SELECT ${selectColumns(apiKeys)
+      .split(", ")
+      .map((part) => `k.${part}`)
+      .join(", ")}, o.name AS org_name, o.plan AS org_plan,
+     o.status AS org_status, o.default_environment AS org_environment, o.settings AS org_settings, o.parent_id AS org_parent
+   FROM api_keys k JOIN organisations o ON o.id = k.org WHERE k.hash = $1 OR k.hash_before = $1`,
+    [hash]
+  )
+  if (row === undefined) return undefined
+  const { org_environment, org_name, org_parent, org_plan, org_settings, org_status, ...columns } = row
+  const key = recordOf<ApiKey>(columns)
+  return {
+    key,
+    rotated: key.hash !== hash,
+    organisation: {
+      id: key.organisationId,
+      name: org_name,
+      plan: org_plan,
+      status: org_status,
+      defaultEnvironment: org_environment,
+      settings: org_settings,
+      parentId: org_parent
+    }
+  } satisfies KnownKey
+}, Effect.mapError(databaseUnavailable))
+
+const loadPrefixes = ({ sql }: KeysContext) =>
+  sql<{ begin: string }>`
+  SELECT left(hash, ${prefixLength}::int) AS begin FROM api_keys
+  UNION SELECT left(hash_before, ${prefixLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
+  LIMIT ${maxPrefixes + 1}`.pipe(
+    Effect.map((rows) => (rows.length > maxPrefixes ? ("too many" as const) : new Set(rows.map(({ begin }) => begin)))),
+    Effect.mapError(databaseUnavailable)
+  )
+
+/** Writes when keys were last used; a failed write is repeated with the next. */
+const writeUses = ({ lastUsed, sql }: KeysContext) =>
+  Effect.gen(function* () {
+    if (lastUsed.size === 0) return
+    const uses = [...lastUsed]
+    lastUsed.clear()
+    const restore = () => {
+      for (const [id, at] of uses) if (!lastUsed.has(id)) lastUsed.set(id, at)
+    }
+    yield* Effect.tapErrorCause(
+      sql`UPDATE api_keys k SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
+        uses.map(([id, at]) => ({ id, at: new Date(at).toISOString() }))
+      )}::json) AS u(id text, at timestamptz) WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
+      () => Effect.sync(restore)
+    )
+  })
+
+export const layer = Layer.scoped(
+  Keys,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const vault = yield* Vault
+    // Unknown keys are not cached: guesses must not evict the keys in use.
+    const cache = yield* makeReadCache<KnownKey>({
+      maxAgeMillis,
+      organisationOf: (_, { organisation }) => organisation.id
+    })
+    const lastUsed = new Map<string, number>()
+
+    const context: KeysContext = { sql, lastUsed }
+
+    const find = (hash: string) => cache.find(hash, load(context, hash))
+
+    /** Used only while some address sends many unknown keys. With more keys than `maxPrefixes` it filters nothing. */
+    const hashPrefixes = yield* makeReadCache<ReadonlySet<string> | "too many">({
+      maxAgeMillis: prefixesMaxAgeMillis,
+      maxEntries: 1,
+      organisationOf: noOrganisation
+    })
+    const mayExist = (hash: string) =>
+      Effect.map(
+        hashPrefixes.get("all", loadPrefixes(context)),
+        (found) => found === undefined || found === "too many" || found.has(hash.slice(0, prefixLength))
+      )
+    const task = yield* backgroundTask("keys.uses", writeUses(context))
+    const pass = Effect.zipRight(
+      task.run,
+      Effect.suspend(() => task.reportWaiting(lastUsed.size > 0))
+    )
+    yield* pass.pipe(Effect.delay(writeUsesInterval), Effect.forever, Effect.forkScoped)
+    yield* Effect.addFinalizer(() => task.run)
+
+    return Keys.of({
+      find,
+      findCached: cache.peek,
+      mayExist,
+      recordUse: (key, now) => {
+        lastUsed.set(key.id, now)
+      },
+      identitySecret: (organisation, key) =>
+        key.hmacSecret === null
+          ? Effect.succeed("")
+          : vault
+              .open(identityPlace(organisation, key.id), key.hmacSecret)
+              .pipe(Effect.map(Redacted.value), Effect.mapError(databaseUnavailable))
+    })
+  })
+)

@@ -1,0 +1,163 @@
+/**
+ * The port `Records` on Postgres: management records, as the request role. Each transaction first sets the organisation
+ * that row-level security admits.
+ */
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import { Effect, FiberRef, Layer } from "effect"
+import { type ReadSelection, Records, type ResendSelection, type Tx } from "../../../actors/ports/Records.js"
+import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
+import { connections, credentials, installations } from "../connection/ConnectionTables.js"
+import { AuditRows } from "../AuditRow.js"
+import { Commits, transactionWrites } from "../database/CommitLog.js"
+import { noLease } from "../LeasedWork.js"
+import { AppSql } from "../database/Pools.js"
+import { deliveries } from "../WorkKinds.js"
+import * as outbound from "./OutboundTables.js"
+import { readError } from "./RecordErrors.js"
+import * as tables from "./RecordTables.js"
+import { makeRepository } from "./Repository.js"
+import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+
+/** Writes a domain event with the change that it tells of. */
+const emit = (sql: SqlClient, { at, customerId, id, payload, subject, type }: DomainEvent) =>
+  sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
+  VALUES (${id}, current_setting('svc.org'), ${type}, ${subject}, ${customerId}, ${JSON.stringify(payload)}::jsonb, ${at})`.pipe(
+    Effect.asVoid,
+    Effect.catchAll(readError)
+  )
+
+const markNotificationsRead = (sql: SqlClient, { at, before, customerIds, ids }: ReadSelection) =>
+  sql<{ one: number }>`UPDATE notifications SET status = 'read', read_at = ${at}
+    WHERE status IN ('sent', 'failed') AND (${ids === undefined} OR id = ANY(${ids ?? []}))
+      AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
+      AND (${before === undefined} OR created_at < ${before ?? at}) RETURNING 1 AS one`.pipe(
+    Effect.map((rows) => rows.length),
+    Effect.catchAll(readError)
+  )
+
+const usableAddresses = (sql: SqlClient, addresses: ReadonlyArray<string>) =>
+  addresses.length === 0
+    ? Effect.succeed(addresses)
+    : sql<{
+        address: string
+      }>`SELECT address FROM mail_addresses WHERE address = ANY(${addresses.map((one) => one.toLowerCase())})
+        AND (confirmed_at IS NOT NULL OR usable_until > now())`.pipe(
+        Effect.map((rows) => {
+          const usable = new Set(rows.map(({ address }) => address))
+          return addresses.filter((one) => usable.has(one.toLowerCase()))
+        }),
+        Effect.catchAll(readError)
+      )
+
+const messagesOfHour = (sql: SqlClient) =>
+  sql<{ sent: number }>`SELECT COALESCE(sum(targets), 0)::int AS sent FROM notifications
+    WHERE created_at >= date_trunc('hour', now()) AND channel <> 'in_app'`.pipe(
+    Effect.map(([row]) => row?.sent ?? 0),
+    Effect.catchAll(readError)
+  )
+
+/** The time of each delivery is stored with it, so that the rate survives restarts. */
+const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, statuses, to }: ResendSelection) =>
+  sql<{ queued: number; lastAt: Date | null }>`
+    WITH chosen AS (
+      SELECT id, created_at FROM deliveries
+      WHERE endpoint_id = ${endpointId} AND status = ANY(${statuses})
+        AND created_at >= COALESCE(${from ?? null}::timestamptz, '-infinity') AND created_at < COALESCE(${to ?? null}::timestamptz, 'infinity')
+      ORDER BY created_at, id LIMIT ${limit} FOR UPDATE
+    ), numbered AS (
+      SELECT id, row_number() OVER (ORDER BY created_at, id) - 1 AS nth FROM chosen
+    ), sent AS (
+      UPDATE deliveries d SET status = 'pending', attempts_before = d.attempts, finished_at = NULL, ${sql.literal(noLease(deliveries("deliveries")))},
+        next_at = now() + n.nth / ${perSecond}::float8 * interval '1 second'
+      FROM numbered n WHERE d.id = n.id RETURNING d.next_at
+    ) SELECT count(*)::int AS queued, max(next_at) AS "lastAt" FROM sent`.pipe(
+    Effect.map(([row]) => ({ queued: row?.queued ?? 0, lastAt: row?.lastAt?.toISOString() ?? null })),
+    Effect.catchAll(readError)
+  )
+
+/** All that a transaction can read and write. */
+const makeTx = (sql: SqlClient, auditRows: AuditRows["Type"]): Tx => ({
+  organisations: makeRepository(sql, tables.organisations),
+  workspaces: makeRepository(sql, tables.workspaces),
+  customers: makeRepository(sql, tables.customers),
+  environments: makeRepository(sql, tables.environments),
+  apiKeys: makeRepository(sql, tables.apiKeys),
+  roles: makeRepository(sql, tables.roles),
+  users: makeRepository(sql, tables.users),
+  secrets: makeRepository(sql, tables.secrets),
+  secretVersions: makeRepository(sql, tables.secretVersions),
+  workflows: makeRepository(sql, tables.workflows),
+  workflowVersions: makeRepository(sql, tables.workflowVersions),
+  deployments: makeRepository(sql, tables.deployments),
+  configuration: makeRepository(sql, tables.configuration),
+  connectors: makeRepository(sql, tables.connectors),
+  connectorVersions: makeRepository(sql, tables.connectorVersions),
+  authProviders: makeRepository(sql, tables.authProviders),
+  installations: makeRepository(sql, installations),
+  triggers: makeRepository(sql, tables.triggers),
+  triggerStates: makeRepository(sql, tables.triggerStates),
+  subscriptions: makeRepository(sql, tables.subscriptions),
+  webhookEndpoints: makeRepository(sql, outbound.webhookEndpoints),
+  deliveries: makeRepository(sql, outbound.deliveries),
+  deliveryAttempts: makeRepository(sql, outbound.deliveryAttempts),
+  connections: makeRepository(sql, connections),
+  credentials: makeRepository(sql, credentials),
+  notifications: makeRepository(sql, outbound.notifications),
+  markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
+  usableAddresses: (addresses) => usableAddresses(sql, addresses),
+  messagesOfHour: messagesOfHour(sql),
+  resendDeliveries: (selection) => resendDeliveries(sql, selection),
+  audit: (entry) =>
+    Effect.catchAll(auditRows.write(sql, [entry]), (error) =>
+      error._tag === "Unavailable" ? Effect.fail(error) : readError(error)
+    ),
+  emit: (event) => emit(sql, event),
+  ...makeReplies(sql),
+  ...makeKeyLocks(sql)
+})
+
+/** Records the commit of a transaction that wrote, so that read caches of this node drop older values. */
+const recordWrites = <A, E, R>(
+  commits: Commits["Type"],
+  organisation: OrganisationId,
+  transaction: Effect.Effect<A, E, R>
+) =>
+  Effect.flatMap(FiberRef.get(transactionWrites), (outer) => {
+    // A nested transaction commits with the outer one.
+    if (outer !== undefined) return transaction
+    const state = { isWritten: false }
+    return Effect.locally(transaction, transactionWrites, state).pipe(
+      Effect.tap(() =>
+        Effect.sync(() => {
+          if (state.isWritten) commits.recordCommit(organisation)
+        })
+      )
+    )
+  })
+
+export const layer = Layer.effect(
+  Records,
+  Effect.gen(function* () {
+    const sql = yield* AppSql
+    const commits = yield* Commits
+
+    const tx = makeTx(sql, yield* AuditRows)
+
+    return Records.of({
+      transact: (organisation, body) =>
+        recordWrites(
+          commits,
+          organisation,
+          sql.withTransaction(
+            Effect.zipRight(
+              Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, databaseUnavailable),
+              body(tx)
+            )
+          )
+        ).pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, databaseUnavailable))
+    })
+  })
+)

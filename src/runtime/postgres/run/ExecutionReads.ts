@@ -1,0 +1,213 @@
+/**
+ * The port `ExecutionReads`. Unfinished executions are rows of `runs`, finished ones of `executions`; a page is read
+ * from both by keyset on the id, which sorts by time, and merged. No query counts rows.
+ */
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../../actors/ports/run/ExecutionReads.js"
+import type { FinishedRun, OpenRun, RunRecord } from "../../../actors/ports/run/Journal.js"
+import { type ExecutionStatus, isTerminal } from "../../../domain/run/Execution.js"
+import { type ExecutionDetail, ExecutionView, type LogLine } from "../../../domain/run/ExecutionView.js"
+import type { Unavailable } from "../../../domain/Failure.js"
+import { type BlobId, type ExecutionId, type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
+import { isObject, type Json } from "../../../domain/Json.js"
+import { isColumn, isTime, selectMembers, sharedColumn } from "../journal/RunColumns.js"
+import { logStatementErrors } from "../database/ConnectionLoss.js"
+import { AppSql } from "../database/Pools.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+
+/** A run of either table under the names of its members; times are Unix milliseconds. */
+interface Row extends Pick<OpenRun, "id" | "retention" | "waiting"> {
+  readonly status: ExecutionStatus
+  /** For a run that has ended it has also the members without a column in `executions`. */
+  readonly record: RunRecord
+  readonly [member: string]: unknown
+}
+
+const rfc3339 = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+/** Members of the view that are computed from the row. */
+const computedMembers: {
+  readonly [Member in Exclude<keyof ExecutionView, keyof OpenRun | keyof RunRecord | keyof FinishedRun> | "waiting"]: (
+    row: Row,
+    view: { readonly [member: string]: unknown }
+  ) => ExecutionView[Member]
+} = {
+  waiting: ({ waiting }) => (waiting === null ? null : { ...waiting, until: rfc3339(waiting.until) }),
+  durationMs: (_, { finishedAt, startedAt }) =>
+    typeof startedAt === "string" && typeof finishedAt === "string"
+      ? Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt))
+      : null
+}
+
+const storedMembers = Object.keys(ExecutionView.fields).filter((member) => !Object.hasOwn(computedMembers, member))
+const timeMembers = new Set(storedMembers.filter(isTime))
+const hasColumn = (member: string) => isColumn("runs", member) || isColumn("executions", member)
+/** Where each member of the view is stored: in a column, or in the document `record`. */
+const sources = {
+  runs: storedMembers.map((member) => ({ member, isColumn: isColumn("runs", member) })),
+  executions: storedMembers.map((member) => ({ member, isColumn: isColumn("executions", member) }))
+}
+
+const viewOf = (row: Row): ExecutionView => {
+  const document: { readonly [member: string]: unknown } = { ...row.record }
+  const view: { [member: string]: unknown } = {}
+  for (const { isColumn, member } of isTerminal(row.status) ? sources.executions : sources.runs) {
+    const value = (isColumn ? row[member] : document[member]) ?? null
+    view[member] = typeof value === "number" && timeMembers.has(member) ? rfc3339(value) : value
+  }
+  for (const [member, compute] of Object.entries(computedMembers)) view[member] = compute(row, view)
+  // The members are those of the schema, and their columns have the types that the ports name.
+  return view as ExecutionView
+}
+
+const listMembers = [...new Set([...storedMembers.filter(hasColumn), "id", "retention", "waiting", "record"])]
+const detailMembers = [...listMembers, "input", "output"]
+const tables = ["runs", "executions"] as const
+const listSql = {
+  runs: `SELECT ${selectMembers("runs", listMembers)} FROM runs`,
+  executions: `SELECT ${selectMembers("executions", listMembers)} FROM executions`
+}
+const findSql = tables
+  .map(
+    (table) => `SELECT ${selectMembers(table, detailMembers)} FROM ${table} WHERE org = $1 AND space = $2 AND id = $3`
+  )
+  .join(" UNION ALL ")
+
+/** Shows a step as failed if it was still open when its run was ended from outside. */
+const closeStep = (step: Json, isEnded: boolean): Json =>
+  isEnded &&
+  isObject(step) &&
+  (step["status"] === "running" || step["status"] === "waiting" || step["status"] === "pending")
+    ? {
+        ...step,
+        status: "failed",
+        error: { name: "Cancelled", message: "the run ended while this step ran", category: "cancelled" }
+      }
+    : step
+
+/** Periods that a page is searched in before all partitions are. */
+const recentPeriods = [Duration.days(2), Duration.days(16)]
+
+/** With one workflow an index yields the rows in the page's order; `ANY` of several does not. */
+const workflowCondition = (ids: ReadonlyArray<string>, add: (value: unknown) => string): string =>
+  ids.length === 1
+    ? `${sharedColumn("workflowId")} = ${add(ids[0])}`
+    : `${sharedColumn("workflowId")} = ANY(${add(ids)})`
+
+const conditions = (query: ExecutionQuery, add: (value: unknown) => string): ReadonlyArray<string> => [
+  ...(query.before === undefined ? [] : [`id < ${add(query.before)}`]),
+  ...(query.from === undefined ? [] : [`id >= ${add(`exec_${ulidTime(query.from)}`)}`]),
+  ...(query.to === undefined ? [] : [`id < ${add(`exec_${ulidTime(query.to)}`)}`]),
+  ...(query.workflowIds === undefined ? [] : [workflowCondition(query.workflowIds, add)]),
+  ...(query.environments === undefined ? [] : [`record->>'environment' = ANY(${add(query.environments)})`]),
+  ...(query.triggerType === undefined ? [] : [`${sharedColumn("triggerType")} = ${add(query.triggerType)}`]),
+  ...(query.customerIds === undefined ? [] : [`${sharedColumn("customerId")} = ANY(${add(query.customerIds)})`]),
+  ...(query.status === undefined
+    ? []
+    : [
+        `status = ${add(query.status)}`,
+        ...(isTerminal(query.status) && query.status !== "completed" ? ["status <> 'completed'"] : [])
+      ]),
+  ...(query.text === undefined
+    ? []
+    : [
+        `(record->>'workflowName' ILIKE ${add(`%${query.text.replace(/[\\%_]/g, "\\$&")}%`)} OR id = ${add(query.text)} OR record->'error'->>'message' ILIKE ${add(`%${query.text.replace(/[\\%_]/g, "\\$&")}%`)})`
+      ])
+]
+
+/** A transaction as the request role: row-level security and the indexes need the organisation. */
+const asOrganisation = <A>(
+  sql: SqlClient,
+  organisation: OrganisationId,
+  body: Effect.Effect<A, unknown>
+): Effect.Effect<A, Unavailable> =>
+  sql
+    .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
+    .pipe(logStatementErrors("executions.read_failed"), Effect.mapError(databaseUnavailable))
+
+const page = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
+  const values: Array<unknown> = [organisationId, spaceId]
+  const add = (value: unknown) => `$${values.push(value)}`
+  const where = [`org = $1`, `space = $2`, ...conditions(query, add)].join(" AND ")
+  const limit = add(query.limit)
+  const queriedTables =
+    query.status === undefined ? tables : isTerminal(query.status) ? (["executions"] as const) : (["runs"] as const)
+  const parts = queriedTables.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
+  return sql.unsafe<Row>(`SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`, values)
+}
+
+/**
+ * A page nearly always lies within a few days, hence a few partitions; opening all partitions costs several times
+ * the read of the page. Earlier periods are read only if the page is not full.
+ */
+const list = Effect.fnUntraced(function* (sql: SqlClient, home: ExecutionHome, query: ExecutionQuery) {
+  const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
+  for (const period of recentPeriods) {
+    const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
+    if (since <= (query.from ?? 0)) break
+    const recent = yield* page(sql, home, { ...query, from: since })
+    if (recent.length === query.limit) return recent
+  }
+  return yield* page(sql, home, query)
+})
+
+const find = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, id: ExecutionId) =>
+  sql.unsafe<Row & Pick<ExecutionDetail, "input" | "output">>(`${findSql} LIMIT 1`, [organisationId, spaceId, id])
+
+const steps = (sql: SqlClient, organisation: OrganisationId, row: Row) =>
+  sql<{ status: string; record: { readonly [member: string]: Json } }>`
+  SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.retention} ORDER BY index`.pipe(
+    Effect.map((rows) => rows.map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status))))
+  )
+
+const detail = Effect.fnUntraced(function* (sql: SqlClient, home: ExecutionHome, id: ExecutionId) {
+  const [row] = yield* find(sql, home, id)
+  if (row === undefined) return Option.none()
+  const view: ExecutionDetail = {
+    ...viewOf(row),
+    input: row.input ?? null,
+    output: row.output ?? null,
+    steps: yield* steps(sql, home.organisationId, row)
+  }
+  return Option.some({ view, record: row.record, retention: row.retention })
+})
+
+const logs = (sql: SqlClient, organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>
+  sql<{ seq: number; lines: ReadonlyArray<Omit<LogLine, "seq">> }>`
+  SELECT seq, lines FROM logs WHERE org = ${organisation} AND id = ${id} AND seq + json_array_length(lines) > ${after + 1}
+  ORDER BY seq LIMIT ${limit}`.pipe(
+    Effect.map((chunks) =>
+      chunks
+        .flatMap((chunk) => chunk.lines.map((line, i) => ({ seq: chunk.seq + i, ...line })))
+        .filter((line) => line.seq > after)
+        .slice(0, limit)
+    )
+  )
+
+export const layer = Layer.effect(
+  ExecutionReads,
+  Effect.gen(function* () {
+    const sql = yield* AppSql
+
+    return ExecutionReads.of({
+      list: (home, query) =>
+        asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
+      get: (home, id) =>
+        asOrganisation(sql, home.organisationId, detail(sql, home, id)).pipe(
+          Effect.map(Option.map((found) => found.view))
+        ),
+      findRerunSource: (home, id) => asOrganisation(sql, home.organisationId, detail(sql, home, id)),
+      logs: (organisation, id, after, limit) =>
+        asOrganisation(sql, organisation, logs(sql, organisation, id, after, limit)),
+      blob: (organisation, id, blob: BlobId) =>
+        asOrganisation(
+          sql,
+          organisation,
+          sql<{
+            content: Json
+          }>`SELECT content FROM blobs WHERE org = ${organisation} AND id = ${id} AND blob_id = ${blob}`
+        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), (found) => found.content)))
+    })
+  })
+)

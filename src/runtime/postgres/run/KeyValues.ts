@@ -1,0 +1,149 @@
+/**
+ * The port `KeyValues` (`svc.state`) on Postgres: a write and the journal entry that records it are one transaction. The
+ * node reads, opens, changes, seals and writes a value while it holds the lock of its key.
+ */
+import { Effect, Layer } from "effect"
+import { Fenced } from "../../../actors/ports/run/Journal.js"
+import { KeyValues, StateRefused, type StateWrite, type Store } from "../../../actors/ports/run/KeyValues.js"
+import { type OrganisationVault, Vault } from "../../../actors/ports/Vault.js"
+import { canonicalJson, type Json } from "../../../domain/Json.js"
+import { selectOwned } from "../journal/Fence.js"
+import { encodeEntry } from "../journal/JournalRow.js"
+import { journal } from "../journal/FlushTables.js"
+import { WriterSql } from "../database/Pools.js"
+import { readState, sealState, type StateKey, stateKeyOwner, stateKeyText } from "./StateRow.js"
+import { journalUnavailable } from "../database/DatabaseUnavailable.js"
+
+/** Locks the run and then the key `$3`, as every transaction here does: two writes never deadlock. */
+const lockSql = `WITH owned AS MATERIALIZED (${selectOwned("$1", "$2")})
+  SELECT pg_advisory_xact_lock(hashtextextended($3, 0))::text FROM owned`
+const insertEntry = journal.insert("$1", () => false)
+
+/** What a write does to the stored value; `undefined` removes it. */
+interface StateChange {
+  readonly nextValue: Json | undefined
+  readonly result: Json
+  readonly expiresAt: number | null
+}
+
+const applyWrite = (write: StateWrite, before: Json | undefined): StateChange | StateRefused => {
+  switch (write._tag) {
+    case "Set":
+      return { nextValue: write.value, result: null, expiresAt: write.expiresAt }
+    case "Delete":
+      return { nextValue: undefined, result: before !== undefined, expiresAt: null }
+    case "Increment": {
+      const from = before ?? 0
+      if (typeof from !== "number") {
+        return new StateRefused({ message: `svc.state.increment: the value of "${write.key}" is not a number` })
+      }
+      const sum = from + write.by
+      return Number.isFinite(sum)
+        ? { nextValue: sum, result: sum, expiresAt: null }
+        : new StateRefused({
+            message: `svc.state.increment: the value of "${write.key}" would be too large for a number`
+          })
+    }
+    case "CompareAndSet": {
+      const isExpected = canonicalJson(before ?? null) === canonicalJson(write.expected)
+      return { nextValue: isExpected ? write.next : before, result: isExpected, expiresAt: null }
+    }
+  }
+}
+
+/** What reading and writing values needs. */
+interface KeyValuesContext {
+  readonly sql: WriterSql["Type"]
+  readonly vault: Vault["Type"]
+}
+
+const rowKeyOf = ({ environment, organisationId, owner, scope, spaceId }: Store, key: string): StateKey => ({
+  org: organisationId,
+  space: spaceId,
+  scope,
+  environment,
+  owner,
+  key
+})
+
+const where = ({ sql }: KeyValuesContext, { environment, key, org, owner, scope, space }: StateKey) =>
+  sql.and([
+    sql`org = ${org}`,
+    sql`space = ${space}`,
+    sql`scope = ${scope}`,
+    sql`environment = ${environment}`,
+    sql`owner = ${owner}`,
+    sql`key = ${key}`
+  ])
+
+/** The value of a key; `undefined` if there is none. */
+const find = (context: KeyValuesContext, vault: OrganisationVault, key: StateKey) =>
+  context.sql<{
+    readonly clear: string | null
+    readonly sealed: Uint8Array | null
+  }>`SELECT value::text AS clear, sealed FROM key_values
+     WHERE ${where(context, key)} AND (expires_at IS NULL OR expires_at > now())`.pipe(
+    Effect.flatMap(([row]) =>
+      row === undefined
+        ? Effect.succeed(undefined)
+        : Effect.try({ try: () => readState(vault, key, row), catch: journalUnavailable })
+    )
+  )
+
+const get = (context: KeyValuesContext, store: Store, name: string) =>
+  Effect.gen(function* () {
+    const key = rowKeyOf(store, name)
+    return (yield* find(context, yield* context.vault.of(stateKeyOwner(key)), key)) ?? null
+  }).pipe(Effect.mapError(journalUnavailable))
+
+const put = (
+  context: KeyValuesContext,
+  vault: OrganisationVault,
+  key: StateKey,
+  { expiresAt, nextValue }: StateChange
+) =>
+  nextValue === undefined
+    ? context.sql`DELETE FROM key_values WHERE ${where(context, key)}`
+    : context.sql`INSERT INTO key_values (org, space, scope, environment, owner, key, sealed, expires_at)
+      VALUES (${key.org}, ${key.space}, ${key.scope}, ${key.environment}, ${key.owner}, ${key.key},
+        ${sealState(vault, key, JSON.stringify(nextValue))}, ${expiresAt === null ? null : new Date(expiresAt)})
+      ON CONFLICT (org, space, scope, environment, owner, key)
+      DO UPDATE SET value = NULL, sealed = excluded.sealed, expires_at = excluded.expires_at, updated_at = now()`
+
+/** The vaults of the run's journal and of the value. Read before the transaction, which would hold a connection meanwhile. */
+const vaultsOf = ({ vault }: KeyValuesContext, key: StateKey) =>
+  Effect.mapError(Effect.all([vault.of(key.org), vault.of(stateKeyOwner(key))]), journalUnavailable)
+
+const write =
+  (context: KeyValuesContext): KeyValues["Type"]["write"] =>
+  (store, write, run, entry) =>
+    Effect.gen(function* () {
+      const key = rowKeyOf(store, write.key)
+      const [sealer, values] = yield* vaultsOf(context, key)
+      return yield* Effect.gen(function* () {
+        const owned = yield* context.sql.unsafe(lockSql, [[run.id], [run.epoch], stateKeyText(key)])
+        if (owned.length === 0) return yield* new Fenced({ id: run.id })
+        const change = applyWrite(write, yield* find(context, values, key))
+        if (change instanceof StateRefused) return yield* change
+        yield* put(context, values, key, change)
+        yield* context.sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])
+        return change.result
+      }).pipe(
+        context.sql.withTransaction,
+        Effect.mapError((error) =>
+          error._tag === "StateRefused" || error._tag === "Fenced" ? error : journalUnavailable(error)
+        )
+      )
+    })
+
+export const layer = Layer.effect(
+  KeyValues,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const vault = yield* Vault
+
+    const context: KeyValuesContext = { sql, vault }
+
+    return KeyValues.of({ get: (store: Store, key: string) => get(context, store, key), write: write(context) })
+  })
+)

@@ -1,0 +1,178 @@
+/**
+ * The port `Runnables`: workflows to run. Deployments are cached for less than a second; a version's content never
+ * changes.
+ */
+import { Effect, Layer, Option } from "effect"
+import { type Runnable, Runnables } from "../../../actors/ports/run/Runnables.js"
+import { readBindings } from "../../../domain/connector/Binding.js"
+import type { Unavailable } from "../../../domain/Failure.js"
+import { NotFound, WorkflowUnavailable } from "../../../domain/Failure.js"
+import type { OrganisationId, WorkflowId } from "../../../domain/Ids.js"
+import type { Json } from "../../../domain/Json.js"
+import { RecentMap } from "../../../domain/RecentMap.js"
+import { archivedRefusal, latestEnvironment } from "../../../domain/workflow/Workflow.js"
+import { makeReadCache } from "../ReadCache.js"
+import { WriterSql } from "../database/Pools.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+
+const maxCachedVersions = 1_000
+/** A draft's snapshot is kept this much longer than its runs, so that it is not extended at every run. */
+const snapshotMarginDays = 2
+
+const jsonOf = (value: Json): string | null => (value === null ? null : JSON.stringify(value))
+
+interface WorkflowHead extends Omit<Runnable, "version" | keyof Content> {
+  readonly status: "draft" | "published" | "archived"
+  readonly publishedVersion: number | null
+  readonly deployments: { readonly [environment: string]: number }
+}
+
+type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract" | "bindings">
+
+/** Content as the columns hold it. */
+interface ContentRow extends Omit<Content, "bindings"> {
+  readonly bindings: Json
+}
+const contentOf = <Row extends ContentRow>(row: Row) => ({ ...row, bindings: readBindings(row.bindings) })
+
+const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "workflowId", w.customer_id AS "customerId", w.name,
+  w.enabled, w.tier, w.timeout_ms AS "timeoutMillis", w.retry, w.callback_url AS "callbackUrl", w.status,
+  w.published_version AS "publishedVersion",
+  COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d WHERE d.workflow_id = w.id), '{}') AS deployments`
+const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract", bindings`
+
+export const layer = Layer.effect(
+  Runnables,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const heads = yield* makeReadCache<WorkflowHead>({ maxEntries: maxCachedVersions })
+    const versions = new RecentMap<string, Content>(maxCachedVersions)
+
+    const notFound = () => new NotFound({ what: "workflow" })
+
+    const loadHead = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
+      const [head] = yield* sql
+        .unsafe<WorkflowHead>(
+          `SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
+          [workflow, organisation]
+        )
+        .pipe(Effect.mapError(databaseUnavailable))
+      return head
+    })
+
+    const head = (
+      organisation: OrganisationId,
+      workflow: WorkflowId
+    ): Effect.Effect<WorkflowHead, NotFound | Unavailable> =>
+      Effect.flatMap(heads.get(`${organisation}|${workflow}`, loadHead(organisation, workflow)), (found) =>
+        found === undefined ? notFound() : Effect.succeed(found)
+      )
+
+    const content = Effect.fnUntraced(function* (workflow: WorkflowId, number: number) {
+      const key = `${workflow}@${number}`
+      const known = versions.get(key)
+      if (known !== undefined) return known
+      const [row] = yield* sql
+        .unsafe<ContentRow>(`SELECT ${contentColumns} FROM workflow_versions WHERE workflow_id = $1 AND number = $2`, [
+          workflow,
+          number
+        ])
+        .pipe(Effect.mapError(databaseUnavailable))
+      if (row === undefined) return yield* notFound()
+      const found = contentOf(row)
+      versions.set(key, found)
+      return found
+    })
+
+    const makeRunnable = (
+      { deployments: _deployments, publishedVersion: _published, status: _status, ...head }: WorkflowHead,
+      found: Content,
+      version: number | null
+    ): Runnable => ({ ...head, ...found, version })
+
+    /** Makes a `Runnable` once for each read of a workflow's head, not for each run. */
+    const published = new WeakMap<WorkflowHead, Map<number, Runnable>>()
+    const publishedOf = (head: WorkflowHead, number: number): Effect.Effect<Runnable, NotFound | Unavailable> => {
+      const known = published.get(head) ?? new Map<number, Runnable>()
+      const found = known.get(number)
+      if (found !== undefined) return Effect.succeed(found)
+      return Effect.map(content(head.workflowId, number), (content) => {
+        const runnable = makeRunnable(head, content, number)
+        published.set(head, known.set(number, runnable))
+        return runnable
+      })
+    }
+
+    const version = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId, number: number) {
+      return makeRunnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
+    })
+
+    const deployedIn = (
+      found: WorkflowHead,
+      environment: string
+    ): Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable> => {
+      if (found.publishedVersion === null) {
+        return new WorkflowUnavailable({
+          code: "WORKFLOW_NOT_PUBLISHED",
+          message: `${found.name} has never been published: POST /api/v1/workflows/${found.workflowId}/publish`
+        })
+      }
+      const archived = archivedRefusal(found)
+      if (archived !== undefined) return archived
+      // An environment may have the name of an inherited property, such as `constructor`.
+      const deployedNumber = Object.hasOwn(found.deployments, environment) ? found.deployments[environment] : undefined
+      const number = environment === latestEnvironment ? found.publishedVersion : deployedNumber
+      return number !== undefined
+        ? publishedOf(found, number)
+        : new WorkflowUnavailable({
+            code: "WORKFLOW_NOT_DEPLOYED",
+            message: `no version of ${found.name} is deployed to the environment "${environment}"`
+          })
+    }
+
+    const inEnvironment = (organisation: OrganisationId, workflow: WorkflowId, environment: string) =>
+      Effect.flatMap(head(organisation, workflow), (found) => deployedIn(found, environment))
+
+    const draft = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
+      const [found] = yield* sql
+        .unsafe<WorkflowHead & ContentRow>(
+          `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
+          [workflow, organisation]
+        )
+        .pipe(Effect.mapError(databaseUnavailable))
+      if (found === undefined) return yield* notFound()
+      const archived = archivedRefusal(found)
+      return archived === undefined ? makeRunnable(found, contentOf(found), null) : yield* archived
+    })
+
+    const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>
+      // Updates an existing snapshot only if it expires before the run does: not at every run.
+      sql`INSERT INTO draft_snapshots AS s
+            (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, kept_until)
+          VALUES (${draft.organisationId}, ${draft.workflowId}, ${draft.contentHash}, ${draft.script},
+            ${jsonOf(draft.inputContract)}::jsonb, ${jsonOf(draft.outputContract)}::jsonb,
+            ${JSON.stringify(draft.bindings)}::jsonb, now() + ${retention + snapshotMarginDays} * interval '1 day')
+          ON CONFLICT (workflow_id, content_hash) DO UPDATE SET kept_until = excluded.kept_until
+            WHERE s.kept_until < now() + ${retention} * interval '1 day'`.pipe(
+        Effect.asVoid,
+        Effect.mapError(databaseUnavailable)
+      )
+
+    const draftThatRan = Effect.fnUntraced(function* (
+      organisation: OrganisationId,
+      workflow: WorkflowId,
+      contentHash: string
+    ) {
+      const [row] = yield* sql
+        .unsafe<ContentRow>(
+          `SELECT ${contentColumns} FROM draft_snapshots WHERE workflow_id = $1 AND content_hash = $2 AND org = $3`,
+          [workflow, contentHash, organisation]
+        )
+        .pipe(Effect.mapError(databaseUnavailable))
+      if (row === undefined) return Option.none()
+      return Option.some(makeRunnable(yield* head(organisation, workflow), contentOf(row), null))
+    })
+
+    return Runnables.of({ inEnvironment, draft, keepDraft, draftThatRan, version })
+  })
+)

@@ -1,0 +1,122 @@
+/**
+ * Seals the values of `svc.state` that earlier releases stored in clear, in the background and in small batches. A batch
+ * is one statement: a process that dies repeats at most one, and two nodes repeat each other's at most. Writes go on
+ * meanwhile, and store what they write sealed.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import { Duration, Effect, Layer } from "effect"
+import { makeSweep } from "../../../actors/LeasedWork.js"
+import { BackgroundTasks } from "../../../actors/ports/BackgroundTasks.js"
+import type { StoredJob } from "../../../actors/ports/FailedJobs.js"
+import { Vault } from "../../../actors/ports/Vault.js"
+import { dueSql, takeFound } from "../LeasedWork.js"
+import { WriterSql } from "../database/Pools.js"
+import { sealState, type StateKey, stateKeyOwner } from "./StateRow.js"
+import { clearState as kind, stateKey as columns } from "../WorkKinds.js"
+
+const task = "state.seal"
+/** Values of a batch, and the characters after which it takes no further one. */
+const batchSize = 200
+const batchCharacters = 512 * 1024
+/** Between two batches: leaves the database and the main loop to requests. */
+const breath = Duration.millis(10)
+const interval = Duration.seconds(5)
+
+const keyOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ")
+
+interface ClearRow extends StateKey, StoredJob {
+  readonly value: string
+}
+
+/** `$1` to `$6`: the key after which the batch begins. */
+const batchSql = `
+  SELECT ${keyOf("b")}, b.id, b.org AS "organisationId", b.value FROM (
+    SELECT t.*, sum(length(t.value)) OVER (ORDER BY ${keyOf("t")}) - length(t.value) AS before
+    FROM (${dueSql(kind, `${keyOf("w")}, w.value::text AS value, ${kind.id} AS id`, batchSize)}) t) b
+  WHERE b.before < ${batchCharacters} ORDER BY ${keyOf("b")}`
+
+/**
+ * `$1` to `$6`: the keys; `$7`: the sealed values. Waits for no lock, so that it deadlocks with no other statement: a
+ * locked row is being replaced or removed. No column but the value changes: retention reads the time of the last write.
+ */
+const sealSql = `
+  WITH locked AS (${takeFound(
+    {
+      ...kind,
+      joins: `JOIN unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[])
+        AS n (org, space, scope, environment, owner, key, sealed) ON (${keyOf("n")}) = (${keyOf("w")})`
+    },
+    "w.ctid, n.sealed",
+    "true"
+  )})
+  UPDATE key_values t SET value = NULL, sealed = locked.sealed FROM locked WHERE t.ctid = locked.ctid`
+
+const makeSealing = Effect.gen(function* () {
+  const sql = yield* WriterSql
+  const vault = yield* Vault
+  const { jobs, repeat } = yield* makeSweep(task)
+
+  const seal = (rows: ReadonlyArray<ClearRow>) =>
+    Effect.gen(function* () {
+      const sealed: Array<Buffer> = []
+      for (const row of rows) sealed.push(sealState(yield* vault.of(stateKeyOwner(row)), row, row.value))
+      yield* sql.unsafe(sealSql, [...columns.map((column) => rows.map((row) => row[column])), sealed])
+    })
+
+  const sealBatch = (rows: ReadonlyArray<ClearRow>) =>
+    Effect.gen(function* () {
+      const lacking = new Set<string>()
+      const owners = new Map(rows.map((row) => [stateKeyOwner(row), row]))
+      // A data key that cannot be had is one failure, not one of each of its values.
+      for (const [id, row] of owners)
+        if (!(yield* jobs.attempt({ id, organisationId: row.org }, vault.of(id)))) lacking.add(id)
+      yield* jobs.together(
+        rows.filter((row) => !lacking.has(stateKeyOwner(row))),
+        seal
+      )
+    })
+
+  const nextBatch = (after: StateKey | undefined): Effect.Effect<ReadonlyArray<ClearRow>, SqlError> =>
+    sql.unsafe<ClearRow>(
+      batchSql,
+      columns.map((column) => after?.[column] ?? "")
+    )
+
+  const count = Effect.map(
+    sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM key_values WHERE value IS NOT NULL`,
+    ([row]) => row?.n ?? 0
+  )
+
+  return { count, nextBatch, repeat, sealBatch }
+})
+
+export const layer = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const { count, nextBatch, repeat, sealBatch } = yield* makeSealing
+    const { recordRemaining } = (yield* BackgroundTasks).register(task)
+
+    const pass = (advance: Effect.Effect<void>) =>
+      Effect.gen(function* () {
+        const before = yield* count
+        recordRemaining(before)
+        if (before === 0) return
+        let after: StateKey | undefined
+        for (let passed = 0; ;) {
+          const rows = yield* nextBatch(after)
+          if (rows.length === 0) break
+          yield* sealBatch(rows)
+          after = rows.at(-1)
+          passed += rows.length
+          // An estimate, so that no batch counts the table: the end of the pass counts it.
+          recordRemaining(Math.max(1, before - passed))
+          yield* Effect.zipRight(advance, Effect.sleep(breath))
+        }
+        const left = yield* count
+        recordRemaining(left)
+        if (left < before)
+          yield* Effect.annotateLogs(Effect.logInfo("state.sealed"), { values: before - left, remaining: left })
+      })
+
+    yield* Effect.forkScoped(yield* repeat(pass, { interval }))
+  })
+)

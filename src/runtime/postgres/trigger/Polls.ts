@@ -1,0 +1,72 @@
+/** The port `Polls`. */
+import { Effect, Layer } from "effect"
+import { type DuePoll, Polls } from "../../../actors/ports/event/Polls.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "../LeasedWork.js"
+import { WriterSql } from "../database/Pools.js"
+import { polledBy, polls as kind } from "../WorkKinds.js"
+
+/** No other node has committed the poll since. */
+const isCurrent = "w.seq = $3"
+
+const createSql = `INSERT INTO polls (connection_id, event, org, connector)
+  SELECT DISTINCT c.id, t.app_event->>'event', c.org, c.connector FROM ${polledBy("t.status = 'active' AND c.status = 'active'")}
+  ON CONFLICT DO NOTHING`
+
+// A disabled trigger keeps its poll, so that enabling it finds what changed meanwhile.
+const deleteSql = `DELETE FROM polls p WHERE NOT EXISTS (
+  SELECT FROM ${polledBy("c.id = p.connection_id AND t.app_event->>'event' = p.event")})`
+
+const commitSql = `WITH mine AS (
+    ${settleSql(
+      kind,
+      "seq = seq + 1, failures = 0, last_error = NULL, polled_at = now(), next_at = now() + make_interval(secs => $4::float8)",
+      isCurrent
+    )} RETURNING w.connection_id, w.event, w.org
+  ), gone AS (
+    DELETE FROM poll_items i USING mine
+    WHERE i.connection_id = mine.connection_id AND i.event = mine.event AND i.key = ANY($5::text[])
+  )
+  INSERT INTO poll_items (connection_id, event, org, key, hash)
+    SELECT mine.connection_id, mine.event, mine.org, t.key, t.hash
+    FROM json_to_recordset($6::json) AS t(key text, hash text), mine
+    ON CONFLICT (connection_id, event, key) DO UPDATE SET hash = excluded.hash`
+
+const failSql = settleSql(
+  kind,
+  "failures = failures + 1, last_error = $4, next_at = now() + make_interval(secs => $5::float8)",
+  isCurrent
+)
+const postponeSql = settleSql(kind, "next_at = now() + make_interval(secs => $4::float8)", isCurrent)
+
+export const layer = Layer.effect(
+  Polls,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    yield* endFormerLeases(sql, kind)
+    const { lease, renew } = makeLeasedWork<DuePoll>(sql, kind)
+
+    const settle = (text: string, { id, seq }: DuePoll, ...values: ReadonlyArray<unknown>) =>
+      sql.unsafe(text, [...keyOf(kind, id), seq, ...values]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+
+    return Polls.of({
+      find: makeFind(sql, kind),
+      lease,
+      renew,
+      reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(
+        Effect.asVoid,
+        Effect.mapError(databaseUnavailable)
+      ),
+      seen: ({ connectionId, event }) =>
+        sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
+          WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
+          Effect.map((rows) => new Map(rows.map(({ hash, key }) => [key, hash]))),
+          Effect.mapError(databaseUnavailable)
+        ),
+      commit: (poll, { pauseSeconds, removed, stored }) =>
+        settle(commitSql, poll, pauseSeconds, removed, JSON.stringify(stored)),
+      fail: (poll, error, pauseSeconds) => settle(failSql, poll, error.slice(0, 500), pauseSeconds),
+      postpone: (poll, pauseSeconds) => settle(postponeSql, poll, pauseSeconds)
+    })
+  })
+)

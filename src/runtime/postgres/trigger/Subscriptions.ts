@@ -1,0 +1,99 @@
+/** The port `Subscriptions`. */
+import { Effect, Layer } from "effect"
+import {
+  type DueSubscription,
+  type Subscription,
+  type SubscriptionChange,
+  Subscriptions
+} from "../../../actors/ports/event/Subscriptions.js"
+import { AuditRows } from "../AuditRow.js"
+import { changeSql, endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "../LeasedWork.js"
+import { WriterSql } from "../database/Pools.js"
+import { transact, transactAudited, writeEvents } from "../connection/ChangeWrites.js"
+import { makeReadCache, noOrganisation } from "../ReadCache.js"
+import { disableTrigger } from "./TriggerDisabling.js"
+import { databaseUnavailable, firstRow } from "../database/DatabaseUnavailable.js"
+import { subscriptionColumns, subscriptions as kind } from "../WorkKinds.js"
+
+const timeOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
+
+const createSql = `INSERT INTO subscriptions (trigger_id, connection_id, org)
+  SELECT t.id, c.id, t.org FROM triggers t JOIN connections c ON c.org = t.org
+    AND c.connector = t.app_event->>'connector' AND c.disconnected_at IS NULL AND c.status = 'active'
+    AND (t.app_event->>'connectionId' IS NULL OR t.app_event->>'connectionId' = c.id)
+    AND (t.customer_id IS NULL OR t.customer_id = c.customer_id)
+  WHERE t.type = 'app_event' AND t.app_event->>'delivery' = 'webhook' AND t.deleted_at IS NULL AND t.status = 'active'
+  ON CONFLICT DO NOTHING`
+
+/** `$3`: how many attempts have failed; `$4`: the last error. */
+const refuseSql = settleSql(kind, "state = 'failed', attempts = $3, last_error = $4, next_at = NULL")
+
+/** The columns that a change sets. */
+const columnsOf = (change: SubscriptionChange): ReadonlyArray<readonly [string, unknown]> =>
+  Object.entries({
+    state: change.state,
+    next_at: timeOf(change.nextAt),
+    attempts: change.attempts,
+    expires_at: change.expiresAt === undefined ? undefined : timeOf(change.expiresAt),
+    external_id: change.externalId,
+    last_error: change.lastError,
+    number: change.number,
+    secret: change.secret
+  }).filter(([, value]) => value !== undefined)
+
+export const layer = Layer.effect(
+  Subscriptions,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const auditRows = yield* AuditRows
+    yield* endFormerLeases(sql, kind)
+    const cache = yield* makeReadCache<Subscription>({ organisationOf: noOrganisation })
+
+    return Subscriptions.of({
+      reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
+      find: makeFind(sql, kind),
+      lease: makeLeasedWork<DueSubscription>(sql, kind).lease,
+      save: ({ id }, change) => {
+        const columns = columnsOf(change)
+        const set = columns.map(([column], at) => `${column} = $${at + 3}`).join(", ")
+        const updated = sql.unsafe((change.keepsLease === true ? changeSql : settleSql)(kind, set), [
+          ...keyOf(kind, id),
+          ...columns.map(([, value]) => value)
+        ])
+        const { events = [] } = change
+        return events.length === 0
+          ? updated.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+          : transact(sql, Effect.zipRight(updated, writeEvents(sql, events, [])))
+      },
+      refuse: ({ attempts, connectionId, triggerId }, { disabling, event, lastError }) =>
+        transactAudited(sql, auditRows, [disabling.audit], (rows) =>
+          Effect.gen(function* () {
+            // Serialises refusals of several connections, so that the last one disables the trigger.
+            yield* sql`SELECT FROM triggers WHERE id = ${triggerId} FOR UPDATE`
+            yield* sql.unsafe(refuseSql, [triggerId, connectionId, attempts + 1, lastError])
+            yield* writeEvents(sql, [event], [])
+            const others = yield* sql`SELECT FROM subscriptions WHERE trigger_id = ${triggerId}
+              AND (state IN ('pending', 'subscribed', 'renewing', 'suspended') OR state = 'failed' AND next_at IS NOT NULL) LIMIT 1`
+            if (others.length > 0) return
+            const isDisabled = yield* disableTrigger(sql, disabling.after, disabling.event, rows)
+            // What the provider does not have begins anew when the trigger is enabled.
+            yield* isDisabled
+              ? sql`UPDATE subscriptions SET state = 'unsubscribed', number = NULL, secret = NULL, expires_at = NULL, attempts = 0
+                  WHERE trigger_id = ${triggerId} AND external_id IS NULL`
+              : sql`UPDATE subscriptions SET next_at = now() + interval '1 minute'
+                  WHERE trigger_id = ${triggerId} AND connection_id = ${connectionId}`
+          })
+        ),
+      byNumber: (number) =>
+        cache.find(
+          number,
+          firstRow(
+            sql.unsafe<Subscription>(
+              `SELECT ${subscriptionColumns} FROM subscriptions w WHERE w.number = $1 AND w.state <> 'unsubscribed'`,
+              [number]
+            )
+          )
+        )
+    })
+  })
+)
