@@ -19,8 +19,8 @@ export const inflationRatio = 20
 
 /** Limits of a request's body while it is received. */
 export const incomingBody = {
-  /** Bytes that are read before the request's key is authenticated. */
-  unidentifiedBytes: 64 * KiB,
+  /** Bytes that are read before the request's caller is recognised. */
+  unrecognisedBytes: 64 * KiB,
   /** Bodies of fewer bytes do not count against the node's budget once they are received. */
   countedBytes: 4 * KiB,
   /** The longest time until the body is complete. */

@@ -1,7 +1,15 @@
 /** Requests and replies as bytes: what the server driver passes to the surfaces and gets back. */
 
 import type { Effect } from "effect"
+import type { Principal } from "../actors/management/Caller.js"
 import type { Failure } from "../domain/Failure.js"
+
+/** A caller that was recognised by the head of its request, before the body was read. */
+export interface RecognisedCaller {
+  readonly caller: Principal
+  /** Completes the authentication with the whole request: verifies its signature, where the credential asks for one. */
+  readonly verify: (request: LazyRequest) => Effect.Effect<Principal, Failure>
+}
 
 /** A request without its body. */
 export interface RequestHead {
@@ -12,6 +20,8 @@ export interface RequestHead {
   readonly headers: { readonly [name: string]: string }
   /** The address of the socket's peer. */
   readonly remoteAddress: string
+  /** Set where a large body was read only for its caller, who is then authenticated once. */
+  readonly recognised?: RecognisedCaller | undefined
 }
 
 /** A request with its whole body. */

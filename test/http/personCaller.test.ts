@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { Keys } from "../../src/actors/ports/organisation/Keys.js"
 import { CustomerId } from "../../src/domain/Ids.js"
-import { refusalLimits } from "../../src/domain/Limits.js"
+import { incomingBody, refusalLimits } from "../../src/domain/Limits.js"
 import { allPermissions, presetPermissions } from "../../src/domain/access/Permission.js"
 import { scopeIds } from "../../src/domain/access/ResourceScope.js"
 import type { CredentialReader, KnownCredential } from "../../src/http/auth/Credentials.js"
@@ -25,13 +25,17 @@ import type { CallerRights, TestCaller, TestCallers } from "../support/matrices/
 // --- The kind ---
 
 const people = new Map<string, KnownCredential>()
+let lookups = 0
 
 const reader: CredentialReader = {
   read: (text) =>
     text?.startsWith("person_") !== true
       ? undefined
       : {
-          findCached: () => people.get(text),
+          findCached: () => {
+            lookups += 1
+            return people.get(text)
+          },
           find: () => Effect.succeed(Option.none()),
           mayExist: () => Effect.succeed(false),
           unknownMessage: "this session is unknown: sign in"
@@ -230,6 +234,31 @@ describe("a person's credential", () => {
     assert.deepInclude(entry, { outcome: "denied", resource: { type: "user", id: person.id, name: person.name } })
     assert.deepInclude(entry.actor, { type: "user", id: person.id })
   }
+
+  it("is read once for a request with a large body, which is verified whole", async () => {
+    const { baseUrl } = await svc.listen()
+    const person = await persons.make(svc)
+    const verified: Array<number> = []
+    amend(person, (known) => ({
+      ...known,
+      verify: ({ body }) => Effect.sync(() => void verified.push(body instanceof Uint8Array ? body.length : 0))
+    }))
+    for (const bytes of [10, 2 * incomingBody.unrecognisedBytes]) {
+      const body = JSON.stringify({ name: "Large", metadata: { text: "x".repeat(bytes) } })
+      const before = lookups
+      const answer = await fetch(`${baseUrl}/api/v1/customers`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${person.credential}`, "content-type": "application/json" },
+        body
+      })
+      // The metadata of a customer may not have as much.
+      assert.oneOf(answer.status, [201, 422], await answer.text())
+      assert.match(answer.headers.get("x-request-id") ?? "", /^req_/)
+      assert.strictEqual(lookups - before, 1)
+      assert.strictEqual(verified.pop(), body.length)
+      assert.isEmpty(verified)
+    }
+  })
 
   it("that does not exist is refused, and beyond the limit 429", async () => {
     const send = (n: number) => svc.ask("GET", "/api/v1/customers", { key: `person_unknown${n}`, from: "192.0.2.66" })

@@ -22,7 +22,7 @@ const handlers: Handlers = {
   handle: (request) => Effect.succeed(jsonReply(200, { bytes: request.body.byteLength })),
   webhook: () => Effect.dieMessage("no test asks for it"),
   proxy: () => Effect.succeed(jsonReply(200, {})),
-  identify: ({ headers }: RequestHead) =>
+  recognise: ({ headers }: RequestHead) =>
     Effect.succeed(
       headers["x-who"] === undefined ? { _tag: "Failed", failure: nobody } : { _tag: "Known", holder: headers["x-who"] }
     ),
@@ -118,8 +118,8 @@ describe("a body", () => {
       told.send(post(MiB))
       yield* told.answer(401)
       const chunked = yield* open()
-      chunked.send(post("chunked"), chunk(incomingBody.unidentifiedBytes / 2))
-      chunked.socket.write(chunk(incomingBody.unidentifiedBytes))
+      chunked.send(post("chunked"), chunk(incomingBody.unrecognisedBytes / 2))
+      chunked.socket.write(chunk(incomingBody.unrecognisedBytes))
       yield* chunked.answer(401)
       for (const client of [told, chunked]) yield* client.end()
       assert.strictEqual(server.bodiesHeld(), 0)
@@ -137,9 +137,9 @@ describe("a body", () => {
           [["chunked", ["x-who: a"]], `${chunk(1).repeat(100_000)}0\r\n\r\n`, 100_000],
           [[MiB, ["x-who: a", "expect: 100-continue"]], "x".repeat(MiB), MiB],
           [
-            [incomingBody.unidentifiedBytes],
-            "x".repeat(incomingBody.unidentifiedBytes),
-            incomingBody.unidentifiedBytes
+            [incomingBody.unrecognisedBytes],
+            "x".repeat(incomingBody.unrecognisedBytes),
+            incomingBody.unrecognisedBytes
           ],
           [["chunked"], "0\r\n\r\n", 0]
         ]

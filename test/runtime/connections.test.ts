@@ -20,7 +20,7 @@ const handlers: Handlers = {
     ),
   webhook: () => Effect.dieMessage("no test asks for it"),
   proxy: () => Effect.dieMessage("no test asks for it"),
-  identify: () => Effect.succeed({ _tag: "Known", holder: "a" }),
+  recognise: () => Effect.succeed({ _tag: "Known", holder: "a" }),
   addressOf: ({ headers, remoteAddress }) => headers["x-from"] ?? remoteAddress,
   refused: (failure) => failureReply(failure, "req_test", 0)
 }

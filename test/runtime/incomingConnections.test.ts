@@ -14,7 +14,7 @@ const handlers: Handlers = {
   handle: ({ target }) => (target === "/never" ? Effect.never : Effect.succeed(jsonReply(200, { target }))),
   webhook: () => Effect.dieMessage("no test asks for it"),
   proxy: () => Effect.dieMessage("no test asks for it"),
-  identify: () => Effect.succeed({ _tag: "Known", holder: "a" }),
+  recognise: () => Effect.succeed({ _tag: "Known", holder: "a" }),
   addressOf: ({ remoteAddress }) => remoteAddress,
   refused: (failure) => failureReply(failure, "req_test", 0)
 }

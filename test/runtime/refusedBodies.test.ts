@@ -31,7 +31,7 @@ const handlers: Handlers = {
     }),
   // As the proxy does: it reads the body up to its limit.
   proxy: () => Effect.succeed(refused(new PayloadTooLarge({ limitBytes: bodyBytes.unified }))),
-  identify: () => Effect.succeed({ _tag: "Known", holder: "a" }),
+  recognise: () => Effect.succeed({ _tag: "Known", holder: "a" }),
   addressOf: ({ remoteAddress }) => remoteAddress,
   refused
 }

@@ -1,6 +1,6 @@
 /**
- * Authenticates a request: finds the caller of its credential and checks the credential's state, the organisation, address
- * list, Test mode, workspace and identity signature. Refused attempts are counted, audited and, beyond a limit, answered
+ * Authenticates a request in two steps: recognises the caller by the request's head (the state of its credential, the
+ * organisation, address list, Test mode and workspace), and verifies the whole request, its identity signature. Refused attempts are counted, audited and, beyond a limit, answered
  * 429. The same for every kind of credential. Specification: Authentication.
  */
 import { type Clock, Effect, Option } from "effect"
@@ -11,7 +11,7 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Failure, Unauthorized } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
 import { plans } from "../../domain/organisation/Plan.js"
-import type { LazyRequest, RequestHead } from "../Wire.js"
+import type { LazyRequest, RecognisedCaller, RequestHead } from "../Wire.js"
 import { callerRefusal } from "./CallerRefusal.js"
 import {
   type CredentialReader,
@@ -92,7 +92,7 @@ const admit = (
   context: AuthenticationContext,
   known: KnownCredential,
   attempt: Attempt
-): Effect.Effect<RecognisedCaller, Failure> => {
+): Effect.Effect<AdmittedCaller, Failure> => {
   const { now, openWhileSuspended, request } = attempt
   const ip = context.addressOf(request)
   const refusal = known.refusal(now) ?? callerRefusal(context.addresses, known, request, ip, openWhileSuspended)
@@ -106,7 +106,7 @@ const admit = (
   )
 }
 
-/** The credential by the first reader that recognises it. */
+/** The credential by the first reader of its kind. */
 const readCredential = (
   readers: ReadonlyArray<CredentialReader>,
   text: string | undefined,
@@ -124,7 +124,7 @@ const findAndAdmit = (
   context: AuthenticationContext,
   { find, findCached, mayExist, unknownMessage }: PresentedCredential,
   attempt: Attempt
-): Effect.Effect<RecognisedCaller, Failure> => {
+): Effect.Effect<AdmittedCaller, Failure> => {
   const { now, request } = attempt
   const cached = findCached(now)
   if (cached !== undefined) return admit(context, cached, attempt)
@@ -145,7 +145,7 @@ const recognise = (
   request: RequestHead,
   requestId: RequestId,
   { keyHint = bothSchemesHint, openWhileSuspended = false }: Admittance = {}
-): Effect.Effect<RecognisedCaller, Failure> =>
+): Effect.Effect<AdmittedCaller, Failure> =>
   Effect.suspend(() => {
     const now = context.clock.unsafeCurrentTimeMillis()
     const text = readText(request, keyHint)
@@ -162,19 +162,18 @@ const recognise = (
     )
   })
 
-/** The authenticated caller. */
-const authenticate = (
+/** Verifies the whole request of an admitted caller, whose credential is now used. */
+const verify = (
   context: AuthenticationContext,
+  { caller, known }: AdmittedCaller,
   request: LazyRequest,
-  requestId: RequestId,
-  admittance: Admittance = {}
-): Effect.Effect<Principal, Failure> =>
-  Effect.flatMap(recognise(context, request, requestId, admittance), ({ caller, known, now }) => {
-    known.recordUse(now)
-    return known.verify === undefined
-      ? Effect.succeed(caller)
-      : Effect.as(verifyWithinLimit(context, known.verify, caller, request, now), caller)
-  })
+  now: number
+): Effect.Effect<Principal, Failure> => {
+  known.recordUse(now)
+  return known.verify === undefined
+    ? Effect.succeed(caller)
+    : Effect.as(verifyWithinLimit(context, known.verify, caller, request, now), caller)
+}
 
 /** Makes the authentication that all surfaces of the node share. */
 export const make = Effect.gen(function* () {
@@ -192,16 +191,29 @@ export const make = Effect.gen(function* () {
   }
 
   return {
+    /** The authenticated caller. */
     authenticate: (request: LazyRequest, requestId: RequestId, admittance?: Admittance) =>
-      authenticate(context, request, requestId, admittance),
+      request.recognised === undefined
+        ? Effect.flatMap(recognise(context, request, requestId, admittance), (found) =>
+            verify(context, found, request, found.now)
+          )
+        : request.recognised.verify(request),
+    /** The caller by the request's head alone. */
     recognise: (request: RequestHead, requestId: RequestId, admittance?: Admittance) =>
-      recognise(context, request, requestId, admittance),
+      Effect.map(recognise(context, request, requestId, admittance), (found): RecognisedCaller => {
+        const { caller } = found
+        return {
+          caller,
+          verify: (whole) =>
+            Effect.suspend(() => verify(context, found, whole, context.clock.unsafeCurrentTimeMillis()))
+        }
+      }),
     addressOf
   }
 })
 
 /** An admitted caller whose signature is not yet verified. */
-interface RecognisedCaller {
+interface AdmittedCaller {
   readonly known: KnownCredential
   readonly caller: Principal
   readonly now: number

@@ -1,5 +1,5 @@
 /**
- * What the kinds of credentials have in common. A reader recognises the credentials of one kind; authentication itself
+ * What the kinds of credentials have in common. A reader reads the credentials of one kind; authentication itself
  * applies to all: it counts refused attempts, audits them, and checks organisation, address, Test mode and workspace.
  */
 import { Context, type Effect, type Option } from "effect"
@@ -36,7 +36,7 @@ export interface PresentedCredential {
   readonly unknownMessage: string
 }
 
-/** Recognises the credentials of one kind by their form, without a look-up. */
+/** Reads the credentials of one kind, known by their form, without a look-up. */
 export interface CredentialReader {
   /**
    * `text`: what the request sends in the headers for credentials; `undefined`: nothing. A credential that is sent

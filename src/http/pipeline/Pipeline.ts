@@ -15,7 +15,14 @@ import { make as makeAuthentication } from "../auth/Authentication.js"
 import { readRecord } from "../JsonBody.js"
 import { rateLimitHeaders, failureRateLimitHeaders } from "../RateLimitHeaders.js"
 import { defectRow, errorReply, failureReply, isFailure } from "../ErrorRows.js"
-import { type LazyRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
+import {
+  type LazyRequest,
+  pathOf,
+  type RawReply,
+  type RawRequest,
+  type RecognisedCaller,
+  type RequestHead
+} from "../Wire.js"
 import { largeBody, pauseForOthers } from "./EventLoop.js"
 import { Exchange } from "./Exchange.js"
 import { refusalOf } from "./Guards.js"
@@ -88,7 +95,7 @@ const hasBody = (method: string): boolean => method !== "GET" && method !== "DEL
 
 /** Makes the pipeline that all surfaces of the node share. */
 export const make = Effect.gen(function* () {
-  const { addressOf, authenticate, recognise } = yield* makeAuthentication
+  const authentication = yield* makeAuthentication
   const limits = yield* RateLimits
   const identifiers = yield* Identifiers
   const auditExchange = yield* makeExchangeAudit
@@ -181,12 +188,12 @@ export const make = Effect.gen(function* () {
     Effect.suspend(() => {
       const { params, route, rules } = routed
       const request = { ...routed.request, headers: rules.selectHeaders(routed.request.headers) }
-      const requestId = identifiers.next("req")
+      const requestId = request.recognised?.caller.requestId ?? identifiers.next("req")
       let exchange: Exchange | undefined
       let admission: Admission | null = null
       const { openWhileSuspended } = route
       const serving = Effect.flatMap(
-        authenticate(request, requestId, { keyHint: rules.keyHint, openWhileSuspended }),
+        authentication.authenticate(request, requestId, { keyHint: rules.keyHint, openWhileSuspended }),
         (caller) => {
           const missing = rules.missingHeader(request)
           if (missing !== undefined) return Effect.fail(missing)
@@ -216,21 +223,21 @@ export const make = Effect.gen(function* () {
       }).pipe(Effect.onInterrupt(() => auditExchange(exchange, "interrupted")))
     })
 
-  /** The organisation of the key, known from the head alone, or the reply that refuses it. */
-  const identify = (
+  /** The caller by the head alone, or the reply that refuses it. */
+  const recognise = (
     rules: SurfaceRules,
     request: RequestHead,
     openWhileSuspended = false
-  ): Effect.Effect<{ readonly organisation: string } | RawReply> => {
+  ): Effect.Effect<RecognisedCaller | RawReply> => {
     const requestId = identifiers.next("req")
     const head = { ...request, headers: rules.selectHeaders(request.headers) }
-    return recognise(head, requestId, { keyHint: rules.keyHint, openWhileSuspended }).pipe(
-      Effect.map(({ caller }) => ({ organisation: caller.organisationId })),
-      Effect.catchAllCause((cause) => replyToFailure(cause, rules, requestId, undefined, null))
+    return Effect.catchAllCause(
+      authentication.recognise(head, requestId, { keyHint: rules.keyHint, openWhileSuspended }),
+      (cause) => replyToFailure(cause, rules, requestId, undefined, null)
     )
   }
 
-  return { serve, identify, addressOf }
+  return { serve, recognise, addressOf: authentication.addressOf }
 })
 
 const logFields = ({ caller, route }: Exchange) => ({

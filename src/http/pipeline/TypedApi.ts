@@ -13,7 +13,7 @@ type Pipeline = Effect.Effect.Success<typeof makePipeline>
 
 /** `operations`: of the surface. `otherRoutes`: routes that are served elsewhere; their paths answer 405 and not 404 to other methods. */
 export const make = (
-  { identify, serve }: Pick<Pipeline, "identify" | "serve">,
+  { recognise, serve }: Pick<Pipeline, "recognise" | "serve">,
   rules: SurfaceRules,
   operations: ReadonlyArray<Route>,
   otherRoutes: ReadonlyArray<Route> = []
@@ -58,10 +58,10 @@ export const make = (
           ? replyNotFound()
           : serve({ rules, route: found.route, params: found.params, request }, handler)
       },
-      /** The organisation of the request's key, from its head alone. */
-      identify: (request: RequestHead) => {
+      /** The request's caller, by its head alone. */
+      recognise: (request: RequestHead) => {
         const found = findRoute(request.method, pathOf(request.target))
-        return identify(rules, request, found._tag === "Found" && found.route.openWhileSuspended)
+        return recognise(rules, request, found._tag === "Found" && found.route.openWhileSuspended)
       }
     }
   })

@@ -8,10 +8,12 @@ import type { HeldBytes, Holding } from "../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
 import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import { incomingBody } from "../../domain/Limits.js"
-import type { RawReply } from "../../http/Wire.js"
+import type { RawReply, RecognisedCaller } from "../../http/Wire.js"
 
 /** The holder of a body, by the request's head; or the reply to a request that is refused. */
-export type Identified = { readonly _tag: "Known"; readonly holder: string } | RefusedBody
+export type Recognised =
+  | { readonly _tag: "Known"; readonly holder: string; readonly recognised?: RecognisedCaller }
+  | RefusedBody
 
 /** Why a body is refused. */
 export type RefusedBody =
@@ -24,7 +26,7 @@ export interface ReceiveOptions {
   /** The address of the client. */
   readonly from: string
   /** Called when the body is larger than what is read before the key is checked. */
-  readonly identify: (done: (found: Identified) => void) => void
+  readonly recognise: (done: (found: Recognised) => void) => void
   /** Sends `100 Continue` to a client that waits for it. */
   readonly proceed: () => void
 }
@@ -130,7 +132,7 @@ class Reader {
       .on("end", () => this.complete())
       .on("close", () => this.drop())
       .on("error", () => this.drop())
-    if (this.length !== undefined && this.length > incomingBody.unidentifiedBytes) this.identify()
+    if (this.length !== undefined && this.length > incomingBody.unrecognisedBytes) this.recognise()
     else this.proceed()
   }
 
@@ -147,7 +149,7 @@ class Reader {
     const refused = this.count(chunk.length)
     if (refused !== undefined) return this.fail(refused)
     this.bytes.add(chunk)
-    if (this.share === undefined && this.size > incomingBody.unidentifiedBytes) this.identify()
+    if (this.share === undefined && this.size > incomingBody.unrecognisedBytes) this.recognise()
   }
 
   /** Does not count a small body in one chunk: its request starts at once. */
@@ -158,11 +160,11 @@ class Reader {
       : takeForBody((this.arriving ??= this.ways.arriving()), bytes)
   }
 
-  private identify(): void {
+  private recognise(): void {
     if (this.asking) return
     this.asking = true
     this.request.pause()
-    this.options.identify((found) => {
+    this.options.recognise((found) => {
       if (this.ended) return
       if (found._tag !== "Known") return this.end(found)
       this.asking = false

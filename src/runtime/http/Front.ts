@@ -108,11 +108,11 @@ export const make = Effect.gen(function* () {
               handle: (body) => observed("webhook", request, admission.handle(body))
             }
       ),
-    identify: (request) =>
+    recognise: (request) =>
       !surfaces.isLinked(request)
-        ? surfaces.identify(request)
+        ? surfaces.recognise(request)
         : Effect.flatMap(open.exceeded(request, "page"), (failure) =>
-            failure === undefined ? surfaces.identify(request) : Effect.succeed({ _tag: "Failed" as const, failure })
+            failure === undefined ? surfaces.recognise(request) : Effect.succeed({ _tag: "Failed" as const, failure })
           ),
     addressOf: surfaces.addressOf,
     handle: (request) => {

@@ -11,7 +11,7 @@ import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../.
 import { bodyBytes, headerBytes, headerDeadline, incomingConnections } from "../../domain/Limits.js"
 import { subscriberOf } from "../../http/auth/RefusalCounters.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
-import type { IncomingRequest, RawReply, RawRequest, RequestHead } from "../../http/Wire.js"
+import type { IncomingRequest, RawReply, RawRequest, RecognisedCaller, RequestHead } from "../../http/Wire.js"
 import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
 import { isWhole, refuse, type Rest, write } from "./Answer.js"
@@ -21,7 +21,7 @@ import { IncomingBody, callerGone } from "./IncomingBody.js"
 import { inflateBody } from "./Inflate.js"
 import { RequestGate } from "./RequestGate.js"
 import { UnreadReplies } from "./UnreadReplies.js"
-import { declaredLength, hasBody, type Identified, BodyReceiver, takeForBody } from "./BodyReceiver.js"
+import { declaredLength, hasBody, type Recognised, BodyReceiver, takeForBody } from "./BodyReceiver.js"
 
 export interface Handlers {
   /** `POST …/execute` and `POST …/run`. */
@@ -33,7 +33,7 @@ export interface Handlers {
   /** All other requests. */
   readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
   /** The sender of a request, by its head; or the reply if its body must not be read. */
-  readonly identify: (request: RequestHead) => Effect.Effect<Identified>
+  readonly recognise: (request: RequestHead) => Effect.Effect<Recognised>
   /** The client's address; behind trusted proxies, the one that they forward. */
   readonly addressOf: (request: RequestHead) => string
   /** The reply to a request whose body was refused. */
@@ -200,7 +200,7 @@ const receiveWebhook = (
     const reading = {
       limit: admission.limit,
       from: hasBody(request) ? handlers.addressOf(head) : "",
-      identify: (done: (found: Identified) => void) => done({ _tag: "Known", holder: admission.holder }),
+      recognise: (done: (found: Recognised) => void) => done({ _tag: "Known", holder: admission.holder }),
       proceed
     }
     receiving.receive(request, response, reading, (body) => {
@@ -228,8 +228,8 @@ const inflateAndAnswer = (
   )
 
 /** Calls `done` with the sender of a request. */
-const identify = ({ runFork, handlers }: ListenerContext, head: RequestHead, done: (found: Identified) => void) =>
-  runFork(handlers.identify(head)).addObserver((exit) => {
+const recognise = ({ runFork, handlers }: ListenerContext, head: RequestHead, done: (found: Recognised) => void) =>
+  runFork(handlers.recognise(head)).addObserver((exit) => {
     if (exit._tag === "Success") done(exit.value)
   })
 
@@ -265,10 +265,15 @@ const onRequest = (
   if (webhook !== null)
     return receiveWebhook(context, request, response, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" }, proceed)
   const head = headOf(request)
+  let recognised: RecognisedCaller | undefined
   const reading = {
     limit,
     from: hasBody(request) ? context.handlers.addressOf(head) : "",
-    identify: (done: (found: Identified) => void) => identify(context, head, done),
+    recognise: (done: (found: Recognised) => void) =>
+      recognise(context, head, (found) => {
+        if (found._tag === "Known") recognised = found.recognised
+        done(found)
+      }),
     proceed
   }
   context.receiving.receive(request, response, reading, (body) => {
@@ -277,7 +282,7 @@ const onRequest = (
         body._tag === "Refused" ? body.reply : context.handlers.refused(body.failure, head, started !== null)
       return turnAway(request, response, reply)
     }
-    const raw: RawRequest = { ...head, body }
+    const raw: RawRequest = { ...head, recognised, body }
     answer(
       context,
       started === null ? context.handlers.handle(raw) : context.handlers.execute(raw, started[1] ?? ""),

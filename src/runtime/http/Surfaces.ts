@@ -18,9 +18,9 @@ import { make as makeTypedApi } from "../../http/pipeline/TypedApi.js"
 import { isMeantForTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
-import type { Identified } from "./BodyReceiver.js"
+import type { Recognised } from "./BodyReceiver.js"
 
-interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "handle" | "identify" | "addressOf"> {
+interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "handle" | "recognise" | "addressOf"> {
   /** The reply to a request for a page where people connect accounts; `undefined` for all others. */
   readonly connectPage: (request: RawRequest) => Effect.Effect<RawReply> | undefined
   /** The page for an address that asks for too many of them. */
@@ -76,17 +76,19 @@ export const layer = Layer.effect(
         )
       })
 
-    /** Identifies a request for a connect page by its session, all others by their key. */
-    const identify = (request: RequestHead): Effect.Effect<Identified> => {
+    /** Recognises a request for a connect page by its session, all others by their key. */
+    const recognise = (request: RequestHead): Effect.Effect<Recognised> => {
       const link = organisationOfLink(pathOf(request.target))
       if (link !== undefined)
         return Effect.map(link, (holder) =>
           holder === undefined
-            ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: incomingBody.unidentifiedBytes }) }
+            ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: incomingBody.unrecognisedBytes }) }
             : { _tag: "Known", holder }
         )
-      return Effect.map(surfaceOf(request).identify(request), (found) =>
-        "organisation" in found ? { _tag: "Known", holder: found.organisation } : { _tag: "Refused", reply: found }
+      return Effect.map(surfaceOf(request).recognise(request), (found) =>
+        "caller" in found
+          ? { _tag: "Known", holder: found.caller.organisationId, recognised: found }
+          : { _tag: "Refused", reply: found }
       )
     }
 
@@ -99,7 +101,7 @@ export const layer = Layer.effect(
       connectPage: (request) => pageAt(request) ?? mailPageAt(request),
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
-      identify,
+      recognise,
       addressOf: pipeline.addressOf,
       refused: (failure, request, requestId) => surfaceOf(request).refused(failure, requestId)
     })
