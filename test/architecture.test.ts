@@ -84,6 +84,17 @@ const sources = readdirSync(path.join(root, "src"), { recursive: true, encoding:
   .filter((name) => name.endsWith(".ts"))
   .map((name) => `src/${name}`)
 
+it("no folder of src has more than 25 files, but the catalogue of connectors", () => {
+  const counts = new Map<string, number>()
+  for (const file of sources) counts.set(path.dirname(file), (counts.get(path.dirname(file)) ?? 0) + 1)
+  counts.delete("src/domain/connectors")
+  assert.isAbove(counts.size, 50)
+  assert.deepStrictEqual(
+    [...counts].filter(([, count]) => count > 25),
+    []
+  )
+})
+
 describe("comments", () => {
   /** The scripts of guests: their text, comments included, tells which engine replays a run. */
   const scripts = /String\.raw`(?:[^`\\]|\\[\s\S])*`/g
