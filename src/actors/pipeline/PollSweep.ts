@@ -31,15 +31,16 @@ const eventsAtOnce = 8
 const missingPauseSeconds = 300
 
 /** What the functions of this module need. */
-interface PollServices {
-  readonly polls: Polls["Type"]
-  readonly connectors: Connectors["Type"]
-  readonly connections: ConnectionReads["Type"]
-  readonly triggers: TriggerReads["Type"]
-  readonly events: Events["Type"]
-  readonly digests: Digests["Type"]
-  readonly call: Effect.Effect.Success<typeof makeServiceCalls>
-}
+const pollServices = Effect.all({
+  polls: Polls,
+  connectors: Connectors,
+  connections: ConnectionReads,
+  triggers: TriggerReads,
+  events: Events,
+  digests: Digests,
+  call: makeServiceCalls
+})
+type PollServices = Effect.Effect.Success<typeof pollServices>
 
 /** What is polled. */
 interface Polled {
@@ -159,15 +160,7 @@ const handle = Effect.fnUntraced(function* (services: PollServices, due: DuePoll
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const ledger = yield* HeldBytes
-    const services: PollServices = {
-      polls: yield* Polls,
-      connectors: yield* Connectors,
-      connections: yield* ConnectionReads,
-      triggers: yield* TriggerReads,
-      events: yield* Events,
-      digests: yield* Digests,
-      call: yield* makeServiceCalls
-    }
+    const services = yield* pollServices
     const { polls } = services
     const { polls: places } = yield* OutwardPlaces
     const { placed, repeat } = yield* makeSweep<DuePoll>("events.poll")

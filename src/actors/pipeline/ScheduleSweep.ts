@@ -9,7 +9,7 @@ import type { Unavailable } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { ScheduleSettings, Trigger } from "../../domain/trigger/Trigger.js"
-import { inBatches, type LeasedSweep, makeSweep } from "../LeasedWork.js"
+import { inBatches, makeSweep } from "../LeasedWork.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type DueSchedule, Schedules } from "../ports/event/Schedules.js"
 import { type Arrival, Events } from "../ports/event/Events.js"
@@ -24,12 +24,13 @@ const schedulesAtOnce = 16
 const claimLifetime = Duration.days(8)
 
 /** What the functions of this module need. */
-interface SweepServices {
-  readonly schedules: Schedules["Type"]
-  readonly events: Events["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly jobs: LeasedSweep<DueSchedule>["jobs"]
-}
+const sweepServices = Effect.all({
+  schedules: Schedules,
+  events: Events,
+  identifiers: Identifiers,
+  sweep: makeSweep<DueSchedule>("schedules.fire")
+})
+type SweepServices = Effect.Effect.Success<typeof sweepServices>
 
 /** A tick, or several that are skipped together: `from` is the first of them. */
 interface HandledTick {
@@ -148,7 +149,7 @@ const chunksOf = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
 const handleChunk = Effect.fnUntraced(function* (services: SweepServices, dues: ReadonlyArray<DueSchedule>) {
   const found = yield* services.schedules.triggers(dues.map(({ id }) => id))
   const triggers = new Map(found.map((one) => [one.id, one]))
-  yield* services.jobs.each(
+  yield* services.sweep.jobs.each(
     dues,
     (due) => {
       const trigger = triggers.get(due.id)
@@ -165,11 +166,11 @@ const fireDue = (services: SweepServices, advance: Effect.Effect<void>) =>
   )
 
 /** Disables schedules whose runs failed too often in a row. */
-const disableFailing = Effect.fnUntraced(function* ({ identifiers, jobs, schedules }: SweepServices) {
+const disableFailing = Effect.fnUntraced(function* ({ identifiers, schedules, sweep }: SweepServices) {
   const failing = yield* schedules.failing(batchSize)
   const message = `${triggerLimits.failures} runs failed in a row`
   yield* Effect.forEach(failing, (trigger) =>
-    jobs.attempt(
+    sweep.jobs.attempt(
       trigger,
       Effect.flatMap(DateTime.now, (now) => {
         const { after, audit, event } = disablingOf(identifiers, trigger, "failures", message, DateTime.formatIso(now))
@@ -179,24 +180,15 @@ const disableFailing = Effect.fnUntraced(function* ({ identifiers, jobs, schedul
   )
 })
 
-const make = Effect.gen(function* () {
-  const { jobs, repeat } = yield* makeSweep<DueSchedule>("schedules.fire")
-  const services: SweepServices = {
-    schedules: yield* Schedules,
-    events: yield* Events,
-    identifiers: yield* Identifiers,
-    jobs
-  }
-  const pass = (advance: Effect.Effect<void>) => Effect.zipRight(disableFailing(services), fireDue(services, advance))
-  return { pass, repeat }
-})
+const passOf = (services: SweepServices) => (advance: Effect.Effect<void>) =>
+  Effect.zipRight(disableFailing(services), fireDue(services, advance))
 
 /** @internal One pass, for tests. */
-export const makeSchedulePass = Effect.map(make, ({ pass }) => pass)
+export const makeSchedulePass = Effect.map(sweepServices, passOf)
 
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
-    const { pass, repeat } = yield* make
-    yield* Effect.forkScoped(yield* repeat(pass, { interval: sweepInterval }))
+    const services = yield* sweepServices
+    yield* Effect.forkScoped(yield* services.sweep.repeat(passOf(services), { interval: sweepInterval }))
   })
 )

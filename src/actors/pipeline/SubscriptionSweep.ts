@@ -42,16 +42,17 @@ const maxUnsubscribes = 10
 const secretBytes = 32
 
 /** What the functions of this module need. */
-interface SweepServices {
-  readonly subscriptions: Subscriptions["Type"]
-  readonly connectors: Connectors["Type"]
-  readonly connections: ConnectionReads["Type"]
-  readonly triggers: TriggerReads["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly vault: Vault["Type"]
-  readonly origin: string
-  readonly call: Effect.Effect.Success<typeof makeServiceCalls>
-}
+const sweepServices = Effect.all({
+  subscriptions: Subscriptions,
+  connectors: Connectors,
+  connections: ConnectionReads,
+  triggers: TriggerReads,
+  identifiers: Identifiers,
+  vault: Vault,
+  origin: Origin,
+  call: makeServiceCalls
+})
+type SweepServices = Effect.Effect.Success<typeof sweepServices>
 
 /** A subscription with what its calls need. */
 interface Subject {
@@ -323,16 +324,7 @@ const handle = Effect.fnUntraced(function* (services: SweepServices, due: DueSub
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const ledger = yield* HeldBytes
-    const services: SweepServices = {
-      subscriptions: yield* Subscriptions,
-      connectors: yield* Connectors,
-      connections: yield* ConnectionReads,
-      triggers: yield* TriggerReads,
-      identifiers: yield* Identifiers,
-      vault: yield* Vault,
-      origin: yield* Origin,
-      call: yield* makeServiceCalls
-    }
+    const services = yield* sweepServices
     const { subscriptions } = services
     const { subscriptions: places } = yield* OutwardPlaces
     const { placed, repeat } = yield* makeSweep<DueSubscription>("events.subscribe")

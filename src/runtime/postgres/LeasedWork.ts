@@ -4,21 +4,25 @@
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { Effect } from "effect"
-import type { PlaceBounds } from "../../actors/Places.js"
+import type { PlaceBounds, Room } from "../../actors/Places.js"
 import type { StoredJob, StoredJobTask } from "../../actors/ports/FailedJobs.js"
 import type { DueWork, FindWork, LeasedWork } from "../../actors/ports/LeasedWork.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { databaseUnavailable } from "./database/DatabaseUnavailable.js"
 import { notSetAside } from "./FailedJobs.js"
-import { placedCtes, roomValues } from "./PlaceRoom.js"
+
+/** Due rows that one statement considers. */
+const mostConsidered = 1_000
 
 /** A kind of stored work, as data. Its conditions and expressions are SQL and call a row `w`. */
 export interface DueKind {
   /** By which a job that fails is set aside; `null`: such a job becomes a dead letter instead. */
   readonly task: StoredJobTask | null
   readonly table: string
-  /** Joins to the table, for its conditions. */
+  /** Joins to the table, for its condition. */
   readonly joins?: string
+  /** Further joins, for what is looked for: `isWanted`, `partner`. */
+  readonly joinsToFind?: string
   /** The columns of the key. */
   readonly key: ReadonlyArray<string>
   /** The id of a job. Default: the values of its key, with `|` between two. */
@@ -31,8 +35,8 @@ export interface DueKind {
   readonly dueAt: string
   /** Default: the longest due first. */
   readonly orderBy?: string
-  /** The shards whose owners alone take rows: by the id, or by the column `shard`; `none`: each node takes any row. */
-  readonly shards: "none" | "byId" | "byColumn"
+  /** The shards whose owners alone take rows: by the id, or by the column `shard`. Absent: each node takes any row. */
+  readonly shards?: "byId" | "byColumn"
 }
 
 /** Of work that is leased. */
@@ -60,6 +64,7 @@ export interface PlacedKind extends LeasableKind {
 }
 
 const fromSql = ({ joins = "", table }: DueKind) => `${table} w ${joins}`
+const fromToFind = (kind: DueKind) => `${fromSql(kind)} ${kind.joinsToFind ?? ""}`
 const idSql = ({ id, key }: DueKind) => id ?? key.map((column) => `w.${column}`).join(" || '|' || ")
 
 /** The rows of the ids, whose keys the first parameters are, column by column. */
@@ -94,7 +99,7 @@ export const noLease = ({ lease: { holder, until } }: WorkKind): string =>
 
 /** Reads the work that is due, in order. */
 export const dueSql = (kind: LeasableKind, columns: string, limit: number | "$1" = "$1"): string =>
-  `SELECT ${columns} FROM ${fromSql(kind)} WHERE ${isLookedFor(kind)} ORDER BY ${kind.orderBy ?? kind.dueAt} LIMIT ${limit}`
+  `SELECT ${columns} FROM ${fromToFind(kind)} WHERE ${isLookedFor(kind)} ORDER BY ${kind.orderBy ?? kind.dueAt} LIMIT ${limit}`
 
 /** Lets a statement take the rows of a selection, without those that another one has locked. */
 export const withoutWaiting = (selection: string): string => `${selection} FOR UPDATE OF w SKIP LOCKED`
@@ -121,12 +126,35 @@ export const changeSql = ({ key, table }: WorkKind, set: string, guard = "true")
 export const settleSql = (kind: WorkKind, set: string, guard?: string): string =>
   changeSql(kind, `${set}, ${noLease(kind)}`, guard)
 
-/** The CTEs `due` and `placed` of work that may get a place. `columns`: further ones to select. */
+/**
+ * The CTEs `due` and `placed`: the work that may get a place, at most that of one node, organisations in turn, the longest
+ * due first. `columns`: further ones to select. The first parameters are `roomValues`.
+ */
 export const findCtes = (kind: PlacedKind, columns = ""): string => {
   const { bounds, dueAt, partner } = kind
-  const from = `${fromSql(kind)} WHERE ${isLookedFor(kind)}`
-  return placedCtes(`${idSql(kind)} AS id ${columns}`, from, { org: "w.org", partner, at: dueAt }, bounds)
+  return `due AS MATERIALIZED (
+    SELECT ${idSql(kind)} AS id ${columns}, w.org, ${partner} AS partner, ${dueAt} AS due_at FROM ${fromToFind(kind)}
+    WHERE ${isLookedFor(kind)} AND NOT w.org = ANY($1::text[]) AND NOT ${partner} = ANY($2::text[])
+      AND (${partner} = ANY($5::text[]) OR NOT ($3::boolean OR w.org = ANY($4::text[])))
+    ORDER BY ${dueAt} LIMIT ${mostConsidered}
+  ), placed AS (
+    SELECT r.* FROM (
+      SELECT n.*, row_number() OVER (PARTITION BY n.org ORDER BY n.due_at, n.partner) AS place FROM (
+        SELECT due.*, row_number() OVER (PARTITION BY due.partner ORDER BY due.due_at) AS nth FROM due
+      ) n WHERE n.nth <= ${bounds.perPartner}
+    ) r WHERE r.place <= ${bounds.perOrganisation}
+    ORDER BY r.place, r.due_at LIMIT ${bounds.perNode}
+  )`
 }
+
+/** The room of places as the first parameters, so that no work is found that would get no place. See `Places`. */
+export const roomValues = (room: Room): ReadonlyArray<unknown> => [
+  room.fullOrganisations,
+  room.closedPartners,
+  room.isReserved,
+  room.reservedFor,
+  room.answering
+]
 
 /** The values of a job's key, for the first parameters of the statement that settles it. */
 export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {

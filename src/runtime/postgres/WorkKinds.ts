@@ -26,7 +26,6 @@ export const polls: WorkKind & PlacedKind = {
   )})`,
   dueAt: "w.next_at",
   lease: { until: "leased_until", seconds: 60 },
-  shards: "none",
   columns: `w.connection_id AS "connectionId", w.connector, w.event, w.seq, w.failures`,
   partner: "w.connection_id",
   bounds: outwardPlaces.polls
@@ -42,7 +41,6 @@ export const schedules: WorkKind = {
   isDue: "w.next_fire_at <= now()",
   dueAt: "w.next_fire_at",
   lease: { until: "leased_until", seconds: 10 },
-  shards: "none",
   columns: `${millis("w.next_fire_at")} AS "dueAt", ${millis("now()")} AS now`
 }
 
@@ -53,14 +51,13 @@ export const endpointSql = (url: string): string => `split_part(split_part(${url
 export const deliveries = (use: DeliveryUse): WorkKind & PlacedKind => ({
   task: "deliveries.send",
   table: "deliveries",
-  joins: "LEFT JOIN webhook_endpoints e ON e.id = w.endpoint_id",
+  joinsToFind: "LEFT JOIN webhook_endpoints e ON e.id = w.endpoint_id",
   key: ["id"],
   isDue: "w.status = 'pending' AND w.next_at <= now()",
   isWanted: `w.kind ${use === "notifications" ? "=" : "<>"} 'notification'`,
   dueAt: "w.next_at",
   // Longer than any attempt, including the read of its secrets and the write of its result.
   lease: { until: "claimed_until", seconds: Duration.toSeconds(deliveryTimeout) + 15 },
-  shards: "none",
   columns: "w.space, w.kind, w.endpoint_id, w.url, w.execution_id, w.payload, w.attempts, w.attempts_before",
   partner: endpointSql("COALESCE(e.url, w.url)"),
   bounds: outwardPlaces[use]
@@ -85,7 +82,6 @@ export const subscriptions: WorkKind & PlacedKind = {
   dueAt: "COALESCE(w.next_at, '-infinity'::timestamptz)",
   // Longer than a call to a provider may take, with its retries.
   lease: { until: "leased_until", seconds: 120 },
-  shards: "none",
   reads: `${isWanted} AS wanted, ${isOpen} AS open`,
   columns: `${subscriptionColumns}, due.wanted AS "isWanted", due.open AS "isOpen"`,
   partner: "w.connection_id",
@@ -126,7 +122,6 @@ export const replays: WorkKind = {
   isDue: "w.status = 'running'",
   dueAt: "w.next_at",
   lease: { until: "next_at", seconds: 15 },
-  shards: "none",
   columns: `w.space AS "spaceId", w.filter, w.most AS limit, w.per_second AS "ratePerSecond", w.created_by AS "createdBy",
     w.after, w.replayed, w.failed, w.causes`
 }
@@ -139,7 +134,6 @@ export const scheduledLetters: WorkKind = {
   isDue: "(w.status = 'pending' OR w.status = 'replaying' AND w.replay_cause = 'schedule')",
   dueAt: "w.replay_at",
   lease: { until: "replay_at", seconds: 15 },
-  shards: "none",
   columns: `w.space AS "spaceId"`
 }
 
@@ -150,8 +144,7 @@ export const domainEvents: DueKind = {
   key: ["id"],
   isDue: "true",
   dueAt: "w.at",
-  orderBy: "w.id",
-  shards: "none"
+  orderBy: "w.id"
 }
 
 /** Events that were held for too long. One becomes a dead letter in the statement that locks it. */
@@ -162,8 +155,7 @@ export const expiredHolds: DueKind = {
   isDue: `w.status = 'held'
     AND w.id < 'evt_' || substr(svc_ulid_bound(now() - interval '${Duration.toSeconds(longestHold)} seconds'), 6)`,
   dueAt: "w.received_at",
-  orderBy: "w.id",
-  shards: "none"
+  orderBy: "w.id"
 }
 
 export const stateKey = ["org", "space", "scope", "environment", "owner", "key"] as const
@@ -181,8 +173,7 @@ export const clearState: DueKind = {
   isDue: "w.value IS NOT NULL",
   isWanted: `(${stateKeySql}) > ($1, $2, $3, $4, $5, $6) AND ${notSetAside("state.seal", stateKeyOwnerSql)}`,
   dueAt: "w.updated_at",
-  orderBy: stateKeySql,
-  shards: "none"
+  orderBy: stateKeySql
 }
 
 /**
