@@ -56,8 +56,6 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   ],
   "written and sealed or signed by this service, which checks that first": [
     "src/actors/connection/credential/AuthorizationRedirect.ts#challengeOf",
-    "src/actors/connection/CallGrant.ts#ownsPermit",
-    "src/actors/connection/CallGrant.ts#returnPermit",
     "src/actors/management/run/ExecutionHistory.ts#lineAfter",
     "src/actors/management/Pages.ts#readCursor",
     "src/actors/pipeline/DeliverySender.ts#mail",
