@@ -1,5 +1,5 @@
 /** A background task: reports its passes to the registry, and logs failures without flooding the log. */
-import { Clock, type Duration, Effect } from "effect"
+import { Clock, type Duration, Effect, Schedule } from "effect"
 import { BackgroundTasks } from "./ports/BackgroundTasks.js"
 
 /** Failures in a row at which a failing task is logged; also every thousandth. */
@@ -48,6 +48,16 @@ export const backgroundTask = <E, R>(
     const waiting = (isWaiting: boolean) => Effect.map(now, (at) => report.recordWaiting(isWaiting, at))
     return { run, reportWaiting: waiting } satisfies BackgroundTask
   })
+
+/** Runs passes in the background until the scope closes, `interval` apart; the first one at once, or that much later. */
+export const repeatEvery = (
+  interval: Duration.DurationInput,
+  pass: Effect.Effect<unknown>,
+  first: "now" | "later" = "now"
+) => {
+  const passes = Effect.repeat(pass, Schedule.spaced(interval))
+  return Effect.forkScoped(Effect.interruptible(first === "now" ? passes : Effect.delay(passes, interval)))
+}
 
 /** Repeats a task's passes for ever: the next one `interval` after a success, `pause` after a failure. */
 export const repeatPasses = (

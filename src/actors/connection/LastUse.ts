@@ -1,7 +1,7 @@
 /** Records when connections of this node were last used, in memory, and writes these times in batches. */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
-import { backgroundTask } from "../BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
 import { ConnectionSweeps } from "../ports/connection/ConnectionSweeps.js"
 
 const writeInterval = Duration.seconds(2)
@@ -34,7 +34,7 @@ export const layer = Layer.scoped(
       task.run,
       Effect.suspend(() => task.reportWaiting(uses.size > 0))
     )
-    yield* pass.pipe(Effect.delay(writeInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
+    yield* repeatEvery(writeInterval, pass, "later")
     yield* Effect.addFinalizer(() => task.run)
     return LastUse.of({
       record: (id) =>

@@ -5,7 +5,7 @@
 import { Clock, Context, Duration, Effect, Layer, type Scope } from "effect"
 import { nextBlockedUntil, type CallLimits, type ProviderQuota } from "../../domain/connection/RateLimiter.js"
 import { leaseMillis } from "../../domain/connection/SharedLimiter.js"
-import { backgroundTask } from "../BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { ProviderLimit } from "../provider/Protocol.js"
 import type { CommandRefusal } from "./Protocol.js"
@@ -225,7 +225,7 @@ export const layer = Layer.scoped(
 
     const context: PermitContext = { owner, identifiers, scope, pools }
     const keeping = yield* backgroundTask("provider_limits.keep_places", extendSlots(context))
-    yield* keeping.run.pipe(Effect.delay(keepInterval), Effect.forever, Effect.interruptible, Effect.forkScoped)
+    yield* repeatEvery(keepInterval, keeping.run, "later")
 
     return Permits.of({
       of: (organisation, connector, limits) => {

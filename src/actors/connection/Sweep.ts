@@ -6,7 +6,7 @@ import { Clock, Duration, Effect, Layer } from "effect"
 import { ConnectionSweeps } from "../ports/connection/ConnectionSweeps.js"
 import type { DueWork, FindWork } from "../ports/LeasedWork.js"
 import { Ownership } from "../ports/Ownership.js"
-import { backgroundTask } from "../BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
 import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces } from "../Places.js"
 import { makeActorClient } from "./ActorClient.js"
@@ -65,11 +65,7 @@ const make = Effect.gen(function* () {
   const startDue = Effect.all([disconnectDue, abandonDue, renewDue], { discard: true })
 
   const tidying = yield* backgroundTask("connections.tidy", sweeps.tidy)
-  yield* Effect.zipRight(tidying.run, Effect.sleep(tidyInterval)).pipe(
-    Effect.forever,
-    Effect.interruptible,
-    Effect.forkScoped
-  )
+  yield* repeatEvery(tidyInterval, tidying.run)
   yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, places: [places] }))
 })
 

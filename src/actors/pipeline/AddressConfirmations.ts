@@ -4,7 +4,7 @@
  * configuration is saved again.
  */
 import { Duration, Effect, Either, Layer, Option } from "effect"
-import { backgroundTask } from "../BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { MailAddresses } from "../ports/delivery/MailAddresses.js"
@@ -66,10 +66,6 @@ export const layer = Layer.scopedDiscard(
     })
 
     const task = yield* backgroundTask("mail.confirm", pass)
-    yield* Effect.zipRight(task.run, Effect.sleep(interval)).pipe(
-      Effect.forever,
-      Effect.interruptible,
-      Effect.forkScoped
-    )
+    yield* repeatEvery(interval, task.run)
   })
 )

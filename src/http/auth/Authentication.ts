@@ -1,7 +1,7 @@
 /**
- * Authenticates a request in two steps: recognises the caller by the request's head (the state of its credential, the
- * organisation, address list, Test mode and workspace), and verifies the whole request, its identity signature. Refused attempts are counted, audited and, beyond a limit, answered
- * 429. The same for every kind of credential. Specification: Authentication.
+ * Authenticates a request in two steps: recognises its caller by the head (the credential's state, the organisation,
+ * address list, Test mode, workspace), and verifies the whole request (identity signature). Refused attempts are counted,
+ * audited and, beyond a limit, answered 429. The same for every kind of credential. Specification: Authentication.
  */
 import { type Clock, Effect, Option } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"

@@ -9,7 +9,7 @@ import { DatabaseError } from "pg"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
-import { backgroundTask } from "../../actors/BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../../actors/BackgroundTask.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { auditHashInput } from "../../domain/audit/AuditCommitment.js"
 import type { OrganisationId } from "../../domain/Ids.js"
@@ -188,7 +188,7 @@ export const layer = (checkpoints: CheckpointFile) =>
       // The last pass waits for the running one: two at once would want the same position.
       const turn = yield* Effect.makeSemaphore(1)
       const run = turn.withPermits(1)(task.run)
-      yield* run.pipe(Effect.delay(interval), Effect.forever, Effect.forkScoped)
+      yield* repeatEvery(interval, run, "later")
       yield* Effect.addFinalizer(() => Effect.zipRight(run, Effect.ignoreLogged(checkpoints.write({ all: true }))))
     })
   )

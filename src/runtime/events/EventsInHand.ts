@@ -1,6 +1,6 @@
 /** The events that this node dispatches now. Renews their leases until they are finished. */
-import { Duration, Effect, Schedule } from "effect"
-import { backgroundTask } from "../../actors/BackgroundTask.js"
+import { Duration, Effect } from "effect"
+import { backgroundTask, repeatEvery } from "../../actors/BackgroundTask.js"
 import { type LeasedEvent, StartQueue } from "../../actors/ports/run/StartQueue.js"
 import type { EventId } from "../../domain/Ids.js"
 
@@ -28,7 +28,7 @@ export const make = (onLost: (events: ReadonlyArray<LeasedEvent>) => void = () =
       if (lost.length > 0) onLost(lost)
     })
     const task = yield* backgroundTask("events.renew_leases", renew)
-    yield* Effect.forkScoped(Effect.interruptible(Effect.repeat(task.run, Schedule.spaced(renewInterval))))
+    yield* repeatEvery(renewInterval, task.run)
 
     return {
       add: (added) => {

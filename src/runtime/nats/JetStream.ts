@@ -4,8 +4,8 @@
  * decide: a message that was lost, delayed or repeated starts nothing twice. While the broker is away, nodes take events
  * from the queue directly.
  */
-import { Clock, Duration, Effect, Layer, Redacted, Schedule } from "effect"
-import { backgroundTask } from "../../actors/BackgroundTask.js"
+import { Clock, Duration, Effect, Layer, Redacted } from "effect"
+import { backgroundTask, repeatEvery } from "../../actors/BackgroundTask.js"
 import { EventStream } from "../../actors/ports/event/EventStream.js"
 import { Faults, withFaultPoints } from "../../actors/ports/Faults.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
@@ -253,10 +253,9 @@ export const layer = ({ url }: JetStreamOptions) =>
       const watching = yield* backgroundTask("events.watch_stream", watch)
       const keeping = yield* backgroundTask("events.keep_messages", keep)
       const awaitReceived = Effect.zipLeft(receivedLatch.await, receivedLatch.close)
-      const loop = (effect: Effect.Effect<unknown>) => Effect.forkScoped(Effect.interruptible(effect))
-      yield* loop(Effect.forever(Effect.zipRight(awaitReceived, receiving.run)))
-      yield* loop(Effect.repeat(watching.run, Schedule.spaced(watchInterval)))
-      yield* loop(Effect.repeat(keeping.run, Schedule.spaced(keepInterval)))
+      yield* Effect.zipRight(awaitReceived, receiving.run).pipe(Effect.forever, Effect.interruptible, Effect.forkScoped)
+      yield* repeatEvery(watchInterval, watching.run)
+      yield* repeatEvery(keepInterval, keeping.run)
 
       return EventStream.of({
         take,

@@ -2,10 +2,10 @@
  * The port of `svc.db` over the workspaces' logins: one statement per call, with limits. A call waits for its
  * organisation's turn, then takes a connection of its workspace, and returns both together.
  */
-import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime, Schedule } from "effect"
+import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime } from "effect"
 import { type DbRefused, WorkspaceDb } from "../../actors/ports/run/WorkspaceDb.js"
 import { AnswerHolding } from "../../actors/ports/HeldBytes.js"
-import { backgroundTask } from "../../actors/BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../../actors/BackgroundTask.js"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, sqlCommand } from "../../domain/SqlCommand.js"
@@ -57,7 +57,7 @@ export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
       // Opened early, so that health checks know whether it works, but after the first requests of the service.
       yield* Effect.forkScoped(Effect.delay(Effect.ignore(Effect.tryPromise(server.get)), preparation))
       const dropping = yield* backgroundTask("workspaces.drop_empty", dropEmpty)
-      yield* Effect.forkScoped(Effect.delay(Effect.repeat(dropping.run, Schedule.spaced(sweepInterval)), sweepInterval))
+      yield* repeatEvery(sweepInterval, dropping.run, "later")
       return db
     })
   )

@@ -4,9 +4,9 @@
  * counts what organisations store, and erases deleted customers.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { Duration, Effect, Layer, Schedule } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { resumeWindow } from "../../../domain/Limits.js"
-import { backgroundTask } from "../../../actors/BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { eraseCustomers } from "../organisation/Erasure.js"
 import { announceExpiringKeys } from "../organisation/ExpiringKeys.js"
 import { countStorage } from "../organisation/StorageUsage.js"
@@ -132,7 +132,5 @@ const deleteExpired = Effect.fnUntraced(function* (
 
 /** The start of the service does not wait for the first pass: partitions are created days ahead. */
 export const layer = Layer.scopedDiscard(
-  Effect.flatMap(backgroundTask("maintenance", runPass), ({ run }) =>
-    Effect.forkScoped(Effect.interruptible(Effect.repeat(run, Schedule.spaced(interval))))
-  )
+  Effect.flatMap(backgroundTask("maintenance", runPass), ({ run }) => repeatEvery(interval, run))
 )

@@ -2,7 +2,7 @@
  * The port `Keys`: looks API keys up by their hash, cached for less than a second. As the writer's role, since the
  * organisation of a request is unknown until its key is found.
  */
-import { backgroundTask } from "../../../actors/BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { Effect, Layer, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../../actors/ports/organisation/Keys.js"
 import { Vault } from "../../../actors/ports/Vault.js"
@@ -132,7 +132,7 @@ export const layer = Layer.scoped(
       task.run,
       Effect.suspend(() => task.reportWaiting(lastUsed.size > 0))
     )
-    yield* pass.pipe(Effect.delay(writeUsesInterval), Effect.forever, Effect.forkScoped)
+    yield* repeatEvery(writeUsesInterval, pass, "later")
     yield* Effect.addFinalizer(() => task.run)
 
     return Keys.of({

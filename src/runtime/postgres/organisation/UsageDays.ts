@@ -1,6 +1,6 @@
 /** The ports `UsageReads` and `UsageMeter`, and the hourly count of events and executions. */
 import { Duration, Effect, Layer } from "effect"
-import { backgroundTask } from "../../../actors/BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { UsageMeter } from "../../../actors/ports/organisation/UsageMeter.js"
 import { UsageReads } from "../../../actors/ports/organisation/UsageReads.js"
 import type { CustomerId, OrganisationId } from "../../../domain/Ids.js"
@@ -61,9 +61,7 @@ const meter = Layer.scoped(
     })
     const task = yield* backgroundTask("usage.flush", flush)
     yield* Effect.addFinalizer(() => Effect.ignore(flush))
-    yield* Effect.forkScoped(
-      Effect.interruptible(Effect.forever(Effect.zipRight(Effect.sleep(flushInterval), task.run)))
-    )
+    yield* repeatEvery(flushInterval, task.run, "later")
 
     return UsageMeter.of({
       countCall: (organisation) => void calls.set(organisation, (calls.get(organisation) ?? 0) + 1)

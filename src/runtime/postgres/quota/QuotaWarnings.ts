@@ -3,7 +3,7 @@
  * minute. A claim for the day makes each announcement unique on any number of nodes.
  */
 import { Duration, Effect, Layer } from "effect"
-import { backgroundTask } from "../../../actors/BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { plans } from "../../../domain/organisation/Plan.js"
 import { WriterSql } from "../database/Pools.js"
 
@@ -50,7 +50,5 @@ const announceSql = `
 export const announceQuotas = Effect.flatMap(WriterSql, (sql) => sql.unsafe(announceSql, [JSON.stringify(rows)]))
 
 export const layer = Layer.scopedDiscard(
-  Effect.flatMap(backgroundTask("quota.announce", announceQuotas), ({ run }) =>
-    Effect.forkScoped(Effect.interruptible(Effect.forever(Effect.zipRight(run, Effect.sleep(interval)))))
-  )
+  Effect.flatMap(backgroundTask("quota.announce", announceQuotas), ({ run }) => repeatEvery(interval, run))
 )

@@ -1,6 +1,6 @@
 /** The port `TriggerMeter`: one statement a second writes the last firings of at most so many triggers. */
 import { Duration, Effect, Layer } from "effect"
-import { backgroundTask } from "../../../actors/BackgroundTask.js"
+import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { TriggerMeter } from "../../../actors/ports/event/TriggerMeter.js"
 import type { TriggerId } from "../../../domain/Ids.js"
 import { WriterSql } from "../database/Pools.js"
@@ -43,9 +43,7 @@ export const layer = Layer.scoped(
 
     const task = yield* backgroundTask("triggers.note_fired", flush)
     yield* Effect.addFinalizer(() => Effect.ignore(flush))
-    yield* Effect.forkScoped(
-      Effect.interruptible(Effect.forever(Effect.zipRight(Effect.sleep(flushInterval), task.run)))
-    )
+    yield* repeatEvery(flushInterval, task.run, "later")
     return TriggerMeter.of({ noteFired })
   })
 )
