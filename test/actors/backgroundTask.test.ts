@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Duration, Effect, TestClock } from "effect"
-import { backgroundTask, repeatPasses } from "../../src/actors/BackgroundTask.js"
+import { backgroundTask, repeatEvery, repeatPasses } from "../../src/actors/BackgroundTask.js"
 import { BackgroundTasks, isFailing, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
 import { announce } from "../support/LogExpectations.js"
 
@@ -13,6 +13,24 @@ const failing = Effect.gen(function* () {
     .statuses()
     .filter((status) => isFailing(status, now))
     .map(({ name }) => name)
+})
+
+describe("passes that are repeated", () => {
+  it.scoped("begin at once or an interval later, and end with their scope", () =>
+    Effect.gen(function* () {
+      const passes = { now: 0, later: 0, ended: 0 }
+      const count = (name: keyof typeof passes) => Effect.sync(() => (passes[name] += 1))
+      yield* repeatEvery("1 second", count("now"))
+      yield* repeatEvery("1 second", count("later"), "later")
+      yield* Effect.scoped(repeatEvery("1 second", count("ended"), "later"))
+      yield* TestClock.adjust("0 seconds")
+      assert.deepStrictEqual(passes, { now: 1, later: 0, ended: 0 })
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(passes, { now: 2, later: 1, ended: 0 })
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(passes, { now: 4, later: 3, ended: 0 })
+    })
+  )
 })
 
 describe("a background task is failing", () => {

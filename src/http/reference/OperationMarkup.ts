@@ -1,8 +1,11 @@
 /** Renders an operation of the OpenAPI document: parameters, body, answers. */
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
-import { inlineCode } from "./InlineCode.js"
 import { schemaMarkup } from "./SchemaMarkup.js"
+
+/** `text` with the parts between backticks as `<code>`. */
+const inlineCode = (text: string): Markup =>
+  html`${text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`
 
 const methods = ["get", "post", "put", "patch", "delete"] as const
 

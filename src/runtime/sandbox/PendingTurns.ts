@@ -1,5 +1,19 @@
 /** The turns that were sent to one runner and are not yet answered, in the order in which the runner takes them. */
-import type { TurnAnswer } from "./TurnAnswer.js"
+import type { GuestOutput } from "../../actors/ports/run/Sandbox.js"
+import type { TurnFailure } from "./runner/Protocol.js"
+
+/** The result of a turn that was sent to a runner. */
+export type TurnAnswer =
+  | {
+      readonly tag: "Turn"
+      readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
+      readonly ended: boolean
+      readonly cpuMillis: number
+      readonly memoryBytes: number
+    }
+  | TurnFailure
+  /** `wasAtWork`: the runner was working on this guest, or about to. */
+  | { readonly tag: "RunnerDied"; readonly wasAtWork: boolean }
 
 export interface PendingTurn {
   readonly onAnswer: (answer: TurnAnswer) => void

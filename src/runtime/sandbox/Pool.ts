@@ -27,10 +27,10 @@ import type { JailMode } from "../jail/Jail.js"
 import { jails } from "../jail/Jail.js"
 import type { ListenerOptions } from "../jail/JailedProcess.js"
 import { makePoolLog } from "../jail/PoolLog.js"
+import type { TurnAnswer } from "./PendingTurns.js"
 import { readRunner } from "./RunnerFiles.js"
 import { engineIdentity } from "./runner/Identity.js"
 import type { RunnerProcess } from "./RunnerProcess.js"
-import type { TurnAnswer } from "./TurnAnswer.js"
 
 export interface SandboxOptions {
   /** The bundle of `runner/Runner.ts`. */

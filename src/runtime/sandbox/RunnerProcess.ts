@@ -10,7 +10,7 @@ import { errorName, JailedProcess, type ListenerOptions } from "../jail/JailedPr
 import { LoadedPrograms } from "./LoadedPrograms.js"
 import type { LongTurns } from "./LongTurns.js"
 import { readOutputs } from "./OutputReader.js"
-import type { PendingTurn } from "./PendingTurns.js"
+import type { PendingTurn, TurnAnswer } from "./PendingTurns.js"
 import {
   RunnerRequest,
   eventsFrame,
@@ -21,7 +21,6 @@ import {
   turnHeader
 } from "./runner/Protocol.js"
 import { RunnerTurns } from "./RunnerTurns.js"
-import type { TurnAnswer } from "./TurnAnswer.js"
 
 /** How long beyond its CPU limit a guest may give no answer before its runner is killed. */
 const graceMillis = 500

@@ -1,12 +1,13 @@
 /** Use cases of users' roles: list, and create a custom role from a wider one. Contract: presets and roles. */
-import { Context, Effect, Layer } from "effect"
-import type { Failure } from "../../../domain/Failure.js"
-import { checkRole, type CreateRole, newRole, roleView } from "../../../domain/access/Person.js"
+import { Context, Effect, Layer, Option } from "effect"
+import { type Failure, invalid } from "../../../domain/Failure.js"
+import type { RoleId } from "../../../domain/Ids.js"
+import { checkRole, type CreateRole, newRole, type Role, roleView } from "../../../domain/access/Person.js"
 import { Identifiers } from "../../ports/Identifiers.js"
+import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
-import { findRole } from "./RoleRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
 
 export type RoleView = ReturnType<typeof roleView>
@@ -55,3 +56,11 @@ export const layer = Layer.effect(
     })
   })
 )
+
+/** Finds a role by id or name. `path`: the member of the request that names it. */
+export const findRole = (tx: Tx, path: string, idOrName: string): Effect.Effect<Role, Failure> =>
+  Effect.flatMap(
+    // Unchecked text from the request: an id of another form matches no row.
+    tx.roles.find(idOrName.startsWith("role_") ? { id: idOrName as RoleId } : { name: idOrName }),
+    Option.match({ onNone: () => invalid(path, "NOT_FOUND", "names no role"), onSome: Effect.succeed })
+  )

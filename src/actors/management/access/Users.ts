@@ -13,7 +13,7 @@ import type { CallContext } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
-import { findRole } from "./RoleRecords.js"
+import { findRole } from "./Roles.js"
 
 export type UserView = ReturnType<typeof userView>
 
