@@ -111,16 +111,16 @@ const makeSandbox = ({ current, earlier, names }: Engines, memory: GuestMemory):
       sessions = (sessions + 1) >>> 0
       const id = sessions
       const [texts, rest] = takeFrame(events)
-      let guest: Guest | undefined
+      let session: Session | undefined
       let isInterrupted = false
       let stopWaiting = (): void => undefined
       const startOn = (fleet: Fleet): void => {
         if (isInterrupted) return
         const onRunner = (runner: RunnerProcess): void => {
-          const owner = new Guest(runner, id, limits, tenantOf(program.key), memory, program.alone === true)
-          guest = owner
+          const opened = new Session(runner, id, limits, tenantOf(program.key), memory, program.alone === true)
+          session = opened
           runner.start(id, { ...program, tenant: tenantOf(program.key) }, limits, texts, (answer) =>
-            resume(Effect.map(settleTurn(owner, answer), (turn) => [turn, rest] as const))
+            resume(Effect.map(settleTurn(opened, answer), (turn) => [turn, rest] as const))
           )
         }
         stopWaiting = program.alone === true ? fleet.pickExclusive(onRunner) : fleet.pickRunner(program.key, onRunner)
@@ -130,7 +130,7 @@ const makeSandbox = ({ current, earlier, names }: Engines, memory: GuestMemory):
       return Effect.sync(() => {
         isInterrupted = true
         stopWaiting()
-        guest?.release()
+        session?.release()
       })
     })
 
@@ -143,7 +143,7 @@ const makeSandbox = ({ current, earlier, names }: Engines, memory: GuestMemory):
 }
 
 interface GuestTurn extends Turn {
-  readonly session: Guest
+  readonly session: Session
 }
 
 /** An event as JSON, in the form in which it is sent. */
@@ -173,8 +173,8 @@ const takeFrame = (
   return [texts, texts.length === events.length ? [] : events.slice(texts.length)]
 }
 
-const settleTurn = (guest: Guest, answer: TurnAnswer): Effect.Effect<GuestTurn, SandboxFailure> =>
-  Effect.suspend(() => guest.settle(answer))
+const settleTurn = (session: Session, answer: TurnAnswer): Effect.Effect<GuestTurn, SandboxFailure> =>
+  Effect.suspend(() => session.settle(answer))
 
 /** Feeds the events that did not fit the first frame. */
 const feedRest = (turn: GuestTurn, events: ReadonlyArray<GuestEvent>): Effect.Effect<GuestTurn, SandboxFailure> =>
@@ -190,7 +190,7 @@ const feedRest = (turn: GuestTurn, events: ReadonlyArray<GuestEvent>): Effect.Ef
       })
 
 /** A session with a guest on a runner. A class, for speed: thousands are created in a second. */
-class Guest implements GuestSession, GuestHolder {
+class Session implements GuestSession, GuestHolder {
   #over = false
   readonly close: Effect.Effect<void>
 

@@ -33,7 +33,7 @@ interface Program {
 }
 
 /** A guest between its first event and its end. */
-export interface LiveGuest {
+export interface Guest {
   readonly session: number
   readonly instance: Instance
   readonly program: Program
@@ -47,12 +47,12 @@ export interface Guests {
   readonly define: (program: number, script: Buffer) => void
   readonly forget: (program: number) => void
   /** A guest for the session; loads its program if it is not cached. Fails with `GuestStopped`. */
-  readonly open: (session: number, program: number, limits: StepLimits) => Promise<LiveGuest>
-  readonly find: (session: number) => LiveGuest | undefined
+  readonly open: (session: number, program: number, limits: StepLimits) => Promise<Guest>
+  readonly find: (session: number) => Guest | undefined
   /** The guest waits for events: it moves to the end of the eviction order. */
-  readonly suspend: (live: LiveGuest) => void
+  readonly suspend: (guest: Guest) => void
   /** Ends the guest, and keeps its rewound instance for another run if it is fit for one. */
-  readonly release: (live: LiveGuest) => void
+  readonly release: (guest: Guest) => void
   /** Forces a garbage collection if enough memory was discarded; while idle, if any was. */
   readonly collect: (isIdle: boolean) => void
 }
@@ -63,7 +63,7 @@ const { gc } = globalThis
 export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
   const programs = new Map<number, Program>()
   /** Least recently used first. */
-  const liveGuests = new Map<number, LiveGuest>()
+  const liveGuests = new Map<number, Guest>()
   const loadedPrograms = new Set<Program>()
   let freeCount = 0
   /** Guests that were live at once, in this interval and in the one before it. */
@@ -128,18 +128,18 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
     trimFree(maxLiveGuests - liveGuests.size)
   }
 
-  const release = (live: LiveGuest): void => {
-    if (liveGuests.get(live.session) !== live) return
-    liveGuests.delete(live.session)
-    waitingTotal -= live.bytes
-    reuse(live.program, live.instance)
+  const release = (guest: Guest): void => {
+    if (liveGuests.get(guest.session) !== guest) return
+    liveGuests.delete(guest.session)
+    waitingTotal -= guest.bytes
+    reuse(guest.program, guest.instance)
   }
 
   /** Evicts suspended guests, the longest suspended first, until there is room for one more. */
   const makeRoom = (): void => {
-    for (const live of liveGuests.values()) {
+    for (const guest of liveGuests.values()) {
       if (liveGuests.size < maxLiveGuests && waitingTotal <= maxWaitingBytes) return
-      if (!live.isBusy) release(live)
+      if (!guest.isBusy) release(guest)
     }
   }
 
@@ -175,19 +175,19 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
       const instance = await instanceOf(program, limits)
       touch(program)
       engine.limit(instance, limits)
-      const live: LiveGuest = { session, instance, program, isBusy: true, bytes: 0 }
-      liveGuests.set(session, live)
+      const guest: Guest = { session, instance, program, isBusy: true, bytes: 0 }
+      liveGuests.set(session, guest)
       peak.current = Math.max(peak.current, liveGuests.size)
-      return live
+      return guest
     },
     find: (session) => liveGuests.get(session),
-    suspend: (live) => {
-      live.isBusy = false
-      const bytes = engine.usedBytes(live.instance)
-      waitingTotal += bytes - live.bytes
-      live.bytes = bytes
-      liveGuests.delete(live.session)
-      liveGuests.set(live.session, live)
+    suspend: (guest) => {
+      guest.isBusy = false
+      const bytes = engine.usedBytes(guest.instance)
+      waitingTotal += bytes - guest.bytes
+      guest.bytes = bytes
+      liveGuests.delete(guest.session)
+      liveGuests.set(guest.session, guest)
     },
     release,
     collect

@@ -6,12 +6,12 @@
 import { frame, frameReader, textFrame } from "../../jail/Frames.js"
 import { Buffer } from "node:buffer"
 import { Socket } from "node:net"
-import { guest, jsonWeight } from "../../../domain/Limits.js"
+import { guest as guestLimits, jsonWeight } from "../../../domain/Limits.js"
 import type { Engine } from "./Engine.js"
 import { makeEngine } from "./Engine.js"
 import { GuestStopped } from "./GuestStopped.js"
 import { engineIdentity } from "./Identity.js"
-import type { Guests, LiveGuest } from "./Guests.js"
+import type { Guests, Guest } from "./Guests.js"
 import { makeGuests } from "./Guests.js"
 import { isOversized, isTooHeavy } from "./OutputSize.js"
 import { processorMillis, wallMillis } from "./Processor.js"
@@ -31,7 +31,7 @@ interface Work {
   readonly events: ReadonlyArray<Buffer>
   readonly open: { readonly program: number; readonly memoryBytes: number; readonly cpuMillis: number } | undefined
   next: number
-  live: LiveGuest | undefined
+  guest: Guest | undefined
   cpuMillis: number
   isEnded: boolean
   readonly outputs: Array<Buffer>
@@ -61,13 +61,13 @@ const awaitWritten = (): Promise<void> => new Promise((resolve) => socket.write(
 
 const refuse = (work: Work, refusal: TurnFailure): void => {
   // A session that was closed in the queue still has its guest.
-  const live = work.live ?? guests.find(work.session)
-  if (live !== undefined) guests.release(live)
+  const guest = work.guest ?? guests.find(work.session)
+  if (guest !== undefined) guests.release(guest)
   send(textFrame(RunnerReply.failed, work.session, JSON.stringify(refusal)))
 }
 
 const comma = Buffer.from(",")
-const answer = (work: Work, live: LiveGuest): void => {
+const answer = (work: Work, guest: Guest): void => {
   let size = 2
   for (const output of work.outputs) size += output.length
   size += Math.max(0, work.outputs.length - 1)
@@ -75,7 +75,7 @@ const answer = (work: Work, live: LiveGuest): void => {
   bytes.writeUInt32BE(work.session, 5)
   bytes[9] = work.isEnded ? turnFlag.ended : 0
   bytes.writeDoubleBE(work.cpuMillis, 10)
-  bytes.writeDoubleBE(engine.usedBytes(live.instance), 18)
+  bytes.writeDoubleBE(engine.usedBytes(guest.instance), 18)
   let at = bytes.write("[", 5 + turnHeader) + 5 + turnHeader
   work.outputs.forEach((output, i) => {
     if (i > 0) at += comma.copy(bytes, at)
@@ -83,12 +83,12 @@ const answer = (work: Work, live: LiveGuest): void => {
   })
   bytes.write("]", at)
   send(bytes)
-  if (work.isEnded) guests.release(live)
-  else guests.suspend(live)
+  if (work.isEnded) guests.release(guest)
+  else guests.suspend(guest)
 }
 
 const refusalOf = (work: Work, cause: unknown): TurnFailure => {
-  const limits = work.live?.instance.limits ?? work.open
+  const limits = work.guest?.instance.limits ?? work.open
   if (!(cause instanceof GuestStopped)) throw cause
   switch (cause.reason) {
     case "memory":
@@ -111,13 +111,13 @@ const endByThrow = (work: Work, thrown: { readonly name: string; readonly messag
 const states = { running: 114, stuck: 115, memory: 109, threwNull: 110, tooLarge: 111 } as const
 
 /** Delivers one event; `false` if the work was answered with a failure. */
-const deliver = (work: Work, live: LiveGuest, event: Buffer): boolean => {
+const deliver = (work: Work, guest: Guest, event: Buffer): boolean => {
   let text: Buffer
   try {
-    text = engine.step(live.instance, event)
+    text = engine.step(guest.instance, event)
   } catch (cause) {
     if (cause instanceof GuestStopped && (cause.reason === "native" || cause.reason === "threw")) {
-      live.instance.isSpoiled = true
+      guest.instance.isSpoiled = true
       endByThrow(work, cause.thrown)
       return true
     }
@@ -126,13 +126,13 @@ const deliver = (work: Work, live: LiveGuest, event: Buffer): boolean => {
   }
   const state = text[0]
   const outputs = text.subarray(1)
-  if (state === states.memory || (state === states.threwNull && engine.isFull(live.instance))) {
-    live.instance.isSpoiled = true
-    refuse(work, { tag: "OutOfMemory", limit: live.instance.limits.memoryBytes })
+  if (state === states.memory || (state === states.threwNull && engine.isFull(guest.instance))) {
+    guest.instance.isSpoiled = true
+    refuse(work, { tag: "OutOfMemory", limit: guest.instance.limits.memoryBytes })
     return false
   }
   if (state === states.tooLarge || isOversized(outputs)) {
-    refuse(work, { tag: "OutputTooLarge", limit: guest.outputBytes })
+    refuse(work, { tag: "OutputTooLarge", limit: guestLimits.outputBytes })
     return false
   }
   if (isTooHeavy(outputs)) {
@@ -158,28 +158,28 @@ const runSlice = async (work: Work): Promise<boolean> => {
     work.cpuMillis += processorMillis() - before
     return false
   }
-  if (work.open !== undefined && work.live === undefined) {
+  if (work.open !== undefined && work.guest === undefined) {
     try {
-      work.live = await guests.open(work.session, work.open.program, work.open)
+      work.guest = await guests.open(work.session, work.open.program, work.open)
     } catch (cause) {
       refuse(work, refusalOf(work, cause))
       return true
     }
-  } else if (work.live === undefined) {
-    work.live = guests.find(work.session)
-    if (work.live === undefined) return lost("evicted")
-    work.live.isBusy = true
+  } else if (work.guest === undefined) {
+    work.guest = guests.find(work.session)
+    if (work.guest === undefined) return lost("evicted")
+    work.guest.isBusy = true
   }
   // Loading a program has a CPU limit of its own: by yielding it restarts the watchdog's count for the first event.
   if (isLate() && work.next === 0) return stepAside()
   while (work.next < work.events.length && !work.isEnded) {
     const event = work.events[work.next++]
-    if (event !== undefined && !deliver(work, work.live, event)) return true
+    if (event !== undefined && !deliver(work, work.guest, event)) return true
     if (isLate()) return stepAside()
   }
   work.cpuMillis += processorMillis() - before
   if (work.isClosed) return lost("closed")
-  answer(work, work.live)
+  answer(work, work.guest)
   return true
 }
 
@@ -225,14 +225,14 @@ const collectWhenIdle = (): void => {
 }
 
 const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["open"]): void => {
-  const live = guests.find(session)
-  if (live !== undefined) live.isBusy = true
+  const guest = guests.find(session)
+  if (guest !== undefined) guest.isBusy = true
   queue.push({
     session,
     events,
     open,
     next: 0,
-    live: undefined,
+    guest: undefined,
     cpuMillis: 0,
     isEnded: false,
     outputs: [],
@@ -275,8 +275,8 @@ const onFrame = (kind: number, payload: Buffer): void => {
         open.isClosed = true
         return
       }
-      const live = guests.find(session)
-      if (live !== undefined) guests.release(live)
+      const guest = guests.find(session)
+      if (guest !== undefined) guests.release(guest)
       return
     }
     default:
