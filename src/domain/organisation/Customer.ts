@@ -1,7 +1,9 @@
 /** Customers of an organisation, on whose behalf runs act. Contract: customer record. */
 import { Schema } from "effect"
 import { InvalidState } from "../Failure.js"
-import type { CustomerId, OrganisationId } from "../Ids.js"
+import { CustomerId, OrganisationId } from "../Ids.js"
+import { derivedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { AnsweredTime } from "../Time.js"
 import { JsonObject } from "../Json.js"
 import { PlanName } from "./Plan.js"
 import { slugOf, Slug } from "../workflow/Workflow.js"
@@ -15,24 +17,6 @@ export const customerRefusal = ({ status }: { readonly status: CustomerStatus })
   status === "active"
     ? undefined
     : new InvalidState({ state: status, message: `the customer is ${status}: runs need an active customer` })
-
-/** The stored customer. Times are RFC 3339. */
-export interface Customer {
-  readonly id: CustomerId
-  readonly organisationId: OrganisationId
-  readonly name: string
-  readonly slug: string
-  readonly externalRef: string | null
-  readonly status: CustomerStatus
-  readonly plan: PlanName | null
-  readonly adminEmail: string | null
-  readonly metadata: JsonObject
-  readonly limits: { readonly [dimension: string]: number | null }
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly deletedAt: string | null
-  readonly version: number
-}
 
 const Limit = Schema.optionalWith(Schema.NullOr(Counter), { exact: true })
 
@@ -50,38 +34,39 @@ const CustomerLimits = Schema.Struct({
   triggers: Limit
 } satisfies { readonly [dimension: string]: typeof Limit })
 
-const fields = {
-  externalRef: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)))),
-  adminEmail: Schema.optional(
-    Schema.NullOr(
-      Schema.String.pipe(
-        Schema.pattern(/^[^\s@]+@[^\s@]+$/, { message: () => "must be an e-mail address" }),
-        Schema.maxLength(254)
-      )
-    )
-  ),
-  metadata: Schema.optional(JsonObject),
-  limits: Schema.optional(CustomerLimits),
-  plan: Schema.optional(Schema.NullOr(PlanName)),
-  status: Schema.optional(Schema.Literal("active", "pending_admin_activation", "suspended"))
-}
+const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
+const Reference = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128))
+const Email = Schema.String.pipe(
+  Schema.pattern(/^[^\s@]+@[^\s@]+$/, { message: () => "must be an e-mail address" }),
+  Schema.maxLength(254)
+)
 
-/** The body that creates a customer. */
-export const CreateCustomer = Schema.Struct({
-  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)),
-  slug: Schema.optional(Slug),
-  ...fields
-}).annotations({ identifier: "CreateCustomer" })
-export type CreateCustomer = typeof CreateCustomer.Type
-
-/** The body that changes a customer. */
-export const UpdateCustomer = Schema.Struct({
-  name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
-  slug: Schema.optional(Slug),
-  ...fields,
-  version: Schema.optional(Counter)
-}).annotations({ identifier: "UpdateCustomer" })
-export type UpdateCustomer = typeof UpdateCustomer.Type
+/** A customer: its record, bodies and view. Times are RFC 3339. */
+export const Customer = recordOf(
+  "Customer",
+  {
+    id: generatedValue(CustomerId),
+    organisationId: owner(OrganisationId),
+    name: required(Schema.String, Name),
+    slug: optional(Schema.String, undefined, Slug),
+    externalRef: optional(Schema.NullOr(Schema.String), null, Schema.NullOr(Reference)),
+    status: optional(CustomerStatus, "active", Schema.Literal("active", "pending_admin_activation", "suspended")),
+    plan: optional(Schema.NullOr(PlanName), null),
+    adminEmail: optional(Schema.NullOr(Schema.String), null, Schema.NullOr(Email)),
+    metadata: optional(JsonObject, {}),
+    limits: optional(Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Number) }), {}, CustomerLimits),
+    connectionCount: derivedValue(Schema.Number),
+    createdAt: generatedValue(AnsweredTime),
+    updatedAt: generatedValue(AnsweredTime),
+    deletedAt: hidden(Schema.NullOr(AnsweredTime)),
+    version: generatedValue(Schema.Number)
+  },
+  ["name", "slug", "externalRef", "adminEmail", "metadata", "limits", "plan", "status"]
+)
+/** The stored customer. */
+export type Customer = typeof Customer.stored.Type
+export type CreateCustomer = typeof Customer.Create.Type
+export type UpdateCustomer = typeof Customer.Update.Type
 
 const longestSlug = 63
 const suffixLength = 8
@@ -96,49 +81,22 @@ export const customerSlug = (name: string, id: CustomerId): string => {
   return /[a-z0-9]/i.test(plain) ? slugOf(plain) : suffixedSlug("customer", id)
 }
 
-/** A customer as the API shows it. */
-export const customerView = (
-  { deletedAt: _deleted, organisationId: _organisation, ...customer }: Customer,
-  connectionCount: number
-) => ({ ...customer, connectionCount })
-
 /** The record of a new customer. `now`: RFC 3339. */
 export const newCustomer = (
   organisationId: OrganisationId,
   id: CustomerId,
   input: CreateCustomer,
   now: string
-): Customer => ({
-  id,
-  organisationId,
-  name: input.name,
-  slug: input.slug ?? customerSlug(input.name, id),
-  externalRef: input.externalRef ?? null,
-  status: input.status ?? "active",
-  plan: input.plan ?? null,
-  adminEmail: input.adminEmail ?? null,
-  metadata: input.metadata ?? {},
-  limits: input.limits ?? {},
-  createdAt: now,
-  updatedAt: now,
-  deletedAt: null,
-  version: 1
-})
-
-/** The record after a change. `now`: RFC 3339. */
-export const changedCustomer = (customer: Customer, input: UpdateCustomer, now: string): Customer => ({
-  ...customer,
-  name: input.name ?? customer.name,
-  slug: input.slug ?? customer.slug,
-  externalRef: input.externalRef === undefined ? customer.externalRef : input.externalRef,
-  status: input.status ?? customer.status,
-  plan: input.plan === undefined ? customer.plan : input.plan,
-  adminEmail: input.adminEmail === undefined ? customer.adminEmail : input.adminEmail,
-  metadata: input.metadata ?? customer.metadata,
-  limits: input.limits ?? customer.limits,
-  updatedAt: now,
-  version: customer.version + 1
-})
+): Customer =>
+  Customer.create(input, {
+    id,
+    organisationId,
+    slug: customerSlug(input.name, id),
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+    version: 1
+  })
 
 /** The record of a deleted customer, kept for thirty days: its id and the time of deletion. */
 export const customerTombstone = (customer: Customer, now: string): Customer => ({

@@ -1,32 +1,13 @@
 /** The operations on customers. Specification: Surface C. */
 import { Schema } from "effect"
-import { CreateCustomer, CustomerStatus, UpdateCustomer } from "../../domain/organisation/Customer.js"
-import { CustomerId } from "../../domain/Ids.js"
-import { JsonObject } from "../../domain/Json.js"
-import { PlanName } from "../../domain/organisation/Plan.js"
+import { Customer, CustomerStatus } from "../../domain/organisation/Customer.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Customers } from "../../actors/management/organisation/Customers.js"
 import { record, newRecord, acceptedRecord, page } from "../operation/Output.js"
-
-const CustomerView = Schema.Struct({
-  id: CustomerId,
-  name: Schema.String,
-  slug: Schema.String,
-  externalRef: Schema.NullOr(Schema.String),
-  status: CustomerStatus,
-  plan: Schema.NullOr(PlanName),
-  adminEmail: Schema.NullOr(Schema.String),
-  metadata: JsonObject,
-  limits: Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Number) }),
-  connectionCount: Schema.Number,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "Customer" })
 
 /** The operations of the group `customers`, in the order of the documents. */
 export const customersOperations = [
@@ -37,7 +18,7 @@ export const customersOperations = [
     answers: { 200: "A page of customers." },
     route: "GET /api/v1/customers",
     query: Schema.Struct({ ...listParams, status: Schema.optional(CustomerStatus) }),
-    output: page(CustomerView),
+    output: page(Customer.View),
     permit: "users:read",
     audit: auditRead("customer"),
     sharing: "customers",
@@ -53,8 +34,8 @@ export const customersOperations = [
     answers: { 201: "The customer is created." },
     example: { name: "Globex", externalRef: "crm-4711", metadata: { region: "eu" } },
     route: "POST /api/v1/customers",
-    body: strictPayload(CreateCustomer),
-    output: newRecord(CustomerView),
+    body: strictPayload(Customer.Create),
+    output: newRecord(Customer.View),
     permit: "users:create",
     audit: auditAction("customer.create"),
     sharing: "change",
@@ -68,7 +49,7 @@ export const customersOperations = [
     description: "Reads one customer, by id or as `ref:` with the external reference.",
     answers: { 200: "The customer." },
     route: "GET /api/v1/customers/:cid",
-    output: record(CustomerView),
+    output: record(Customer.View),
     permit: "users:read",
     audit: auditRead("customer"),
     sharing: "customers",
@@ -83,8 +64,8 @@ export const customersOperations = [
     answers: { 200: "The customer after the change." },
     example: { name: "Globex Corporation", limits: { api_calls_per_minute: 600 } },
     route: "PUT /api/v1/customers/:cid",
-    body: putPayload(UpdateCustomer, CustomerView),
-    output: record(CustomerView),
+    body: putPayload(Customer.Update, Customer.View),
+    output: record(Customer.View),
     permit: "users:update",
     audit: auditAction("customer.update"),
     sharing: "customers",
@@ -99,7 +80,7 @@ export const customersOperations = [
       "Revokes the customer's connections and erases its data within 24 hours. The id stays listed as deleted for 30 days.",
     answers: { 202: "The deletion has begun." },
     route: "DELETE /api/v1/customers/:cid",
-    output: acceptedRecord(CustomerView),
+    output: acceptedRecord(Customer.View),
     permit: "users:remove",
     audit: auditAction("customer.delete"),
     sharing: "customers",

@@ -2,15 +2,13 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
 import {
-  changedCustomer,
   type CreateCustomer,
-  type Customer,
+  Customer,
   type CustomerStatus,
   customerTombstone,
-  customerView,
   newCustomer,
   suffixedSlug,
-  UpdateCustomer
+  type UpdateCustomer
 } from "../../../domain/organisation/Customer.js"
 import type { Failure } from "../../../domain/Failure.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -22,7 +20,8 @@ import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 
-export type CustomerView = ReturnType<typeof customerView>
+/** A customer as the API shows it. */
+export type CustomerView = typeof Customer.View.Type
 
 export interface CustomerListParams extends PageRequest {
   readonly status?: CustomerStatus | undefined
@@ -52,7 +51,9 @@ const countConnections = (tx: Tx, customers: ReadonlyArray<Customer>) =>
   tx.connections.countBy("customerId", { customerId: customers.map(({ id }) => id), status: liveStatuses })
 
 const viewOf = (tx: Tx, customer: Customer) =>
-  Effect.map(countConnections(tx, [customer]), (counts) => customerView(customer, counts.get(customer.id) ?? 0))
+  Effect.map(countConnections(tx, [customer]), (counts) =>
+    Customer.show(customer, { connectionCount: counts.get(customer.id) ?? 0 })
+  )
 
 /** Adds a suffix to a slug that was derived from the name if another customer has it. */
 const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
@@ -88,7 +89,10 @@ const list =
           ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
         })
         const counts = yield* countConnections(tx, page.data)
-        return { ...page, data: page.data.map((one) => customerView(one, counts.get(one.id) ?? 0)) }
+        return {
+          ...page,
+          data: page.data.map((one) => Customer.show(one, { connectionCount: counts.get(one.id) ?? 0 }))
+        }
       })
     )
 
@@ -101,7 +105,7 @@ const create =
           const draft = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
           const customer = input.slug === undefined ? yield* withFreeSlug(tx, draft) : draft
           yield* tx.customers.insert(customer)
-          const value = customerView(customer, 0)
+          const value = Customer.show(customer, { connectionCount: 0 })
           return { value, resource: resourceOf(customer), after: value }
         })
       )
@@ -123,10 +127,10 @@ const update =
           const before = yield* findCustomer(tx, context.caller, idOrReference, true)
           yield* checkVersion(context, input.version, before.version)
           const view = yield* viewOf(tx, before)
-          const changes = yield* pickChanges(UpdateCustomer, input, view, ["connectionCount"])
-          const after = changedCustomer(before, changes, now)
+          const changes = yield* pickChanges(Customer.Update, input, view, ["connectionCount"])
+          const after = Customer.change(before, changes, now)
           yield* tx.customers.update(after)
-          const value = customerView(after, view.connectionCount)
+          const value = Customer.show(after, { connectionCount: view.connectionCount })
           return { value, resource: resourceOf(after), before: view, after: value }
         })
       )
@@ -146,7 +150,7 @@ const remove =
           return {
             value,
             resource: resourceOf(before),
-            before: customerView(before, value.connectionCount),
+            before: Customer.show(before, { connectionCount: value.connectionCount }),
             after: null
           }
         })

@@ -2,7 +2,7 @@
 import type { ApiKey } from "../../../domain/access/ApiKey.js"
 import type { StoredValue } from "../../../domain/organisation/Configuration.js"
 import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/ConnectorRecord.js"
-import type { Customer } from "../../../domain/organisation/Customer.js"
+import { Customer } from "../../../domain/organisation/Customer.js"
 import type { Environment } from "../../../domain/organisation/Environment.js"
 import type { Organisation, Workspace } from "../../../domain/organisation/Organisation.js"
 import type { Role, User } from "../../../domain/access/Person.js"
@@ -55,22 +55,7 @@ export const workspaces: Table<Workspace> = {
 
 export const customers: Table<Customer> = {
   name: "customers",
-  members: [
-    "id",
-    "organisationId",
-    "name",
-    "slug",
-    "externalRef",
-    "status",
-    "plan",
-    "adminEmail",
-    "metadata",
-    "limits",
-    "createdAt",
-    "updatedAt",
-    "deletedAt",
-    "version"
-  ],
+  members: Customer.names,
   json: ["metadata", "limits"],
   key: ["id"],
   createdMember: "createdAt",
