@@ -335,3 +335,54 @@ it("only src/runtime/cluster assumes that the node is alone", () => {
   const assumes = (file: string) => /isOnlyNode|\bnodes: (?:\(\) => )?\d|\bowns: \(\) => true/.test(read(file))
   assert.deepStrictEqual(sources.filter(assumes), ["src/runtime/cluster/SingleNode.ts"])
 })
+
+describe("a function or type that another folder uses", () => {
+  // Contracts and documents of surfaces have their words in annotations; the name of an id says all there is to say.
+  const exempt = /^src\/(?:http\/(?:resource|tenant|documents)|domain\/connectors)\/|\/Ids\.ts$/
+  const imports = /(?:import|export)\s+(?:type\s+)?(?:\{([^}]*)\}|\* as (\w+))\s+from\s+"(\.[^"]+)"/g
+  const declarations = /^export (?:abstract )?(type|interface|class|const|(?:async )?function) (\w+)(.*\n.*)$/gm
+  const isFunction = /^\s*(?::[^=]*)?=\s*(?:async )?(?:<.*>\s*)?\(|^:\s*\(|=>\s*\n|=\s*Effect\.fn/
+
+  /** The names of each file that files of other folders import. */
+  const usedElsewhere = () => {
+    const used = new Map<string, Set<string>>()
+    for (const file of sources) {
+      const text = read(file)
+      for (const [, names = "", namespace, from = ""] of text.matchAll(imports)) {
+        const target = path.posix.join(path.posix.dirname(file), from).replace(/\.js$/, ".ts")
+        if (path.posix.dirname(target) === path.posix.dirname(file)) continue
+        const found =
+          namespace === undefined
+            ? names.split(",").map((name) => /^\s*(?:type )?(\w*)/.exec(name)?.[1] ?? "")
+            : [...text.matchAll(new RegExp(`\\b${namespace}\\.(\\w+)`, "g"))].map(([, name = ""]) => name)
+        used.set(target, new Set([...(used.get(target) ?? []), ...found]))
+      }
+    }
+    return used
+  }
+
+  /** A file's header speaks for the noun that the file is named after, and for its layer; a schema's comment for its type. */
+  const isDocumented = (file: string, text: string, name: string, at: number): boolean => {
+    if (/\*\/\s*(?:\/\/ oxlint.*\s*)?$/.test(text.slice(0, at))) return true
+    if (name === "layer" || name === path.posix.basename(file, ".ts")) return text.startsWith("/**")
+    const [, value = ""] = new RegExp(`^export type ${name} = \\(?typeof (\\w+)`, "m").exec(text) ?? []
+    return value !== "" && new RegExp(`\\*/\\s*(?:export )?const ${value}\\b`).test(text)
+  }
+
+  it("has a docstring", () => {
+    const used = usedElsewhere()
+    let count = 0
+    const bare = sources
+      .filter((file) => !exempt.test(file))
+      .flatMap((file) => {
+        const text = read(file)
+        return [...text.matchAll(declarations)].flatMap(({ 1: kind, 2: name = "", 3: rest = "", index }) => {
+          if (used.get(file)?.has(name) !== true || (kind === "const" && !isFunction.test(rest))) return []
+          count++
+          return isDocumented(file, text, name, index) ? [] : [`${file}: ${name}`]
+        })
+      })
+    assert.deepStrictEqual(bare, [])
+    assert.isAbove(count, 1_000)
+  })
+})

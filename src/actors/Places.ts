@@ -291,6 +291,7 @@ export const makePlaces = (limits: PlaceBounds): Effect.Effect<Places> =>
     }
   })
 
+/** What a place is for: each use has places of its own. */
 export type PlaceUse = keyof typeof outwardPlaces
 
 /** The places of this node, by their use. */

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { jsonDepth } from "./Limits.js"
 
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [member: string]: Json }
+/** A value whose members can be read by name. */
 export type JsonObject = { readonly [member: string]: Json }
 
 /** The `type` of a JSON Schema of any value, since some tools read a schema without members as no schema. */

@@ -12,5 +12,6 @@ export interface HasOperatorText {
   readonly [operatorText]: string
 }
 
+/** Whether the error carries a text that may be logged. */
 export const hasOperatorText = (error: object): error is HasOperatorText =>
   operatorText in error && typeof error[operatorText] === "string"

@@ -77,6 +77,7 @@ export const withWriteLock = <A, E, R>(self: ConnectionOwner, change: Effect.Eff
 
 /** Fails with a refusal. */
 export const failWith = (refusal: CommandRefusal): Effect.Effect<never, CommandRefusal> => Effect.fail(refusal)
+/** The refusal of a command that may be sent again after so many seconds. */
 export const busy = (reason: string, retryAfterSeconds = 1): CommandRefusal => ({
   _tag: "Busy",
   reason,

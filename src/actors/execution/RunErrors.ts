@@ -54,6 +54,7 @@ export const guestFailure = <A>(
     error._tag === "SessionLost" ? error : { _tag: "Failed", error: sandboxError(error) }
   )
 
+/** A replay made another call than the journal has. `now`: the call that it made. */
 export const nonDeterminismError = (entry: IndexedCall, now: string): RunError =>
   runError({
     name: "NonDeterminism",
@@ -72,6 +73,7 @@ export const totalCpuError = (tier: Tier): RunError =>
     message: `the run computed for more than ${Duration.toSeconds(tiers[tier].cpu)} s in total`
   })
 
+/** The journal is as large as the tier allows. `step`: the call whose result did not fit. */
 export const journalLimitError = (tier: Tier, step: string): RunError =>
   runError({
     name: "JournalLimit",
@@ -119,6 +121,7 @@ export const poisonedError = (deaths: number): RunError =>
     message: `the process that ran the workflow ended ${deaths} times while it worked on this run`
   })
 
+/** The returned value breaks the workflow's output contract. */
 export const contractViolationError = ({ message, path }: Detail): RunError =>
   runError({
     name: "OutputContractViolation",
@@ -126,6 +129,7 @@ export const contractViolationError = ({ message, path }: Detail): RunError =>
     message: `the returned value breaks the output contract${path === "" ? "" : ` at ${path}`}: ${message}`
   })
 
+/** The returned value cannot be stored, whatever the contract says. `why`: continues the sentence. */
 export const notStorableError = (path: string, why: string): RunError =>
   runError({
     name: "OutputNotStorable",

@@ -18,6 +18,7 @@ export interface CallContext {
   isAudited: boolean
 }
 
+/** The refusal of a change to a version that is no longer the stored one. */
 export const versionMismatch = () =>
   new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 

@@ -28,6 +28,7 @@ export interface Principal extends Caller {
   readonly userAgent: string | null
 }
 
+/** The refusal of a caller without the permission; `undefined` for one that has it. */
 export const missingPermission = (caller: Principal, permission: Permission): Forbidden | undefined =>
   caller.permissions.has(permission)
     ? undefined
@@ -90,5 +91,6 @@ export const narrowedCallerRefusal = (caller: Principal, type: ScopeType, what: 
         message: `this ${nounOf(caller)} is narrowed to particular ${type}s: ${what}`
       })
 
+/** Whether the caller may act for the customer. A record without a customer is not decided here. */
 export const reaches = (caller: Principal, customer: CustomerId): boolean =>
   caller.customers === "all" || caller.customers.has(customer)

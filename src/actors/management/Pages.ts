@@ -15,6 +15,7 @@ export interface PageRequest {
   readonly to?: string | undefined
 }
 
+/** A page of a list, in the form of the answer. `nextCursor`: `null` on the last page. */
 export interface PageOf<A> {
   readonly data: ReadonlyArray<A>
   readonly page: { readonly size: number; readonly nextCursor: string | null; readonly hasMore: boolean }

@@ -6,6 +6,7 @@ import type { AuditCommitment } from "../../domain/audit/AuditCommitment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 
+/** Which entries of an organisation are listed. All conditions must hold. */
 export interface AuditQuery {
   readonly customerId?: string
   readonly actorType?: string
@@ -32,6 +33,10 @@ export interface SealedEntry extends AuditEntry {
   readonly hash: string | null
 }
 
+/**
+ * Where a chain was at a time, kept outside the database: a database that was put back to an earlier state contradicts
+ * it.
+ */
 export interface Checkpoint {
   readonly organisationId: OrganisationId
   readonly seq: number
@@ -61,6 +66,7 @@ export interface ClosedBranch {
   readonly signature: string
 }
 
+/** What a walk over the chain of an organisation found. */
 export interface AuditVerification {
   /** The chain is intact, and no entry has been unsealed for more than ten seconds. */
   readonly ok: boolean

@@ -49,6 +49,7 @@ export const isFailing = (status: TaskStatus, now: number): boolean => {
   return waitingSince !== null && now - Math.max(waitingSince, succeededAt ?? 0) > patienceMillis
 }
 
+/** An empty registry: one for each node, kept in memory. */
 export const makeRegistry = (): TaskRegistry => {
   const statuses = new Map<string, TaskStatus>()
   return {

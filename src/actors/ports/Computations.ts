@@ -77,6 +77,7 @@ export interface ComputationTable {
   }
 }
 
+/** A computation that a worker knows; metrics and failures name it. */
 export type ComputationName = keyof ComputationTable
 
 /** The computation exceeded its deadline or memory cap. The same input will do so again. */

@@ -22,6 +22,7 @@ export interface OngoingTrouble {
   readonly refusals: number
 }
 
+/** Conditions of the database that refuse work, from their first error until a probe finds them over. */
 export interface TroubleRegistry {
   /** Counts an error of the server, by its code (SQLSTATE). */
   readonly note: (sqlState: string) => void

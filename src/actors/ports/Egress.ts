@@ -7,6 +7,7 @@ import { Context, Data } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { AnswerHolding } from "./HeldBytes.js"
 
+/** A request to a public address, whose answer is read as a whole. */
 export interface EgressRequest {
   /** For whom the request is sent: connections are divided among organisations. */
   readonly organisationId: OrganisationId
@@ -32,6 +33,7 @@ export interface Upload {
   readonly pieces: () => AsyncIterable<Uint8Array>
 }
 
+/** A request whose bodies are streamed. */
 export interface OpenRequest extends EgressRequest {
   /** Replaces `body`. The time that its sender takes does not count towards `timeout`. */
   readonly upload?: Upload | undefined
@@ -52,6 +54,7 @@ export interface OpenResponse {
   readonly ended: Effect.Effect<void>
 }
 
+/** The whole answer, of any status. `url`: after redirects. */
 export interface EgressResponse {
   readonly status: number
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
@@ -69,6 +72,7 @@ export class EgressUnreachable extends Data.TaggedError("EgressUnreachable")<{
   readonly url: string
   readonly reason: string
 }> {}
+/** There was no whole answer in time. The request may have been executed. */
 export class EgressTimedOut extends Data.TaggedError("EgressTimedOut")<{
   readonly url: string
   readonly afterMillis: number
@@ -88,6 +92,7 @@ export class EgressBusy extends Data.TaggedError("EgressBusy")<{
 /** The node had no memory for the answer, or the organisation has too much of it already. The request was sent. */
 export class EgressNoMemory extends Data.TaggedError("EgressNoMemory")<{ readonly url: string }> {}
 
+/** Why there is no answer. Unless it is `EgressBlocked` or `EgressBusy`, the request may have been executed. */
 export type EgressFailure =
   | EgressBlocked
   | EgressUnreachable

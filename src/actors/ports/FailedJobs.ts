@@ -14,6 +14,7 @@ export type StoredJobTask =
   | "schedules.fire"
   | "state.seal"
 
+/** Stored work that a task does. `id`: unique among the jobs of the task. */
 export interface StoredJob {
   readonly id: string
   readonly organisationId: string

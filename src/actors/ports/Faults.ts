@@ -18,6 +18,7 @@ export type FaultPoint =
   | "intentWritten"
   | "tokenReceived"
 
+/** Points at which a test kills or delays the process; in production nothing happens there. */
 export interface FaultPoints {
   readonly at: (point: FaultPoint) => Effect.Effect<void>
 }

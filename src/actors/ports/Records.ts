@@ -43,6 +43,7 @@ export interface MemberFilter<R> {
   readonly among: ReadonlyArray<string>
 }
 
+/** Which records are listed, the newest first. All conditions must hold. */
 export interface ListQuery<R> {
   readonly where?: Where<R>
   /** All values of the member must be among these. */
@@ -64,6 +65,7 @@ export class AlreadyExists extends Data.TaggedError("AlreadyExists")<{ readonly 
 /** Another transaction changed the record since it was read. */
 export class Changed extends Data.TaggedError("Changed")<{}> {}
 
+/** The stored records of one noun. Reads see what their transaction wrote. */
 export interface Repository<R> {
   readonly find: (where: Where<R>) => Effect.Effect<Option.Option<R>, Unavailable>
   /** Like `find`, with a row lock until the transaction ends. */
@@ -153,6 +155,7 @@ export interface Tx {
   readonly tryLockKey: (key: string) => Effect.Effect<boolean, Unavailable>
 }
 
+/** The answer to a request with an Idempotency-Key, sealed. */
 export interface StoredReply {
   readonly key: string
   readonly hash: string

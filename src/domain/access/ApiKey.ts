@@ -8,6 +8,7 @@ import { ResourceScope } from "./ResourceScope.js"
 import { Counter } from "../Scalars.js"
 import { parseTimeOrDate, TimeOrDate } from "../Time.js"
 
+/** Each request with a `test` key must say that it is one, in a header. */
 export const KeyMode = Schema.Literal("test", "live")
 export type KeyMode = typeof KeyMode.Type
 

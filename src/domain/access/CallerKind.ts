@@ -35,6 +35,7 @@ const kinds: { readonly [kind in CallerKind]: KindNames } = {
 
 export const actorTypeOf = (kind: CallerKind): ActorType => kinds[kind].actor
 
+/** The type of resource that an audit entry names for the credential of such a caller. */
 export const credentialResourceOf = (kind: CallerKind): string => kinds[kind].resource
 
 /** The noun for a caller in messages: this key, this user. */

@@ -65,6 +65,7 @@ export const toMatrix = (set: PermissionSet): PermissionMatrix =>
     ])
   )
 
+/** A set of permissions with a name. `custom`: the matrix stands with its key or role. */
 export const Preset = Schema.Literal("full_access", "developer", "operator", "viewer", "custom", "end_user")
 export type Preset = typeof Preset.Type
 

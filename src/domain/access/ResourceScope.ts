@@ -1,6 +1,7 @@
 /** The resources to which a key is restricted, by type; absent types are unrestricted. Specification: API keys. */
 import { Schema } from "effect"
 
+/** Types of resources to which a key can be narrowed. */
 export const ScopeType = Schema.Literal("connector", "connection", "workflow", "widget", "secret", "environment")
 export type ScopeType = typeof ScopeType.Type
 

@@ -3,8 +3,10 @@ import { Schema } from "effect"
 import type { AuditId, CustomerId, OrganisationId } from "../Ids.js"
 import { canonicalJson, type Json } from "../Json.js"
 
+/** Who acts, as entries name it: `service_account` for API keys, `system` for the service itself. */
 export const ActorType = Schema.Literal("user", "service_account", "agent", "system")
 export type ActorType = typeof ActorType.Type
+/** `denied`: the caller may not do it. `failure`: refused or failed for any other reason. */
 export const AuditOutcome = Schema.Literal("success", "failure", "denied")
 export type AuditOutcome = typeof AuditOutcome.Type
 

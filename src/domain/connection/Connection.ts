@@ -2,6 +2,7 @@
 import type { ConnectionId, CredentialId, CustomerId, OrganisationId } from "../Ids.js"
 import type { JsonObject } from "../Json.js"
 
+/** Only an `active` connection is used for calls. `expired`, `failed`: the customer must connect again. */
 export const connectionStatuses = ["pending", "active", "inactive", "expired", "failed", "disconnected"] as const
 export type ConnectionStatus = (typeof connectionStatuses)[number]
 

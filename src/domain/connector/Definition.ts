@@ -12,6 +12,7 @@ import { EventDefinition, WebhookDefinition } from "./Webhook.js"
 
 const text = Schema.String
 
+/** What the connected system is for: the catalogue is filtered by it. */
 export const ConnectorKind = Schema.Literal(
   "ecommerce",
   "payments",

@@ -56,6 +56,7 @@ export interface WebhookEndpointWithSecret extends WebhookEndpointView {
   readonly secret: string
 }
 
+/** The endpoint as the API shows it: without its secrets. */
 export const webhookEndpointView = ({
   organisationId: _organisation,
   secret: _secret,

@@ -104,6 +104,7 @@ export type EventOrigin = Pick<
   "id" | "retention" | "triggerId" | "connector" | "customerId" | "type" | "priority"
 > & { readonly replays: number }
 
+/** The origin that the runs of an event keep. */
 export const originOf = ({
   connector,
   customerId,

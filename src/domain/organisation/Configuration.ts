@@ -9,6 +9,7 @@ import { Counter } from "../Scalars.js"
 
 /** From the highest precedence to the lowest. */
 export const levels = ["flow", "integration", "tenant", "saas", "platform"] as const
+/** Where a value is set: a value of an earlier level of the list replaces those of later ones. */
 export const Level = Schema.Literal(...levels)
 export type Level = typeof Level.Type
 

@@ -9,6 +9,7 @@ import { PlanName } from "./Plan.js"
 import { slugOf, Slug } from "../workflow/Workflow.js"
 import { Counter } from "../Scalars.js"
 
+/** Only an `active` customer has runs; the events of a suspended one are held. */
 export const CustomerStatus = Schema.Literal("active", "pending_admin_activation", "suspended", "deleted")
 export type CustomerStatus = typeof CustomerStatus.Type
 

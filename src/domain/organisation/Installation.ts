@@ -141,4 +141,5 @@ export const installationView = (
       : installation.status
   return { ...installation, status }
 }
+/** The installation as the API shows it. */
 export type InstallationView = ReturnType<typeof installationView>

@@ -10,6 +10,7 @@ import { Rfc3339 } from "../Time.js"
 import { parseUrl } from "../Url.js"
 import { decodeStrict } from "../SchemaIssues.js"
 
+/** `in_app`: shown by the application itself; all others need a target that is configured. */
 export const notificationChannels = ["in_app", "email", "team_chat", "webhook"] as const
 export type NotificationChannel = (typeof notificationChannels)[number]
 export type ExternalChannel = Exclude<NotificationChannel, "in_app">
@@ -50,6 +51,7 @@ export interface Notification {
 /** A notification as the API shows it. */
 export type NotificationView = Omit<Notification, "organisationId" | "pending" | "targets" | "cause" | "hour">
 
+/** The notification as the API shows it: without what the service needs to send it. */
 export const notificationView = ({
   cause: _cause,
   hour: _hour,

@@ -6,6 +6,7 @@ import { PlanName } from "./Plan.js"
 import { Counter } from "../Scalars.js"
 import { slugOf, Slug } from "../workflow/Workflow.js"
 
+/** A suspended organisation starts no runs, and its keys change nothing but the organisation itself. */
 export const OrganisationStatus = Schema.Literal("active", "suspended")
 export type OrganisationStatus = typeof OrganisationStatus.Type
 

@@ -1,6 +1,7 @@
 /** The limits of each plan. Specification: Plan limits. */
 import { Schema } from "effect"
 
+/** From the smallest limits to none. */
 export const PlanName = Schema.Literal("starter", "growth", "enterprise", "unlimited")
 export type PlanName = typeof PlanName.Type
 

@@ -21,6 +21,7 @@ const dailyTotals = {
   llm_tokens_per_day: ({ llmTokens }: UsageDay) => llmTokens
 } as const
 
+/** The dimensions of which there is a total for each day. */
 export const DailyDimension = Schema.Literal(
   "events_per_day",
   "api_calls_per_minute",

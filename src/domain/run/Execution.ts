@@ -5,15 +5,18 @@
 import { Duration, Schema } from "effect"
 import type { Json } from "../Json.js"
 
+/** The class of a run: how long it may take, and how its caller gets the result. */
 export const Tier = Schema.Literal("instant", "standard", "long")
 export type Tier = typeof Tier.Type
 
+/** The first two are of a run that has not ended; all others are final. */
 export const ExecutionStatus = Schema.Literal("pending", "running", "completed", "failed", "cancelled", "timed_out")
 export type ExecutionStatus = typeof ExecutionStatus.Type
 
 /** Whether the run has ended. */
 export const isTerminal = (status: ExecutionStatus): boolean => status !== "pending" && status !== "running"
 
+/** What started a run, for good: a re-run is a `rerun`, whatever started the run before it. */
 export const TriggerType = Schema.Literal(
   "api",
   "webhook",
@@ -126,6 +129,7 @@ export const backoff = (retry: Retry, next: number, random: number): Duration.Du
 
 // --- State machine ---
 
+/** A wait that ends by itself. `until`: Unix milliseconds. */
 export type WaitingUntil = Waiting & { readonly until: number }
 
 /** The part of a run that its transitions depend on. Times are Unix milliseconds. */
@@ -146,6 +150,7 @@ export interface RunState {
   }
 }
 
+/** What is asked of a run. `decide` answers with an event, or refuses. Times are Unix milliseconds. */
 export type RunCommand =
   /** A node claims the run from the queue. */
   | { readonly _tag: "Start"; readonly at: number }
@@ -178,6 +183,7 @@ export type RunEnd =
   | { readonly _tag: "Cancelled"; readonly status: "cancelled"; readonly statusReason: null }
   | { readonly _tag: "TimedOut"; readonly status: "timed_out"; readonly statusReason: "queue_timeout" | null }
 
+/** A transition of a run: `evolve` applies it. */
 export type RunEvent = RunMove | RunEnd
 
 /** The command is not allowed in the run's state, which does not change. */

@@ -117,6 +117,7 @@ export interface AttemptEntry {
   readonly afresh: ReadonlyArray<number>
 }
 
+/** What is appended to a journal. Replaying its entries in their order restores the guest. */
 export type JournalEntry = StartEntry | DoneEntry | TimerEntry | AttemptEntry
 
 /** What is known of an ended call without reading its result. */

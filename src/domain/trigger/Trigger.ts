@@ -13,6 +13,7 @@ import { scheduleLimits, triggerLimits } from "../Limits.js"
 import { Counter } from "../Scalars.js"
 import { Rfc3339 } from "../Time.js"
 
+/** What fires a trigger. It never changes. */
 export const TriggerKind = Schema.Literal("webhook", "schedule", "app_event", "event", "manual")
 export type TriggerKind = typeof TriggerKind.Type
 
@@ -163,6 +164,7 @@ const Headers = Schema.Record({ key: Schema.String, value: text(headerValueLengt
   )
 )
 
+/** A route as a request sends it, or as it was read. */
 const RouteInput = Schema.Struct({
   id: Schema.optional(Schema.String).annotations({ description: "the id of the route as it was read; absent: new" }),
   workflowId: Schema.String,

@@ -24,6 +24,7 @@ export const reservedNames: ReadonlySet<string> = new Set(
 /** The environment that always runs the latest published version. */
 export const latestEnvironment = "test"
 
+/** `draft`: has no published version. `archived`: starts no runs until it is published again. */
 export type WorkflowStatus = "draft" | "published" | "archived"
 
 /** The stored workflow with its draft. Times are RFC 3339. */

@@ -11,6 +11,7 @@ export const versionView = (version: WorkflowVersion) => ({
   notes: version.notes,
   bindings: readBindings(version.bindings)
 })
+/** A frozen version as the API shows it. */
 export type VersionView = ReturnType<typeof versionView>
 
 /** The published version's bindings while the draft equals it: slugs and versions are frozen. Otherwise the draft's. */
@@ -40,6 +41,7 @@ export const workflowSummary = (workflow: Workflow, versions: ReadonlyArray<Work
   } = workflow
   return { ...rest, bindings: shownBindings(workflow, versions) }
 }
+/** A workflow as lists show it. */
 export type WorkflowSummary = ReturnType<typeof workflowSummary>
 
 /** The parts of a workflow besides its record. */

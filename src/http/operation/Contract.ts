@@ -8,6 +8,7 @@ import type { Json } from "../../domain/Json.js"
 import type { Permission } from "../../domain/access/Permission.js"
 import type { ScopeType } from "../../domain/access/ResourceScope.js"
 
+/** The HTTP methods of operations. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
 /** The permission that the caller needs. A list: any one of them. `anyKey`: any valid key. */
@@ -67,6 +68,7 @@ export interface Words {
 }
 
 /** Any schema of a contract: all of them decode and encode without services. */
+/** A schema of whatever type: contracts of all operations stand in one list. */
 // oxlint-disable-next-line typescript/no-explicit-any -- A table has contracts of every type.
 export type AnySchema = Schema.Schema<any, any>
 

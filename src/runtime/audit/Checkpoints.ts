@@ -100,6 +100,7 @@ const shorten = (path: string, { branches, latest }: Content): void => {
   renameSync(`${path}.new`, path)
 }
 
+/** Reads the file, or begins one. Fails with an exception if the file cannot be read or a signature in it is wrong. */
 export const openCheckpoints = (path: string, sign: (text: string) => string): CheckpointFile => {
   const content = read(path, sign)
   shorten(path, content)

@@ -11,6 +11,7 @@ import { defaultLogFormat, formerNames, settings, settingTable } from "./Setting
 /** Which Postgres to use: the embedded one, or the operator's. */
 export type Database = { readonly _tag: "Embedded" } | { readonly _tag: "External"; readonly urls: DatabaseUrls }
 
+/** All settings with their defaults; secrets are redacted. */
 export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof readConfig>>
 
 /** The configuration of this process. */

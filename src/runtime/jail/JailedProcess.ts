@@ -18,6 +18,7 @@ const startOutputLength = 2_000
 /** The kinds of callbacks that a jailed process causes in this one. */
 export type Listener = "child" | "socket" | "stderr" | "timer" | "answer"
 
+/** What happens when a listener on a process throws. */
 export interface ListenerOptions {
   /** A listener threw, which is a bug. Its process is killed. */
   readonly onDefect: (listener: Listener, cause: unknown) => void

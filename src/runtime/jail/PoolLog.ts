@@ -6,6 +6,7 @@ export interface PoolLog extends Pick<ListenerOptions, "onDefect"> {
   readonly onWarning: (event: string, fields: { readonly [name: string]: string }) => void
 }
 
+/** Logs what a pool of processes reports, outside of any fiber. */
 export const makePoolLog = (pool: "sandbox" | "computing"): Effect.Effect<PoolLog> =>
   Effect.map(Effect.runtime(), (runtime) => {
     const runFork = Runtime.runFork(runtime)

@@ -97,6 +97,7 @@ export const insertAuditRows = (parameter: string): string =>
   `INSERT INTO audit_entries (${names}) SELECT ${names.replace("sealed", "decode(sealed, 'base64')")}
    FROM json_to_recordset(${parameter}::json) AS t(${shape})`
 
+/** Inserts entries in the current transaction; the sealer chains them afterwards. */
 export const writeAuditRows = (sql: SqlClient, rows: ReadonlyArray<AuditRow>): Effect.Effect<void, SqlError> =>
   rows.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertAuditRows("$1"), [JSON.stringify(rows)]))
 

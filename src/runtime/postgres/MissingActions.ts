@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import type { BundledConnector } from "../../domain/connector/Definition.js"
 import { builtInAtVersion } from "../../domain/connector/Versions.js"
 
+/** An action of a built-in connector that published workflows call and this release does not have. */
 export interface MissingAction {
   readonly connector: string
   readonly action: string

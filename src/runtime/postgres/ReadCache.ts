@@ -33,6 +33,7 @@ interface Entry<A> {
   readonly value: A
 }
 
+/** An empty cache. A value is read again when it is too old, or after a commit of its organisation on this node. */
 export const makeReadCache = <A, E = Unavailable>({
   maxAgeMillis = 800,
   maxEntries = 10_000,

@@ -10,6 +10,7 @@ export interface DigestsOptions {
   readonly pepper: Redacted.Redacted
 }
 
+/** Throws if the pepper is empty. */
 export const makeDigests = (options: DigestsOptions): typeof Digests.Service => {
   const pepper = Redacted.value(options.pepper)
   if (pepper.length === 0) throw new Error("the pepper is empty: give the server a secret of at least 32 characters")
@@ -123,6 +124,7 @@ const monotonicUlid = (millis: () => number): (() => string) => {
   }
 }
 
+/** `makeDigests` as a layer. */
 export const layerDigests = (options: DigestsOptions): Layer.Layer<Digests> =>
   Layer.sync(Digests, () => makeDigests(options))
 

@@ -2,6 +2,7 @@
 import { Metric, MetricBoundaries, MetricKey, MetricLabel } from "effect"
 import { memoize } from "../../domain/RecentMap.js"
 
+/** Which requests a count is of: a label of the metrics. */
 export type Surface = "execution" | "resource" | "webhook" | "operator"
 
 const total = (name: string, description: string) => MetricKey.counter(name, { description, incremental: true })
@@ -40,12 +41,14 @@ const finishedOf = memoize((status) => Metric.fromMetricKey(MetricKey.taggedWith
 const tooMany = 429
 const none: ReadonlyArray<MetricLabel.MetricLabel> = []
 
+/** Counts an answered request with its duration; one that a limit refused (429) is counted as such, too. */
 export const countRequest = (surface: Surface, status: number, millis: number): void => {
   requestsOf(`${surface} ${status}`).unsafeUpdate(1, none)
   durationOf(surface).unsafeUpdate(millis / 1000, none)
   if (status === tooMany) limitedOf(surface).unsafeUpdate(1, none)
 }
 
+/** Counts a connection that ended before its request could be answered. */
 export const countDropped = (outcome: "closed" | "refused"): void => droppedOf(outcome).unsafeUpdate(1, none)
 export const countStarted = (): void => started.unsafeUpdate(1, none)
 export const countFinished = (status: string): void => finishedOf(status).unsafeUpdate(1, none)

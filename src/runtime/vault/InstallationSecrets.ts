@@ -27,6 +27,7 @@ export interface SecretSources {
   readonly keyPepper: Option.Option<Redacted.Redacted>
 }
 
+/** Reads `id:base64` of 32 bytes each, separated by commas; fails with what to write instead. */
 export const readMasterKeys: ReadText<Keyring> = (text) =>
   Either.mapLeft(
     parseKeyring(Redacted.make(text)),
@@ -34,6 +35,7 @@ export const readMasterKeys: ReadText<Keyring> = (text) =>
       "keys id:base64 of 32 bytes each, with different ids, separated by commas; `npm run svc -- keys new` makes one"
   )
 
+/** Reads at least 32 characters; fails with what to write instead. */
 export const readPepper: ReadText<string> = (text) =>
   text.length >= 32 ? Either.right(text) : Either.left("at least 32 characters; `npm run svc -- keys new` makes one")
 

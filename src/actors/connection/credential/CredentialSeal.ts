@@ -30,6 +30,7 @@ export interface CredentialSealContext {
   readonly digests: Digests["Type"]
 }
 
+/** The vault of the organisation; fails with `Busy` while it cannot be opened. */
 export const vaultOf = ({ vault }: CredentialSealContext, organisation: string) =>
   Effect.mapError(vault.of(organisation), () => busy("the vault cannot be opened", 5))
 

@@ -8,12 +8,14 @@ import type { RunMemory } from "../RunMemory.js"
 /** A call that ended, or that has to be made later. */
 export type Completion = CompletedCall | PostponedCall
 
+/** A call that goes on later, so that its run may be suspended. */
 export interface PostponedCall {
   readonly _tag: "Postponed"
   readonly call: PendingCall
   readonly until: Postponement
 }
 
+/** A call that has ended, with its result for the journal. */
 export interface CompletedCall {
   readonly _tag: "Ended"
   readonly call: PendingCall

@@ -19,6 +19,7 @@ const lossesWithoutPause = 3
 const firstPause = Duration.millis(10)
 const longestPause = Duration.seconds(5)
 
+/** Counts a further loss. `hasAdvanced`: the run journaled something since the last one, which ends the losses in a row. */
 export const withLoss = (losses: GuestLosses, { reason }: SessionLost, hasAdvanced: boolean): GuestLosses => ({
   deaths: losses.deaths + (reason === "diedAtWork" ? 1 : 0),
   lossesInARow: hasAdvanced ? 0 : losses.lossesInARow + 1

@@ -18,6 +18,7 @@ const mostBytes = 16 * 1024 * 1024
 export const historyPages = (replay: ReadonlyArray<IndexedCall>): ReadonlyArray<ReadonlyArray<IndexedCall>> =>
   replay.length === 0 ? [[]] : partsOf(replay, pageBytes)
 
+/** Reads the results of a journal in pages, whose bytes the ledger bounds. */
 export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["Type"]) => {
   const read = Effect.fnUntraced(function* ({ id, organisationId }: OpenRun, page: ReadonlyArray<IndexedCall>) {
     const missing = page.flatMap(({ result, seq }) => (result === undefined ? [seq] : []))
@@ -52,4 +53,5 @@ export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["T
   return { withPage }
 }
 
+/** The pages of results that a replay reads. */
 export type HistoryReader = ReturnType<typeof makeHistoryReader>

@@ -24,6 +24,7 @@ import type { ChangeOutcome } from "../Changes.js"
 import { ConnectorRecords, type ConnectorView, definitionOf, jsonOf, type OwnConnector } from "./ConnectorRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
 
+/** The answer to a change of a connector. */
 export interface SavedConnector {
   readonly view: ConnectorView
   /** Counts the changes of the record, whose `version` is the definition's. */

@@ -10,6 +10,7 @@ import type { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import type { CallContext } from "../CallContext.js"
 import { outOfScope, type Principal, reaches } from "../Caller.js"
 
+/** Whether the text has the form of an id: no other is looked up. */
 export const isExecutionId = (text: string): text is ExecutionId => /^exec_[0-9a-hjkmnp-tv-z]{26}$/.test(text)
 
 const executionNotFound = () => new NotFound({ what: "execution" })

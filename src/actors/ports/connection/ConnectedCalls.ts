@@ -13,6 +13,7 @@ import type { AnswerHolding } from "../HeldBytes.js"
 import type { ConnectionNotActive } from "./Connections.js"
 import type { OpenRequest, OpenResponse } from "../Egress.js"
 
+/** A call of a provider through a connection. `request` has no credential. */
 export interface ConnectedCall {
   readonly organisationId: OrganisationId
   readonly connectionId: ConnectionId
@@ -27,6 +28,7 @@ export interface ConnectedCall {
   readonly retries: "all" | "refusals" | "none"
 }
 
+/** One request of a call, which the trace shows. `failure`: `null` if the call succeeded. */
 export interface Attempt {
   /** Unix milliseconds. */
   readonly startedAt: number
@@ -42,11 +44,13 @@ export interface Postponed {
   readonly made: number
 }
 
+/** The provider answered with a failure, and the retry rule ended. */
 export interface ProviderRefused {
   readonly _tag: "ProviderRefused"
   readonly failure: ProviderFailure
 }
 
+/** Why a call has no result. `ConnectionNotActive`: a person must repair the connection. */
 export type CallFailed = Postponed | ProviderRefused | ConnectionNotActive | NotFound | Unavailable
 
 export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<

@@ -9,6 +9,7 @@ import type { EgressFailure, EgressResponse, OpenRequest, OpenResponse } from ".
 /** The grant is not for this request or has expired; nothing was sent. */
 export class GrantRefused extends Data.TaggedError("GrantRefused")<{ readonly reason: string }> {}
 
+/** A request with its sealed credential. `grant` serves this request once. */
 export interface ConnectedRequest extends UnsignedRequest {
   readonly grant: Uint8Array
   readonly organisationId: OrganisationId

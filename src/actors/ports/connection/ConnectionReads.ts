@@ -5,6 +5,7 @@ import type { Connection } from "../../../domain/connection/Connection.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { ConnectionId, CustomerId, OrganisationId } from "../../../domain/Ids.js"
 
+/** The connection that a call names, for the customer and the user of its run. */
 export interface ConnectionQuery {
   readonly organisationId: OrganisationId
   readonly customerId: CustomerId | null
@@ -14,6 +15,7 @@ export interface ConnectionQuery {
   readonly named: string | null
 }
 
+/** The members of a connection that a call needs. It carries no credential. */
 export type CallableConnection = Pick<
   Connection,
   "id" | "customerId" | "userId" | "label" | "status" | "connector" | "connectorVersion" | "config" | "isDefault"

@@ -30,6 +30,7 @@ export interface CredentialRow extends SealedCredential {
   readonly rotated: boolean
 }
 
+/** All that the owner of a connection loads. A write with an older `revision` is refused. */
 export interface OwnedConnection {
   readonly connection: Connection
   readonly revision: number

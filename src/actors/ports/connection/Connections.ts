@@ -41,6 +41,7 @@ export interface GrantRequest {
   readonly timeoutMillis: number
 }
 
+/** The answer to a request for a credential. */
 export type GrantAnswer =
   /** `grant`: the credential for one request, sealed so that only the egress can open it. Return `permit` with `settle`. */
   | { readonly _tag: "Granted"; readonly grant: Uint8Array; readonly permit: CallPermit }
@@ -62,8 +63,10 @@ export interface Initiator {
   readonly requestId: string | null
 }
 
+/** The fields of a credential as a person or a client entered them, by their names. */
 export type CredentialSecrets = { readonly [name: string]: Redacted.Redacted }
 
+/** A connection to be made, with its credential or a connect session for it. */
 export interface ConnectRequest {
   readonly organisationId: OrganisationId
   readonly connector: string
@@ -95,8 +98,10 @@ export interface ConnectionRequest extends ConnectionAddress {
   readonly by: Initiator
 }
 
+/** Why a connection was not made or changed. */
 export type ConnectionRequestFailure = NotFound | InvalidState | ValidationFailed | Conflict | Unavailable
 
+/** The outcome of a test request with the connection. `message`: why it failed, without a secret. */
 export interface ConnectionTestResult {
   readonly ok: boolean
   readonly message: string | null

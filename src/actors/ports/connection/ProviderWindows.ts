@@ -3,6 +3,7 @@ import { Context, type Effect } from "effect"
 import type { SharedState } from "../../../domain/connection/SharedLimiter.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 
+/** What is left of a provider's limit, as its owner saved it last. */
 export interface StoredWindow {
   readonly state: SharedState
   /** Zero: nothing is stored yet. */

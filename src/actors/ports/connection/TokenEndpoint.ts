@@ -12,6 +12,7 @@ export interface TokenClient {
   readonly auth: "basic" | "body" | "none"
 }
 
+/** What tokens are asked for with. A code and most refresh tokens serve once. */
 export type OAuthGrant =
   | {
       readonly type: "authorization_code"
@@ -22,6 +23,7 @@ export type OAuthGrant =
   | { readonly type: "refresh_token"; readonly refreshToken: Redacted.Redacted }
   | { readonly type: "client_credentials"; readonly scope: string }
 
+/** A request for tokens, with the provider's ways of naming what it answers. */
 export interface TokenRequest {
   readonly organisationId: OrganisationId
   readonly url: string
@@ -36,6 +38,7 @@ export interface TokenRequest {
   readonly config: { readonly [member: string]: string }
 }
 
+/** The provider's answer. */
 export interface Tokens {
   readonly accessToken: Redacted.Redacted
   /** `null`: the answer has none. */

@@ -5,6 +5,7 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { FindWork } from "../LeasedWork.js"
 import type { PlaceUse, Room } from "../../Places.js"
 
+/** Deliveries to endpoints, and notifications: neither takes the places of the other. */
 export type DeliveryUse = Extract<PlaceUse, "deliveries" | "notifications">
 
 export class Deliveries extends Context.Tag("svc/Deliveries")<

@@ -5,6 +5,7 @@ import type { OrganisationId } from "../../../domain/Ids.js"
 import type { WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
 import type { JournalUnavailable } from "../run/Journal.js"
 
+/** Where a message goes; its secrets are read when it is sent. */
 export type SubscribedEndpoint = Pick<WebhookEndpoint, "id" | "url">
 
 export class EndpointSubscriptions extends Context.Tag("svc/EndpointSubscriptions")<

@@ -1,6 +1,7 @@
 /** The operator's mail server, which sends notifications; none if it is not configured. */
 import { Context, Option, type Redacted } from "effect"
 
+/** The server through which the service sends mail, as the operator configures it. */
 export interface OperatorMailServer {
   /** `smtp://host:port` or `smtps://host:port`. */
   readonly url: string

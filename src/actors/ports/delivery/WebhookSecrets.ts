@@ -6,6 +6,7 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
 
+/** The secrets with any of which a request may be signed. */
 export type SecretValues = Effect.Effect<ReadonlyArray<Redacted.Redacted>, Unavailable>
 
 export class WebhookSecrets extends Context.Tag("svc/WebhookSecrets")<

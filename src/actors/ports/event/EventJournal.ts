@@ -65,6 +65,7 @@ export interface EventChange {
   readonly runs?: ReadonlyArray<RunChange>
 }
 
+/** The outcome of a commit. `isHeld`: the received event is beyond its allowance and waits. */
 export interface Appended {
   readonly isHeld: boolean
 }

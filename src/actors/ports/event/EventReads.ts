@@ -55,6 +55,7 @@ export interface AddressedEvents {
   readonly since: string
 }
 
+/** Which events of a workspace are listed. All conditions must hold. */
 export interface EventQuery extends Period {
   readonly status?: EventStatus
   readonly source?: EventSource
@@ -67,6 +68,7 @@ export interface EventQuery extends Period {
   readonly customerIds?: ReadonlyArray<CustomerId>
 }
 
+/** Which dead letters of a workspace are listed. All conditions must hold. `code`: of the error. */
 export interface DeadLetterQuery extends Period {
   readonly status?: DeadLetterStatus
   readonly triggerId?: string

@@ -8,6 +8,7 @@ import type { CustomerId, EventId, OrganisationId } from "../../../domain/Ids.js
 /** Reasons that a quota of the organisation or of its customer decides. */
 export type QuotaReason = Extract<HoldReason, "quota" | "storage">
 
+/** An event that waits for its quota. */
 export interface HeldEvent extends Pick<Event, "id" | "customerId"> {
   /** How much of the quota it uses. */
   readonly units: number

@@ -40,6 +40,7 @@ export interface ReplayHome {
   readonly spaceId: SpaceId
 }
 
+/** The refusal to replay or discard a dead letter twice. `status`: that which it has. */
 export const notPending = (status: string) =>
   new InvalidState({ state: status, message: "the dead letter was replayed or discarded already" })
 

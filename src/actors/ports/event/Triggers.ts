@@ -4,6 +4,7 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId, TriggerId } from "../../../domain/Ids.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
 
+/** Reads triggers for the events that arrive. */
 export class TriggerReads extends Context.Tag("svc/TriggerReads")<
   TriggerReads,
   {

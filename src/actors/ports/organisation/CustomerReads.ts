@@ -6,6 +6,7 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { CustomerReference } from "../../../domain/Tenancy.js"
 
+/** The members of a customer on which a start depends. They may be a second old. */
 export type KnownCustomer = Pick<Customer, "id" | "externalRef" | "status" | "plan" | "limits">
 
 export class CustomerReads extends Context.Tag("svc/CustomerReads")<

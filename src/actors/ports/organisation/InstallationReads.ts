@@ -5,6 +5,7 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { Installation } from "../../../domain/organisation/Installation.js"
 
+/** The members of an installation on which a start depends. They may be a second old. */
 export type KnownInstallation = Pick<
   Installation,
   "id" | "customerId" | "workflowIds" | "connections" | "config" | "status"

@@ -6,6 +6,7 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { Organisation } from "../../../domain/organisation/Organisation.js"
 
+/** The key of a presented secret, with what a request needs of its organisation. */
 export interface KnownKey {
   readonly key: ApiKey
   readonly organisation: Pick<

@@ -14,6 +14,7 @@ export interface ExecutionHome {
   readonly spaceId: SpaceId
 }
 
+/** Which executions of a workspace are listed. All conditions must hold. */
 export interface ExecutionQuery {
   /** Only these workflows' executions; empty: none. */
   readonly workflowIds?: ReadonlyArray<string>

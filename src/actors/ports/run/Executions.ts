@@ -12,6 +12,7 @@ import type { AttemptEntry, ChosenConnection, RunReach, StartEntry } from "../..
 import type { FinishedRun, OpenRun, RetentionClass, StepRow } from "./Journal.js"
 import type { Runnable } from "./Runnables.js"
 
+/** A run to be started, with everything that is fixed for its life. */
 export interface StartRequest {
   readonly runnable: Runnable
   readonly environment: string

@@ -109,6 +109,7 @@ export interface LogChunk {
   readonly lines: ReadonlyArray<{ readonly at: string; readonly level: string; readonly message: string }>
 }
 
+/** A value of a trace that is too large for its step, which refers to it. */
 export interface Blob {
   readonly id: BlobId
   readonly content: Json
@@ -214,6 +215,7 @@ export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
 /** Postgres refused this change; the others of its batch were committed. */
 export class ChangeRefused extends Data.TaggedError("ChangeRefused")<{ readonly reason: string }> {}
 
+/** Why a change was not committed. After `JournalUnavailable` it may be tried again; after `Fenced` it must not. */
 export type AppendFailure = Fenced | ClaimTaken | JournalUnavailable | ChangeRefused
 
 /** Answers a client whose change was not committed. The reason of the failure is for the operator only. */

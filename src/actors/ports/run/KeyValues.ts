@@ -15,6 +15,7 @@ export interface Store {
   readonly owner: string
 }
 
+/** A change of one value. It is atomic, and applied once for its journal entry. */
 export type StateWrite =
   /** `expiresAt`: Unix milliseconds. */
   | { readonly _tag: "Set"; readonly key: string; readonly value: Json; readonly expiresAt: number | null }

@@ -22,6 +22,7 @@ export interface SecretReference {
   readonly number: number
 }
 
+/** A secret's value with the version that the journal refers to. */
 export interface SecretValue extends SecretReference {
   readonly type: "text" | "json"
   readonly value: Redacted.Redacted

@@ -8,6 +8,7 @@ import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../../d
 import type { JsonObject } from "../../../domain/Json.js"
 import type { RetentionClass } from "./Journal.js"
 
+/** What a run runs: a version of a workflow, or its draft, with what is fixed when the run starts. */
 export interface Runnable {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId

@@ -5,6 +5,7 @@ import type { EventPriority } from "../../../domain/event/Event.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import type { JournalUnavailable, OpenRun } from "./Journal.js"
 
+/** A run that no node drives and that may go on. */
 export interface DueRun {
   readonly id: ExecutionId
   readonly organisationId: OrganisationId

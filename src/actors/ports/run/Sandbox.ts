@@ -18,6 +18,7 @@ export interface Program {
   readonly alone?: boolean
 }
 
+/** What a guest may use. Beyond it the guest ends with `OutOfMemory` or `CpuLimit`. */
 export interface GuestLimits {
   readonly memoryBytes: number
   /** Computing time allowed between two events. */
@@ -55,6 +56,7 @@ export type GuestEvent =
 
 export type LogLevel = "debug" | "info" | "warn" | "error"
 
+/** What a guest tells its host, in its order. */
 export type GuestOutput =
   /** A host call, numbered from 0 in the order in which the guest made them. `name` is a path such as `connector.crm.list`. */
   | {
@@ -105,6 +107,7 @@ export class SessionLost extends Data.TaggedError("SessionLost")<{
   readonly reason: "diedAtWork" | "runnerDied" | "evicted" | "closed"
 }> {}
 
+/** Why a guest ended without a result. After `SessionLost` it can be restored from the journal. */
 export type SandboxFailure = OutOfMemory | CpuLimit | OutputTooLarge | TooManyValues | LoadFailed | SessionLost
 
 /** How well the guest is jailed; `/readyz` reports anything but `full`. */

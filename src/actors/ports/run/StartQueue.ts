@@ -36,6 +36,7 @@ export interface QueueBacklog {
   readonly oldestSeconds: number
 }
 
+/** What was taken from the queue. Events must be dispatched before their lease ends. */
 export interface TakenWork {
   /** Runs that were started. The caller owns them. */
   readonly runs: ReadonlyArray<OpenRun>

@@ -9,6 +9,7 @@ import type { ExecutionId, OrganisationId, SpaceId } from "../../../domain/Ids.j
 import type { Json } from "../../../domain/Json.js"
 import type { AnswerHolding } from "../HeldBytes.js"
 
+/** What a statement returned. `rowCount`: also of rows that it changed without returning them. */
 export interface DbResult {
   readonly rows: ReadonlyArray<Json>
   readonly rowCount: number
@@ -34,6 +35,7 @@ export class DbRefused extends Data.TaggedError("DbRefused")<{
   readonly transient: boolean
 }> {}
 
+/** The run that a statement is for. */
 export interface DbCaller {
   /** The organisation whose share of the connection pool is used. */
   readonly organisationId: OrganisationId

@@ -2,6 +2,7 @@
 import { Graph, layout } from "@dagrejs/dagre"
 import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/workflow/WorkflowAnalysis.js"
 
+/** Draws the diagram with a title and a description for screen readers. All texts are escaped. */
 export const drawSvg = (diagram: Diagram): string => {
   const { width, height, nodes, edges } = layOut(diagram)
   const description = diagram.nodes

@@ -16,6 +16,7 @@ export interface CommitLog {
 /** Beyond this many organisations the log is cleared, and every cache reads once more. */
 const maxOrganisations = 100_000
 
+/** An empty log: one for each node, kept in memory. */
 export const makeCommitLog = (): CommitLog => {
   const last = new Map<OrganisationId, number>()
   let now = 0

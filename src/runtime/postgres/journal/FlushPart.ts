@@ -83,4 +83,5 @@ export const noRows: ReadonlyArray<never> = []
 
 /** Where the rows of a part come from. */
 export const ofRuns = ({ runs }: Batch) => runs
+/** The units of the batch. */
 export const ofUnits = ({ units }: Batch) => units

@@ -214,6 +214,7 @@ const allColumns = [...runsColumns, ...executionsColumns]
 const columnOf = (table: "runs" | "executions", member: string): BoundColumn | undefined =>
   (table === "runs" ? runsColumns : endedTableColumns).find((column) => column.member === member)
 
+/** Whether the member has a column of its own in the table; if not, it is in the document `record` or nowhere. */
 export const isColumn = (table: "runs" | "executions", member: string): boolean => columnOf(table, member) !== undefined
 
 const selectNull = (member: string): string => {
@@ -233,5 +234,6 @@ export const selectMembers = (table: "runs" | "executions", members: ReadonlyArr
 /** The name of a column that both tables have, so that one condition serves both. */
 export const sharedColumn = (member: keyof OpenRun): string => columnOf("executions", member)?.column ?? member
 
+/** Whether the member is a time: Unix milliseconds in the service, `timestamptz` in its column. */
 export const isTime = (member: string): boolean =>
   allColumns.some((column) => column.member === member && column.type === "timestamptz")

@@ -23,6 +23,7 @@ const renamedColumns: { readonly [member: string]: string } = { organisationId: 
 export const defaultColumn = (member: string): string =>
   renamedColumns[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
+/** The column of a member: its name in snake case, unless the table says another. */
 export const columnOf = <R>(table: Table<R>, member: keyof R & string): string =>
   table.columns?.[member] ?? defaultColumn(member)
 
@@ -39,5 +40,6 @@ export const recordOf = <R>(row: { readonly [member: string]: unknown }): R => {
   return record as R
 }
 
+/** The columns of a record under the names of its members. */
 export const selectColumns = <R>(table: Table<R>): string =>
   table.members.map((member) => `"${columnOf(table, member)}" AS "${member}"`).join(", ")
