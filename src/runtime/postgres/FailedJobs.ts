@@ -3,7 +3,7 @@ import { Cause, Effect, Layer } from "effect"
 import { type FailedJob, FailedJobs, type SetAside, type StoredJobTask } from "../../actors/ports/FailedJobs.js"
 import { describe } from "../telemetry/SafeError.js"
 import { WriterSql } from "./database/Pools.js"
-import { databaseUnavailable } from "./database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "./database/DatabaseUnavailable.js"
 
 /** Failures in a row after which a job is set aside. */
 const tries = 3
@@ -39,11 +39,7 @@ export const layer = Layer.effect(
           Effect.map(([row]) => row ?? { id, failures: 1, isSetAside: false }),
           Effect.mapError(databaseUnavailable)
         ),
-      forget: (task, id) =>
-        sql`DELETE FROM failed_jobs WHERE task = ${task} AND job = ${id}`.pipe(
-          Effect.asVoid,
-          Effect.mapError(databaseUnavailable)
-        ),
+      forget: (task, id) => execute(sql`DELETE FROM failed_jobs WHERE task = ${task} AND job = ${id}`),
       of: (task) =>
         sql
           .unsafe<FailedJob>(`SELECT job AS id, failures, ${isSetAside} FROM failed_jobs WHERE task = $1`, [task])

@@ -8,7 +8,7 @@ import type { PlaceBounds, Room } from "../../actors/Places.js"
 import type { StoredJob, StoredJobTask } from "../../actors/ports/FailedJobs.js"
 import type { DueWork, FindWork, LeasedWork } from "../../actors/ports/LeasedWork.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
-import { databaseUnavailable } from "./database/DatabaseUnavailable.js"
+import { execute, rowsOf } from "./database/DatabaseUnavailable.js"
 import { notSetAside } from "./FailedJobs.js"
 
 /** Due rows that one statement considers. */
@@ -181,14 +181,14 @@ export const makeLeasedWork = <J extends StoredJob>(sql: SqlClient, kind: WorkKi
     return kind.key.map((_, at) => keys.map((values) => values[at]))
   }
   return {
-    lease: (found) => sql.unsafe<J>(foundSql, keysOf(found)).pipe(Effect.mapError(databaseUnavailable)),
-    leaseDue: (limit) => sql.unsafe<J>(batchSql, [limit]).pipe(Effect.mapError(databaseUnavailable)),
-    renew: (job) => sql.unsafe(renewSql, keysOf([job])).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+    lease: (found) => rowsOf(sql.unsafe<J>(foundSql, keysOf(found))),
+    leaseDue: (limit) => rowsOf(sql.unsafe<J>(batchSql, [limit])),
+    renew: (job) => execute(sql.unsafe(renewSql, keysOf([job])))
   }
 }
 
 /** Finds work of those who would get a place. */
 export const makeFind = (sql: SqlClient, kind: PlacedKind): FindWork => {
   const findSql = `WITH ${findCtes(kind)} SELECT id, org AS "organisationId", partner FROM placed ORDER BY place, due_at`
-  return (room) => sql.unsafe<DueWork>(findSql, roomValues(room)).pipe(Effect.mapError(databaseUnavailable))
+  return (room) => rowsOf(sql.unsafe<DueWork>(findSql, roomValues(room)))
 }

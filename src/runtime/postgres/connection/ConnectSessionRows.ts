@@ -8,7 +8,7 @@ import type {
 } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { AuditRows } from "../AuditRow.js"
 import { transactAudited, writeEvents } from "./ChangeWrites.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 
 type SessionRow = Omit<AuthorizingSession, "expiresAt"> & { readonly expiresAt: Date }
 
@@ -32,9 +32,9 @@ export const openConnectSession =
 export const authorizeSession =
   (sql: SqlClient): ConnectionStore["Type"]["authorizeSession"] =>
   (id, { asked, config, stateHash, verifier }) =>
-    sql`UPDATE connect_sessions SET state_hash = ${stateHash}, verifier = ${verifier}, config = ${JSON.stringify(config)}::jsonb,
+    execute(sql`UPDATE connect_sessions SET state_hash = ${stateHash}, verifier = ${verifier}, config = ${JSON.stringify(config)}::jsonb,
       asked = ${JSON.stringify(asked)}::jsonb
-    WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+    WHERE id = ${id} AND status = 'open'`)
 
 export const redeemSession =
   (sql: SqlClient): ConnectionStore["Type"]["redeemSession"] =>
@@ -48,8 +48,8 @@ export const redeemSession =
 export const failSession =
   (sql: SqlClient): ConnectionStore["Type"]["failSession"] =>
   (id, error) =>
-    sql`UPDATE connect_sessions SET status = 'failed', error = ${error}, finished_at = now(), state_hash = NULL, verifier = NULL
-    WHERE id = ${id} AND status = 'open'`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+    execute(sql`UPDATE connect_sessions SET status = 'failed', error = ${error}, finished_at = now(), state_hash = NULL, verifier = NULL
+    WHERE id = ${id} AND status = 'open'`)
 
 export const findSession =
   (sql: SqlClient): ConnectionStore["Type"]["session"] =>

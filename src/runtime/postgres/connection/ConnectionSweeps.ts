@@ -1,7 +1,7 @@
 /** The port `ConnectionSweeps` on the writer's pool: finds connections that are due for renewal or removal. */
 import { Effect, Layer } from "effect"
 import { ConnectionSweeps } from "../../../actors/ports/connection/ConnectionSweeps.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { makeFind } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { connectionsToAbandon, connectionsToDisconnect, connectionsToRenew } from "../WorkKinds.js"
@@ -28,11 +28,10 @@ export const layer = Layer.effect(
       recordUses: (uses) =>
         uses.size === 0
           ? Effect.void
-          : sql`UPDATE connections c SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
-              [...uses].map(([id, at]) => ({ id, at }))
-            )}::json) AS u(id text, at timestamptz) WHERE c.id = u.id AND (c.last_used_at IS NULL OR c.last_used_at < u.at)`.pipe(
-              Effect.asVoid,
-              Effect.mapError(databaseUnavailable)
+          : execute(
+              sql`UPDATE connections c SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
+                [...uses].map(([id, at]) => ({ id, at }))
+              )}::json) AS u(id text, at timestamptz) WHERE c.id = u.id AND (c.last_used_at IS NULL OR c.last_used_at < u.at)`
             )
     })
   )

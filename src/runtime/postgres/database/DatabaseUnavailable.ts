@@ -15,6 +15,10 @@ export const databaseUnavailable = (error: unknown): Unavailable =>
 export const rowsOf = <Row>(read: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
   Effect.mapError(read, databaseUnavailable)
 
+/** Runs a change whose rows do not matter. */
+export const execute = (change: Effect.Effect<unknown, SqlError>) =>
+  Effect.asVoid(Effect.mapError(change, databaseUnavailable))
+
 /** The first row of a read. */
 export const firstRow = <Row>(read: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
   Effect.map(rowsOf(read), ([row]): Row | undefined => row)

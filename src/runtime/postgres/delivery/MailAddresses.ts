@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { type AskedAddress, MailAddresses } from "../../../actors/ports/delivery/MailAddresses.js"
 import { mailConfirmations } from "../../../domain/Limits.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 
 /** `$1`: seconds, or null. An organisation has a limited number of addresses. */
 const noteSql = `
@@ -42,17 +42,14 @@ export const layer = Layer.effect(
     const sql = yield* WriterSql
 
     return MailAddresses.of({
-      note: (seconds) => sql.unsafe(noteSql, [seconds]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
+      note: (seconds) => execute(sql.unsafe(noteSql, [seconds])),
       takeUnasked: (tokenHash) =>
         sql.withTransaction(Effect.zipRight(sql.unsafe(lockSql), sql.unsafe<AskedAddress>(takeSql, [tokenHash]))).pipe(
           Effect.map(([row]) => row),
           Effect.mapError(databaseUnavailable)
         ),
       noteAnswered: (tokenHash) =>
-        sql`UPDATE mail_addresses SET answered_at = now() WHERE token_hash = ${tokenHash}`.pipe(
-          Effect.asVoid,
-          Effect.mapError(databaseUnavailable)
-        ),
+        execute(sql`UPDATE mail_addresses SET answered_at = now() WHERE token_hash = ${tokenHash}`),
       isAsked: (tokenHash) =>
         sql`SELECT FROM mail_addresses WHERE token_hash = ${tokenHash}`.pipe(
           Effect.map((rows) => rows.length > 0),

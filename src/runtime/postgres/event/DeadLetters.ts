@@ -21,7 +21,7 @@ import { AppSql, WriterSql } from "../database/Pools.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
 import { lettersInScope } from "./ScopedRows.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { replays, scheduledLetters } from "../WorkKinds.js"
 
 const seconds = (duration: Duration.Duration) => Duration.toSeconds(duration)
@@ -212,8 +212,8 @@ export const layer = Layer.effect(
           .pipe(Effect.mapError(databaseUnavailable)),
 
       putBack: (id) =>
-        writer`UPDATE dead_letters SET status = 'pending', replay_id = NULL, replay_cause = NULL, replay_at = NULL
-          WHERE id = ${id} AND status = 'replaying'`.pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
+        execute(writer`UPDATE dead_letters SET status = 'pending', replay_id = NULL, replay_cause = NULL, replay_at = NULL
+          WHERE id = ${id} AND status = 'replaying'`),
 
       leaseReplays: makeLeasedWork<RunningReplay>(writer, replays).leaseDue,
 

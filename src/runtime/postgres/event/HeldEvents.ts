@@ -14,7 +14,7 @@ import { dueSql, takeFound } from "../LeasedWork.js"
 import { keptEventColumns } from "../journal/EventRow.js"
 import { allowanceRow, allowances, countersOf, decideCtes, openCountersSql } from "../quota/QuotaDecision.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { expiredHolds } from "../WorkKinds.js"
 
 /** The condition as the indexes have it; a parameter would not match them. */
@@ -140,10 +140,7 @@ export const layer = Layer.effect(
         )
       },
       due: (over, limit) => sql.unsafe<DueEvent>(overSql[over], [limit]).pipe(Effect.mapError(databaseUnavailable)),
-      settle: (over, events) =>
-        sql
-          .unsafe(over === "expired" ? expireSql : freeSql, [events])
-          .pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+      settle: (over, events) => execute(sql.unsafe(over === "expired" ? expireSql : freeSql, [events]))
     })
   })
 )

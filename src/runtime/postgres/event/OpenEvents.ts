@@ -6,7 +6,7 @@ import { settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { startQueue } from "../WorkKinds.js"
 import { type EventRow, eventOfRow, selectEvent } from "./EventRows.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 
 const isCurrent = "w.claims = $2"
 
@@ -28,10 +28,8 @@ export const layer = Layer.effect(
           Effect.flatMap((rows) => Effect.forEach(rows, (row) => eventOfRow(vault, row))),
           Effect.mapError(databaseUnavailable)
         ),
-      postpone: ({ claims, id }, afterMillis) =>
-        sql.unsafe(postponeSql, [id, claims, afterMillis]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
-      hold: ({ claims, id }, reason) =>
-        sql.unsafe(holdSql, [id, claims, reason]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+      postpone: ({ claims, id }, afterMillis) => execute(sql.unsafe(postponeSql, [id, claims, afterMillis])),
+      hold: ({ claims, id }, reason) => execute(sql.unsafe(holdSql, [id, claims, reason]))
     })
   })
 )

@@ -13,7 +13,7 @@ import { RecentMap } from "../../../domain/RecentMap.js"
 import { archivedRefusal, latestEnvironment } from "../../../domain/workflow/Workflow.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 
 const maxCachedVersions = 1_000
 /** A draft's snapshot is kept this much longer than its runs, so that it is not extended at every run. */
@@ -147,16 +147,13 @@ export const layer = Layer.effect(
 
     const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>
       // Updates an existing snapshot only if it expires before the run does: not at every run.
-      sql`INSERT INTO draft_snapshots AS s
+      execute(sql`INSERT INTO draft_snapshots AS s
             (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, kept_until)
           VALUES (${draft.organisationId}, ${draft.workflowId}, ${draft.contentHash}, ${draft.script},
             ${jsonOf(draft.inputContract)}::jsonb, ${jsonOf(draft.outputContract)}::jsonb,
             ${JSON.stringify(draft.bindings)}::jsonb, now() + ${retention + snapshotMarginDays} * interval '1 day')
           ON CONFLICT (workflow_id, content_hash) DO UPDATE SET kept_until = excluded.kept_until
-            WHERE s.kept_until < now() + ${retention} * interval '1 day'`.pipe(
-        Effect.asVoid,
-        Effect.mapError(databaseUnavailable)
-      )
+            WHERE s.kept_until < now() + ${retention} * interval '1 day'`)
 
     const draftThatRan = Effect.fnUntraced(function* (
       organisation: OrganisationId,

@@ -1,7 +1,7 @@
 /** The port `Polls`. */
 import { Effect, Layer } from "effect"
 import { type DuePoll, Polls } from "../../../actors/ports/event/Polls.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { polledBy, polls as kind } from "../WorkKinds.js"
@@ -47,16 +47,13 @@ export const layer = Layer.effect(
     const { lease, renew } = makeLeasedWork<DuePoll>(sql, kind)
 
     const settle = (text: string, { id, seq }: DuePoll, ...values: ReadonlyArray<unknown>) =>
-      sql.unsafe(text, [...keyOf(kind, id), seq, ...values]).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
+      execute(sql.unsafe(text, [...keyOf(kind, id), seq, ...values]))
 
     return Polls.of({
       find: makeFind(sql, kind),
       lease,
       renew,
-      reconcile: Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql)).pipe(
-        Effect.asVoid,
-        Effect.mapError(databaseUnavailable)
-      ),
+      reconcile: execute(Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql))),
       seen: ({ connectionId, event }) =>
         sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
           WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(

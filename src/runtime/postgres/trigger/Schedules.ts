@@ -9,7 +9,7 @@ import { WriterSql } from "../database/Pools.js"
 import { triggers } from "../record/RecordTables.js"
 import { recordOf, selectColumns } from "../record/Table.js"
 import { disableTrigger } from "./TriggerDisabling.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { schedules as kind } from "../WorkKinds.js"
 
 const columns = selectColumns(triggers)
@@ -37,9 +37,7 @@ export const layer = Layer.effect(
       leaseDue,
       triggers: (ids) => select(`id = ANY($1) AND ${isActive}`, [ids]),
       move: ({ dueAt, id }, nextAt) =>
-        sql
-          .unsafe(moveSql, [id, nextAt === null ? null : new Date(nextAt), new Date(dueAt)])
-          .pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
+        execute(sql.unsafe(moveSql, [id, nextAt === null ? null : new Date(nextAt), new Date(dueAt)])),
       isBusy: (organisation, lane) =>
         sql<{ readonly busy: boolean }>`SELECT EXISTS (SELECT FROM lanes WHERE org = ${organisation} AND lane = ${lane})
           OR EXISTS (SELECT FROM start_queue WHERE org = ${organisation} AND lane = ${lane}) AS busy`.pipe(
@@ -53,9 +51,7 @@ export const layer = Layer.effect(
           [limit]
         ),
       disable: (after, event, audit) =>
-        Effect.flatMap(auditRows.of([audit]), (rows) =>
-          disableTrigger(sql, after, event, rows).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable))
-        )
+        Effect.flatMap(auditRows.of([audit]), (rows) => execute(disableTrigger(sql, after, event, rows)))
     })
   })
 )

@@ -12,7 +12,7 @@ import { WriterSql } from "../database/Pools.js"
 import { transact, transactAudited, writeEvents } from "../connection/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { disableTrigger } from "./TriggerDisabling.js"
-import { databaseUnavailable, firstRow } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute, firstRow } from "../database/DatabaseUnavailable.js"
 import { subscriptionColumns, subscriptions as kind } from "../WorkKinds.js"
 
 const timeOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
@@ -50,7 +50,7 @@ export const layer = Layer.effect(
     const cache = yield* makeReadCache<Subscription>({ organisationOf: noOrganisation })
 
     return Subscriptions.of({
-      reconcile: sql.unsafe(createSql).pipe(Effect.asVoid, Effect.mapError(databaseUnavailable)),
+      reconcile: execute(sql.unsafe(createSql)),
       find: makeFind(sql, kind),
       lease: makeLeasedWork<DueSubscription>(sql, kind).lease,
       save: ({ id }, change) => {
