@@ -1,12 +1,12 @@
 /** An event takes the claims of its id and of its signature with its own commit, or none of them. */
 import { assert, describe, layer as withLayer } from "@effect/vitest"
-import { Effect, Either, Fiber, Redacted } from "effect"
-import { Client } from "pg"
+import { Effect, Either, Fiber } from "effect"
+import type { Client } from "pg"
 import { EventJournal } from "../../src/actors/ports/event/EventJournal.js"
 import type { Claim } from "../../src/actors/ports/run/Journal.js"
 import type { Event } from "../../src/domain/event/Event.js"
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
-import { TestDatabase } from "../support/Database.js"
+import { adminConnection } from "../support/Database.js"
 import { layer, organisation, space } from "../support/journal.js"
 
 const identifiers = makeIdentifiers()
@@ -55,17 +55,6 @@ const append = (event: Event, claims: Claim) =>
     })
   )
 
-const connection = Effect.flatMap(TestDatabase, ({ admin }) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Client({ connectionString: Redacted.value(admin) })
-      await client.connect()
-      return client
-    }),
-    (client) => Effect.promise(() => client.end())
-  )
-)
-
 /** The claims of which there is no event. */
 const orphans = (client: Client) =>
   Effect.promise(async () => {
@@ -79,7 +68,7 @@ describe("The claims of an event", () => {
   withLayer(layer, { excludeTestServices: true })((it) => {
     it.scoped("are not taken if its id is that of an earlier one", () =>
       Effect.gen(function* () {
-        const client = yield* connection
+        const client = yield* adminConnection
         yield* append(receivedEvent(), claim("id-1", "signature-1"))
         const refused = yield* Effect.flip(append(receivedEvent(), claim("id-1", "signature-2")))
         assert.strictEqual(refused._tag, "ClaimTaken")
@@ -90,8 +79,8 @@ describe("The claims of an event", () => {
 
     it.scoped("are not taken if another node takes its id while its flush is written", () =>
       Effect.gen(function* () {
-        const client = yield* connection
-        const watch = yield* connection
+        const client = yield* adminConnection
+        const watch = yield* adminConnection
         const winner = receivedEvent()
         yield* append(winner, claim("id-3", "signature-3"))
         yield* Effect.promise(async () => {

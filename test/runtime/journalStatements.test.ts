@@ -1,7 +1,7 @@
 /** A flush is one statement of the parts that its batch needs: each combination of parts is a valid statement. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
-import { Client } from "pg"
+import { Effect } from "effect"
+import type { Client } from "pg"
 import { OrganisationId } from "../../src/domain/Ids.js"
 import { claims, resentEvents, signatures } from "../../src/runtime/postgres/journal/AcceptedChanges.js"
 import { planSettings } from "../../src/runtime/postgres/journal/Flush.js"
@@ -10,7 +10,7 @@ import { flushTables } from "../../src/runtime/postgres/journal/FlushTables.js"
 import { flushParts, makeStatements, textOf } from "../../src/runtime/postgres/journal/Statement.js"
 import { quotas } from "../../src/runtime/postgres/quota/QuotaDecision.js"
 import { tickFailures } from "../../src/runtime/postgres/trigger/ScheduleParts.js"
-import { layer, TestDatabase } from "../support/Database.js"
+import { adminConnection, layer } from "../support/Database.js"
 
 const optional = flushParts.filter(({ when }) => when !== undefined)
 
@@ -37,18 +37,6 @@ const statementOf = (chosen: ReadonlyArray<FlushPart>) => {
     .flatMap((part) => part.values?.({ units: [], runs: [], isResend: false }) ?? [])
   return { text, parameters: values.length }
 }
-
-/** A connection of the superuser to a database of its own. */
-const connection = Effect.flatMap(TestDatabase, ({ admin }) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Client({ connectionString: Redacted.value(admin) })
-      await client.connect()
-      return client
-    }),
-    (client) => Effect.promise(() => client.end())
-  )
-)
 
 const growing = ["runs", "start_queue", "events", "dead_letters"]
 const values: Readonly<Record<string, string>> = {
@@ -92,7 +80,7 @@ describe("The statement of a flush", () => {
     "is valid for every combination of up to three parts, and of all but up to two, also when it is sent again",
     () =>
       Effect.gen(function* () {
-        const client = yield* connection
+        const client = yield* adminConnection
         const without = subsets(2).map((left) => optional.filter((part) => !left.includes(part)))
         const texts = new Set<string>()
         for (const chosen of [...subsets(3), ...without]) {
@@ -117,7 +105,7 @@ describe("The statement of a flush", () => {
 
   it.effect("finds rows by their ids, also by a plan that was made while the tables were short", () =>
     Effect.gen(function* () {
-      const client = yield* connection
+      const client = yield* adminConnection
       yield* Effect.promise(async () => {
         for (const table of growing) await insertRow(client, table)
         await client.query(planSettings)

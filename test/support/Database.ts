@@ -81,6 +81,18 @@ export const layerOf = (sizes: PoolSizes): Layer.Layer<TestDatabase | AppSql | W
 
 export const layer = layerOf({ app: 8, writer: 8 })
 
+/** A connection of the superuser, for statements that no pool of the service may send. */
+export const adminConnection = Effect.flatMap(TestDatabase, ({ admin }) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ connectionString: Redacted.value(admin) })
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
+  )
+)
+
 /** A pool of the tables' owner, to whom row-level security does not apply. */
 export const ownerSql = Effect.flatMap(TestDatabase, ({ urls }) =>
   Effect.orDie(connect(urls.owner, { maxConnections: 2, applicationName: "svc test owner" }))
