@@ -3,6 +3,7 @@
  * waits for no lock: it leaves out what another one has locked.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { PlaceBounds, Room } from "../../actors/Places.js"
 import type { StoredJob, StoredJobTask } from "../../actors/ports/FailedJobs.js"
@@ -163,11 +164,17 @@ export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {
 }
 
 /** At the start of the only node, ends all leases: they belong to a process that has ended. */
-export const endFormerLeases = (sql: SqlClient, kind: WorkKind, condition = "true") =>
+export const endFormerLeases = (
+  sql: SqlClient,
+  kind: WorkKind,
+  condition = "true"
+): Effect.Effect<void, SqlError, Ownership> =>
   Effect.flatMap(Ownership, ({ nodes }) =>
     nodes() === 1
-      ? sql.unsafe(
-          `UPDATE ${kind.table} SET ${noLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
+      ? Effect.asVoid(
+          sql.unsafe(
+            `UPDATE ${kind.table} SET ${noLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
+          )
         )
       : Effect.void
   )
