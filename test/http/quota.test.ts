@@ -51,11 +51,13 @@ describe("The use of quotas", () => {
     assert.deepInclude(summary.body.data, { plan: "starter", status: "ok" })
     assert.deepStrictEqual(summary.body.data.byCustomer, [{ customerId: world.customerId, used: 1 }])
     await sql(`INSERT INTO storage_usage (org, bytes) VALUES ('${world.organisationId}', 85000000)`)
-    const warned = await eventually(
-      () => ask("summary", world.key),
-      ({ body }) => body.data.status === "warning"
+    // The node keeps what it read for less than a second. Asking until then would use up the calls of the minute.
+    const warned = await svc.ask("GET", "/api/v1/quota/summary", { key: world.key, later: "2 seconds" })
+    const { highest, status } = warned.body.data
+    assert.deepStrictEqual(
+      { highest, status },
+      { highest: { dimension: "storage_mb", percent: 81 }, status: "warning" }
     )
-    assert.deepStrictEqual(warned.body.data.highest, { dimension: "storage_mb", percent: 81 })
   }, 30_000)
 
   it("without limits has none, and totals of days", async () => {
