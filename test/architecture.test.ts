@@ -296,7 +296,7 @@ describe("names that src exports", () => {
 })
 
 it("only authentication and the audit trail tell the kinds of callers apart", () => {
-  const mayKnow = (file: string) => file.startsWith("src/http/auth/") || file.startsWith("src/domain/Caller")
+  const mayKnow = (file: string) => file.startsWith("src/http/auth/") || file.startsWith("src/domain/access/Caller")
   const apart = /\b(?:caller|principal)\??\.(?:key\b|kind\s*[!=]==?)|\bkind\s*[!=]==?\s*"(?:person|embed|oauth)"/i
   const found = sources.filter((file) => !mayKnow(file) && apart.test(read(file)))
   assert.deepStrictEqual(found, [])

@@ -145,7 +145,7 @@ describe("when the service is killed", () => {
       entry,
       `
       import { Effect, ManagedRuntime } from "effect"
-      import { Sandbox } from "${process.cwd()}/src/actors/ports/Sandbox.js"
+      import { Sandbox } from "${process.cwd()}/src/actors/ports/run/Sandbox.js"
       import { layer } from "${process.cwd()}/src/runtime/sandbox/Pool.js"
       let pids = () => []
       const runtime = ManagedRuntime.make(layer({ runnerPath: ${JSON.stringify(runner.path)}, wasmPath: ${JSON.stringify(wasm)}, runners: 2, spare: true, onStarted: (started) => { pids = started } }))
