@@ -1,18 +1,23 @@
 // Runs all tests, or the files that are named: first those that share a worker's modules, then those that each have a
-// process of their own. The last line counts the tests; the exit code is 0 only if all passed.
+// process of their own. The end lists the slowest files, the files that take longer than recorded, and every failure;
+// the last line counts the tests. The exit code is 0 only if all passed. With `--record` the times are recorded.
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { failures, grown, readReport, slowest, timesOf, total } from "./test/Summary.mjs"
+import { calibrate, readTimes, recordTimes } from "./test/Times.mjs"
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 
 const reports = mkdtempSync(join(tmpdir(), "svc-test-report-"))
+const named = process.argv.slice(2).filter((word) => word !== "--record")
+const isRecording = process.argv.includes("--record")
 
-/** Runs a project of vitest.config.ts. Returns the numbers of its tests. */
+/** Runs a project of vitest.config.ts. Returns the report of its files, with a failure if the tests ended without one. */
 const run = (project, options) => {
-  const report = join(reports, `${project}.json`)
+  const path = join(reports, project)
   const { status } = spawnSync(
     process.execPath,
     [
@@ -22,28 +27,46 @@ const run = (project, options) => {
       project,
       "--passWithNoTests",
       "--reporter=default",
-      "--reporter=json",
-      `--outputFile.json=${report}`,
+      "--reporter=./scripts/test/Reporter.mjs",
       ...options,
-      ...process.argv.slice(2)
+      ...named
     ],
-    { stdio: "inherit" }
+    { stdio: "inherit", env: { ...process.env, SVC_TEST_REPORT: path } }
   )
-  try {
-    const { numFailedTests, numPassedTests, success } = JSON.parse(readFileSync(report, "utf8"))
-    // A file that could not be loaded has no failed test of its own.
-    return { passed: numPassedTests, failed: Math.max(numFailedTests, success && status === 0 ? 0 : 1) }
-  } catch {
-    // The tests ended before they could report.
-    return { passed: 0, failed: status === 0 ? 0 : 1 }
-  }
+  const report = existsSync(path) ? readReport(readFileSync(path, "utf8")) : []
+  if (status === 0 || failures(report).length > 0) return report
+  return [
+    ...report,
+    {
+      project,
+      file: "(the run)",
+      seconds: 0,
+      passed: 0,
+      failures: [{ test: "its end", error: `vitest ended with ${status}` }]
+    }
+  ]
 }
 
-const counts = [run("shared", ["--no-isolate"]), run("alone", [])]
+const before = calibrate()
+const report = [...run("shared", ["--no-isolate"]), ...run("alone", [])]
+const calibration = Math.max(before, calibrate())
 rmSync(reports, { recursive: true, force: true })
 
-const total = (name) => counts.reduce((sum, count) => sum + count[name], 0)
-const ran = total("passed") + total("failed")
-if (ran === 0) console.error(`no test has this name: ${process.argv.slice(2).join(" ")}`)
-console.log(`${total("passed")} passed, ${total("failed")} failed`)
-process.exit(ran > 0 && total("failed") === 0 ? 0 : 1)
+const times = timesOf(report)
+const recorded = readTimes()
+const failed = failures(report)
+const passed = report.reduce((sum, file) => sum + file.passed, 0)
+const show = (title, lines) => lines.length > 0 && console.log(`\n${title}\n${lines.join("\n")}`)
+
+show("The slowest files:", slowest(times))
+show(
+  `Files that take longer than test/times.json says (calibration ${calibration.toFixed(0)} ms, recorded ${recorded.calibration} ms; \`npm run test:times\` records):`,
+  grown(times, calibration, recorded)
+)
+console.log(`\nAll files: ${total(times, times)} s; recorded for the same files: ${total(recorded.files, times)} s.`)
+if (isRecording && failed.length === 0) recordTimes(times, calibration, named.length === 0)
+show("Failures:", failed)
+
+if (passed + failed.length === 0) console.error(`no test has this name: ${named.join(" ")}`)
+console.log(`${passed} passed, ${failed.length} failed`)
+process.exit(passed > 0 && failed.length === 0 ? 0 : 1)

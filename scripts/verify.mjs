@@ -2,6 +2,8 @@
 import { spawn } from "node:child_process"
 import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { slowest } from "./test/Summary.mjs"
+import { readTimes } from "./test/Times.mjs"
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 
@@ -76,5 +78,6 @@ for (const [name, command, ...args] of checks.filter(([name]) => names.length ==
     console.log(output.trimEnd().replaceAll(/^/gm, "     "))
   }
 }
+if (names.length === 0) console.log(`The slowest test files, as recorded:\n${slowest(readTimes().files).join("\n")}`)
 console.log(failed === 0 ? "verify: all checks passed" : `verify: ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

@@ -94,7 +94,8 @@ describe("The claims of an event", () => {
         const appending = yield* Effect.fork(Effect.either(append(receivedEvent(), claim("id-3", "signature-4"))))
         yield* Effect.promise(async () => {
           const { rows } = await watch.query<{ n: number }>(
-            "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            `SELECT count(*)::int AS n FROM pg_stat_activity
+                   WHERE backend_type = 'client backend' AND datname = current_database() AND wait_event_type = 'Lock'`
           )
           return rows[0]?.n ?? 0
         }).pipe(Effect.repeat({ until: (waiting) => waiting > 0 }))

@@ -73,7 +73,8 @@ describe("The journal", () => {
             const waiting = (n: number) =>
               Effect.promise(async () => {
                 const { rows } = await watch.query<{ n: number }>(
-                  "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                  `SELECT count(*)::int AS n FROM pg_stat_activity
+                   WHERE backend_type = 'client backend' AND datname = current_database() AND wait_event_type = 'Lock'`
                 )
                 return rows[0]?.n ?? 0
               }).pipe(Effect.repeat({ until: (found) => found >= n }))

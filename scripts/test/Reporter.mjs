@@ -1,0 +1,52 @@
+// A reporter of vitest: appends a line of JSON for each finished file to the file SVC_TEST_REPORT names, so that a run
+// which is cut still names what failed before.
+import { appendFileSync } from "node:fs"
+import { relative } from "node:path"
+
+/** The first line of an error. */
+const firstLine = (error) => {
+  const [line = ""] = String(error?.message || error?.name || error).split("\n")
+  return line.trim()
+}
+
+/** Every failed test, group of tests (its hooks), and the file itself if it could not be loaded. */
+const failuresOf = (module) => [
+  ...module.errors().map((error) => ({ test: "(the file)", error: firstLine(error) })),
+  ...[...module.children.allSuites()].flatMap((suite) =>
+    suite.errors().map((error) => ({ test: `${suite.fullName} (its hooks)`, error: firstLine(error) }))
+  ),
+  ...[...module.children.allTests("failed")].map((test) => ({
+    test: test.fullName,
+    error: firstLine(test.result().errors?.[0])
+  }))
+]
+
+const secondsOf = (module) => {
+  const { collectDuration, duration, environmentSetupDuration, prepareDuration, setupDuration } = module.diagnostic()
+  return (collectDuration + duration + environmentSetupDuration + prepareDuration + setupDuration) / 1000
+}
+
+export default class Reporter {
+  #written = new Set()
+  #write = (entry) => appendFileSync(process.env.SVC_TEST_REPORT, `${JSON.stringify(entry)}\n`)
+
+  onTestModuleEnd(module) {
+    this.#written.add(module)
+    this.#write({
+      project: module.project.name,
+      file: relative(process.cwd(), module.moduleId),
+      seconds: secondsOf(module),
+      passed: [...module.children.allTests("passed")].length,
+      failures: failuresOf(module)
+    })
+  }
+
+  onTestRunEnd(modules, errors) {
+    // A file that could not be loaded has no end of its own.
+    for (const module of modules) if (!this.#written.has(module)) this.onTestModuleEnd(module)
+    for (const error of errors) {
+      const failures = [{ test: "(outside a test)", error: firstLine(error) }]
+      this.#write({ file: "(no file)", seconds: 0, passed: 0, failures })
+    }
+  }
+}

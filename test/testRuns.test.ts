@@ -1,0 +1,103 @@
+/** The end of a run of tests (`scripts/test.mjs`): what failed is named, and what grew. */
+import { assert, describe, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+
+interface FileReport {
+  readonly project?: string
+  readonly file: string
+  readonly seconds: number
+  readonly passed: number
+  readonly failures: ReadonlyArray<{ readonly test: string; readonly error: string }>
+}
+interface Recorded {
+  readonly calibration: number
+  readonly files: Readonly<Record<string, number>>
+}
+// The script has no types.
+const summary = (await import(path.resolve("scripts/test/Summary.mjs"))) as {
+  readonly readReport: (text: string) => ReadonlyArray<FileReport>
+  readonly failures: (report: ReadonlyArray<FileReport>) => ReadonlyArray<string>
+  readonly slowest: (times: Recorded["files"], count?: number) => ReadonlyArray<string>
+  readonly grown: (times: Recorded["files"], calibration: number, recorded: Recorded) => ReadonlyArray<string>
+}
+
+/** Files of a run in which much fails. */
+const files = {
+  "passes.test.ts": `import { test } from "vitest"
+    test("passes", () => {})`,
+  "fails.test.ts": `import { describe, test } from "vitest"
+    describe("a group", () => {
+      test("fails", () => { throw new Error("first line\\nsecond line") })
+      test("passes", () => {})
+    })`,
+  "hooks.test.ts": `import { beforeAll, describe, test } from "vitest"
+    describe("a group", () => {
+      beforeAll(() => { throw new Error("no service") })
+      test("waits for it", () => {})
+    })`,
+  "loads.test.ts": `import "./missing.js"`,
+  "outside.test.ts": `import { test } from "vitest"
+    test("ends before its work", async () => {
+      setTimeout(() => { throw new Error("too late") }, 1)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    })`
+}
+
+/** Runs these files by vitest with the reporter of `npm test`. */
+const reportOf = (): ReadonlyArray<FileReport> => {
+  fs.mkdirSync(".tmp", { recursive: true })
+  // Inside the repository, whose packages the files import.
+  const directory = fs.mkdtempSync(path.resolve(".tmp/runs-"))
+  try {
+    for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(directory, name), text)
+    fs.writeFileSync(path.join(directory, "vitest.config.ts"), "export default { test: { name: 'few' } }")
+    const report = path.join(directory, "report")
+    spawnSync(
+      process.execPath,
+      [
+        path.resolve("node_modules/vitest/vitest.mjs"),
+        "run",
+        `--reporter=${path.resolve("scripts/test/Reporter.mjs")}`
+      ],
+      { cwd: directory, env: { PATH: process.env["PATH"], SVC_TEST_REPORT: report } }
+    )
+    return summary.readReport(fs.readFileSync(report, "utf8"))
+  } finally {
+    fs.rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+describe("The end of a run of tests", () => {
+  it("names each failed test, its file, and the first line of its error", () => {
+    const report = reportOf()
+    const lines = summary.failures(report).toSorted()
+    assert.lengthOf(lines, 4, lines.join("\n"))
+    assert.strictEqual(lines[0], "FAILED (no file) > (outside a test): too late")
+    assert.strictEqual(lines[1], "FAILED |few| fails.test.ts > a group > fails: first line")
+    assert.strictEqual(lines[2], "FAILED |few| hooks.test.ts > a group (its hooks): no service")
+    assert.match(lines[3] ?? "", /^FAILED \|few\| loads\.test\.ts > \(the file\): .*missing\.js/)
+    assert.sameMembers(
+      report.map(({ file }) => file).filter((file) => file !== "(no file)"),
+      Object.keys(files)
+    )
+  }, 60_000)
+
+  it("lists the slowest files", () => {
+    const times = Object.fromEntries(Array.from({ length: 20 }, (_, seconds) => [`${seconds}.test.ts`, seconds]))
+    assert.deepStrictEqual(
+      summary.slowest(times, 2).map((line) => line.trim()),
+      ["19.0 s  19.test.ts", "18.0 s  18.test.ts"]
+    )
+  })
+
+  it("says which files grew, and by how much, for the speed of the machine", () => {
+    const recorded = { calibration: 100, files: { "much.test.ts": 10, "little.test.ts": 10, "small.test.ts": 1 } }
+    const now = { "much.test.ts": 25, "little.test.ts": 14, "small.test.ts": 4, "new.test.ts": 50 }
+    const grown = (calibration: number) => summary.grown(now, calibration, recorded).map((line) => line.trim())
+    assert.deepStrictEqual(grown(100), ["+15.0 s  much.test.ts (25.0 s)"])
+    assert.deepStrictEqual(grown(50), grown(100))
+    assert.deepStrictEqual(grown(200), [])
+  })
+})
