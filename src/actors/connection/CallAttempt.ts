@@ -1,8 +1,8 @@
 /** One attempt of a call through a connection: authorised at the connection's actor, sent by the egress, settled once. */
 import { Clock, Duration, Effect, Either, Fiber, Option } from "effect"
 import type { ConnectedCall, Postponed } from "../ports/connection/ConnectedCalls.js"
-import type { ConnectedEgress, ConnectedRequest, GrantRefused } from "../ports/connection/ConnectedEgress.js"
-import type { CallPermit, ConnectionNotActive, Connections } from "../ports/connection/Connections.js"
+import { ConnectedEgress, type ConnectedRequest, type GrantRefused } from "../ports/connection/ConnectedEgress.js"
+import { type CallPermit, type ConnectionNotActive, Connections } from "../ports/connection/Connections.js"
 import type { AnswerHolding } from "../ports/HeldBytes.js"
 import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/request/ProviderAnswer.js"
@@ -22,111 +22,106 @@ interface BegunAttempt {
   readonly settle: (answer: ProviderHead | null, final?: boolean) => Effect.Effect<void>
 }
 
-/** What the attempts of calls need. */
-export interface ConnectedCallContext {
-  readonly connections: Connections["Type"]
-  readonly egress: ConnectedEgress["Type"]
-}
+export const makeCallAttempts = Effect.gen(function* () {
+  const connections = yield* Connections
+  const egress = yield* ConnectedEgress
 
-/** Gets a grant and a permit. Fails with `Postponed` when the call must wait for a limit or for a refresh. */
-const beginAttempt = Effect.fnUntraced(function* (
-  { connections }: ConnectedCallContext,
-  call: ConnectedCall,
-  attempts: number,
-  permitMillis: number
-): Effect.fn.Return<BegunAttempt, NotBegun> {
-  const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
-  const where = { organisationId, connectionId }
-  const answer = yield* connections.authorize({
-    ...where,
-    origin: request.origin,
-    executionId,
-    timeoutMillis: permitMillis
+  /** Gets a grant and a permit. Fails with `Postponed` when the call must wait for a limit or for a refresh. */
+  const beginAttempt = Effect.fnUntraced(function* (
+    call: ConnectedCall,
+    attempts: number,
+    permitMillis: number
+  ): Effect.fn.Return<BegunAttempt, NotBegun> {
+    const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
+    const where = { organisationId, connectionId }
+    const answer = yield* connections.authorize({
+      ...where,
+      origin: request.origin,
+      executionId,
+      timeoutMillis: permitMillis
+    })
+    if (answer._tag === "WaitUntil")
+      return yield* Effect.fail<Postponed>({ _tag: "Postponed", at: answer.at, why: answer.why, made: attempts })
+    const { grant, permit } = answer
+    return {
+      request: { ...request, ...where, grant, executionId, maxBytes },
+      permit,
+      settle: (answer, final = false) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
+          return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
+        })
+    }
   })
-  if (answer._tag === "WaitUntil")
-    return yield* Effect.fail<Postponed>({ _tag: "Postponed", at: answer.at, why: answer.why, made: attempts })
-  const { grant, permit } = answer
-  return {
-    request: { ...request, ...where, grant, executionId, maxBytes },
-    permit,
-    settle: (answer, final = false) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
-        return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
+
+  /** Sends the request once and reads its answer. */
+  const sendOnce = Effect.fnUntraced(function* <A>(
+    call: ConnectedCall,
+    attempts: number,
+    read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
+  ): Effect.fn.Return<
+    { readonly permit: CallPermit; readonly result: Either.Either<A, ProviderFailure> },
+    NotBegun,
+    AnswerHolding
+  > {
+    const { permit, request, settle } = yield* beginAttempt(call, attempts, call.request.timeoutMillis)
+    // The permit is settled also when the request fails or is interrupted.
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const answer = yield* restore(Effect.either(egress.send(request))).pipe(Effect.onError(() => settle(null)))
+        if (Either.isLeft(answer)) {
+          yield* settle(null)
+          return { permit, result: Either.left(noAnswerFailure(answer.left)) }
+        }
+        const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
+        yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
+        return { permit, result }
       })
-  }
-})
+    )
+  })
 
-/** Sends the request once and reads its answer. */
-export const sendOnce = Effect.fnUntraced(function* <A>(
-  context: ConnectedCallContext,
-  call: ConnectedCall,
-  attempts: number,
-  read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
-): Effect.fn.Return<
-  { readonly permit: CallPermit; readonly result: Either.Either<A, ProviderFailure> },
-  NotBegun,
-  AnswerHolding
-> {
-  const { permit, request, settle } = yield* beginAttempt(context, call, attempts, call.request.timeoutMillis)
-  // The permit is settled also when the request fails or is interrupted.
-  return yield* Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const answer = yield* restore(Effect.either(context.egress.send(request))).pipe(
-        Effect.onError(() => settle(null))
-      )
-      if (Either.isLeft(answer)) {
-        yield* settle(null)
-        return { permit, result: Either.left(noAnswerFailure(answer.left)) }
-      }
-      const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
-      yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
-      return { permit, result }
-    })
-  )
-})
+  /** Whether a refused request can be sent again with a newer credential. */
+  const renewCredential = (
+    { connectionId, organisationId }: ConnectedCall,
+    permit: CallPermit
+  ): Effect.Effect<boolean> =>
+    Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
 
-/** Whether a refused request can be sent again with a newer credential. */
-export const renewCredential = (
-  { connections }: ConnectedCallContext,
-  { connectionId, organisationId }: ConnectedCall,
-  permit: CallPermit
-): Effect.Effect<boolean> =>
-  Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
+  /** Opens a streamed answer. Its permit is settled when the body has ended; `settled` waits for that. */
+  const openOnce = Effect.fnUntraced(function* (
+    call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
+    attempts: number
+  ): Effect.fn.Return<
+    Either.Either<
+      { readonly answer: OpenResponse; readonly permit: CallPermit; readonly settled: Effect.Effect<unknown> },
+      ProviderFailure
+    >,
+    NotBegun
+  > {
+    const longest = Duration.toMillis(longestStream)
+    const overAt = (yield* Clock.currentTimeMillis) + longest
+    const { permit, request, settle } = yield* beginAttempt(call, attempts, longest)
+    const sent = egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
+      Effect.either,
+      Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
+    )
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const result = yield* restore(sent)
+        if (Either.isLeft(result)) return Either.left(noAnswerFailure(result.left))
+        const answer = result.right
+        const left = overAt - (yield* Clock.currentTimeMillis)
+        const over = Effect.flatMap(
+          Effect.timeoutOption(Effect.interruptible(answer.ended), Duration.millis(Math.max(0, left))),
+          (ended) => (Option.isSome(ended) ? Effect.void : Effect.zipRight(Effect.sync(answer.cancel), answer.ended))
+        )
+        const settling = yield* Effect.forkDaemon(Effect.zipRight(over, settle(answer)))
+        return Either.right({ answer, permit, settled: Fiber.await(settling) })
+      })
+    )
+  })
 
-/** Opens a streamed answer. Its permit is settled when the body has ended; `settled` waits for that. */
-export const openOnce = Effect.fnUntraced(function* (
-  context: ConnectedCallContext,
-  call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-  attempts: number
-): Effect.fn.Return<
-  Either.Either<
-    { readonly answer: OpenResponse; readonly permit: CallPermit; readonly settled: Effect.Effect<unknown> },
-    ProviderFailure
-  >,
-  NotBegun
-> {
-  const longest = Duration.toMillis(longestStream)
-  const overAt = (yield* Clock.currentTimeMillis) + longest
-  const { permit, request, settle } = yield* beginAttempt(context, call, attempts, longest)
-  const sent = context.egress.open({ ...request, stall: call.stall, upload: call.upload }).pipe(
-    Effect.either,
-    Effect.onExit((exit) => (exit._tag === "Failure" || Either.isLeft(exit.value) ? settle(null) : Effect.void))
-  )
-  return yield* Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const result = yield* restore(sent)
-      if (Either.isLeft(result)) return Either.left(noAnswerFailure(result.left))
-      const answer = result.right
-      const left = overAt - (yield* Clock.currentTimeMillis)
-      const over = Effect.flatMap(
-        Effect.timeoutOption(Effect.interruptible(answer.ended), Duration.millis(Math.max(0, left))),
-        (ended) => (Option.isSome(ended) ? Effect.void : Effect.zipRight(Effect.sync(answer.cancel), answer.ended))
-      )
-      const settling = yield* Effect.forkDaemon(Effect.zipRight(over, settle(answer)))
-      return Either.right({ answer, permit, settled: Fiber.await(settling) })
-    })
-  )
+  return { sendOnce, renewCredential, openOnce }
 })
 
 /** The failure of a call without a readable answer. */

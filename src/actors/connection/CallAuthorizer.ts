@@ -17,17 +17,15 @@ import {
   tokenState,
   type UsableCredential
 } from "./CallGrant.js"
-import { RecentMap } from "../../domain/RecentMap.js"
 import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
-import { busy, isRenewable, type CachedConnector, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
+import { busy, isRenewable, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
-import { Permits } from "./SharedPermits.js"
 import { CredentialTest } from "./credential/CredentialTest.js"
 import { canRenew, holdsNewToken, StoredCredentialTest } from "./credential/StoredCredentialTest.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenRefresh } from "./credential/TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
-import { type ConnectorCacheContext, connectorOf, maxCachedConnectors } from "./ConnectorCache.js"
+import { makeConnectorCache } from "./ConnectorCache.js"
 
 /** Refusals of a fresh credential that end the connection. */
 const maxRefusals = 2
@@ -47,178 +45,139 @@ export interface SignatureRequest {
   readonly challenge: string | null
 }
 
-/** What authorising calls needs. */
-interface AuthorizerContext extends ConnectorCacheContext {
-  readonly renew: TokenRefresh["Type"]["renew"]
-  readonly endUnrenewable: StoredCredentialTest["Type"]["endUnrenewable"]
-  readonly renewAndRead: StoredCredentialTest["Type"]["renewAndRead"]
-  readonly signatureHeaders: CredentialTest["Type"]["signatureHeaders"]
-  readonly testCredential: CredentialTest["Type"]["testCredential"]
-}
-
-/** The credential for a call, or the time at which to try again, in Unix milliseconds. */
-const findUsable = Effect.fnUntraced(function* (
-  context: AuthorizerContext,
-  self: ConnectionOwner,
-  organisation: string,
-  scope: Scope.Scope
-): Effect.fn.Return<UsableCredential | number, CommandRefusal> {
-  for (let round = 0; ; round++) {
-    const open = yield* context.owners.read(self, organisation)
-    const credential = open.plain
-    if (open.connection.status !== "active" || credential === null) return yield* failWith(notActive(open.connection))
-    const now = yield* Clock.currentTimeMillis
-    const connector = yield* connectorOf(context, self, open, now)
-    const lifetime = credentialLifetime(credential)
-    const { renewable, needsRenewal, servesCall } = tokenState(open, connector, lifetime, now)
-    const refreshing = needsRenewal && round < 2 ? yield* context.renew(self, organisation, scope) : undefined
-    if (servesCall) return { open, credential, connector }
-    if (refreshing !== undefined) {
-      yield* Deferred.await(refreshing)
-      continue
-    }
-    if (!renewable) {
-      yield* context.endUnrenewable(self, organisation)
-      continue
-    }
-    // The refresh failed: a token that is valid for some seconds is still used.
-    if (isAlive(lifetime, now)) return { open, credential, connector }
-    return Math.max(coolDownEnd(open.connection), now + 1_000)
-  }
-})
-
-/** Grants a call: the sealed credential and a permit, or when to try again. */
-const grant = Effect.fnUntraced(function* (
-  context: AuthorizerContext,
-  self: ConnectionOwner,
-  request: GrantRequest,
-  scope: Scope.Scope
-): Effect.fn.Return<GrantAnswer, CommandRefusal> {
-  const found = yield* findUsable(context, self, request.organisationId, scope)
-  if (typeof found === "number") return { _tag: "WaitUntil", at: found, why: "connection" }
-  for (;;) {
-    const answer = grantCall(self, found, request, yield* Clock.currentTimeMillis)
-    if (answer !== undefined) return yield* answer
-    if (found.connector.shared !== null) yield* found.connector.shared.fetch(request.timeoutMillis)
-  }
-})
-
-/** Fails the connection when a new credential is rejected twice, unless the connector's test passes. */
-const countRefusal = Effect.fnUntraced(function* (
-  context: AuthorizerContext,
-  self: ConnectionOwner,
-  organisation: string,
-  status: number,
-  scope: Scope.Scope
-): Effect.fn.Return<void, CommandRefusal> {
-  const open = yield* context.owners.read(self, organisation)
-  const { connection, plain } = open
-  if (connection.status !== "active" || plain === null) return
-  const now = yield* Clock.currentTimeMillis
-  const { definition, method } = yield* connectorOf(context, self, open, now)
-  if (isRenewable(method, plain) && !holdsNewToken(self, open, now)) {
-    // Perhaps only this token was revoked: a refresh shows whether the grant is.
-    if (canRenew(open, method, now)) yield* context.renew(self, organisation, scope)
-    return
-  }
-  self.refusalsInARow += 1
-  if (self.refusalsInARow < maxRefusals) return
-  self.refusalsInARow = 0
-  const hasTest = definition.test !== undefined
-  const result = yield* context.testCredential(connection.organisationId, definition, method, plain, connection.config)
-  if (hasTest && !(result._tag === "NotPassed" && result.refused)) return
-  yield* context.owners.change(
-    self,
-    organisation,
-    { _tag: "Reject", reason: `the provider refuses the credential: it answered ${status} twice` },
-    {
-      precondition: (held) =>
-        held.credential?.number === open.credential?.number ? undefined : busy("the credential was replaced meanwhile")
-    }
-  )
-})
-
-/** Returns the permit of a call, and counts a rejection of its credential. */
-const settle = Effect.fnUntraced(function* (
-  context: AuthorizerContext,
-  self: ConnectionOwner,
-  organisation: string,
-  settlement: GrantSettlement,
-  scope: Scope.Scope
-) {
-  const { permit, status } = settlement
-  const now = yield* Clock.currentTimeMillis
-  const settled = trySettle(self, settlement, now)
-  if (settled !== undefined) return yield* settled
-  yield* returnPermit(self, settlement, now)
-  if (status === null || settlement.final === true) return
-  if (ownsPermit(self, permit))
-    yield* countRefusal(context, self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
-})
-
-/** Whether a newer credential than that of the rejected call is stored, after one renewal where one is possible. */
-const renewRefused = Effect.fnUntraced(function* (
-  context: AuthorizerContext,
-  self: ConnectionOwner,
-  { organisationId, permit }: Pick<GrantRequest, "organisationId"> & Pick<GrantSettlement, "permit">,
-  scope: Scope.Scope
-): Effect.fn.Return<boolean, CommandRefusal> {
-  const open = yield* context.owners.read(self, organisationId)
-  if (open.connection.status !== "active") return false
-  if (!ownsPermit(self, permit)) return true
-  const now = yield* Clock.currentTimeMillis
-  const { method } = yield* connectorOf(context, self, open, now)
-  if (!canRenew(open, method, now) || holdsNewToken(self, open, now)) return false
-  const { connection, credential } = yield* context.renewAndRead(self, organisationId, scope)
-  return connection.status === "active" && credential?.number !== open.credential?.number
-})
-
-/** The headers that sign a request by the connection's method. */
-const sign = Effect.fnUntraced(function* (
-  context: AuthorizerContext,
-  self: ConnectionOwner,
-  request: SignatureRequest
-) {
-  const open = yield* context.owners.read(self, request.organisationId)
-  const { connection, plain } = open
-  if (connection.status !== "active" || plain === null) return yield* failWith(notActive(connection))
-  const { method, origins } = yield* connectorOf(context, self, open, yield* Clock.currentTimeMillis)
-  if (!origins.includes(parseUrl(request.url)?.origin ?? "")) return []
-  return yield* Effect.catchAll(
-    context.signatureHeaders(method, credentialValues(plain), request, request.challenge),
-    ({ message, path }) => failWith({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
-  )
-})
-
 export const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
-  const permits = yield* Permits
+  const { connectorOf } = yield* makeConnectorCache
   const { renew } = yield* TokenRefresh
   const { endUnrenewable, renewAndRead } = yield* StoredCredentialTest
   const { signatureHeaders, testCredential } = yield* CredentialTest
 
-  const cache = new RecentMap<string, CachedConnector>(maxCachedConnectors)
+  /** The credential for a call, or the time at which to try again, in Unix milliseconds. */
+  const findUsable = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.fn.Return<UsableCredential | number, CommandRefusal> {
+    for (let round = 0; ; round++) {
+      const open = yield* owners.read(self, organisation)
+      const credential = open.plain
+      if (open.connection.status !== "active" || credential === null) return yield* failWith(notActive(open.connection))
+      const now = yield* Clock.currentTimeMillis
+      const connector = yield* connectorOf(self, open, now)
+      const lifetime = credentialLifetime(credential)
+      const { renewable, needsRenewal, servesCall } = tokenState(open, connector, lifetime, now)
+      const refreshing = needsRenewal && round < 2 ? yield* renew(self, organisation, scope) : undefined
+      if (servesCall) return { open, credential, connector }
+      if (refreshing !== undefined) {
+        yield* Deferred.await(refreshing)
+        continue
+      }
+      if (!renewable) {
+        yield* endUnrenewable(self, organisation)
+        continue
+      }
+      // The refresh failed: a token that is valid for some seconds is still used.
+      if (isAlive(lifetime, now)) return { open, credential, connector }
+      return Math.max(coolDownEnd(open.connection), now + 1_000)
+    }
+  })
 
-  const context: AuthorizerContext = {
-    owners,
-    permits,
-    renew,
-    endUnrenewable,
-    renewAndRead,
-    signatureHeaders,
-    testCredential,
-    cache
-  }
+  /** Grants a call: the sealed credential and a permit, or when to try again. */
+  const grant = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    request: GrantRequest,
+    scope: Scope.Scope
+  ): Effect.fn.Return<GrantAnswer, CommandRefusal> {
+    const found = yield* findUsable(self, request.organisationId, scope)
+    if (typeof found === "number") return { _tag: "WaitUntil", at: found, why: "connection" }
+    for (;;) {
+      const answer = grantCall(self, found, request, yield* Clock.currentTimeMillis)
+      if (answer !== undefined) return yield* answer
+      if (found.connector.shared !== null) yield* found.connector.shared.fetch(request.timeoutMillis)
+    }
+  })
 
-  return {
-    grant: (self: ConnectionOwner, request: GrantRequest, scope: Scope.Scope) => grant(context, self, request, scope),
-    settle: (self: ConnectionOwner, organisation: string, settlement: GrantSettlement, scope: Scope.Scope) =>
-      settle(context, self, organisation, settlement, scope),
-    renewRefused: (
-      self: ConnectionOwner,
-      rejected: Pick<GrantRequest, "organisationId"> & Pick<GrantSettlement, "permit">,
-      scope: Scope.Scope
-    ) => renewRefused(context, self, rejected, scope),
-    sign: (self: ConnectionOwner, request: SignatureRequest) => sign(context, self, request)
-  }
+  /** Fails the connection when a new credential is rejected twice, unless the connector's test passes. */
+  const countRefusal = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string,
+    status: number,
+    scope: Scope.Scope
+  ): Effect.fn.Return<void, CommandRefusal> {
+    const open = yield* owners.read(self, organisation)
+    const { connection, plain } = open
+    if (connection.status !== "active" || plain === null) return
+    const now = yield* Clock.currentTimeMillis
+    const { definition, method } = yield* connectorOf(self, open, now)
+    if (isRenewable(method, plain) && !holdsNewToken(self, open, now)) {
+      // Perhaps only this token was revoked: a refresh shows whether the grant is.
+      if (canRenew(open, method, now)) yield* renew(self, organisation, scope)
+      return
+    }
+    self.refusalsInARow += 1
+    if (self.refusalsInARow < maxRefusals) return
+    self.refusalsInARow = 0
+    const hasTest = definition.test !== undefined
+    const result = yield* testCredential(connection.organisationId, definition, method, plain, connection.config)
+    if (hasTest && !(result._tag === "NotPassed" && result.refused)) return
+    yield* owners.change(
+      self,
+      organisation,
+      { _tag: "Reject", reason: `the provider refuses the credential: it answered ${status} twice` },
+      {
+        precondition: (held) =>
+          held.credential?.number === open.credential?.number
+            ? undefined
+            : busy("the credential was replaced meanwhile")
+      }
+    )
+  })
+
+  /** Returns the permit of a call, and counts a rejection of its credential. */
+  const settle = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string,
+    settlement: GrantSettlement,
+    scope: Scope.Scope
+  ) {
+    const { permit, status } = settlement
+    const now = yield* Clock.currentTimeMillis
+    const settled = trySettle(self, settlement, now)
+    if (settled !== undefined) return yield* settled
+    yield* returnPermit(self, settlement, now)
+    if (status === null || settlement.final === true) return
+    if (ownsPermit(self, permit))
+      yield* countRefusal(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
+  })
+
+  /** Whether a newer credential than that of the rejected call is stored, after one renewal where one is possible. */
+  const renewRefused = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    { organisationId, permit }: Pick<GrantRequest, "organisationId"> & Pick<GrantSettlement, "permit">,
+    scope: Scope.Scope
+  ): Effect.fn.Return<boolean, CommandRefusal> {
+    const open = yield* owners.read(self, organisationId)
+    if (open.connection.status !== "active") return false
+    if (!ownsPermit(self, permit)) return true
+    const now = yield* Clock.currentTimeMillis
+    const { method } = yield* connectorOf(self, open, now)
+    if (!canRenew(open, method, now) || holdsNewToken(self, open, now)) return false
+    const { connection, credential } = yield* renewAndRead(self, organisationId, scope)
+    return connection.status === "active" && credential?.number !== open.credential?.number
+  })
+
+  /** The headers that sign a request by the connection's method. */
+  const sign = Effect.fnUntraced(function* (self: ConnectionOwner, request: SignatureRequest) {
+    const open = yield* owners.read(self, request.organisationId)
+    const { connection, plain } = open
+    if (connection.status !== "active" || plain === null) return yield* failWith(notActive(connection))
+    const { method, origins } = yield* connectorOf(self, open, yield* Clock.currentTimeMillis)
+    if (!origins.includes(parseUrl(request.url)?.origin ?? "")) return []
+    return yield* Effect.catchAll(
+      signatureHeaders(method, credentialValues(plain), request, request.challenge),
+      ({ message, path }) => failWith({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
+    )
+  })
+
+  return { grant, settle, renewRefused, sign }
 })

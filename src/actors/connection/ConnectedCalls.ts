@@ -7,13 +7,11 @@ import {
   ConnectedCalls,
   type ProviderRefused
 } from "../ports/connection/ConnectedCalls.js"
-import { ConnectedEgress } from "../ports/connection/ConnectedEgress.js"
 import type { AnswerHolding } from "../ports/HeldBytes.js"
-import { Connections } from "../ports/connection/Connections.js"
 import type { OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/request/ProviderAnswer.js"
 import { isLimitRefusal, retryPause } from "../../domain/connector/request/Retry.js"
-import { type ConnectedCallContext, sendOnce, renewCredential, openOnce } from "./CallAttempt.js"
+import { makeCallAttempts } from "./CallAttempt.js"
 
 /** How often a refused request is sent again with a newer credential, because another request may have renewed it. */
 const maxRenewals = 2
@@ -27,86 +25,71 @@ const pauseBefore = (call: ConnectedCall, attempts: number, failure: ProviderFai
     return isRetried ? retryPause(call.definition.retry, attempts, rested, random) : null
   })
 
-/** Sends a call, again after failures that its definition retries. `onAttempt` hears of each attempt. */
-const send = Effect.fnUntraced(function* <A>(
-  context: ConnectedCallContext,
-  call: ConnectedCall,
-  read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
-  onAttempt: (attempt: Attempt) => void = () => undefined
-): Effect.fn.Return<A, CallFailed, AnswerHolding> {
-  let renewals = 0
-  for (let attempts = call.earlierAttempts; ;) {
-    const startedAt = yield* Clock.currentTimeMillis
-    const { permit, result } = yield* sendOnce(context, call, attempts, (answer) =>
-      Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
-    )
-    const finishedAt = yield* Clock.currentTimeMillis
-    onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
-    if (Either.isRight(result)) return result.right
-    const failure = result.left
-    const isRefused = failure.status === 401 && failure.isFinal !== true
-    if (isRefused && renewals < maxRenewals && (yield* renewCredential(context, call, permit))) {
-      renewals += 1
-      continue
-    }
-    attempts += 1
-    const pause = yield* pauseBefore(call, attempts, failure)
-    if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
-    yield* Effect.sleep(Duration.millis(pause))
-  }
-})
+const make = Effect.gen(function* () {
+  const { openOnce, renewCredential, sendOnce } = yield* makeCallAttempts
 
-/** Opens a streamed call, again after failures that may be retried. */
-const open = Effect.fnUntraced(function* (
-  context: ConnectedCallContext,
-  call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-  failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
-): Effect.fn.Return<OpenResponse, CallFailed> {
-  let renewals = 0
-  for (let attempts = call.earlierAttempts; ;) {
-    const outcome = yield* openOnce(context, call, attempts)
-    if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < maxRenewals) {
-      const { answer, permit, settled } = outcome.right
-      if (yield* renewCredential(context, call, permit)) {
+  /** Sends a call, again after failures that its definition retries. `onAttempt` hears of each attempt. */
+  const send = Effect.fnUntraced(function* <A>(
+    call: ConnectedCall,
+    read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
+    onAttempt: (attempt: Attempt) => void = () => undefined
+  ): Effect.fn.Return<A, CallFailed, AnswerHolding> {
+    let renewals = 0
+    for (let attempts = call.earlierAttempts; ;) {
+      const startedAt = yield* Clock.currentTimeMillis
+      const { permit, result } = yield* sendOnce(call, attempts, (answer) =>
+        Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
+      )
+      const finishedAt = yield* Clock.currentTimeMillis
+      onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
+      if (Either.isRight(result)) return result.right
+      const failure = result.left
+      const isRefused = failure.status === 401 && failure.isFinal !== true
+      if (isRefused && renewals < maxRenewals && (yield* renewCredential(call, permit))) {
         renewals += 1
-        answer.cancel()
-        yield* settled
         continue
       }
+      attempts += 1
+      const pause = yield* pauseBefore(call, attempts, failure)
+      if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
+      yield* Effect.sleep(Duration.millis(pause))
     }
-    attempts += 1
-    const now = yield* Clock.currentTimeMillis
-    const failure = Either.isLeft(outcome) ? outcome.left : failureOf(outcome.right.answer, now)
-    const pause = failure === null ? null : yield* pauseBefore(call, attempts, failure)
-    if (Either.isRight(outcome)) {
-      const { answer, settled } = outcome.right
-      if (pause === null) return answer
-      answer.cancel()
-      yield* settled
-    } else if (pause === null) {
-      return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure: outcome.left })
-    }
-    yield* Effect.sleep(Duration.millis(pause))
-  }
-})
-
-const make = Effect.gen(function* () {
-  const connections = yield* Connections
-  const egress = yield* ConnectedEgress
-
-  const context: ConnectedCallContext = { connections, egress }
-
-  return ConnectedCalls.of({
-    send: <A>(
-      call: ConnectedCall,
-      read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
-      onAttempt?: (attempt: Attempt) => void
-    ) => send(context, call, read, onAttempt),
-    open: (
-      call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
-      failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
-    ) => open(context, call, failureOf)
   })
+
+  /** Opens a streamed call, again after failures that may be retried. */
+  const open = Effect.fnUntraced(function* (
+    call: ConnectedCall & Pick<OpenRequest, "stall" | "upload">,
+    failureOf: (answer: ProviderHead, now: number) => ProviderFailure | null
+  ): Effect.fn.Return<OpenResponse, CallFailed> {
+    let renewals = 0
+    for (let attempts = call.earlierAttempts; ;) {
+      const outcome = yield* openOnce(call, attempts)
+      if (Either.isRight(outcome) && outcome.right.answer.status === 401 && renewals < maxRenewals) {
+        const { answer, permit, settled } = outcome.right
+        if (yield* renewCredential(call, permit)) {
+          renewals += 1
+          answer.cancel()
+          yield* settled
+          continue
+        }
+      }
+      attempts += 1
+      const now = yield* Clock.currentTimeMillis
+      const failure = Either.isLeft(outcome) ? outcome.left : failureOf(outcome.right.answer, now)
+      const pause = failure === null ? null : yield* pauseBefore(call, attempts, failure)
+      if (Either.isRight(outcome)) {
+        const { answer, settled } = outcome.right
+        if (pause === null) return answer
+        answer.cancel()
+        yield* settled
+      } else if (pause === null) {
+        return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure: outcome.left })
+      }
+      yield* Effect.sleep(Duration.millis(pause))
+    }
+  })
+
+  return ConnectedCalls.of({ send, open })
 })
 
 export const layer = Layer.effect(ConnectedCalls, make)

@@ -26,32 +26,6 @@ export interface Creation extends Omit<ConnectRequest, "organisationId" | "custo
   readonly customerId: string
 }
 
-/** What creating a connection needs. */
-interface CreationContext {
-  readonly owners: ConnectionOwners["Type"]
-  readonly store: ConnectionStore["Type"]
-  readonly connectors: Connectors["Type"]
-  readonly checkConfig: CredentialBuilder["Type"]["checkConfig"]
-  readonly buildFromInput: CredentialBuilder["Type"]["buildFromInput"]
-  readonly clientOf: TokenRefresh["Type"]["clientOf"]
-  readonly sessions: ConnectSessions["Type"]
-}
-
-/** Whether the connection needs no person's credential: none at all, or only the organisation's OAuth client. */
-const connectsWithoutPerson = (
-  { connectors }: CreationContext,
-  connection: Connection,
-  method: AuthMethod
-): Effect.Effect<boolean, CommandRefusal> => {
-  if (method.type === "none") return Effect.succeed(true)
-  if (method.type !== "oauth2" || method.grant !== "client_credentials") return Effect.succeed(false)
-  const { connector, organisationId, authProvider } = connection
-  return Effect.map(
-    orBusy(connectors.clientOf(organisationId, connector, method.id, authProvider)),
-    ({ _tag }) => _tag === "Some"
-  )
-}
-
 const pendingConnection = (
   self: ConnectionOwner,
   request: Creation,
@@ -88,70 +62,6 @@ const pendingConnection = (
   version: 1
 })
 
-const storeActive = Effect.fnUntraced(function* (
-  { store, owners }: CreationContext,
-  pending: Connection,
-  { facts, value }: CredentialCandidate,
-  method: AuthMethod,
-  by: Initiator,
-  now: number
-): Effect.fn.Return<void, CommandRefusal> {
-  const at = new Date(now).toISOString()
-  const connection = { ...evolve(pending, { _tag: "Activated", facts }, at), version: 1 }
-  const margin = method.type === "oauth2" ? method.refresh.marginSeconds : 0
-  const renewable = isRenewable(method, value)
-  yield* orBusy(
-    store.insert({
-      connection,
-      credential: yield* owners.sealCredential(pending.organisationId, null, { value, rotated: false }),
-      session: null,
-      nextLookAt: nextCheckAt({ ...credentialLifetime(value), renewable }, margin, true, now),
-      events: owners.eventsOf("connection.created", connection, at),
-      audit: owners.auditOf({ action: "connection.create", by }, null, connection, at)
-    })
-  )
-})
-
-const create = Effect.fnUntraced(function* (context: CreationContext, self: ConnectionOwner, request: Creation) {
-  // The authenticated caller's organisation.
-  const organisation = request.organisationId as OrganisationId
-  const definition = yield* context.owners.definitionOf(organisation, request.connector, undefined)
-  const method = yield* context.owners.methodOf(definition, request.authMethod)
-  const now = yield* Clock.currentTimeMillis
-  const at = new Date(now).toISOString()
-  const pending = pendingConnection(self, request, definition, method, at)
-  const credential = request.credential ?? ((yield* connectsWithoutPerson(context, pending, method)) ? {} : null)
-  if (credential !== null) {
-    const candidate = yield* context.buildFromInput(definition, method, pending, credential)
-    yield* storeActive(context, pending, candidate, method, request.by, yield* Clock.currentTimeMillis)
-    return null
-  }
-  // Members that the request has must satisfy the schema; the session asks for the missing ones.
-  yield* context.checkConfig(definition, organisation, request.config, { incomplete: true })
-  if (method.type === "oauth2" && needsClient(method)) yield* context.clientOf(pending, method, {})
-  const { link, session } = yield* context.sessions.makeSession({
-    organisationId: organisation,
-    connectionId: self.id,
-    authMethod: method.id,
-    authProvider: request.authProvider,
-    config: request.config,
-    redirectUrl: request.redirectUrl,
-    reconnects: false,
-    by: request.by
-  })
-  yield* orBusy(
-    context.store.insert({
-      connection: pending,
-      credential: null,
-      session,
-      nextLookAt: null,
-      events: [],
-      audit: context.owners.auditOf({ action: "connection.create", by: request.by }, null, pending, at)
-    })
-  )
-  return link
-})
-
 export const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
   const store = yield* ConnectionStore
@@ -160,7 +70,82 @@ export const make = Effect.gen(function* () {
   const { clientOf } = yield* TokenRefresh
   const sessions = yield* ConnectSessions
 
-  const context: CreationContext = { owners, store, connectors, checkConfig, buildFromInput, clientOf, sessions }
+  /** Whether the connection needs no person's credential: none at all, or only the organisation's OAuth client. */
+  const connectsWithoutPerson = (
+    connection: Connection,
+    method: AuthMethod
+  ): Effect.Effect<boolean, CommandRefusal> => {
+    if (method.type === "none") return Effect.succeed(true)
+    if (method.type !== "oauth2" || method.grant !== "client_credentials") return Effect.succeed(false)
+    const { connector, organisationId, authProvider } = connection
+    return Effect.map(
+      orBusy(connectors.clientOf(organisationId, connector, method.id, authProvider)),
+      ({ _tag }) => _tag === "Some"
+    )
+  }
 
-  return { create: (self: ConnectionOwner, request: Creation) => create(context, self, request) }
+  const storeActive = Effect.fnUntraced(function* (
+    pending: Connection,
+    { facts, value }: CredentialCandidate,
+    method: AuthMethod,
+    by: Initiator,
+    now: number
+  ): Effect.fn.Return<void, CommandRefusal> {
+    const at = new Date(now).toISOString()
+    const connection = { ...evolve(pending, { _tag: "Activated", facts }, at), version: 1 }
+    const margin = method.type === "oauth2" ? method.refresh.marginSeconds : 0
+    const renewable = isRenewable(method, value)
+    yield* orBusy(
+      store.insert({
+        connection,
+        credential: yield* owners.sealCredential(pending.organisationId, null, { value, rotated: false }),
+        session: null,
+        nextLookAt: nextCheckAt({ ...credentialLifetime(value), renewable }, margin, true, now),
+        events: owners.eventsOf("connection.created", connection, at),
+        audit: owners.auditOf({ action: "connection.create", by }, null, connection, at)
+      })
+    )
+  })
+
+  const create = Effect.fnUntraced(function* (self: ConnectionOwner, request: Creation) {
+    // The authenticated caller's organisation.
+    const organisation = request.organisationId as OrganisationId
+    const definition = yield* owners.definitionOf(organisation, request.connector, undefined)
+    const method = yield* owners.methodOf(definition, request.authMethod)
+    const now = yield* Clock.currentTimeMillis
+    const at = new Date(now).toISOString()
+    const pending = pendingConnection(self, request, definition, method, at)
+    const credential = request.credential ?? ((yield* connectsWithoutPerson(pending, method)) ? {} : null)
+    if (credential !== null) {
+      const candidate = yield* buildFromInput(definition, method, pending, credential)
+      yield* storeActive(pending, candidate, method, request.by, yield* Clock.currentTimeMillis)
+      return null
+    }
+    // Members that the request has must satisfy the schema; the session asks for the missing ones.
+    yield* checkConfig(definition, organisation, request.config, { incomplete: true })
+    if (method.type === "oauth2" && needsClient(method)) yield* clientOf(pending, method, {})
+    const { link, session } = yield* sessions.makeSession({
+      organisationId: organisation,
+      connectionId: self.id,
+      authMethod: method.id,
+      authProvider: request.authProvider,
+      config: request.config,
+      redirectUrl: request.redirectUrl,
+      reconnects: false,
+      by: request.by
+    })
+    yield* orBusy(
+      store.insert({
+        connection: pending,
+        credential: null,
+        session,
+        nextLookAt: null,
+        events: [],
+        audit: owners.auditOf({ action: "connection.create", by: request.by }, null, pending, at)
+      })
+    )
+    return link
+  })
+
+  return { create }
 })

@@ -14,13 +14,10 @@ import { type Credential, credentialLifetime } from "../../domain/connection/Cre
 import { coolDownMillis, nextCheckAt } from "../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { CredentialId, OrganisationId } from "../../domain/Ids.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { ConnectionStore } from "../ports/connection/ConnectionStore.js"
 import { Connectors } from "../ports/connection/Connectors.js"
-import { Digests } from "../ports/Digests.js"
-import { Identifiers } from "../ports/Identifiers.js"
-import { Vault } from "../ports/Vault.js"
 import type { CommandRefusal } from "./Protocol.js"
 import {
   isRenewable,
@@ -33,8 +30,8 @@ import {
   type ChangeOptions,
   withWriteLock
 } from "./ConnectionOwner.js"
-import { type CredentialSealContext, openStored, sealCredential, vaultOf } from "./credential/CredentialSeal.js"
-import { eventsOf, auditOf } from "./ChangeRecords.js"
+import { makeCredentialSeal } from "./credential/CredentialSeal.js"
+import { makeChangeRecords } from "./ChangeRecords.js"
 
 /** When the sweep must next look at the connection, in Unix milliseconds; `null`: never. */
 const nextCheckOf = (
@@ -49,61 +46,6 @@ const nextCheckOf = (
   const renewable = isRenewable(method, credential)
   return nextCheckAt({ ...credentialLifetime(credential), renewable }, marginOf(method), used, now)
 }
-
-/** What reading and changing connections needs. */
-export interface OwnerContext extends CredentialSealContext {
-  readonly store: ConnectionStore["Type"]
-  readonly connectors: Connectors["Type"]
-}
-
-/** Reads the connection from the store and caches it. */
-const load = Effect.fnUntraced(function* (
-  context: OwnerContext,
-  self: ConnectionOwner
-): Effect.fn.Return<OpenConnection, CommandRefusal> {
-  const found = yield* Effect.mapError(context.store.load(self.id), ({ reason }) => busy(reason))
-  if (Option.isNone(found)) return yield* failWith(notFound)
-  const open = yield* openStored(context, found.value)
-  self.open = open
-  return open
-})
-
-/** The connection, from memory or the store; `NotFound` for another organisation. */
-const read = (
-  context: OwnerContext,
-  self: ConnectionOwner,
-  organisation: string
-): Effect.Effect<OpenConnection, CommandRefusal> =>
-  Effect.flatMap(self.open === undefined ? load(context, self) : Effect.succeed(self.open), (open) =>
-    open.connection.organisationId === organisation ? Effect.succeed(open) : failWith(notFound)
-  )
-
-/** The connector in this version, else in its latest one. */
-const definitionOf = Effect.fnUntraced(function* (
-  { connectors }: OwnerContext,
-  organisation: OrganisationId,
-  slug: string,
-  version: string | undefined
-): Effect.fn.Return<ConnectorDefinition, CommandRefusal> {
-  const find = (wanted?: string) =>
-    Effect.mapError(connectors.find(organisation, slug, wanted), ({ reason }) => busy(reason))
-  const found = version === undefined ? Option.none<ConnectorDefinition>() : yield* find(version)
-  const latest = Option.isSome(found) ? found : yield* find()
-  return yield* Option.match(latest, {
-    onNone: () =>
-      Effect.flatMap(
-        Effect.mapError(connectors.slugs(organisation), ({ reason }) => busy(reason)),
-        (slugs) =>
-          failWith({
-            _tag: "Invalid",
-            path: "connector",
-            code: "NOT_FOUND",
-            message: `names no connector.${didYouMean(slug, slugs)} GET /api/v1/connectors lists them`
-          })
-      ),
-    onSome: Effect.succeed
-  })
-})
 
 /** The auth method with this id; `null`: the default one. */
 const methodOf = (definition: ConnectorDefinition, id: string | null): Effect.Effect<AuthMethod, CommandRefusal> => {
@@ -121,111 +63,128 @@ const methodOf = (definition: ConnectorDefinition, id: string | null): Effect.Ef
     : Effect.succeed(found)
 }
 
-/** Decides a change on the state in memory and commits it. Fails with `Stale` when another owner wrote in between. */
-const tryChange = Effect.fnUntraced(function* (
-  context: OwnerContext,
-  self: ConnectionOwner,
-  organisation: string,
-  command: ConnectionStateCommand,
-  extras: ChangeOptions
-) {
-  const open = yield* read(context, self, organisation)
-  const refusal = extras.precondition?.(open)
-  if (refusal !== undefined) return yield* failWith(refusal)
-  const now = yield* Clock.currentTimeMillis
-  const at = new Date(now).toISOString()
-  const decided = decide(open.connection, command, now)
-  if (Either.isLeft(decided)) return yield* failWith({ _tag: "WrongState", ...decided.left })
-  const event = decided.right
-  const after = evolve(open.connection, event, at)
-  const definition = yield* Effect.option(
-    definitionOf(context, after.organisationId, after.connector, after.connectorVersion)
-  )
-  const method = Option.flatMap(definition, ({ auth }) =>
-    Option.fromNullable(auth.find(({ id }) => id === after.authMethod))
-  )
-  const row =
-    extras.credential === undefined
-      ? undefined
-      : yield* sealCredential(context, organisation, open.credential, extras.credential)
-  const isWiped = event._tag === "Disconnected"
-  const plain = isWiped ? null : (extras.credential?.value ?? open.plain)
-  const revision = yield* context.store.save({
-    connection: after,
-    revision: open.revision,
-    credential: isWiped ? "wipe" : (row ?? "keep"),
-    nextLookAt: Option.match(method, {
-      onNone: () => null,
-      onSome: (found) => nextCheckOf(after, found, plain, self.usedSinceRefresh, now)
-    }),
-    events: eventsOf(context, outboundEventType(open.connection, event), after, at),
-    audit: auditOf(context, extras.audit, open.connection, after, at),
-    ...(extras.session === undefined ? {} : { session: extras.session }),
-    ...(extras.makesDefault === true ? { makesDefault: true } : {})
-  })
-  const next: OpenConnection = {
-    connection: extras.makesDefault === true ? { ...after, isDefault: true } : after,
-    revision,
-    credential: isWiped ? null : row === undefined ? open.credential : { id: row.id, number: row.number },
-    intent: null,
-    plain
-  }
-  self.open = next
-  self.connector = undefined
-  return next
-})
-
-/** Decides a change, commits it and caches the result. When another owner wrote in between, reads and decides again. */
-const change = (
-  context: OwnerContext,
-  self: ConnectionOwner,
-  organisation: string,
-  command: ConnectionStateCommand,
-  extras: ChangeOptions = {}
-): Effect.Effect<OpenConnection, CommandRefusal> =>
-  withWriteLock(
-    self,
-    tryChange(context, self, organisation, command, extras).pipe(
-      Effect.tapErrorTag("Stale", () =>
-        Effect.sync(() => {
-          self.open = undefined
-        })
-      ),
-      Effect.retry({ times: 3, while: ({ _tag }) => _tag === "Stale" }),
-      Effect.catchTags({
-        Stale: () => failWith(busy("the connection is being changed elsewhere")),
-        Unavailable: ({ reason }) => failWith(busy(reason))
-      })
-    )
-  )
-
 export const make = Effect.gen(function* () {
   const store = yield* ConnectionStore
   const connectors = yield* Connectors
-  const identifiers = yield* Identifiers
-  const digests = yield* Digests
-  const vault = yield* Vault
+  const { auditOf, eventsOf } = yield* makeChangeRecords
+  const { openStored, sealCredential, vaultOf } = yield* makeCredentialSeal
 
-  const context: OwnerContext = { store, connectors, identifiers, digests, vault }
+  /** Reads the connection from the store and caches it. */
+  const load = Effect.fnUntraced(function* (self: ConnectionOwner): Effect.fn.Return<OpenConnection, CommandRefusal> {
+    const found = yield* Effect.mapError(store.load(self.id), ({ reason }) => busy(reason))
+    if (Option.isNone(found)) return yield* failWith(notFound)
+    const open = yield* openStored(found.value)
+    self.open = open
+    return open
+  })
 
-  return {
-    read: (self: ConnectionOwner, organisation: string) => read(context, self, organisation),
-    load: (self: ConnectionOwner) => load(context, self),
-    change: (self: ConnectionOwner, organisation: string, command: ConnectionStateCommand, extras?: ChangeOptions) =>
-      change(context, self, organisation, command, extras),
-    sealCredential: (
-      organisation: string,
-      before: { readonly id: CredentialId; readonly number: number } | null,
-      next: { readonly value: Credential; readonly rotated: boolean }
-    ) => sealCredential(context, organisation, before, next),
-    definitionOf: (organisation: OrganisationId, slug: string, version: string | undefined) =>
-      definitionOf(context, organisation, slug, version),
-    methodOf,
-    eventsOf: (type: string | null, connection: Connection, at: string) => eventsOf(context, type, connection, at),
-    auditOf: (entry: ChangeOptions["audit"], before: Connection | null, after: Connection, at: string) =>
-      auditOf(context, entry, before, after, at),
-    vaultOf: (organisation: string) => vaultOf(context, organisation)
-  }
+  /** The connection, from memory or the store; `NotFound` for another organisation. */
+  const read = (self: ConnectionOwner, organisation: string): Effect.Effect<OpenConnection, CommandRefusal> =>
+    Effect.flatMap(self.open === undefined ? load(self) : Effect.succeed(self.open), (open) =>
+      open.connection.organisationId === organisation ? Effect.succeed(open) : failWith(notFound)
+    )
+
+  /** The connector in this version, else in its latest one. */
+  const definitionOf = Effect.fnUntraced(function* (
+    organisation: OrganisationId,
+    slug: string,
+    version: string | undefined
+  ): Effect.fn.Return<ConnectorDefinition, CommandRefusal> {
+    const find = (wanted?: string) =>
+      Effect.mapError(connectors.find(organisation, slug, wanted), ({ reason }) => busy(reason))
+    const found = version === undefined ? Option.none<ConnectorDefinition>() : yield* find(version)
+    const latest = Option.isSome(found) ? found : yield* find()
+    return yield* Option.match(latest, {
+      onNone: () =>
+        Effect.flatMap(
+          Effect.mapError(connectors.slugs(organisation), ({ reason }) => busy(reason)),
+          (slugs) =>
+            failWith({
+              _tag: "Invalid",
+              path: "connector",
+              code: "NOT_FOUND",
+              message: `names no connector.${didYouMean(slug, slugs)} GET /api/v1/connectors lists them`
+            })
+        ),
+      onSome: Effect.succeed
+    })
+  })
+
+  /** Decides a change on the state in memory and commits it. Fails with `Stale` when another owner wrote in between. */
+  const tryChange = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string,
+    command: ConnectionStateCommand,
+    extras: ChangeOptions
+  ) {
+    const open = yield* read(self, organisation)
+    const refusal = extras.precondition?.(open)
+    if (refusal !== undefined) return yield* failWith(refusal)
+    const now = yield* Clock.currentTimeMillis
+    const at = new Date(now).toISOString()
+    const decided = decide(open.connection, command, now)
+    if (Either.isLeft(decided)) return yield* failWith({ _tag: "WrongState", ...decided.left })
+    const event = decided.right
+    const after = evolve(open.connection, event, at)
+    const definition = yield* Effect.option(definitionOf(after.organisationId, after.connector, after.connectorVersion))
+    const method = Option.flatMap(definition, ({ auth }) =>
+      Option.fromNullable(auth.find(({ id }) => id === after.authMethod))
+    )
+    const row =
+      extras.credential === undefined
+        ? undefined
+        : yield* sealCredential(organisation, open.credential, extras.credential)
+    const isWiped = event._tag === "Disconnected"
+    const plain = isWiped ? null : (extras.credential?.value ?? open.plain)
+    const revision = yield* store.save({
+      connection: after,
+      revision: open.revision,
+      credential: isWiped ? "wipe" : (row ?? "keep"),
+      nextLookAt: Option.match(method, {
+        onNone: () => null,
+        onSome: (found) => nextCheckOf(after, found, plain, self.usedSinceRefresh, now)
+      }),
+      events: eventsOf(outboundEventType(open.connection, event), after, at),
+      audit: auditOf(extras.audit, open.connection, after, at),
+      ...(extras.session === undefined ? {} : { session: extras.session }),
+      ...(extras.makesDefault === true ? { makesDefault: true } : {})
+    })
+    const next: OpenConnection = {
+      connection: extras.makesDefault === true ? { ...after, isDefault: true } : after,
+      revision,
+      credential: isWiped ? null : row === undefined ? open.credential : { id: row.id, number: row.number },
+      intent: null,
+      plain
+    }
+    self.open = next
+    self.connector = undefined
+    return next
+  })
+
+  /** Decides a change, commits it and caches the result. When another owner wrote in between, reads and decides again. */
+  const change = (
+    self: ConnectionOwner,
+    organisation: string,
+    command: ConnectionStateCommand,
+    extras: ChangeOptions = {}
+  ): Effect.Effect<OpenConnection, CommandRefusal> =>
+    withWriteLock(
+      self,
+      tryChange(self, organisation, command, extras).pipe(
+        Effect.tapErrorTag("Stale", () =>
+          Effect.sync(() => {
+            self.open = undefined
+          })
+        ),
+        Effect.retry({ times: 3, while: ({ _tag }) => _tag === "Stale" }),
+        Effect.catchTags({
+          Stale: () => failWith(busy("the connection is being changed elsewhere")),
+          Unavailable: ({ reason }) => failWith(busy(reason))
+        })
+      )
+    )
+
+  return { read, load, change, sealCredential, definitionOf, methodOf, eventsOf, auditOf, vaultOf }
 })
 
 /** Reads and changes connections for all parts of the actor. One per node, so that an idle actor costs little memory. */

@@ -110,89 +110,66 @@ const openedSession = ({ expiresAt, id, token }: ConnectSessionLink): OpenedSess
   expiresAt
 })
 
-/** What requests to connections need: their actors, and the owners on this node. */
-interface ConnectionsContext {
-  readonly actor: Effect.Effect.Success<typeof Connection.client>
-  readonly identifiers: Identifiers["Type"]
-  readonly localOwners: LocalOwners["Type"]
-}
-
-const clientOf = ({ actor }: ConnectionsContext, id: ConnectionId) => makeActorClient(actor(id))
-
-/** Calls through a connection, in process when its owner lives on this node. */
-const makeCalls = (
-  context: ConnectionsContext
-): Pick<Connections["Type"], "authorize" | "settle" | "renewRefused" | "sign"> => ({
-  authorize: ({ connectionId, ...request }) =>
-    Effect.flatMap(context.localOwners.tryGrant(connectionId, request), (answer) =>
-      answer === undefined
-        ? askActor(context.actor(connectionId).Authorize(request), commandTimeout, callFailure(connectionId))
-        : Either.mapLeft(answer, callFailure(connectionId))
-    ),
-  settle: ({ connectionId, ...settlement }) =>
-    Effect.flatMap(context.localOwners.trySettle(connectionId, settlement), (settled) =>
-      settled
-        ? Effect.void
-        : context
-            .actor(connectionId)
-            .Settle(settlement)
-            .pipe(Effect.timeout(shortTimeout), Effect.sandbox, Effect.ignore)
-    ),
-  renewRefused: ({ connectionId, ...refused }) =>
-    askActor(clientOf(context, connectionId).renewRefused(refused), commandTimeout, callFailure(connectionId)),
-  sign: ({ connectionId, ...request }) =>
-    askActor(clientOf(context, connectionId).sign(request), shortTimeout, callFailure(connectionId))
-})
-
-/** Commands of users. */
-const makeCommands = (
-  context: ConnectionsContext
-): Omit<Connections["Type"], "authorize" | "settle" | "renewRefused" | "sign" | "submit" | "complete"> => ({
-  connect: (request) => {
-    const id = context.identifiers.next("conn")
-    return Effect.map(runCommand(clientOf(context, id).create(request)), (opened) => ({
-      id,
-      session: opened === null ? null : openedSession(opened)
-    }))
-  },
-  storeCredential: ({ connectionId, ...request }) =>
-    runCommand(clientOf(context, connectionId).storeCredential(request)),
-  reconnect: ({ connectionId, ...request }) =>
-    Effect.map(runCommand(clientOf(context, connectionId).reconnect(request)), openedSession),
-  test: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).test(request)),
-  refresh: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).refresh(request)),
-  enable: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).enable(request)),
-  disable: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).disable(request)),
-  edit: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).edit(request)),
-  reveal: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).reveal(request)),
-  disconnect: ({ connectionId, ...request }) => runCommand(clientOf(context, connectionId).disconnect(request))
-})
-
-/** The steps of a connect session. */
-const makeSessionSteps = (context: ConnectionsContext): Pick<Connections["Type"], "submit" | "complete"> => ({
-  submit: ({ connectionId, ...request }) =>
-    Effect.map(runCommand(clientOf(context, connectionId).submit(request)), (outcome) =>
-      outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId }
-    ),
-  complete: ({ connectionId, params, ...request }) =>
-    Effect.map(
-      runCommand(
-        clientOf(context, connectionId).complete({
-          ...request,
-          params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Redacted.make(value)]))
-        })
-      ),
-      (outcome) => (outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId })
-    )
-})
-
 export const layer = Layer.effect(
   Connections,
   Effect.gen(function* () {
     const actor = yield* Connection.client
     const identifiers = yield* Identifiers
     const localOwners = yield* LocalOwners
-    const context: ConnectionsContext = { actor, identifiers, localOwners }
-    return Connections.of({ ...makeCalls(context), ...makeCommands(context), ...makeSessionSteps(context) })
+
+    const clientOf = (id: ConnectionId) => makeActorClient(actor(id))
+
+    return Connections.of({
+      // Calls through a connection, in process when its owner lives on this node.
+      authorize: ({ connectionId, ...request }) =>
+        Effect.flatMap(localOwners.tryGrant(connectionId, request), (answer) =>
+          answer === undefined
+            ? askActor(actor(connectionId).Authorize(request), commandTimeout, callFailure(connectionId))
+            : Either.mapLeft(answer, callFailure(connectionId))
+        ),
+      settle: ({ connectionId, ...settlement }) =>
+        Effect.flatMap(localOwners.trySettle(connectionId, settlement), (settled) =>
+          settled
+            ? Effect.void
+            : actor(connectionId).Settle(settlement).pipe(Effect.timeout(shortTimeout), Effect.sandbox, Effect.ignore)
+        ),
+      renewRefused: ({ connectionId, ...refused }) =>
+        askActor(clientOf(connectionId).renewRefused(refused), commandTimeout, callFailure(connectionId)),
+      sign: ({ connectionId, ...request }) =>
+        askActor(clientOf(connectionId).sign(request), shortTimeout, callFailure(connectionId)),
+      // Commands of users.
+      connect: (request) => {
+        const id = identifiers.next("conn")
+        return Effect.map(runCommand(clientOf(id).create(request)), (opened) => ({
+          id,
+          session: opened === null ? null : openedSession(opened)
+        }))
+      },
+      storeCredential: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).storeCredential(request)),
+      reconnect: ({ connectionId, ...request }) =>
+        Effect.map(runCommand(clientOf(connectionId).reconnect(request)), openedSession),
+      test: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).test(request)),
+      refresh: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).refresh(request)),
+      enable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).enable(request)),
+      disable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).disable(request)),
+      edit: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).edit(request)),
+      reveal: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).reveal(request)),
+      disconnect: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).disconnect(request)),
+      // The steps of a connect session.
+      submit: ({ connectionId, ...request }) =>
+        Effect.map(runCommand(clientOf(connectionId).submit(request)), (outcome) =>
+          outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId }
+        ),
+      complete: ({ connectionId, params, ...request }) =>
+        Effect.map(
+          runCommand(
+            clientOf(connectionId).complete({
+              ...request,
+              params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Redacted.make(value)]))
+            })
+          ),
+          (outcome) => (outcome._tag === "Redirect" ? outcome : { ...outcome, connectionId })
+        )
+    })
   })
 )

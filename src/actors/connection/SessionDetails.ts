@@ -4,16 +4,11 @@ import type { Connection } from "../../domain/connection/Connection.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ConnectSessionId } from "../../domain/Ids.js"
-import type { AuthorizingSession, ConnectionStore } from "../ports/connection/ConnectionStore.js"
-import type { Connectors } from "../ports/connection/Connectors.js"
-import type { Digests } from "../ports/Digests.js"
-import type { Identifiers } from "../ports/Identifiers.js"
-import type { Origin } from "../ports/Origin.js"
-import type { CredentialCandidate, CredentialBuilder, CredentialTarget } from "./credential/CredentialBuilder.js"
+import { type AuthorizingSession, ConnectionStore } from "../ports/connection/ConnectionStore.js"
+import type { CredentialCandidate, CredentialTarget } from "./credential/CredentialBuilder.js"
 import { type ConnectionOwner, failWith, orBusy, system } from "./ConnectionOwner.js"
-import type { ConnectionOwners } from "./ConnectionOwners.js"
+import { ConnectionOwners } from "./ConnectionOwners.js"
 import type { CommandRefusal } from "./Protocol.js"
-import type { TokenRefresh } from "./credential/TokenRefresh.js"
 
 /** Refuses a session that has ended, was redeemed or belongs to another connection. */
 export const sessionEnded: CommandRefusal = {
@@ -41,64 +36,56 @@ export interface SessionDetails {
   readonly target: CredentialTarget
 }
 
-/** What the steps of a connect session share. */
-export interface SessionContext {
-  readonly origin: Origin["Type"]
-  readonly owners: ConnectionOwners["Type"]
-  readonly store: ConnectionStore["Type"]
-  readonly connectors: Connectors["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly digests: Digests["Type"]
-  readonly checkConfig: CredentialBuilder["Type"]["checkConfig"]
-  readonly buildFromInput: CredentialBuilder["Type"]["buildFromInput"]
-  readonly buildFromGrant: CredentialBuilder["Type"]["buildFromGrant"]
-  readonly clientOf: TokenRefresh["Type"]["clientOf"]
-}
+/** Reads and completes connect sessions. */
+export const makeSessionDetails = Effect.gen(function* () {
+  const owners = yield* ConnectionOwners
+  const store = yield* ConnectionStore
 
-/** The open session of this connection, with its connector, method and target. */
-export const readSession = Effect.fnUntraced(function* (
-  { owners, store }: SessionContext,
-  self: ConnectionOwner,
-  organisation: string,
-  sessionId: string
-): Effect.fn.Return<SessionDetails, CommandRefusal> {
-  const { connection } = yield* owners.read(self, organisation)
-  // From a request, unchecked: an id of another form matches no row.
-  const found = yield* orBusy(store.session({ id: sessionId as ConnectSessionId }))
-  const now = yield* Clock.currentTimeMillis
-  if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* failWith(sessionEnded)
-  const session = found.value
-  if (session.status !== "open" || Date.parse(session.expiresAt) <= now || connection.status === "disconnected")
-    return yield* failWith(sessionEnded)
-  const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
-  const method = yield* owners.methodOf(definition, session.authMethod)
-  const { connector, organisationId } = connection
-  const target = { organisationId, connector, authProvider: session.authProvider, config: session.config }
-  return { session, connection, definition, method, target }
-})
+  /** The open session of this connection, with its connector, method and target. */
+  const readSession = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string,
+    sessionId: string
+  ): Effect.fn.Return<SessionDetails, CommandRefusal> {
+    const { connection } = yield* owners.read(self, organisation)
+    // From a request, unchecked: an id of another form matches no row.
+    const found = yield* orBusy(store.session({ id: sessionId as ConnectSessionId }))
+    const now = yield* Clock.currentTimeMillis
+    if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* failWith(sessionEnded)
+    const session = found.value
+    if (session.status !== "open" || Date.parse(session.expiresAt) <= now || connection.status === "disconnected")
+      return yield* failWith(sessionEnded)
+    const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
+    const method = yield* owners.methodOf(definition, session.authMethod)
+    const { connector, organisationId } = connection
+    const target = { organisationId, connector, authProvider: session.authProvider, config: session.config }
+    return { session, connection, definition, method, target }
+  })
 
-/** Stores the credential and completes the session, in one change of the connection. */
-export const activateConnection = Effect.fnUntraced(function* (
-  { owners }: SessionContext,
-  self: ConnectionOwner,
-  { connection, session }: SessionDetails,
-  { facts, value }: CredentialCandidate
-) {
-  yield* owners.change(
-    self,
-    connection.organisationId,
-    { _tag: "Activate", facts },
-    {
-      credential: { value, rotated: true },
-      session: { id: session.id, status: "completed", error: null },
-      audit: {
-        action: session.reconnects ? "connection.reconnect" : "connection.connect",
-        by: {
-          ...system,
-          actor: { ...system.actor, id: session.id, name: "connect session", onBehalfOf: session.createdBy }
+  /** Stores the credential and completes the session, in one change of the connection. */
+  const activateConnection = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    { connection, session }: SessionDetails,
+    { facts, value }: CredentialCandidate
+  ) {
+    yield* owners.change(
+      self,
+      connection.organisationId,
+      { _tag: "Activate", facts },
+      {
+        credential: { value, rotated: true },
+        session: { id: session.id, status: "completed", error: null },
+        audit: {
+          action: session.reconnects ? "connection.reconnect" : "connection.connect",
+          by: {
+            ...system,
+            actor: { ...system.actor, id: session.id, name: "connect session", onBehalfOf: session.createdBy }
+          }
         }
       }
-    }
-  )
-  return { _tag: "Connected" } as const
+    )
+    return { _tag: "Connected" } as const
+  })
+
+  return { readSession, activateConnection }
 })

@@ -2,7 +2,7 @@
  * Permits of limits that a provider counts over all connections of a connector. This node leases calls from the limit's
  * owner in batches, so that most calls need no message, and reports each lease when it ends.
  */
-import { Clock, Context, Duration, Effect, Layer, type Scope } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { nextBlockedUntil, type CallLimits, type ProviderQuota } from "../../domain/connection/RateLimiter.js"
 import { leaseMillis } from "../../domain/connection/SharedLimiter.js"
 import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
@@ -64,107 +64,6 @@ const maxPools = 10_000
 /** Age after which a permit is treated as lost: its call must have ended a minute before. */
 const lostAfterMillis = connectedCall.longestMillis + 60_000
 
-/** What the pools of this node share. */
-interface PermitContext {
-  readonly owner: Effect.Effect.Success<typeof ProviderLimit.client>
-  readonly identifiers: Identifiers["Type"]
-  readonly scope: Scope.Scope
-  readonly pools: Map<string, Pool>
-}
-
-const poolOf = ({ pools }: PermitContext, key: string, limits: CallLimits): Pool => {
-  const existing = pools.get(key)
-  if (existing !== undefined) {
-    existing.limits = limits
-    return existing
-  }
-  if (pools.size >= maxPools)
-    for (const [name, { leases, waiting }] of pools) if (leases.size === 0 && waiting === 0) pools.delete(name)
-  const gate = Effect.unsafeMakeSemaphore(1)
-  const pool: Pool = { gate, leases: new Map(), limits, current: undefined, blockedUntil: 0, waiting: 0 }
-  pools.set(key, pool)
-  return pool
-}
-
-/** Reports how a lease was used. A report that is lost counts as fully used. */
-const report = (
-  { owner, scope }: PermitContext,
-  key: string,
-  { leases, limits }: Pool,
-  lease: Lease | undefined,
-  reading: ProviderQuota | null
-) => {
-  if (lease !== undefined) leases.delete(lease.id)
-  const reports = lease === undefined ? [] : [{ id: lease.id, used: lease.used, lastAt: lease.lastAt }]
-  return owner(key)
-    .Report({ limits, leases: reports, reading })
-    .pipe(
-      Effect.mapInputContext<never, never>(() => Context.empty()),
-      Effect.timeout(ownerTimeout),
-      Effect.sandbox,
-      Effect.retry({ times: 2 }),
-      Effect.ignoreLogged,
-      Effect.forkIn(scope),
-      Effect.asVoid
-    )
-}
-
-/** Ends a lease; one with calls in flight under a concurrency limit is reported when these end. */
-const close = (context: PermitContext, key: string, pool: Pool, lease: Lease) =>
-  Effect.suspend(() => {
-    if (pool.current === lease) pool.current = undefined
-    return pool.limits.concurrency !== null && lease.used > 0 ? Effect.void : report(context, key, pool, lease, null)
-  })
-
-const fetchLease = (context: PermitContext, key: string, pool: Pool, timeoutMillis: number) =>
-  Effect.gen(function* () {
-    const id = context.identifiers.token(16)
-    const { limits, waiting } = pool
-    const wanted = Math.max(minLease, waiting)
-    const answer = yield* context
-      .owner(key)
-      .LeaseCalls({ limits, id, wanted, timeoutMillis: Math.min(timeoutMillis, slotMillis) })
-      .pipe(
-        Effect.mapInputContext<never, never>(() => Context.empty()),
-        Effect.timeout(ownerTimeout),
-        // An owner on a dying node does not answer, or answers with a defect.
-        Effect.sandbox,
-        Effect.mapError(() => limitUnavailable)
-      )
-    if (answer._tag === "WaitUntil") {
-      pool.blockedUntil = Math.max(pool.blockedUntil, answer.at)
-      return
-    }
-    const lease: Lease = { id, at: answer.at, left: answer.count, used: 0, lastAt: 0 }
-    pool.leases.set(id, lease)
-    pool.current = lease
-    yield* Effect.forkIn(Effect.delay(close(context, key, pool, lease), closeDelay), context.scope)
-  })
-
-/** Extends the slots of long calls, often enough that one lost message loses no slot. */
-const extendSlots = ({ owner, pools }: PermitContext) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    Effect.forEach(
-      pools,
-      ([key, { leases, limits }]) => {
-        if (limits.concurrency === null) return Effect.void
-        const isLongCall = ({ lastAt, used }: Lease) =>
-          used > 0 && now - lastAt >= Duration.toMillis(keepInterval) && now - lastAt < lostAfterMillis
-        const ids = [...leases.values()].filter(isLongCall).map(({ id }) => id)
-        if (ids.length === 0) return Effect.void
-        return owner(key)
-          .Keep({ ids, forMillis: slotMillis })
-          .pipe(
-            Effect.mapInputContext<never, never>(() => Context.empty()),
-            Effect.timeout(ownerTimeout),
-            Effect.sandbox,
-            Effect.ignore
-          )
-      },
-      { concurrency: 16, discard: true }
-    )
-  )
-
 /** Takes a call of the current lease. */
 const take = (pool: Pool, now: number) => {
   if (pool.blockedUntil > now) return { at: pool.blockedUntil }
@@ -176,45 +75,6 @@ const take = (pool: Pool, now: number) => {
   return { lease: current.id }
 }
 
-/** Leases calls, one request at a time, if none is left and the limit is not known to be reached. */
-const fetch = (
-  context: PermitContext,
-  key: string,
-  pool: Pool,
-  timeoutMillis: number
-): Effect.Effect<void, CommandRefusal> =>
-  Effect.suspend(() => {
-    pool.waiting += 1
-    return pool.gate.withPermits(1)(
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const { blockedUntil, current } = pool
-        const hasAnswer = blockedUntil > now || (current !== undefined && current.left > 0 && now < current.at)
-        return hasAnswer ? Effect.void : fetchLease(context, key, pool, timeoutMillis)
-      })
-    )
-  }).pipe(
-    Effect.ensuring(
-      Effect.sync(() => {
-        pool.waiting -= 1
-      })
-    )
-  )
-
-/** Reports what the answer says of the limit, and the end of a call that holds a slot. */
-const settle = (
-  context: PermitContext,
-  key: string,
-  pool: Pool,
-  lease: string,
-  reading: ProviderQuota | null,
-  now: number
-): Effect.Effect<void> => {
-  const blocks = reading !== null && nextBlockedUntil(0, reading, now) > now
-  if (blocks) pool.blockedUntil = nextBlockedUntil(pool.blockedUntil, reading, now)
-  const held = pool.limits.concurrency === null ? undefined : pool.leases.get(lease)
-  return held === undefined && !blocks ? Effect.void : report(context, key, pool, held, blocks ? reading : null)
-}
-
 export const layer = Layer.scoped(
   Permits,
   Effect.gen(function* () {
@@ -223,18 +83,135 @@ export const layer = Layer.scoped(
     const scope = yield* Effect.scope
     const pools = new Map<string, Pool>()
 
-    const context: PermitContext = { owner, identifiers, scope, pools }
-    const keeping = yield* backgroundTask("provider_limits.keep_places", extendSlots(context))
+    const poolOf = (key: string, limits: CallLimits): Pool => {
+      const existing = pools.get(key)
+      if (existing !== undefined) {
+        existing.limits = limits
+        return existing
+      }
+      if (pools.size >= maxPools)
+        for (const [name, { leases, waiting }] of pools) if (leases.size === 0 && waiting === 0) pools.delete(name)
+      const gate = Effect.unsafeMakeSemaphore(1)
+      const pool: Pool = { gate, leases: new Map(), limits, current: undefined, blockedUntil: 0, waiting: 0 }
+      pools.set(key, pool)
+      return pool
+    }
+
+    /** Reports how a lease was used. A report that is lost counts as fully used. */
+    const report = (key: string, { leases, limits }: Pool, lease: Lease | undefined, reading: ProviderQuota | null) => {
+      if (lease !== undefined) leases.delete(lease.id)
+      const reports = lease === undefined ? [] : [{ id: lease.id, used: lease.used, lastAt: lease.lastAt }]
+      return owner(key)
+        .Report({ limits, leases: reports, reading })
+        .pipe(
+          Effect.mapInputContext<never, never>(() => Context.empty()),
+          Effect.timeout(ownerTimeout),
+          Effect.sandbox,
+          Effect.retry({ times: 2 }),
+          Effect.ignoreLogged,
+          Effect.forkIn(scope),
+          Effect.asVoid
+        )
+    }
+
+    /** Ends a lease; one with calls in flight under a concurrency limit is reported when these end. */
+    const close = (key: string, pool: Pool, lease: Lease) =>
+      Effect.suspend(() => {
+        if (pool.current === lease) pool.current = undefined
+        return pool.limits.concurrency !== null && lease.used > 0 ? Effect.void : report(key, pool, lease, null)
+      })
+
+    const fetchLease = (key: string, pool: Pool, timeoutMillis: number) =>
+      Effect.gen(function* () {
+        const id = identifiers.token(16)
+        const { limits, waiting } = pool
+        const wanted = Math.max(minLease, waiting)
+        const answer = yield* owner(key)
+          .LeaseCalls({ limits, id, wanted, timeoutMillis: Math.min(timeoutMillis, slotMillis) })
+          .pipe(
+            Effect.mapInputContext<never, never>(() => Context.empty()),
+            Effect.timeout(ownerTimeout),
+            // An owner on a dying node does not answer, or answers with a defect.
+            Effect.sandbox,
+            Effect.mapError(() => limitUnavailable)
+          )
+        if (answer._tag === "WaitUntil") {
+          pool.blockedUntil = Math.max(pool.blockedUntil, answer.at)
+          return
+        }
+        const lease: Lease = { id, at: answer.at, left: answer.count, used: 0, lastAt: 0 }
+        pool.leases.set(id, lease)
+        pool.current = lease
+        yield* Effect.forkIn(Effect.delay(close(key, pool, lease), closeDelay), scope)
+      })
+
+    /** Extends the slots of long calls, often enough that one lost message loses no slot. */
+    const extendSlots = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.forEach(
+        pools,
+        ([key, { leases, limits }]) => {
+          if (limits.concurrency === null) return Effect.void
+          const isLongCall = ({ lastAt, used }: Lease) =>
+            used > 0 && now - lastAt >= Duration.toMillis(keepInterval) && now - lastAt < lostAfterMillis
+          const ids = [...leases.values()].filter(isLongCall).map(({ id }) => id)
+          if (ids.length === 0) return Effect.void
+          return owner(key)
+            .Keep({ ids, forMillis: slotMillis })
+            .pipe(
+              Effect.mapInputContext<never, never>(() => Context.empty()),
+              Effect.timeout(ownerTimeout),
+              Effect.sandbox,
+              Effect.ignore
+            )
+        },
+        { concurrency: 16, discard: true }
+      )
+    )
+
+    /** Leases calls, one request at a time, if none is left and the limit is not known to be reached. */
+    const fetch = (key: string, pool: Pool, timeoutMillis: number): Effect.Effect<void, CommandRefusal> =>
+      Effect.suspend(() => {
+        pool.waiting += 1
+        return pool.gate.withPermits(1)(
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            const { blockedUntil, current } = pool
+            const hasAnswer = blockedUntil > now || (current !== undefined && current.left > 0 && now < current.at)
+            return hasAnswer ? Effect.void : fetchLease(key, pool, timeoutMillis)
+          })
+        )
+      }).pipe(
+        Effect.ensuring(
+          Effect.sync(() => {
+            pool.waiting -= 1
+          })
+        )
+      )
+
+    /** Reports what the answer says of the limit, and the end of a call that holds a slot. */
+    const settle = (
+      key: string,
+      pool: Pool,
+      lease: string,
+      reading: ProviderQuota | null,
+      now: number
+    ): Effect.Effect<void> => {
+      const blocks = reading !== null && nextBlockedUntil(0, reading, now) > now
+      if (blocks) pool.blockedUntil = nextBlockedUntil(pool.blockedUntil, reading, now)
+      const held = pool.limits.concurrency === null ? undefined : pool.leases.get(lease)
+      return held === undefined && !blocks ? Effect.void : report(key, pool, held, blocks ? reading : null)
+    }
+
+    const keeping = yield* backgroundTask("provider_limits.keep_places", extendSlots)
     yield* repeatEvery(keepInterval, keeping.run, "later")
 
     return Permits.of({
       of: (organisation, connector, limits) => {
         const key = `${organisation}|${connector}`
-        const pool = poolOf(context, key, limits)
+        const pool = poolOf(key, limits)
         return {
           take: (now) => take(pool, now),
-          fetch: (timeoutMillis) => fetch(context, key, pool, timeoutMillis),
-          settle: (lease, reading, now) => settle(context, key, pool, lease, reading, now)
+          fetch: (timeoutMillis) => fetch(key, pool, timeoutMillis),
+          settle: (lease, reading, now) => settle(key, pool, lease, reading, now)
         }
       }
     })

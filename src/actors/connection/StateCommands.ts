@@ -3,111 +3,113 @@ import { Effect, Either, type Scope } from "effect"
 import { configuredUrl } from "../../domain/connector/request/BaseUrl.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { notActive } from "./CallAuthorizer.js"
-import { type OpenConnection, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
+import { type CommandPayload, type OpenConnection, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
-import type { CommandContext, CommandPayload } from "./CommandContext.js"
-
-/** Enables the connection; one with a credential only if that passes its test. */
-export const enableConnection = Effect.fnUntraced(function* (
-  { owners, testStored }: CommandContext,
-  self: ConnectionOwner,
-  request: CommandPayload,
-  scope: Scope.Scope
-) {
-  const { connection, plain } = yield* owners.read(self, request.organisationId)
-  if (connection.status === "inactive" && plain !== null) {
-    const { open, result } = yield* testStored(self, request.organisationId, scope)
-    // The refresh before the test found that the provider has revoked the grant.
-    if (open.connection.status === "expired") return yield* failWith(notActive(open.connection))
-    if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
-  }
-  const audit = { action: "connection.enable", by: request.by }
-  yield* owners.change(self, request.organisationId, { _tag: "Enable" }, { audit })
-})
-
-export const disableConnection = (
-  { owners }: CommandContext,
-  self: ConnectionOwner,
-  { by, organisationId }: CommandPayload
-) => owners.change(self, organisationId, { _tag: "Disable" }, { audit: { action: "connection.disable", by } })
+import { TokenEndpoint } from "../ports/connection/TokenEndpoint.js"
+import { ConnectionOwners } from "./ConnectionOwners.js"
+import { StoredCredentialTest } from "./credential/StoredCredentialTest.js"
+import { TokenRefresh } from "./credential/TokenRefresh.js"
 
 const requireVersion =
   (version: number | null) =>
   ({ connection }: OpenConnection): CommandRefusal | undefined =>
     version === null || version === connection.version ? undefined : { _tag: "VersionMismatch" }
 
-export const editConnection = (
-  { owners }: CommandContext,
-  self: ConnectionOwner,
-  request: CommandPayload & {
-    readonly label: string | null
-    readonly tags: { readonly [name: string]: string } | null
-    readonly isDefault: boolean
-    readonly version: number | null
-  }
-) =>
-  owners.change(
-    self,
-    request.organisationId,
-    { _tag: "Edit", label: request.label ?? undefined, tags: request.tags ?? undefined },
-    {
-      audit: { action: "connection.update", by: request.by },
-      makesDefault: request.isDefault,
-      precondition: requireVersion(request.version)
-    }
-  )
+export const makeStateCommands = Effect.gen(function* () {
+  const owners = yield* ConnectionOwners
+  const endpoint = yield* TokenEndpoint
+  const { connectorOf, testStored } = yield* StoredCredentialTest
+  const { clientOf } = yield* TokenRefresh
 
-/** Revokes the token at the provider. The credential is deleted here already, so a failure changes nothing. */
-const revoke = Effect.fnUntraced(function* (
-  { endpoint, clientOf }: CommandContext,
-  { connection, plain }: OpenConnection,
-  method: AuthMethod
-) {
-  if (method.type !== "oauth2" || method.revocationUrl === undefined || plain?._tag !== "Tokens") return
-  const url = configuredUrl(method.revocationUrl, connection.config)
-  if (Either.isLeft(url)) return
-  const { accessToken, fields, provider, refreshToken } = plain
-  yield* endpoint.revoke({
-    organisationId: connection.organisationId,
-    url: url.right,
-    body: method.revocationBody,
-    client: yield* clientOf(connection, method, fields, provider),
-    token: refreshToken ?? accessToken,
-    hint: refreshToken === null ? "access_token" : "refresh_token"
+  /** Enables the connection; one with a credential only if that passes its test. */
+  const enableConnection = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    request: CommandPayload,
+    scope: Scope.Scope
+  ) {
+    const { connection, plain } = yield* owners.read(self, request.organisationId)
+    if (connection.status === "inactive" && plain !== null) {
+      const { open, result } = yield* testStored(self, request.organisationId, scope)
+      // The refresh before the test found that the provider has revoked the grant.
+      if (open.connection.status === "expired") return yield* failWith(notActive(open.connection))
+      if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
+    }
+    const audit = { action: "connection.enable", by: request.by }
+    yield* owners.change(self, request.organisationId, { _tag: "Enable" }, { audit })
   })
-})
 
-/** Disconnects for good and deletes the credential; revokes the token at the provider in the background. */
-export const disconnectConnection = Effect.fnUntraced(function* (
-  context: CommandContext,
-  self: ConnectionOwner,
-  request: CommandPayload & { readonly version: number | null }
-) {
-  const before = yield* context.owners.read(self, request.organisationId)
-  if (before.connection.status === "disconnected") return yield* failWith({ _tag: "NotFound" })
-  const found = yield* Effect.option(context.connectorOf(before))
-  // A refresh may replace the token before the change commits: `precondition` sees the token to revoke.
-  let last = before
-  yield* context.owners.change(
-    self,
-    request.organisationId,
-    { _tag: "Disconnect" },
-    {
-      audit: { action: "connection.delete", by: request.by },
-      precondition: (open) => {
-        last = open
-        return requireVersion(request.version)(open)
-      }
+  const disableConnection = (self: ConnectionOwner, { by, organisationId }: CommandPayload) =>
+    owners.change(self, organisationId, { _tag: "Disable" }, { audit: { action: "connection.disable", by } })
+
+  const editConnection = (
+    self: ConnectionOwner,
+    request: CommandPayload & {
+      readonly label: string | null
+      readonly tags: { readonly [name: string]: string } | null
+      readonly isDefault: boolean
+      readonly version: number | null
     }
-  )
-  if (found._tag === "Some")
-    yield* revoke(context, last, found.value.method).pipe(
-      Effect.catchAll((failure) =>
-        Effect.annotateLogs(Effect.logInfo("connection.token_not_revoked"), {
-          connectionId: self.id,
-          reason: failure._tag
-        })
-      ),
-      Effect.forkDaemon
+  ) =>
+    owners.change(
+      self,
+      request.organisationId,
+      { _tag: "Edit", label: request.label ?? undefined, tags: request.tags ?? undefined },
+      {
+        audit: { action: "connection.update", by: request.by },
+        makesDefault: request.isDefault,
+        precondition: requireVersion(request.version)
+      }
     )
+
+  /** Revokes the token at the provider. The credential is deleted here already, so a failure changes nothing. */
+  const revoke = Effect.fnUntraced(function* ({ connection, plain }: OpenConnection, method: AuthMethod) {
+    if (method.type !== "oauth2" || method.revocationUrl === undefined || plain?._tag !== "Tokens") return
+    const url = configuredUrl(method.revocationUrl, connection.config)
+    if (Either.isLeft(url)) return
+    const { accessToken, fields, provider, refreshToken } = plain
+    yield* endpoint.revoke({
+      organisationId: connection.organisationId,
+      url: url.right,
+      body: method.revocationBody,
+      client: yield* clientOf(connection, method, fields, provider),
+      token: refreshToken ?? accessToken,
+      hint: refreshToken === null ? "access_token" : "refresh_token"
+    })
+  })
+
+  /** Disconnects for good and deletes the credential; revokes the token at the provider in the background. */
+  const disconnectConnection = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    request: CommandPayload & { readonly version: number | null }
+  ) {
+    const before = yield* owners.read(self, request.organisationId)
+    if (before.connection.status === "disconnected") return yield* failWith({ _tag: "NotFound" })
+    const found = yield* Effect.option(connectorOf(before))
+    // A refresh may replace the token before the change commits: `precondition` sees the token to revoke.
+    let last = before
+    yield* owners.change(
+      self,
+      request.organisationId,
+      { _tag: "Disconnect" },
+      {
+        audit: { action: "connection.delete", by: request.by },
+        precondition: (open) => {
+          last = open
+          return requireVersion(request.version)(open)
+        }
+      }
+    )
+    if (found._tag === "Some")
+      yield* revoke(last, found.value.method).pipe(
+        Effect.catchAll((failure) =>
+          Effect.annotateLogs(Effect.logInfo("connection.token_not_revoked"), {
+            connectionId: self.id,
+            reason: failure._tag
+          })
+        ),
+        Effect.forkDaemon
+      )
+  })
+
+  return { enableConnection, disableConnection, editConnection, disconnectConnection }
 })

@@ -21,7 +21,7 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
 
 export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   "text of the program": [
-    "src/actors/connection/ChangeRecords.ts#auditOf",
+    "src/actors/connection/ChangeRecords.ts#makeChangeRecords",
     "src/actors/provider/Actor.ts#layer",
     "src/domain/Ids.ts#id",
     "src/domain/access/Person.ts#checkRole",
@@ -55,7 +55,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/workspace/WorkspaceDatabases.ts#openWorkspaceDatabases"
   ],
   "written and sealed or signed by this service, which checks that first": [
-    "src/actors/connection/credential/AuthorizationRedirect.ts#challengeOf",
+    "src/actors/connection/credential/AuthorizationRedirect.ts#makeAuthorizationRedirect",
     "src/actors/management/run/ExecutionHistory.ts#lineAfter",
     "src/actors/management/Pages.ts#readCursor",
     "src/actors/pipeline/DeliverySender.ts#mail",
@@ -91,8 +91,8 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/http/pipeline/OperationHandlers.ts#decoderOf"
   ],
   "a URL or a name of a stored record, which was bounded when it was saved; parseUrl bounds the host": [
-    "src/actors/connection/credential/AuthorizationRedirect.ts#authorizationUrl",
-    "src/actors/connection/CallAuthorizer.ts#sign",
+    "src/actors/connection/credential/AuthorizationRedirect.ts#makeAuthorizationRedirect",
+    "src/actors/connection/CallAuthorizer.ts#make",
     "src/actors/execution/calls/ConnectorCalls.ts#makeConnectorCalls",
     "src/actors/execution/calls/FetchCalls.ts#makeFetchCalls",
     "src/actors/execution/calls/HostCalls.ts#make",

@@ -11,7 +11,6 @@ import type { OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import { timeAfter } from "../../../domain/Time.js"
 import type { CredentialSecrets } from "../../ports/connection/Connections.js"
-import { Computations } from "../../ports/Computations.js"
 import { Digests } from "../../ports/Digests.js"
 import type { OAuthGrant, TokenRequestFailed, Tokens } from "../../ports/connection/TokenEndpoint.js"
 import { failWith } from "../ConnectionOwner.js"
@@ -19,7 +18,7 @@ import { CredentialTest } from "./CredentialTest.js"
 import type { CommandRefusal } from "../Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { tokensCredential } from "./TokenRequests.js"
-import { type CredentialInputContext, invalidInput, checkFields, checkConnectionConfig } from "./CredentialInput.js"
+import { invalidInput, makeInputChecks } from "./CredentialInput.js"
 
 /** A credential that passed its checks and its test, with the facts for the connection's record. */
 export interface CredentialCandidate {
@@ -35,223 +34,171 @@ export interface CredentialTarget {
   readonly config: JsonObject
 }
 
-/** What building a credential needs. */
-interface BuilderContext extends CredentialInputContext {
-  readonly digests: Digests["Type"]
-  readonly clientOf: TokenRefresh["Type"]["clientOf"]
-  readonly requestTokens: TokenRefresh["Type"]["requestTokens"]
-  readonly testCredential: CredentialTest["Type"]["testCredential"]
-}
-
-/** Tests a credential, unless the client asks not to. Fails with `CredentialRefused` if it does not pass. */
-const testCandidate = Effect.fnUntraced(function* (
-  { testCredential, digests }: BuilderContext,
-  definition: ConnectorDefinition,
-  method: AuthMethod,
-  target: CredentialTarget,
-  value: Credential,
-  more: { readonly scopes: ReadonlyArray<string>; readonly config: JsonObject; readonly skipTest?: boolean }
-): Effect.fn.Return<CredentialCandidate, CommandRefusal> {
-  const config = { ...target.config, ...more.config }
-  const result =
-    more.skipTest === true
-      ? ({ _tag: "Passed", accountLabel: null, config: {} } as const)
-      : yield* testCredential(target.organisationId, definition, method, value, config)
-  if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
-  const expiresAt = value._tag === "Tokens" ? value.expiresAt : null
-  return {
-    value,
-    facts: {
-      authMethod: method.id,
-      authProvider: target.authProvider,
-      connectorVersion: definition.version,
-      accountLabel: result.accountLabel,
-      config: { ...config, ...result.config },
-      scopes: more.scopes,
-      expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
-      fingerprint: credentialFingerprint(value, digests.sha256Hex)
-    }
-  }
-})
-
-/** Builds a credential from tokens that the token endpoint issued. */
-const buildFromIssuedTokens = Effect.fnUntraced(function* (
-  context: BuilderContext,
-  definition: ConnectorDefinition,
-  method: OAuth2Method,
-  target: CredentialTarget,
-  tokens: Tokens,
-  of: Pick<Extract<Credential, { readonly _tag: "Tokens" }>, "fields" | "provider">,
-  config: JsonObject
-) {
-  const now = yield* Clock.currentTimeMillis
-  const value = tokensCredential(tokens, method, { refreshToken: null, ...of }, now)
-  return yield* testCandidate(context, definition, method, target, value, {
-    scopes: tokens.scopes ?? method.scopes,
-    config: { ...config, ...tokens.config }
-  })
-})
-
-/** Requests the first token from the token endpoint. */
-const buildFromGrant = Effect.fnUntraced(function* (
-  context: BuilderContext,
-  definition: ConnectorDefinition,
-  method: OAuth2Method,
-  target: CredentialTarget,
-  grant: OAuthGrant,
-  fields: CredentialSecrets = {},
-  config: JsonObject = {}
-): Effect.fn.Return<CredentialCandidate, CommandRefusal | TokenRequestFailed> {
-  const client = yield* context.clientOf(target, method, fields)
-  const tokens = yield* context.requestTokens(
-    { ...target, config: { ...target.config, ...config } },
-    method,
-    client,
-    grant
-  )
-  return yield* buildFromIssuedTokens(
-    context,
-    definition,
-    method,
-    target,
-    tokens,
-    { fields, provider: client.provider },
-    config
-  )
-})
-
-/** Builds a credential from tokens that the client already has. */
-const buildFromOwnTokens = (
-  context: BuilderContext,
-  definition: ConnectorDefinition,
-  method: OAuth2Method,
-  target: CredentialTarget,
-  { accessToken, expiresIn, refreshToken, ...others }: CredentialSecrets,
-  skipTest: boolean
-): Effect.Effect<CredentialCandidate, CommandRefusal> =>
-  Effect.gen(function* () {
-    const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
-    if (unknown !== undefined)
-      return yield* failWith(invalidInput(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
-    if (accessToken === undefined)
-      return yield* failWith(invalidInput("credential.accessToken", "REQUIRED", "is required"))
-    const seconds = expiresIn === undefined ? null : Number(Redacted.value(expiresIn))
-    if (seconds !== null && !(seconds > 0))
-      return yield* failWith(invalidInput("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
-    const now = yield* Clock.currentTimeMillis
-    const value: Credential = {
-      _tag: "Tokens",
-      accessToken,
-      refreshToken: refreshToken ?? null,
-      issuedAt: now,
-      expiresAt: seconds === null ? null : timeAfter(now, seconds),
-      fields: others,
-      provider: yield* context.clientOf(target, method, others).pipe(
-        Effect.map((client) => client.provider),
-        // Without an OAuth client the tokens cannot be renewed; they are used until they end.
-        Effect.catchIf(
-          ({ _tag }) => _tag === "Invalid",
-          () => Effect.succeed(null)
-        )
-      )
-    }
-    return yield* testCandidate(context, definition, method, target, value, {
-      scopes: method.scopes,
-      config: {},
-      skipTest
-    })
-  })
-
-/** Builds a credential of fields, without a token. */
-const buildFromFields = (
-  context: BuilderContext,
-  definition: ConnectorDefinition,
-  method: AuthMethod,
-  target: CredentialTarget,
-  given: CredentialSecrets,
-  skipTest: boolean
-): Effect.Effect<CredentialCandidate, CommandRefusal> => {
-  const fields = method.type === "none" || method.type === "oauth2" ? [] : method.fields
-  return Effect.zipRight(
-    checkFields(context, target.organisationId, fields, given),
-    testCandidate(
-      context,
-      definition,
-      method,
-      target,
-      { _tag: "Fields", fields: given },
-      { scopes: [], config: {}, skipTest }
-    )
-  )
-}
-
-/** Builds a credential from client credentials: the customer's own or the organisation's. */
-const buildFromClientCredentials = (
-  context: BuilderContext,
-  definition: ConnectorDefinition,
-  method: OAuth2Method,
-  target: CredentialTarget,
-  given: CredentialSecrets
-): Effect.Effect<CredentialCandidate, CommandRefusal> => {
-  const fields: ReadonlyArray<CredentialField> = [...method.fields, ...ownClientFields]
-  const scope = method.scopes.join(method.scopeSeparator)
-  return Effect.zipRight(
-    checkFields(context, target.organisationId, fields, given),
-    buildFromGrant(context, definition, method, target, { type: "client_credentials", scope }, given).pipe(
-      Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message }))
-    )
-  )
-}
-
-/** Builds a credential from the fields that a person entered or a client sent. */
-const buildFromInput = (
-  context: BuilderContext,
-  definition: ConnectorDefinition,
-  method: AuthMethod,
-  target: CredentialTarget,
-  given: CredentialSecrets,
-  skipTest = false
-): Effect.Effect<CredentialCandidate, CommandRefusal> => {
-  const body =
-    method.type !== "oauth2"
-      ? buildFromFields(context, definition, method, target, given, skipTest)
-      : method.grant === "client_credentials" && given["accessToken"] === undefined
-        ? buildFromClientCredentials(context, definition, method, target, given)
-        : buildFromOwnTokens(context, definition, method, target, given, skipTest)
-  return Effect.zipRight(checkConnectionConfig(context, definition, target.organisationId, target.config), body)
-}
-
 const make = Effect.gen(function* () {
-  const { compute } = yield* Computations
+  const { checkConnectionConfig, checkFields } = yield* makeInputChecks
   const digests = yield* Digests
   const { clientOf, requestTokens } = yield* TokenRefresh
   const { testCredential } = yield* CredentialTest
 
-  const context: BuilderContext = { compute, digests, clientOf, requestTokens, testCredential }
+  /** Tests a credential, unless the client asks not to. Fails with `CredentialRefused` if it does not pass. */
+  const testCandidate = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: CredentialTarget,
+    value: Credential,
+    more: { readonly scopes: ReadonlyArray<string>; readonly config: JsonObject; readonly skipTest?: boolean }
+  ): Effect.fn.Return<CredentialCandidate, CommandRefusal> {
+    const config = { ...target.config, ...more.config }
+    const result =
+      more.skipTest === true
+        ? ({ _tag: "Passed", accountLabel: null, config: {} } as const)
+        : yield* testCredential(target.organisationId, definition, method, value, config)
+    if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
+    const expiresAt = value._tag === "Tokens" ? value.expiresAt : null
+    return {
+      value,
+      facts: {
+        authMethod: method.id,
+        authProvider: target.authProvider,
+        connectorVersion: definition.version,
+        accountLabel: result.accountLabel,
+        config: { ...config, ...result.config },
+        scopes: more.scopes,
+        expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+        fingerprint: credentialFingerprint(value, digests.sha256Hex)
+      }
+    }
+  })
 
-  return {
-    checkConfig: (
-      definition: ConnectorDefinition,
-      organisation: OrganisationId,
-      config: JsonObject,
-      options?: { readonly incomplete?: boolean }
-    ) => checkConnectionConfig(context, definition, organisation, config, options),
-    buildFromInput: (
-      definition: ConnectorDefinition,
-      method: AuthMethod,
-      target: CredentialTarget,
-      given: CredentialSecrets,
-      skipTest?: boolean
-    ) => buildFromInput(context, definition, method, target, given, skipTest),
-    buildFromGrant: (
-      definition: ConnectorDefinition,
-      method: OAuth2Method,
-      target: CredentialTarget,
-      grant: OAuthGrant,
-      fields?: CredentialSecrets,
-      config?: JsonObject
-    ) => buildFromGrant(context, definition, method, target, grant, fields, config)
+  /** Builds a credential from tokens that the token endpoint issued. */
+  const buildFromIssuedTokens = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: CredentialTarget,
+    tokens: Tokens,
+    of: Pick<Extract<Credential, { readonly _tag: "Tokens" }>, "fields" | "provider">,
+    config: JsonObject
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const value = tokensCredential(tokens, method, { refreshToken: null, ...of }, now)
+    return yield* testCandidate(definition, method, target, value, {
+      scopes: tokens.scopes ?? method.scopes,
+      config: { ...config, ...tokens.config }
+    })
+  })
+
+  /** Requests the first token from the token endpoint. */
+  const buildFromGrant = Effect.fnUntraced(function* (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: CredentialTarget,
+    grant: OAuthGrant,
+    fields: CredentialSecrets = {},
+    config: JsonObject = {}
+  ): Effect.fn.Return<CredentialCandidate, CommandRefusal | TokenRequestFailed> {
+    const client = yield* clientOf(target, method, fields)
+    const tokens = yield* requestTokens({ ...target, config: { ...target.config, ...config } }, method, client, grant)
+    return yield* buildFromIssuedTokens(
+      definition,
+      method,
+      target,
+      tokens,
+      { fields, provider: client.provider },
+      config
+    )
+  })
+
+  /** Builds a credential from tokens that the client already has. */
+  const buildFromOwnTokens = (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: CredentialTarget,
+    { accessToken, expiresIn, refreshToken, ...others }: CredentialSecrets,
+    skipTest: boolean
+  ): Effect.Effect<CredentialCandidate, CommandRefusal> =>
+    Effect.gen(function* () {
+      const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
+      if (unknown !== undefined)
+        return yield* failWith(invalidInput(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
+      if (accessToken === undefined)
+        return yield* failWith(invalidInput("credential.accessToken", "REQUIRED", "is required"))
+      const seconds = expiresIn === undefined ? null : Number(Redacted.value(expiresIn))
+      if (seconds !== null && !(seconds > 0))
+        return yield* failWith(invalidInput("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
+      const now = yield* Clock.currentTimeMillis
+      const value: Credential = {
+        _tag: "Tokens",
+        accessToken,
+        refreshToken: refreshToken ?? null,
+        issuedAt: now,
+        expiresAt: seconds === null ? null : timeAfter(now, seconds),
+        fields: others,
+        provider: yield* clientOf(target, method, others).pipe(
+          Effect.map((client) => client.provider),
+          // Without an OAuth client the tokens cannot be renewed; they are used until they end.
+          Effect.catchIf(
+            ({ _tag }) => _tag === "Invalid",
+            () => Effect.succeed(null)
+          )
+        )
+      }
+      return yield* testCandidate(definition, method, target, value, {
+        scopes: method.scopes,
+        config: {},
+        skipTest
+      })
+    })
+
+  /** Builds a credential of fields, without a token. */
+  const buildFromFields = (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: CredentialTarget,
+    given: CredentialSecrets,
+    skipTest: boolean
+  ): Effect.Effect<CredentialCandidate, CommandRefusal> => {
+    const fields = method.type === "none" || method.type === "oauth2" ? [] : method.fields
+    return Effect.zipRight(
+      checkFields(target.organisationId, fields, given),
+      testCandidate(definition, method, target, { _tag: "Fields", fields: given }, { scopes: [], config: {}, skipTest })
+    )
   }
+
+  /** Builds a credential from client credentials: the customer's own or the organisation's. */
+  const buildFromClientCredentials = (
+    definition: ConnectorDefinition,
+    method: OAuth2Method,
+    target: CredentialTarget,
+    given: CredentialSecrets
+  ): Effect.Effect<CredentialCandidate, CommandRefusal> => {
+    const fields: ReadonlyArray<CredentialField> = [...method.fields, ...ownClientFields]
+    const scope = method.scopes.join(method.scopeSeparator)
+    return Effect.zipRight(
+      checkFields(target.organisationId, fields, given),
+      buildFromGrant(definition, method, target, { type: "client_credentials", scope }, given).pipe(
+        Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message }))
+      )
+    )
+  }
+
+  /** Builds a credential from the fields that a person entered or a client sent. */
+  const buildFromInput = (
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    target: CredentialTarget,
+    given: CredentialSecrets,
+    skipTest = false
+  ): Effect.Effect<CredentialCandidate, CommandRefusal> => {
+    const body =
+      method.type !== "oauth2"
+        ? buildFromFields(definition, method, target, given, skipTest)
+        : method.grant === "client_credentials" && given["accessToken"] === undefined
+          ? buildFromClientCredentials(definition, method, target, given)
+          : buildFromOwnTokens(definition, method, target, given, skipTest)
+    return Effect.zipRight(checkConnectionConfig(definition, target.organisationId, target.config), body)
+  }
+
+  return { checkConfig: checkConnectionConfig, buildFromInput, buildFromGrant }
 })
 
 /** Additional fields of client credentials, for a customer's own OAuth client. */

@@ -6,7 +6,7 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import type { CredentialSecrets } from "../../ports/connection/Connections.js"
-import { type Computations, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
+import { Computations, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
 import { failWith } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
 
@@ -19,11 +19,6 @@ export const invalidInput = (path: string, code: string, message: string): Comma
   code,
   message
 })
-
-/** What the checks need. */
-export interface CredentialInputContext {
-  readonly compute: Computations["Type"]["compute"]
-}
 
 /** Runs a computation over a definition's patterns or schemas; refuses one that costs too much. */
 const runComputation = <A>(
@@ -38,48 +33,57 @@ const runComputation = <A>(
     Unavailable: ({ reason, retryAfterSeconds }) => failWith({ _tag: "Busy", reason, retryAfterSeconds })
   })
 
-/** Refuses settings that do not satisfy the connector's schema. */
-export const checkConnectionConfig = Effect.fnUntraced(function* (
-  { compute }: CredentialInputContext,
-  { connectionConfig }: ConnectorDefinition,
-  organisation: OrganisationId,
-  config: JsonObject,
-  /** `incomplete`: required members may be missing; the connect session asks for them. */
-  { incomplete = false }: { readonly incomplete?: boolean } = {}
-): Effect.fn.Return<void, CommandRefusal> {
-  if (connectionConfig === undefined) return
-  const found = yield* runComputation(
-    compute("checkValue", organisation, { schema: connectionConfig, value: config }),
-    "config"
-  )
-  const first = found.find(({ code, path }) => !(incomplete && path === "" && code === "required"))
-  if (first !== undefined)
-    return yield* failWith(
-      invalidInput(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
-    )
-})
+/** The checks, with what computes patterns and schemas. */
+export const makeInputChecks = Effect.gen(function* () {
+  const { compute } = yield* Computations
 
-/** Refuses an unknown or missing field, and one that does not match its pattern. */
-export const checkFields = Effect.fnUntraced(function* (
-  { compute }: CredentialInputContext,
-  organisation: OrganisationId,
-  fields: ReadonlyArray<CredentialField>,
-  given: CredentialSecrets
-): Effect.fn.Return<void, CommandRefusal> {
-  const mistake = findFieldMistake(fields, given)
-  if (mistake !== undefined) return yield* failWith(mistake)
-  const fieldsWithPattern = fields.flatMap(({ name, pattern }) => {
-    const text = given[name] === undefined ? "" : Redacted.value(given[name])
-    return pattern === undefined || text === "" ? [] : [{ name, pattern, text }]
-  })
-  if (fieldsWithPattern.length === 0) return
-  const asked = fieldsWithPattern.map(({ pattern, text }) => ({ pattern, text }))
-  const matched = yield* runComputation(compute("matchPatterns", organisation, asked), "credential")
-  const mismatch = fieldsWithPattern.find((_, at) => matched[at] !== true)
-  if (mismatch !== undefined)
-    return yield* failWith(
-      invalidInput(`credential.${mismatch.name}`, "INVALID_VALUE", "does not have the form that the connector asks for")
+  /** Refuses settings that do not satisfy the connector's schema. */
+  const checkConnectionConfig = Effect.fnUntraced(function* (
+    { connectionConfig }: ConnectorDefinition,
+    organisation: OrganisationId,
+    config: JsonObject,
+    /** `incomplete`: required members may be missing; the connect session asks for them. */
+    { incomplete = false }: { readonly incomplete?: boolean } = {}
+  ): Effect.fn.Return<void, CommandRefusal> {
+    if (connectionConfig === undefined) return
+    const found = yield* runComputation(
+      compute("checkValue", organisation, { schema: connectionConfig, value: config }),
+      "config"
     )
+    const first = found.find(({ code, path }) => !(incomplete && path === "" && code === "required"))
+    if (first !== undefined)
+      return yield* failWith(
+        invalidInput(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
+      )
+  })
+
+  /** Refuses an unknown or missing field, and one that does not match its pattern. */
+  const checkFields = Effect.fnUntraced(function* (
+    organisation: OrganisationId,
+    fields: ReadonlyArray<CredentialField>,
+    given: CredentialSecrets
+  ): Effect.fn.Return<void, CommandRefusal> {
+    const mistake = findFieldMistake(fields, given)
+    if (mistake !== undefined) return yield* failWith(mistake)
+    const fieldsWithPattern = fields.flatMap(({ name, pattern }) => {
+      const text = given[name] === undefined ? "" : Redacted.value(given[name])
+      return pattern === undefined || text === "" ? [] : [{ name, pattern, text }]
+    })
+    if (fieldsWithPattern.length === 0) return
+    const asked = fieldsWithPattern.map(({ pattern, text }) => ({ pattern, text }))
+    const matched = yield* runComputation(compute("matchPatterns", organisation, asked), "credential")
+    const mismatch = fieldsWithPattern.find((_, at) => matched[at] !== true)
+    if (mismatch !== undefined)
+      return yield* failWith(
+        invalidInput(
+          `credential.${mismatch.name}`,
+          "INVALID_VALUE",
+          "does not have the form that the connector asks for"
+        )
+      )
+  })
+
+  return { checkConnectionConfig, checkFields }
 })
 
 const findFieldMistake = (

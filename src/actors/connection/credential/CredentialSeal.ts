@@ -10,9 +10,9 @@ import {
 } from "../../../domain/connection/Credential.js"
 import type { CredentialId } from "../../../domain/Ids.js"
 import type { CredentialRow, OwnedConnection } from "../../ports/connection/ConnectionStore.js"
-import type { Digests } from "../../ports/Digests.js"
-import type { Identifiers } from "../../ports/Identifiers.js"
-import type { Vault } from "../../ports/Vault.js"
+import { Digests } from "../../ports/Digests.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import { Vault } from "../../ports/Vault.js"
 import type { CommandRefusal } from "../Protocol.js"
 import { busy, type OpenConnection, failWith } from "../ConnectionOwner.js"
 
@@ -23,53 +23,53 @@ const sealPlace = (id: CredentialId, number: number) => ({
   row: `${id}/${number}`
 })
 
-/** What sealing and opening stored credentials needs. */
-export interface CredentialSealContext {
-  readonly vault: Vault["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly digests: Digests["Type"]
-}
+/** Seals and opens credentials by the vaults of their organisations. */
+export const makeCredentialSeal = Effect.gen(function* () {
+  const vault = yield* Vault
+  const identifiers = yield* Identifiers
+  const digests = yield* Digests
 
-/** The vault of the organisation; fails with `Busy` while it cannot be opened. */
-export const vaultOf = ({ vault }: CredentialSealContext, organisation: string) =>
-  Effect.mapError(vault.of(organisation), () => busy("the vault cannot be opened", 5))
+  /** The vault of the organisation; fails with `Busy` while it cannot be opened. */
+  const vaultOf = (organisation: string) =>
+    Effect.mapError(vault.of(organisation), () => busy("the vault cannot be opened", 5))
 
-/** The stored connection with its credential in the clear. */
-export const openStored = Effect.fnUntraced(function* (
-  context: CredentialSealContext,
-  stored: OwnedConnection
-): Effect.fn.Return<OpenConnection, CommandRefusal> {
-  const { connection, intent, revision } = stored
-  if (stored.credential === null) return { connection, intent, revision, credential: null, plain: null }
-  const { id, number, sealed } = stored.credential
-  const doors = yield* vaultOf(context, stored.connection.organisationId)
-  const text = yield* Effect.try({
-    try: () => Redacted.make(Buffer.from(doors.open(sealPlace(id, number), sealed)).toString("utf8")),
-    catch: () => busy("the stored credential does not open", 60)
+  /** The stored connection with its credential in the clear. */
+  const openStored = Effect.fnUntraced(function* (
+    stored: OwnedConnection
+  ): Effect.fn.Return<OpenConnection, CommandRefusal> {
+    const { connection, intent, revision } = stored
+    if (stored.credential === null) return { connection, intent, revision, credential: null, plain: null }
+    const { id, number, sealed } = stored.credential
+    const doors = yield* vaultOf(stored.connection.organisationId)
+    const text = yield* Effect.try({
+      try: () => Redacted.make(Buffer.from(doors.open(sealPlace(id, number), sealed)).toString("utf8")),
+      catch: () => busy("the stored credential does not open", 60)
+    })
+    const credential = credentialOf(text)
+    if (Option.isNone(credential)) return yield* failWith(busy("the stored credential is damaged", 60))
+    return { connection, intent, revision, credential: { id, number }, plain: credential.value }
   })
-  const credential = credentialOf(text)
-  if (Option.isNone(credential)) return yield* failWith(busy("the stored credential is damaged", 60))
-  return { connection, intent, revision, credential: { id, number }, plain: credential.value }
-})
 
-/** Seals a credential under the number after the one before. */
-export const sealCredential = Effect.fnUntraced(function* (
-  context: CredentialSealContext,
-  organisation: string,
-  before: { readonly id: CredentialId; readonly number: number } | null,
-  { rotated, value }: { readonly value: Credential; readonly rotated: boolean }
-): Effect.fn.Return<CredentialRow, CommandRefusal> {
-  const doors = yield* vaultOf(context, organisation)
-  const id = before?.id ?? context.identifiers.next("cred")
-  const number = (before?.number ?? 0) + 1
-  const { expiresAt } = credentialLifetime(value)
-  return {
-    id,
-    number,
-    rotated,
-    sealed: doors.seal(sealPlace(id, number), Redacted.value(credentialText(value))),
-    members: credentialMembers(value),
-    fingerprint: credentialFingerprint(value, context.digests.sha256Hex),
-    expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString()
-  }
+  /** Seals a credential under the number after the one before. */
+  const sealCredential = Effect.fnUntraced(function* (
+    organisation: string,
+    before: { readonly id: CredentialId; readonly number: number } | null,
+    { rotated, value }: { readonly value: Credential; readonly rotated: boolean }
+  ): Effect.fn.Return<CredentialRow, CommandRefusal> {
+    const doors = yield* vaultOf(organisation)
+    const id = before?.id ?? identifiers.next("cred")
+    const number = (before?.number ?? 0) + 1
+    const { expiresAt } = credentialLifetime(value)
+    return {
+      id,
+      number,
+      rotated,
+      sealed: doors.seal(sealPlace(id, number), Redacted.value(credentialText(value))),
+      members: credentialMembers(value),
+      fingerprint: credentialFingerprint(value, digests.sha256Hex),
+      expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString()
+    }
+  })
+
+  return { vaultOf, openStored, sealCredential }
 })

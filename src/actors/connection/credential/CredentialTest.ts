@@ -15,9 +15,9 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { makeScrubber } from "../../../domain/access/Redaction.js"
 import { Patterns } from "../../Patterns.js"
-import { OutwardPlaces, type Places } from "../../Places.js"
+import { OutwardPlaces } from "../../Places.js"
 import { Egress, type EgressFailure } from "../../ports/Egress.js"
-import { type AnswerHolding, holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
+import { holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { MailEgress } from "../../ports/delivery/MailEgress.js"
 import { SigningArithmetic } from "../../ports/connection/SigningArithmetic.js"
@@ -37,110 +37,7 @@ const passedWithoutTest: CredentialTestResult = { _tag: "Passed", accountLabel: 
 const maxAnswerBytes = 1024 * 1024
 const maxLabelLength = 200
 
-/** What testing and signing needs. */
-interface TestContext {
-  readonly egress: Egress["Type"]
-  readonly mail: MailEgress["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly digests: SigningArithmetic["Type"]
-  readonly patterns: Patterns["Type"]
-  readonly places: Places
-}
-
-/** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
-const signatureHeaders = (
-  { identifiers, digests }: TestContext,
-  method: AuthMethod,
-  credential: { readonly [name: string]: string },
-  request: Pick<UnsignedRequest, "method" | "url" | "body">,
-  challenge: string | null
-) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    method.type === "custom"
-      ? signRequest(
-          method,
-          { method: request.method, url: request.url, body: request.body, challenge },
-          { credential, now, nonce: Buffer.from(identifiers.bytes(16)).toString("hex"), digests }
-        )
-      : Either.right([])
-  )
-
-const send = Effect.fnUntraced(function* (
-  context: TestContext,
-  organisationId: OrganisationId,
-  method: AuthMethod,
-  credential: { readonly [name: string]: string },
-  config: JsonObject,
-  request: UnsignedRequest
-) {
-  const injected = yield* Either.flatMap(injectedParts(method, credential, config), (parts) =>
-    injectParts(request, parts)
-  )
-  const sendSigned = (challenge: string | null) =>
-    Effect.flatMap(signatureHeaders(context, method, credential, injected, challenge), (headers) => {
-      const outgoing = {
-        organisationId,
-        method: injected.method,
-        url: injected.url,
-        headers: [...injected.headers, ...headers],
-        body: injected.body,
-        timeout: Duration.millis(Math.min(injected.timeoutMillis, 30_000))
-      }
-      return injected.url.startsWith("smtp")
-        ? context.mail.send(outgoing)
-        : context.egress.send({ ...outgoing, maxBytes: maxAnswerBytes, redirects: 3 })
-    })
-  const answer = yield* sendSigned(null)
-  const challenge = headerOf(answer.headers, "www-authenticate")
-  const isChallenged =
-    answer.status === 401 && challenge !== undefined && method.type === "custom" && answersChallenge(method)
-  return isChallenged ? yield* sendSigned(challenge) : answer
-})
-
 const noPlace = (): CommandRefusal => busy("too many connections are tested at the moment", 5)
-
-/** Fails with `Busy` if there is no place for the test; an unreachable provider is a result. */
-const testCredential = (
-  context: TestContext,
-  organisation: OrganisationId,
-  definition: ConnectorDefinition,
-  method: AuthMethod,
-  credential: Credential,
-  config: JsonObject
-): Effect.Effect<CredentialTestResult, CommandRefusal, AnswerHolding> => {
-  const { test } = definition
-  const action = test === undefined ? undefined : findAction(definition, test.action)
-  if (test === undefined || action === undefined) return Effect.succeed(passedWithoutTest)
-  const values = credentialValues(credential)
-  const scrub = makeScrubber(Object.values(values)).scrubText
-  // A provider may echo the secret, which must not become the label.
-  const redactSecrets = makeScrubber(injectedSecrets(method, values).map((secret) => Redacted.value(secret))).scrubJson
-  const testing = Effect.gen(function* () {
-    const request = yield* buildRequest(definition, action, {
-      args: test.args ?? {},
-      config,
-      idempotencyKey: context.identifiers.token(32)
-    })
-    const patterns = yield* context.patterns.ofCondition(organisation, action.response.errorWhen)
-    const answer = yield* send(context, organisation, method, values, config, request)
-    const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis, patterns)
-    return Either.match(result, {
-      onLeft: failedResult(scrub),
-      onRight: (found) => passedResult(test)(redactSecrets(found))
-    })
-  }).pipe(
-    Effect.catchAll((error) =>
-      Effect.succeed<CredentialTestResult>({
-        _tag: "NotPassed",
-        refused: false,
-        final: false,
-        message: scrub(reasonOf(error))
-      })
-    )
-  )
-  const partner = `${organisation}|${definition.slug}`
-  return Effect.catchTag(context.places.withPlace(organisation, partner, testing), "NoPlace", () => failWith(noPlace()))
-}
 
 const make = Effect.gen(function* () {
   const egress = yield* Egress
@@ -149,25 +46,104 @@ const make = Effect.gen(function* () {
   const digests = yield* SigningArithmetic
   const ledger = yield* HeldBytes
   const { tests: places } = yield* OutwardPlaces
+  const patterns = yield* Patterns
 
-  const context: TestContext = { egress, mail, identifiers, digests, patterns: yield* Patterns, places }
+  /** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
+  const signatureHeaders = (
+    method: AuthMethod,
+    credential: { readonly [name: string]: string },
+    request: Pick<UnsignedRequest, "method" | "url" | "body">,
+    challenge: string | null
+  ) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      method.type === "custom"
+        ? signRequest(
+            method,
+            { method: request.method, url: request.url, body: request.body, challenge },
+            { credential, now, nonce: Buffer.from(identifiers.bytes(16)).toString("hex"), digests }
+          )
+        : Either.right([])
+    )
 
-  return {
-    testCredential: (
-      organisation: OrganisationId,
-      definition: ConnectorDefinition,
-      method: AuthMethod,
-      credential: Credential,
-      config: JsonObject
-    ) =>
-      holdAnswers(ledger, organisation, testCredential(context, organisation, definition, method, credential, config)),
-    signatureHeaders: (
-      method: AuthMethod,
-      credential: { readonly [name: string]: string },
-      request: Pick<UnsignedRequest, "method" | "url" | "body">,
-      challenge: string | null
-    ) => signatureHeaders(context, method, credential, request, challenge)
+  const send = Effect.fnUntraced(function* (
+    organisationId: OrganisationId,
+    method: AuthMethod,
+    credential: { readonly [name: string]: string },
+    config: JsonObject,
+    request: UnsignedRequest
+  ) {
+    const injected = yield* Either.flatMap(injectedParts(method, credential, config), (parts) =>
+      injectParts(request, parts)
+    )
+    const sendSigned = (challenge: string | null) =>
+      Effect.flatMap(signatureHeaders(method, credential, injected, challenge), (headers) => {
+        const outgoing = {
+          organisationId,
+          method: injected.method,
+          url: injected.url,
+          headers: [...injected.headers, ...headers],
+          body: injected.body,
+          timeout: Duration.millis(Math.min(injected.timeoutMillis, 30_000))
+        }
+        return injected.url.startsWith("smtp")
+          ? mail.send(outgoing)
+          : egress.send({ ...outgoing, maxBytes: maxAnswerBytes, redirects: 3 })
+      })
+    const answer = yield* sendSigned(null)
+    const challenge = headerOf(answer.headers, "www-authenticate")
+    const isChallenged =
+      answer.status === 401 && challenge !== undefined && method.type === "custom" && answersChallenge(method)
+    return isChallenged ? yield* sendSigned(challenge) : answer
+  })
+
+  /** Fails with `Busy` if there is no place for the test; an unreachable provider is a result. */
+  const testCredential = (
+    organisation: OrganisationId,
+    definition: ConnectorDefinition,
+    method: AuthMethod,
+    credential: Credential,
+    config: JsonObject
+  ): Effect.Effect<CredentialTestResult, CommandRefusal> => {
+    const { test } = definition
+    const action = test === undefined ? undefined : findAction(definition, test.action)
+    if (test === undefined || action === undefined) return Effect.succeed(passedWithoutTest)
+    const values = credentialValues(credential)
+    const scrub = makeScrubber(Object.values(values)).scrubText
+    // A provider may echo the secret, which must not become the label.
+    const redactSecrets = makeScrubber(
+      injectedSecrets(method, values).map((secret) => Redacted.value(secret))
+    ).scrubJson
+    const testing = Effect.gen(function* () {
+      const request = yield* buildRequest(definition, action, {
+        args: test.args ?? {},
+        config,
+        idempotencyKey: identifiers.token(32)
+      })
+      const compiled = yield* patterns.ofCondition(organisation, action.response.errorWhen)
+      const answer = yield* send(organisation, method, values, config, request)
+      const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis, compiled)
+      return Either.match(result, {
+        onLeft: failedResult(scrub),
+        onRight: (found) => passedResult(test)(redactSecrets(found))
+      })
+    }).pipe(
+      Effect.catchAll((error) =>
+        Effect.succeed<CredentialTestResult>({
+          _tag: "NotPassed",
+          refused: false,
+          final: false,
+          message: scrub(reasonOf(error))
+        })
+      )
+    )
+    const partner = `${organisation}|${definition.slug}`
+    const placed = Effect.catchTag(places.withPlace(organisation, partner, testing), "NoPlace", () =>
+      failWith(noPlace())
+    )
+    return holdAnswers(ledger, organisation, placed)
   }
+
+  return { testCredential, signatureHeaders }
 })
 
 const failedResult =

@@ -47,122 +47,93 @@ const noCredential = ({ status }: Connection): CommandRefusal => ({
 
 const unrenewableReason = "the access token has ended, and the provider gave nothing to renew it with"
 
-/** What testing a stored credential needs. */
-interface StoredTestContext {
-  readonly owners: ConnectionOwners["Type"]
-  readonly renew: TokenRefresh["Type"]["renew"]
-  readonly testCredential: CredentialTest["Type"]["testCredential"]
-}
-
-const connectorOf = Effect.fnUntraced(function* ({ owners }: StoredTestContext, { connection }: OpenConnection) {
-  const definition = yield* owners.definitionOf(
-    connection.organisationId,
-    connection.connector,
-    connection.connectorVersion
-  )
-  return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
-})
-
-/** Joins the refresh in progress or begins one; returns the connection after it. */
-const renewAndRead = (
-  { renew, owners }: StoredTestContext,
-  self: ConnectionOwner,
-  organisation: string,
-  scope: Scope.Scope
-): Effect.Effect<OpenConnection, CommandRefusal> =>
-  renew(self, organisation, scope).pipe(
-    Effect.flatMap(Deferred.await),
-    Effect.zipRight(Effect.suspend(() => owners.read(self, organisation)))
-  )
-
-/** Expires a connection whose token has ended and cannot be renewed. */
-const endUnrenewable = (
-  { owners }: StoredTestContext,
-  self: ConnectionOwner,
-  organisation: string
-): Effect.Effect<OpenConnection, CommandRefusal> =>
-  owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: unrenewableReason })
-
-/** Refreshes the token if it is due and can be renewed; returns the connection after that. */
-const renewIfDue = Effect.fnUntraced(function* (
-  context: StoredTestContext,
-  self: ConnectionOwner,
-  organisation: string,
-  scope: Scope.Scope
-): Effect.fn.Return<OpenConnection, CommandRefusal> {
-  const open = yield* context.owners.read(self, organisation)
-  if (open.plain === null) return open
-  const { method } = yield* connectorOf(context, open)
-  const now = yield* Clock.currentTimeMillis
-  const lifetime = credentialLifetime(open.plain)
-  const isLiving = open.connection.status === "active" || open.connection.status === "inactive"
-  if (isLiving && !isRenewable(method, open.plain) && !isAlive(lifetime, now))
-    return yield* endUnrenewable(context, self, organisation)
-  const due = open.intent !== null || isDue(lifetime, marginOf(method), now)
-  return due && canRenew(open, method, now) ? yield* renewAndRead(context, self, organisation, scope) : open
-})
-
-/** Tests the stored credential. A rejection by the provider is a result; fails if no credential is stored. */
-const testStored = Effect.fnUntraced(function* (
-  context: StoredTestContext,
-  self: ConnectionOwner,
-  organisation: string,
-  scope: Scope.Scope
-): Effect.fn.Return<StoredCredentialTestResult, CommandRefusal> {
-  let forced = false
-  for (let round = 0; ; round++) {
-    const open = yield* renewIfDue(context, self, organisation, scope)
-    const { connection, credential, plain } = open
-    if (plain === null || credential === null) return yield* failWith(noCredential(connection))
-    const notPassed = (message: string): StoredCredentialTestResult => ({
-      open,
-      result: { _tag: "NotPassed", refused: false, final: false, message },
-      countsAsRefusal: false
-    })
-    const { definition, method } = yield* connectorOf(context, open)
-    if (!isAlive(credentialLifetime(plain), yield* Clock.currentTimeMillis))
-      return notPassed(connection.health.lastError ?? notActiveReason(connection))
-    const result = yield* context.testCredential(
-      connection.organisationId,
-      definition,
-      method,
-      plain,
-      connection.config
-    )
-    if (result._tag === "Passed" || !result.refused || result.final) return { open, result, countsAsRefusal: false }
-    const after = yield* context.owners.read(self, organisation)
-    if (after.credential?.number !== credential.number) {
-      if (round < maxReplacements) continue
-      return { open: after, result, countsAsRefusal: false }
-    }
-    const now = yield* Clock.currentTimeMillis
-    if (!isRenewable(method, plain) || holdsNewToken(self, open, now))
-      return { open: after, result, countsAsRefusal: true }
-    if (forced || !canRenew(after, method, now)) return { open: after, result, countsAsRefusal: false }
-    forced = true
-    const next = yield* renewAndRead(context, self, organisation, scope)
-    if (next.credential?.number === credential.number) {
-      const message = next.connection.health.lastError ?? result.message
-      return { open: next, result: { ...result, message }, countsAsRefusal: false }
-    }
-  }
-})
-
 const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
   const { renew } = yield* TokenRefresh
   const { testCredential } = yield* CredentialTest
 
-  const context: StoredTestContext = { owners, renew, testCredential }
+  const connectorOf = Effect.fnUntraced(function* ({ connection }: OpenConnection) {
+    const definition = yield* owners.definitionOf(
+      connection.organisationId,
+      connection.connector,
+      connection.connectorVersion
+    )
+    return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
+  })
 
-  return {
-    testStored: (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
-      testStored(context, self, organisation, scope),
-    renewAndRead: (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
-      renewAndRead(context, self, organisation, scope),
-    endUnrenewable: (self: ConnectionOwner, organisation: string) => endUnrenewable(context, self, organisation),
-    connectorOf: (open: OpenConnection) => connectorOf(context, open)
-  }
+  /** Joins the refresh in progress or begins one; returns the connection after it. */
+  const renewAndRead = (
+    self: ConnectionOwner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.Effect<OpenConnection, CommandRefusal> =>
+    renew(self, organisation, scope).pipe(
+      Effect.flatMap(Deferred.await),
+      Effect.zipRight(Effect.suspend(() => owners.read(self, organisation)))
+    )
+
+  /** Expires a connection whose token has ended and cannot be renewed. */
+  const endUnrenewable = (self: ConnectionOwner, organisation: string): Effect.Effect<OpenConnection, CommandRefusal> =>
+    owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: unrenewableReason })
+
+  /** Refreshes the token if it is due and can be renewed; returns the connection after that. */
+  const renewIfDue = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.fn.Return<OpenConnection, CommandRefusal> {
+    const open = yield* owners.read(self, organisation)
+    if (open.plain === null) return open
+    const { method } = yield* connectorOf(open)
+    const now = yield* Clock.currentTimeMillis
+    const lifetime = credentialLifetime(open.plain)
+    const isLiving = open.connection.status === "active" || open.connection.status === "inactive"
+    if (isLiving && !isRenewable(method, open.plain) && !isAlive(lifetime, now))
+      return yield* endUnrenewable(self, organisation)
+    const due = open.intent !== null || isDue(lifetime, marginOf(method), now)
+    return due && canRenew(open, method, now) ? yield* renewAndRead(self, organisation, scope) : open
+  })
+
+  /** Tests the stored credential. A rejection by the provider is a result; fails if no credential is stored. */
+  const testStored = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.fn.Return<StoredCredentialTestResult, CommandRefusal> {
+    let forced = false
+    for (let round = 0; ; round++) {
+      const open = yield* renewIfDue(self, organisation, scope)
+      const { connection, credential, plain } = open
+      if (plain === null || credential === null) return yield* failWith(noCredential(connection))
+      const notPassed = (message: string): StoredCredentialTestResult => ({
+        open,
+        result: { _tag: "NotPassed", refused: false, final: false, message },
+        countsAsRefusal: false
+      })
+      const { definition, method } = yield* connectorOf(open)
+      if (!isAlive(credentialLifetime(plain), yield* Clock.currentTimeMillis))
+        return notPassed(connection.health.lastError ?? notActiveReason(connection))
+      const result = yield* testCredential(connection.organisationId, definition, method, plain, connection.config)
+      if (result._tag === "Passed" || !result.refused || result.final) return { open, result, countsAsRefusal: false }
+      const after = yield* owners.read(self, organisation)
+      if (after.credential?.number !== credential.number) {
+        if (round < maxReplacements) continue
+        return { open: after, result, countsAsRefusal: false }
+      }
+      const now = yield* Clock.currentTimeMillis
+      if (!isRenewable(method, plain) || holdsNewToken(self, open, now))
+        return { open: after, result, countsAsRefusal: true }
+      if (forced || !canRenew(after, method, now)) return { open: after, result, countsAsRefusal: false }
+      forced = true
+      const next = yield* renewAndRead(self, organisation, scope)
+      if (next.credential?.number === credential.number) {
+        const message = next.connection.health.lastError ?? result.message
+        return { open: next, result: { ...result, message }, countsAsRefusal: false }
+      }
+    }
+  })
+
+  return { testStored, renewAndRead, endUnrenewable, connectorOf }
 })
 
 /** One per node. */

@@ -6,18 +6,10 @@ import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Redacted, t
 import { credentialFingerprint } from "../../../domain/connection/Credential.js"
 import { isGrantLost, latestSendMillis, decideRecovery } from "../../../domain/connection/Refresh.js"
 import type { OAuth2Method } from "../../../domain/connector/AuthMethod.js"
-import type { Connection } from "../../../domain/connection/Connection.js"
-import { Connectors } from "../../ports/connection/Connectors.js"
 import { ConnectionStore } from "../../ports/connection/ConnectionStore.js"
 import { Digests } from "../../ports/Digests.js"
 import { Faults } from "../../ports/Faults.js"
-import {
-  type OAuthGrant,
-  type TokenClient,
-  TokenEndpoint,
-  TokenRequestFailed,
-  type Tokens
-} from "../../ports/connection/TokenEndpoint.js"
+import { TokenRequestFailed, type Tokens } from "../../ports/connection/TokenEndpoint.js"
 import {
   busy,
   isRenewable,
@@ -29,243 +21,200 @@ import {
 } from "../ConnectionOwner.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
 import type { CommandRefusal } from "../Protocol.js"
-import {
-  type TokenRequestContext,
-  type TokenCredential,
-  tokensCredential,
-  clientOf,
-  requestTokens,
-  renewalGrant
-} from "./TokenRequests.js"
+import { type TokenCredential, tokensCredential, makeTokenRequests, renewalGrant } from "./TokenRequests.js"
 
 /** How often a new owner polls for the answer that the previous owner may still commit. */
 const pollInterval = Duration.millis(500)
 
-/** What a refresh needs. */
-interface RefreshContext extends TokenRequestContext {
-  readonly owners: ConnectionOwners["Type"]
-  readonly store: ConnectionStore["Type"]
-  readonly digests: Digests["Type"]
-  readonly faults: Faults["Type"]
-}
-
-const hashOf = ({ digests }: RefreshContext, { accessToken, refreshToken }: TokenCredential) =>
-  digests.sha256Hex(Redacted.value(refreshToken ?? accessToken))
-
-const tokenStateOf = (context: RefreshContext, open: OpenConnection, credential: TokenCredential) => ({
-  refreshSeq: open.credential?.number ?? 0,
-  tokenHash: hashOf(context, credential)
-})
-
-/** Finds the refresh to make now, if any. Waits until the request of a previous owner has ended or timed out. */
-const prepareRefresh = Effect.fnUntraced(function* (
-  context: RefreshContext,
-  self: ConnectionOwner,
-  organisation: string
-) {
-  const before = self.open?.credential?.number
-  for (;;) {
-    const open = yield* context.owners.read(self, organisation)
-    const { connection, intent, plain } = open
-    // The previous owner was slow, not dead, and has committed its answer.
-    if (before !== undefined && open.credential?.number !== before) return undefined
-    if ((connection.status !== "active" && connection.status !== "inactive") || plain?._tag !== "Tokens")
-      return undefined
-    const definition = yield* context.owners.definitionOf(
-      connection.organisationId,
-      connection.connector,
-      connection.connectorVersion
-    )
-    const method = yield* context.owners.methodOf(definition, connection.authMethod)
-    if (method.type !== "oauth2" || !isRenewable(method, plain)) return undefined
-    const found = { open, method, credential: plain }
-    if (intent === null) return { ...found, attempt: 1 }
-    const recovery = decideRecovery(intent, tokenStateOf(context, open, plain), yield* Clock.currentTimeMillis)
-    switch (recovery._tag) {
-      case "Retry":
-        return { ...found, attempt: intent.attempt + 1 }
-      case "Forget":
-        return { ...found, attempt: 1 }
-      case "GiveUp":
-        yield* context.owners.change(self, organisation, {
-          _tag: "NoteRefreshFailure",
-          lost: true,
-          reason: recovery.reason
-        })
-        return undefined
-      case "Wait":
-        // The previous owner may still commit its answer; a second request could revoke that token.
-        yield* Effect.sleep(pollInterval)
-        self.open = undefined
-    }
-  }
-})
-
-/** Commits the refresh intent. The request must be sent within two seconds after that. */
-const commitIntent = Effect.fnUntraced(function* (
-  context: RefreshContext,
-  self: ConnectionOwner,
-  {
-    attempt,
-    credential,
-    open
-  }: { readonly open: OpenConnection; readonly credential: TokenCredential; readonly attempt: number }
-) {
-  const began = yield* Clock.currentTimeNanos
-  const { refreshSeq, tokenHash } = tokenStateOf(context, open, credential)
-  const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
-  const revision = yield* withWriteLock(
-    self,
-    self.open === open ? context.store.intend(open, intent) : Effect.succeed(undefined)
-  )
-  if (revision === undefined) return undefined
-  const held: OpenConnection = { ...open, revision, intent }
-  self.open = held
-  yield* context.faults.at("intentWritten")
-  const elapsed = Number((yield* Clock.currentTimeNanos) - began) / 1e6
-  if (elapsed <= latestSendMillis) return held
-  // So late that another owner may already treat the intent as that of a dead owner.
-  self.open = undefined
-  return yield* failWith(busy("the refresh came too late to be sent; it is begun again"))
-})
-
 const requireNumber = (number: number | undefined) => (open: OpenConnection) =>
   open.credential?.number === number ? undefined : busy("the credential was replaced meanwhile")
 
-/** Commits the tokens or the failure that the token endpoint answered. */
-const commitAnswer = Effect.fnUntraced(function* (
-  { owners, digests }: RefreshContext,
-  self: ConnectionOwner,
-  held: OpenConnection,
-  method: OAuth2Method,
-  credential: TokenCredential,
-  answer: { readonly tokens: Tokens } | { readonly failure: TokenRequestFailed }
-) {
-  const { connection } = held
-  const precondition = requireNumber(held.credential?.number)
-  if ("failure" in answer) {
-    const { failure } = answer
-    const command = { _tag: "NoteRefreshFailure", lost: isGrantLost(failure), reason: failure.message } as const
-    return yield* owners.change(self, connection.organisationId, command, { precondition })
-  }
-  const { tokens } = answer
-  const value = tokensCredential(tokens, method, credential, yield* Clock.currentTimeMillis)
-  const done = yield* owners.change(
-    self,
-    connection.organisationId,
-    {
-      _tag: "NoteRefresh",
-      expiresAt: value.expiresAt === null ? null : new Date(value.expiresAt).toISOString(),
-      scopes: tokens.scopes ?? connection.scopes,
-      fingerprint: credentialFingerprint(value, digests.sha256Hex)
-    },
-    {
-      credential: { value, rotated: false },
-      audit: { action: "credential.token_refresh", by: system },
-      precondition
-    }
-  )
-  self.usedSinceRefresh = false
-  self.issuedNumber = done.credential?.number
-  self.refusalsInARow = 0
-  return done
-})
-
-/** Makes the refresh that is due, if any. Once the intent is committed, an interruption waits for its end. */
-const refreshOnce = Effect.fnUntraced(function* (
-  context: RefreshContext,
-  self: ConnectionOwner,
-  organisation: string
-): Effect.fn.Return<void, CommandRefusal> {
-  const found = yield* prepareRefresh(context, self, organisation)
-  if (found === undefined) return
-  const { credential, method } = found
-  yield* Effect.uninterruptible(
-    Effect.gen(function* () {
-      const held = yield* commitIntent(context, self, found).pipe(
-        Effect.catchTags({
-          Stale: () => {
-            self.open = undefined
-            return failWith(busy("the connection is being changed elsewhere"))
-          },
-          Unavailable: ({ reason }) => failWith(busy(reason))
-        })
-      )
-      if (held === undefined) return
-      const answer = yield* clientOf(context, held.connection, method, credential.fields, credential.provider).pipe(
-        Effect.flatMap((client) =>
-          requestTokens(context, held.connection, method, client, renewalGrant(method, credential))
-        ),
-        Effect.map((tokens) => ({ tokens })),
-        Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
-        // A request that cannot be sent counts as a failed refresh, with the same back-off.
-        Effect.catchAll((refusal) => Effect.succeed({ failure: requestNotSent(refusal) }))
-      )
-      yield* context.faults.at("tokenReceived")
-      yield* commitAnswer(context, self, held, method, credential, answer)
-    })
-  )
-})
-
-/** Joins the refresh in progress or begins one, which continues when its caller is interrupted. */
-const renew = (
-  context: RefreshContext,
-  self: ConnectionOwner,
-  organisation: string,
-  scope: Scope.Scope
-): Effect.Effect<Deferred.Deferred<void>> =>
-  Effect.suspend(() => {
-    if (self.pendingRefresh !== undefined) return Effect.succeed(self.pendingRefresh)
-    const done = Deferred.unsafeMake<void>(FiberId.none)
-    self.pendingRefresh = done
-    return refreshOnce(context, self, organisation).pipe(
-      // Callers read the connection afterwards, so that a change which overtook the refresh is no error.
-      Effect.catchAll((refusal) =>
-        Effect.annotateLogs(Effect.logInfo("connection.refresh_postponed"), {
-          connectionId: self.id,
-          reason: refusal._tag === "Busy" ? refusal.reason : refusal._tag
-        })
-      ),
-      Effect.catchAllCause((cause) =>
-        Effect.annotateLogs(Effect.logWarning("connection.refresh_failed", cause), { connectionId: self.id })
-      ),
-      Effect.ensuring(
-        Effect.suspend(() => {
-          self.pendingRefresh = undefined
-          return Deferred.succeed(done, undefined)
-        })
-      ),
-      Effect.forkIn(scope),
-      Effect.as(done)
-    )
-  })
-
 const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
-  const connectors = yield* Connectors
   const store = yield* ConnectionStore
-  const endpoint = yield* TokenEndpoint
+  const { clientOf, requestTokens } = yield* makeTokenRequests
   const digests = yield* Digests
   const faults = yield* Faults
 
-  const context: RefreshContext = { owners, connectors, store, endpoint, digests, faults }
+  const hashOf = ({ accessToken, refreshToken }: TokenCredential) =>
+    digests.sha256Hex(Redacted.value(refreshToken ?? accessToken))
 
-  return {
-    renew: (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
-      renew(context, self, organisation, scope),
-    requestTokens: (
-      connection: Pick<Connection, "config" | "organisationId">,
-      method: OAuth2Method,
-      client: TokenClient,
-      grant: OAuthGrant
-    ) => requestTokens(context, connection, method, client, grant),
-    clientOf: (
-      connection: Pick<Connection, "authProvider" | "connector" | "organisationId">,
-      method: OAuth2Method,
-      fields: TokenCredential["fields"],
-      given?: string | null
-    ) => clientOf(context, connection, method, fields, given)
-  }
+  const tokenStateOf = (open: OpenConnection, credential: TokenCredential) => ({
+    refreshSeq: open.credential?.number ?? 0,
+    tokenHash: hashOf(credential)
+  })
+
+  /** Finds the refresh to make now, if any. Waits until the request of a previous owner has ended or timed out. */
+  const prepareRefresh = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
+    const before = self.open?.credential?.number
+    for (;;) {
+      const open = yield* owners.read(self, organisation)
+      const { connection, intent, plain } = open
+      // The previous owner was slow, not dead, and has committed its answer.
+      if (before !== undefined && open.credential?.number !== before) return undefined
+      if ((connection.status !== "active" && connection.status !== "inactive") || plain?._tag !== "Tokens")
+        return undefined
+      const definition = yield* owners.definitionOf(
+        connection.organisationId,
+        connection.connector,
+        connection.connectorVersion
+      )
+      const method = yield* owners.methodOf(definition, connection.authMethod)
+      if (method.type !== "oauth2" || !isRenewable(method, plain)) return undefined
+      const found = { open, method, credential: plain }
+      if (intent === null) return { ...found, attempt: 1 }
+      const recovery = decideRecovery(intent, tokenStateOf(open, plain), yield* Clock.currentTimeMillis)
+      switch (recovery._tag) {
+        case "Retry":
+          return { ...found, attempt: intent.attempt + 1 }
+        case "Forget":
+          return { ...found, attempt: 1 }
+        case "GiveUp":
+          yield* owners.change(self, organisation, {
+            _tag: "NoteRefreshFailure",
+            lost: true,
+            reason: recovery.reason
+          })
+          return undefined
+        case "Wait":
+          // The previous owner may still commit its answer; a second request could revoke that token.
+          yield* Effect.sleep(pollInterval)
+          self.open = undefined
+      }
+    }
+  })
+
+  /** Commits the refresh intent. The request must be sent within two seconds after that. */
+  const commitIntent = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    {
+      attempt,
+      credential,
+      open
+    }: { readonly open: OpenConnection; readonly credential: TokenCredential; readonly attempt: number }
+  ) {
+    const began = yield* Clock.currentTimeNanos
+    const { refreshSeq, tokenHash } = tokenStateOf(open, credential)
+    const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
+    const revision = yield* withWriteLock(
+      self,
+      self.open === open ? store.intend(open, intent) : Effect.succeed(undefined)
+    )
+    if (revision === undefined) return undefined
+    const held: OpenConnection = { ...open, revision, intent }
+    self.open = held
+    yield* faults.at("intentWritten")
+    const elapsed = Number((yield* Clock.currentTimeNanos) - began) / 1e6
+    if (elapsed <= latestSendMillis) return held
+    // So late that another owner may already treat the intent as that of a dead owner.
+    self.open = undefined
+    return yield* failWith(busy("the refresh came too late to be sent; it is begun again"))
+  })
+
+  /** Commits the tokens or the failure that the token endpoint answered. */
+  const commitAnswer = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    held: OpenConnection,
+    method: OAuth2Method,
+    credential: TokenCredential,
+    answer: { readonly tokens: Tokens } | { readonly failure: TokenRequestFailed }
+  ) {
+    const { connection } = held
+    const precondition = requireNumber(held.credential?.number)
+    if ("failure" in answer) {
+      const { failure } = answer
+      const command = { _tag: "NoteRefreshFailure", lost: isGrantLost(failure), reason: failure.message } as const
+      return yield* owners.change(self, connection.organisationId, command, { precondition })
+    }
+    const { tokens } = answer
+    const value = tokensCredential(tokens, method, credential, yield* Clock.currentTimeMillis)
+    const done = yield* owners.change(
+      self,
+      connection.organisationId,
+      {
+        _tag: "NoteRefresh",
+        expiresAt: value.expiresAt === null ? null : new Date(value.expiresAt).toISOString(),
+        scopes: tokens.scopes ?? connection.scopes,
+        fingerprint: credentialFingerprint(value, digests.sha256Hex)
+      },
+      {
+        credential: { value, rotated: false },
+        audit: { action: "credential.token_refresh", by: system },
+        precondition
+      }
+    )
+    self.usedSinceRefresh = false
+    self.issuedNumber = done.credential?.number
+    self.refusalsInARow = 0
+    return done
+  })
+
+  /** Makes the refresh that is due, if any. Once the intent is committed, an interruption waits for its end. */
+  const refreshOnce = Effect.fnUntraced(function* (
+    self: ConnectionOwner,
+    organisation: string
+  ): Effect.fn.Return<void, CommandRefusal> {
+    const found = yield* prepareRefresh(self, organisation)
+    if (found === undefined) return
+    const { credential, method } = found
+    yield* Effect.uninterruptible(
+      Effect.gen(function* () {
+        const held = yield* commitIntent(self, found).pipe(
+          Effect.catchTags({
+            Stale: () => {
+              self.open = undefined
+              return failWith(busy("the connection is being changed elsewhere"))
+            },
+            Unavailable: ({ reason }) => failWith(busy(reason))
+          })
+        )
+        if (held === undefined) return
+        const answer = yield* clientOf(held.connection, method, credential.fields, credential.provider).pipe(
+          Effect.flatMap((client) => requestTokens(held.connection, method, client, renewalGrant(method, credential))),
+          Effect.map((tokens) => ({ tokens })),
+          Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
+          // A request that cannot be sent counts as a failed refresh, with the same back-off.
+          Effect.catchAll((refusal) => Effect.succeed({ failure: requestNotSent(refusal) }))
+        )
+        yield* faults.at("tokenReceived")
+        yield* commitAnswer(self, held, method, credential, answer)
+      })
+    )
+  })
+
+  /** Joins the refresh in progress or begins one, which continues when its caller is interrupted. */
+  const renew = (
+    self: ConnectionOwner,
+    organisation: string,
+    scope: Scope.Scope
+  ): Effect.Effect<Deferred.Deferred<void>> =>
+    Effect.suspend(() => {
+      if (self.pendingRefresh !== undefined) return Effect.succeed(self.pendingRefresh)
+      const done = Deferred.unsafeMake<void>(FiberId.none)
+      self.pendingRefresh = done
+      return refreshOnce(self, organisation).pipe(
+        // Callers read the connection afterwards, so that a change which overtook the refresh is no error.
+        Effect.catchAll((refusal) =>
+          Effect.annotateLogs(Effect.logInfo("connection.refresh_postponed"), {
+            connectionId: self.id,
+            reason: refusal._tag === "Busy" ? refusal.reason : refusal._tag
+          })
+        ),
+        Effect.catchAllCause((cause) =>
+          Effect.annotateLogs(Effect.logWarning("connection.refresh_failed", cause), { connectionId: self.id })
+        ),
+        Effect.ensuring(
+          Effect.suspend(() => {
+            self.pendingRefresh = undefined
+            return Deferred.succeed(done, undefined)
+          })
+        ),
+        Effect.forkIn(scope),
+        Effect.as(done)
+      )
+    })
+
+  return { renew, requestTokens, clientOf }
 })
 
 const requestNotSent = (refusal: CommandRefusal): TokenRequestFailed =>

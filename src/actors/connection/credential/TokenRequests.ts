@@ -5,13 +5,13 @@ import { configuredUrl } from "../../../domain/connector/request/BaseUrl.js"
 import type { OAuth2Method } from "../../../domain/connector/AuthMethod.js"
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { timeAfter } from "../../../domain/Time.js"
-import type { Connectors } from "../../ports/connection/Connectors.js"
-import type {
-  OAuthGrant,
-  TokenClient,
+import { Connectors } from "../../ports/connection/Connectors.js"
+import {
+  type OAuthGrant,
+  type TokenClient,
   TokenEndpoint,
-  TokenRequestFailed,
-  Tokens
+  type TokenRequestFailed,
+  type Tokens
 } from "../../ports/connection/TokenEndpoint.js"
 import { busy, failWith } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
@@ -43,68 +43,68 @@ export const tokensCredential = (
   }
 }
 
-/** What token requests need. */
-export interface TokenRequestContext {
-  readonly connectors: Connectors["Type"]
-  readonly endpoint: TokenEndpoint["Type"]
-}
+/** Requests for tokens, with the OAuth clients of the connectors. */
+export const makeTokenRequests = Effect.gen(function* () {
+  const connectors = yield* Connectors
+  const endpoint = yield* TokenEndpoint
 
-/**
- * The organisation's client, or with client credentials the customer's own. `given`: the auth provider of the tokens
- * that are stored; the default one may have changed since.
- */
-export const clientOf = Effect.fnUntraced(function* (
-  { connectors }: TokenRequestContext,
-  { authProvider, connector, organisationId }: Pick<Connection, "authProvider" | "connector" | "organisationId">,
-  method: OAuth2Method,
-  fields: TokenCredential["fields"],
-  given: string | null = null
-): Effect.fn.Return<RefreshClient, CommandRefusal> {
-  const found = yield* Effect.mapError(
-    connectors.clientOf(organisationId, connector, method.id, authProvider ?? given),
-    ({ reason }) => busy(reason)
-  )
-  if (Option.isSome(found)) {
-    const { clientId, clientSecret, id } = found.value
-    return { clientId, clientSecret, auth: method.clientAuth, provider: id }
-  }
-  const own = fields["clientId"]
-  if (own !== undefined)
-    return {
-      clientId: Redacted.value(own),
-      clientSecret: fields["clientSecret"] ?? null,
-      auth: method.clientAuth,
-      provider: null
+  /**
+   * The organisation's client, or with client credentials the customer's own. `given`: the auth provider of the tokens
+   * that are stored; the default one may have changed since.
+   */
+  const clientOf = Effect.fnUntraced(function* (
+    { authProvider, connector, organisationId }: Pick<Connection, "authProvider" | "connector" | "organisationId">,
+    method: OAuth2Method,
+    fields: TokenCredential["fields"],
+    given: string | null = null
+  ): Effect.fn.Return<RefreshClient, CommandRefusal> {
+    const found = yield* Effect.mapError(
+      connectors.clientOf(organisationId, connector, method.id, authProvider ?? given),
+      ({ reason }) => busy(reason)
+    )
+    if (Option.isSome(found)) {
+      const { clientId, clientSecret, id } = found.value
+      return { clientId, clientSecret, auth: method.clientAuth, provider: id }
     }
-  return yield* failWith({
-    _tag: "Invalid",
-    path: "authMethod",
-    code: "NO_OAUTH_CLIENT",
-    message: "has no OAuth client: add an auth provider with your clientId and clientSecret to the connector"
+    const own = fields["clientId"]
+    if (own !== undefined)
+      return {
+        clientId: Redacted.value(own),
+        clientSecret: fields["clientSecret"] ?? null,
+        auth: method.clientAuth,
+        provider: null
+      }
+    return yield* failWith({
+      _tag: "Invalid",
+      path: "authMethod",
+      code: "NO_OAUTH_CLIENT",
+      message: "has no OAuth client: add an auth provider with your clientId and clientSecret to the connector"
+    })
   })
-})
 
-/** Requests tokens from the method's token endpoint. */
-export const requestTokens = Effect.fnUntraced(function* (
-  { endpoint }: TokenRequestContext,
-  { config, organisationId }: Pick<Connection, "config" | "organisationId">,
-  method: OAuth2Method,
-  client: TokenClient,
-  grant: OAuthGrant
-): Effect.fn.Return<Tokens, CommandRefusal | TokenRequestFailed> {
-  const url = configuredUrl(method.tokenUrl, config)
-  if (url._tag === "Left")
-    return yield* failWith({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
-  return yield* endpoint.request({
-    organisationId,
-    url: url.right,
-    client,
-    grant,
-    params: method.tokenParams,
-    expiresInField: method.refresh.expiresInField,
-    scopeSeparator: method.scopeSeparator,
-    config: method.tokenConfig
+  /** Requests tokens from the method's token endpoint. */
+  const requestTokens = Effect.fnUntraced(function* (
+    { config, organisationId }: Pick<Connection, "config" | "organisationId">,
+    method: OAuth2Method,
+    client: TokenClient,
+    grant: OAuthGrant
+  ): Effect.fn.Return<Tokens, CommandRefusal | TokenRequestFailed> {
+    const url = configuredUrl(method.tokenUrl, config)
+    if (url._tag === "Left")
+      return yield* failWith({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
+    return yield* endpoint.request({
+      organisationId,
+      url: url.right,
+      client,
+      grant,
+      params: method.tokenParams,
+      expiresInField: method.refresh.expiresInField,
+      scopeSeparator: method.scopeSeparator,
+      config: method.tokenConfig
+    })
   })
+
+  return { clientOf, requestTokens }
 })
 
 /** The grant with which a stored credential is renewed. */
