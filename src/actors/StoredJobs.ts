@@ -1,5 +1,5 @@
 /**
- * Runs the stored jobs of a background task, each on its own: a job that fails, by whatever error, fails no other one and
+ * Runs the stored jobs of a background task, each on its own: a job that fails, by any error, fails no other one and
  * not the task. After three failures in a row it is set aside, counted, and named in `/readyz`; it is tried again after a
  * pause that grows up to a day. A failure that cannot be recorded, since Postgres is away, is the task's and counts for no
  * job.

@@ -1,9 +1,9 @@
 /** A fair queue: serves its owners round-robin, and what waits for one owner in the order of arrival. */
 
-/** The place, in what waits for an owner, of the one that may be served now; -1 if none may. */
-export type Pick<Owner, Waiter> = (owner: Owner, waiting: ReadonlyArray<Waiter>) => number
+/** Chooses what is served: its place in what waits for an owner; -1 if none may be served now. */
+export type ChooseWaiter<Owner, Waiter> = (owner: Owner, waiting: ReadonlyArray<Waiter>) => number
 
-const pickOldest = (): number => 0
+const chooseOldest = (): number => 0
 
 export class FairQueue<Owner, Waiter> {
   /** What waits for each owner; the owners in the order in which they are served next. */
@@ -43,10 +43,10 @@ export class FairQueue<Owner, Waiter> {
     return true
   }
 
-  /** Takes what `pick` chooses for the first owner for which it chooses something, and moves that owner to the end. */
-  take(pick: Pick<Owner, Waiter> = pickOldest): Waiter | undefined {
+  /** Takes what `choose` picks for the first owner for which it chooses something, and moves that owner to the end. */
+  take(choose: ChooseWaiter<Owner, Waiter> = chooseOldest): Waiter | undefined {
     for (const [owner, waiting] of this.#waiting) {
-      const at = pick(owner, waiting)
+      const at = choose(owner, waiting)
       if (at < 0) continue
       const waiter = waiting[at]
       waiting.splice(at, 1)
@@ -59,8 +59,8 @@ export class FairQueue<Owner, Waiter> {
   }
 
   /** Whether `take` would take something. */
-  canTake(pick: Pick<Owner, Waiter>): boolean {
-    for (const [owner, waiting] of this.#waiting) if (pick(owner, waiting) >= 0) return true
+  canTake(choose: ChooseWaiter<Owner, Waiter>): boolean {
+    for (const [owner, waiting] of this.#waiting) if (choose(owner, waiting) >= 0) return true
     return false
   }
 }

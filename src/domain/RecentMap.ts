@@ -1,4 +1,4 @@
-/** Caches of a bounded number of entries, whatever keys tenants choose. */
+/** Caches whose number of entries is bounded, since tenants choose their keys. */
 
 /** A map that drops the entry that was set longest ago when it has more than `maxEntries`. */
 export class RecentMap<Key, Value> extends Map<Key, Value> {

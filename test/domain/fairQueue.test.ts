@@ -1,9 +1,9 @@
 /** A fair queue serves its owners in turn, each in the order of arrival, whoever may be served and whoever leaves. */
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, FastCheck, Schema } from "effect"
-import { FairQueue, type Pick } from "../../src/domain/FairQueue.js"
+import { FairQueue, type ChooseWaiter } from "../../src/domain/FairQueue.js"
 
-const drain = (queue: FairQueue<string, string>, pick?: Pick<string, string>) => {
+const drain = (queue: FairQueue<string, string>, pick?: ChooseWaiter<string, string>) => {
   const taken: Array<string> = []
   for (let next = queue.take(pick); next !== undefined; next = queue.take(pick)) taken.push(next)
   return taken
@@ -23,7 +23,7 @@ describe("A fair queue", () => {
 
   it("passes over owners that may not be served, which keep their turn", () => {
     const queue = queueOf("a1", "a2", "b1", "b2")
-    const notA: Pick<string, string> = (owner) => (owner === "a" ? -1 : 0)
+    const notA: ChooseWaiter<string, string> = (owner) => (owner === "a" ? -1 : 0)
     assert.isTrue(queue.canTake(notA))
     assert.strictEqual(queue.take(notA), "b1")
     assert.deepStrictEqual(drain(queue), ["a1", "b2", "a2"])

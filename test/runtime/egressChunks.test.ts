@@ -38,6 +38,13 @@ class ByteByByte extends Dispatcher {
 
 const hop = { url: new URL("http://127.0.0.1/"), method: "GET", headers: [], body: null }
 
+const optionsOf = (organisationId: string) => ({
+  organisationId,
+  maxBytes: bytes,
+  discards: () => false,
+  holding: endlessHolding
+})
+
 describe("an answer in chunks of one byte", () => {
   it.each([
     ["of unknown length", []],
@@ -49,7 +56,7 @@ describe("an answer in chunks of one byte", () => {
       held = liveObjectBytes() - before
     })
     let result: ExchangeResponse | Error | undefined
-    exchange(dispatcher, hop, { maxBytes: bytes, discards: () => false, holding: endlessHolding }, (given) => {
+    exchange(dispatcher, hop, optionsOf("org_a"), (given) => {
       result = given
     })
     if (result === undefined || result instanceof Error) return assert.fail(String(result))
@@ -95,9 +102,7 @@ describe("answers in chunks of one byte", () => {
   it("are read in turns of the main loop, one answer in each", async () => {
     const dispatcher = new PausedBytes()
     const ask = () =>
-      new Promise<ExchangeResponse | Error>((done) =>
-        exchange(dispatcher, hop, { maxBytes: bytes, discards: () => false, holding: endlessHolding }, done)
-      )
+      new Promise<ExchangeResponse | Error>((done) => exchange(dispatcher, hop, optionsOf("org_a"), done))
     const answers = Promise.all(Array.from({ length: 8 }, ask))
     let most = 0
     while (dispatcher.sent < 8 * 20_000) {
@@ -108,6 +113,31 @@ describe("answers in chunks of one byte", () => {
     assert.isAtMost(most, 1_024)
     for (const answer of await answers)
       assert.isTrue(!(answer instanceof Error) && answer.body.every((byte, at) => byte === at % 251))
+  })
+})
+
+describe("an answer beside many of another organisation", () => {
+  it("gets every second turn", async () => {
+    const ended: Array<string> = []
+    const ask = (dispatcher: PausedBytes, organisation: string) =>
+      new Promise<void>((done) =>
+        exchange(dispatcher, hop, optionsOf(organisation), () => {
+          ended.push(organisation)
+          done()
+        })
+      )
+    const many = new PausedBytes()
+    const answers = Array.from({ length: 16 }, () => ask(many, "org_many"))
+    const one = new PausedBytes()
+    answers.push(ask(one, "org_one"))
+    let sentBeside = 0
+    while (one.sent < 20_000) {
+      await new Promise((resolve) => setImmediate(resolve))
+      sentBeside = many.sent
+    }
+    assert.isAtMost(sentBeside, 16 * 1_024 + 2 * 20_000)
+    await Promise.all(answers)
+    assert.strictEqual(ended[0], "org_one")
   })
 })
 

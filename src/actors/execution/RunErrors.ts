@@ -129,7 +129,7 @@ export const contractViolationError = ({ message, path }: Detail): RunError =>
     message: `the returned value breaks the output contract${path === "" ? "" : ` at ${path}`}: ${message}`
   })
 
-/** The returned value cannot be stored, whatever the contract says. `why`: continues the sentence. */
+/** The returned value cannot be stored under any contract. `why`: continues the sentence. */
 export const notStorableError = (path: string, why: string): RunError =>
   runError({
     name: "OutputNotStorable",

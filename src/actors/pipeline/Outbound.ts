@@ -1,11 +1,11 @@
 /**
  * Tells subscribers of committed changes: turns domain events into deliveries for the subscribed endpoints, into
- * notifications, and into events for triggers. An event leaves the outbox in the statement that adds these, so that none is lost or told twice, on any
+ * notifications, and into events for triggers. An event leaves the outbox in the statement that adds these, so that none is lost or published twice, on any
  * number of nodes.
  */
 import { Duration, Effect, Layer, Option } from "effect"
 import type { CustomerId } from "../../domain/Ids.js"
-import { externalChannels, isTold, notificationText, targetUrls } from "../../domain/organisation/Notification.js"
+import { externalChannels, isNotified, notificationText, targetUrls } from "../../domain/organisation/Notification.js"
 import { outboundBody } from "../../domain/delivery/OutboundEvent.js"
 import { inBatches, makeSweep } from "../LeasedWork.js"
 import { hasRoomFor, makeNotification, readTargets } from "../NotificationDeliveries.js"
@@ -43,7 +43,7 @@ const make = Effect.gen(function* () {
 
   const notificationsOf = Effect.fnUntraced(function* (event: DomainEvent) {
     const { at, customerId, organisationId, payload, subject, type } = event
-    if (!isTold(type)) return []
+    if (!isNotified(type)) return []
     const customer = customerId as CustomerId | null // written by the service
     const organisation = Option.getOrUndefined(yield* organisations.find(organisationId))
     const read = yield* records.transact(organisationId, (tx) =>

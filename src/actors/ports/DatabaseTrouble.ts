@@ -14,7 +14,7 @@ export interface DatabaseCondition {
 /** A condition that lasts. Times are Unix milliseconds. */
 export interface OngoingTrouble {
   readonly condition: DatabaseCondition
-  /** The code of the last refusal (SQLSTATE); `null` if only the log of the server told of it. */
+  /** The code of the last refusal (SQLSTATE); `null` if only the server's log named it. */
   readonly sqlState: string | null
   readonly since: number
   readonly lastAt: number

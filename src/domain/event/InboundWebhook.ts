@@ -245,7 +245,7 @@ const timeOf = (rule: Rule, request: WebhookRequest): Either.Either<number | nul
   return text === undefined ? Either.left("malformed") : freshTime(text, rule.timestampFormat ?? "unix", rule, request)
 }
 
-/** A request that sends the time of Standard Webhooks must be fresh, whatever its scheme. */
+/** A request that sends the time of Standard Webhooks must be fresh under every scheme. */
 const commonFreshness = (rule: Rule, request: WebhookRequest): Either.Either<number | null, DeliveryProblem> => {
   const text = headerOf(request, "webhook-timestamp")
   return text === undefined || rule.scheme === "standard" ? Either.right(null) : freshTime(text, "unix", rule, request)

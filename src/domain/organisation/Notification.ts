@@ -302,4 +302,4 @@ export const notificationText = (
 }
 
 /** Whether the event causes a notification. */
-export const isTold = (type: string): boolean => Object.hasOwn(textsByEvent, type)
+export const isNotified = (type: string): boolean => Object.hasOwn(textsByEvent, type)

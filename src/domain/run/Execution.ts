@@ -16,7 +16,7 @@ export type ExecutionStatus = typeof ExecutionStatus.Type
 /** Whether the run has ended. */
 export const isTerminal = (status: ExecutionStatus): boolean => status !== "pending" && status !== "running"
 
-/** What started a run, for good: a re-run is a `rerun`, whatever started the run before it. */
+/** What started a run; it never changes. A run again is a `rerun`, however the run before it was started. */
 export const TriggerType = Schema.Literal(
   "api",
   "webhook",

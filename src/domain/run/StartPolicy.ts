@@ -6,7 +6,7 @@ import type { EventPriority } from "../event/Event.js"
 
 // --- The start queue ---
 
-/** A queued run counts as starting for so long at most, whatever it does, so that no tenant can stop the start queue. */
+/** A queued run counts as starting for at most this long, so that no run can block the start queue. */
 const startingMillis = 100
 /** How long the first class counts as running on a node after its last launch. */
 const firstClassMillis = 2_000

@@ -20,7 +20,7 @@ export interface Call<Path, Query, Body> {
 }
 
 /** Any call, as a front makes it. */
-/** A call of whatever operation, whose input was decoded by the operation's own contract. */
+/** A call of any operation, whose input was decoded by the operation's own contract. */
 // oxlint-disable-next-line typescript/no-explicit-any -- `operation` holds its use case to the types of its contract.
 export type AnyCall = Call<any, any, any>
 

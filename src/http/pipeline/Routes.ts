@@ -58,7 +58,7 @@ const prefix = ["", "api", "v1"]
 
 /**
  * The path of a route that differs in one segment, which is close, or lacks the prefix only; with `{name}` for each
- * parameter. Compares segments, not whole paths: whoever asks needs no key.
+ * parameter. Compares segments, not whole paths, since clients without a key may ask.
  */
 const closestPath = (
   table: ReadonlyArray<{ readonly route: Route; readonly parts: ReadonlyArray<string> }>,

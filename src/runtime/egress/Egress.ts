@@ -98,31 +98,34 @@ const makeEgress = (
       return typeof read === "string" ? Effect.fail(blocked(url, read)) : Effect.succeed(read)
     })
   return Egress.of({
-    send: (request) =>
-      Effect.flatMap(AnswerHolding, (holding) =>
+    send: (request) => {
+      const { maxBytes, organisationId } = request
+      return Effect.flatMap(AnswerHolding, (holding) =>
         travelled<ExchangeResponse>(request, allow, (hop, follows, done) =>
           withPlace(
             places,
             request,
             hop.url.origin,
             ({ dispatcher, release }) =>
-              exchange(dispatcher(), hop, { maxBytes: request.maxBytes, discards: follows, holding }, (result) => {
+              exchange(dispatcher(), hop, { organisationId, maxBytes, discards: follows, holding }, (result) => {
                 release()
                 done(result)
               }),
             done
           )
         )
-      ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url }))),
-    open: (request) =>
-      travelled<OpenExchange>(request, allow, (hop, _, done) => {
+      ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url })))
+    },
+    open: (request) => {
+      const { maxBytes, organisationId } = request
+      return travelled<OpenExchange>(request, allow, (hop, _, done) => {
         const stallMillis = Math.min(Duration.toMillis(request.stall), longestTimer)
         return withPlace(
           places,
           request,
           hop.url.origin,
           ({ dispatcher, release }) =>
-            openExchange(dispatcher(), hop, { maxBytes: request.maxBytes, stallMillis }, (result) => {
+            openExchange(dispatcher(), hop, { organisationId, maxBytes, stallMillis }, (result) => {
               if (result instanceof Error) release()
               else void result.ended.then(release)
               done(result)
@@ -131,7 +134,8 @@ const makeEgress = (
         )
       }).pipe(
         Effect.map(({ answer, url }): OpenResponse => ({ ...answer, url, ended: Effect.promise(() => answer.ended) }))
-      ),
+      )
+    },
     check: (url) => Effect.asVoid(check(url)),
     checkTarget: (url) =>
       Effect.flatMap(check(url), ({ protocol }) =>

@@ -23,6 +23,8 @@ export class BodyTooLarge extends Error {}
 export class NoMemory extends Error {}
 
 export interface ExchangeOptions {
+  /** Who asks. */
+  readonly organisationId: string
   /** Largest body in bytes, after decompression. */
   readonly maxBytes: number
   /** Whether the body of a response with this status is discarded; the result's body is then empty. */
@@ -72,16 +74,18 @@ class Receiver implements Dispatcher.DispatchHandler {
   private body = new GatheredBytes()
   private memory: BodyMemory | undefined
   private discarded = 0
-  private readonly turns = new ReadingTurns({
-    pause: () => this.controller?.pause(),
-    resume: () => this.goOn()
-  })
+  private readonly turns: ReadingTurns
 
   constructor(
     private readonly method: string,
     private readonly options: ExchangeOptions,
     private readonly done: (result: ExchangeResponse | Error) => void
-  ) {}
+  ) {
+    this.turns = new ReadingTurns(options.organisationId, {
+      pause: () => this.controller?.pause(),
+      resume: () => this.goOn()
+    })
+  }
 
   /** Ends the exchange with its first result, and destroys what is still open. */
   finish(result: ExchangeResponse | Error): void {

@@ -24,6 +24,8 @@ export interface OpenExchange {
 export class Stalled extends Error {}
 
 export interface OpenExchangeOptions {
+  /** Who asks. */
+  readonly organisationId: string
   /** Largest body in bytes, after decompression. */
   readonly maxBytes: number
   readonly stallMillis: number
@@ -48,15 +50,12 @@ const maxBufferedBytes = 64 * 1024
 
 class Receiver implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined
-  private told = false
+  private isDone = false
   private complete = false
   private patience: NodeJS.Timeout | undefined
   private readonly source: Readable
   private isFull = false
-  private readonly turns = new ReadingTurns({
-    pause: () => this.controller?.pause(),
-    resume: () => this.goOn()
-  })
+  private readonly turns: ReadingTurns
   private begin: (first: Uint8Array) => void = () => undefined
   private readonly beginning = new Promise<Uint8Array>((resolve) => {
     this.begin = resolve
@@ -67,6 +66,10 @@ class Receiver implements Dispatcher.DispatchHandler {
     private readonly options: OpenExchangeOptions,
     private readonly done: (result: OpenExchange | Error) => void
   ) {
+    this.turns = new ReadingTurns(options.organisationId, {
+      pause: () => this.controller?.pause(),
+      resume: () => this.goOn()
+    })
     this.source = new Readable({
       highWaterMark: maxBufferedBytes,
       read: () => {
@@ -77,7 +80,7 @@ class Receiver implements Dispatcher.DispatchHandler {
       destroy: (error, closed) => {
         clearTimeout(this.patience)
         this.begin(new Uint8Array(0))
-        if (!this.complete) this.controller?.abort(error ?? new Error("nobody takes the rest"))
+        if (!this.complete) this.controller?.abort(error ?? new Error("the rest of the answer is not read"))
         closed(error)
       }
     })
@@ -86,8 +89,8 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   giveUp(reason: Error): void {
-    if (this.told) return
-    this.told = true
+    if (this.isDone) return
+    this.isDone = true
     this.complete = true
     this.controller?.abort(reason)
     this.source.destroy()
@@ -97,11 +100,11 @@ class Receiver implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
     // Cancelled while it waited for a connection: it must not be sent.
-    if (this.told) controller.abort(new Error("given up before it was sent"))
+    if (this.isDone) controller.abort(new Error("given up before it was sent"))
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    if (status < 200 || this.told) return
+    if (status < 200 || this.isDone) return
     const headers = headerPairs(controller.rawHeaders)
     if (headers.length > egress.responseHeaders)
       return this.giveUp(new Error(`the answer has more than ${egress.responseHeaders} headers`))
@@ -110,7 +113,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     const announced = headers.find(([name]) => name === "content-length")?.[1]
     if (!bodiless && encodings.length === 0 && Number(announced) > this.options.maxBytes)
       return this.giveUp(new BodyTooLarge(`more than ${this.options.maxBytes} bytes`))
-    this.told = true
+    this.isDone = true
     this.patience = setTimeout(
       () => this.source.destroy(new Stalled(`nothing moved within ${this.options.stallMillis} ms`)),
       this.options.stallMillis
@@ -146,7 +149,7 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.complete = true
-    if (this.told) this.source.destroy(error)
+    if (this.isDone) this.source.destroy(error)
     else this.giveUp(error)
   }
 

@@ -1,22 +1,23 @@
 /**
- * Large answers, and those in very many pieces, are read in turns: many that come at once, however they are cut, never
- * hold the main loop longer than a turn, and a small answer never waits.
+ * Large answers, and those in very many pieces, are read in turns, organisations in turn: many that come at once, however
+ * they are cut, never hold the main loop longer than a turn, and a small answer never waits.
  */
+import { FairQueue } from "../../domain/FairQueue.js"
 
 /** Pieces and bytes of one answer that are read in a turn: they take about half a millisecond. */
 const piecesPerTurn = 1024
 const bytesPerTurn = 256 * 1024
 
-/** Answers that wait for their turn, oldest first. There is one main loop, hence one queue. */
-const waiting: Array<() => void> = []
+/** Answers that wait for their turn, by organisation. There is one main loop, hence one queue. */
+const waiting = new FairQueue<string, () => void>()
 let isScheduled = false
 
 const schedule = (): void => {
-  if (isScheduled || waiting.length === 0) return
+  if (isScheduled || waiting.size === 0) return
   isScheduled = true
   setImmediate(() => {
     isScheduled = false
-    waiting.shift()?.()
+    waiting.take()?.()
     schedule()
   })
 }
@@ -27,14 +28,17 @@ export interface ReadingFlow {
   readonly resume: () => void
 }
 
-/** The turns of one answer. */
+/** The turns of one answer. `owner`: the organisation that asked for it. */
 export class ReadingTurns {
   private pieces = 0
   private bytes = 0
   /** Whether the answer waits for its turn. */
   isWaiting = false
 
-  constructor(private readonly flow: ReadingFlow) {}
+  constructor(
+    private readonly owner: string,
+    private readonly flow: ReadingFlow
+  ) {}
 
   /** Counts a piece, and lets others read after a turn's worth. */
   countPiece(bytes: number): void {
@@ -45,7 +49,7 @@ export class ReadingTurns {
     this.bytes = 0
     this.isWaiting = true
     this.flow.pause()
-    waiting.push(() => {
+    waiting.add(this.owner, () => {
       this.isWaiting = false
       this.flow.resume()
     })

@@ -10,7 +10,7 @@ import {
   type Holding,
   type LedgerReadings
 } from "../../actors/ports/HeldBytes.js"
-import { FairQueue, type Pick } from "../../domain/FairQueue.js"
+import { FairQueue, type ChooseWaiter } from "../../domain/FairQueue.js"
 import { memoryLimit } from "../process/MemoryLimit.js"
 
 const MiB = 1024 * 1024
@@ -221,10 +221,10 @@ export class ByteLedger {
   }
 
   /** Picks the oldest of an owner that only lacks room: what becomes free is for it. */
-  private readonly pickWithinLimits: Pick<Owner, Waiter> = (owner, [next]) =>
+  private readonly pickWithinLimits: ChooseWaiter<Owner, Waiter> = (owner, [next]) =>
     next !== undefined && this.isWithinLimits(owner, next.holding.kind, next.bytes) ? 0 : -1
 
-  private readonly pickWithRoom: Pick<Owner, Waiter> = (owner, [next]) =>
+  private readonly pickWithRoom: ChooseWaiter<Owner, Waiter> = (owner, [next]) =>
     next !== undefined && this.hasRoom(owner, next.holding.kind, next.bytes) ? 0 : -1
 
   private add(owner: Owner, holding: OpenHolding, bytes: number): void {

@@ -199,14 +199,14 @@ const tokensOf = (asked: TokenRequest, accessToken: string, answer: JsonObject):
 const refused = (response: EgressResponse, answer: JsonObject, scrub: (text: string) => string) => {
   const code = textMember(answer, "error") ?? textMember(answer, "code") ?? null
   const said = textMember(answer, "error_description") ?? textMember(answer, "message") ?? ""
-  const told = [code, said].filter((part) => part !== null && part !== "").join(": ")
+  const reason = [code, said].filter((part) => part !== null && part !== "").join(": ")
   return new TokenRequestFailed({
     // An error with a success status counts as a client error.
     status: response.status < 300 && code !== null ? 400 : response.status,
     // Scrubbed before it is truncated: a truncated secret would not be recognised.
     code: code === null ? null : scrub(code).slice(0, codeLength),
     message: scrub(
-      `the token endpoint answered ${response.status}${told === "" ? " without a token" : `: ${told}`}`
+      `the token endpoint answered ${response.status}${reason === "" ? " without a token" : `: ${reason}`}`
     ).slice(0, messageLength)
   })
 }

@@ -14,7 +14,7 @@ export class RunnerTurns {
   readonly longTurns = new LongTurns()
   /** When the runner began what it works on, by the monotonic clock. */
   workStartedAt = 0
-  /** The runner works on the first one, unless it has told that it began another. */
+  /** The runner works on the first one, unless it has reported that it began another. */
   private readonly queued = new PendingTurns()
   /** Replays that have yielded. */
   private readonly yielded = new Map<number, PendingTurn>()

@@ -13,14 +13,14 @@ const withheld = "its message is not logged"
 /** An error that may be logged as it is: it quotes no tenant. `isExpected`: a failure that tells all without frames. */
 export class SafeError extends Error {
   constructor(error: unknown, isExpected = false, depth = 0) {
-    const told = databaseErrorOf(error)
-    const inner = depth < mostCauses && told === undefined ? innerOf(error) : undefined
+    const refusal = databaseErrorOf(error)
+    const inner = depth < mostCauses && refusal === undefined ? innerOf(error) : undefined
     super(
-      detailsOf(told ?? error),
+      detailsOf(refusal ?? error),
       inner === undefined ? undefined : { cause: new SafeError(inner, isExpected, depth + 1) }
     )
     Object.defineProperty(this, "name", { value: kindOf(error) })
-    const frames = isExpected && (told !== undefined || isTold(error)) ? [] : framesOf(error)
+    const frames = isExpected && (refusal !== undefined || isForOperators(error)) ? [] : framesOf(error)
     this.stack = [`${this.name}: ${this.message}`, ...frames].join("\n")
   }
 }
@@ -92,7 +92,8 @@ const databaseErrorOf = (error: unknown): object | undefined => {
   return typeof error.cause === "object" && error.cause !== null ? error.cause : undefined
 }
 
-const isTold = (error: unknown): boolean => typeof error === "object" && error !== null && hasOperatorText(error)
+const isForOperators = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && hasOperatorText(error)
 
 const innerOf = (error: unknown): unknown => {
   if (!(error instanceof Error)) return undefined

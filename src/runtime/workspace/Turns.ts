@@ -3,7 +3,7 @@
  * bounds, and the more connections it holds, the more must be free before it gets another.
  */
 import { Effect } from "effect"
-import { FairQueue, type Pick } from "../../domain/FairQueue.js"
+import { FairQueue, type ChooseWaiter } from "../../domain/FairQueue.js"
 
 export interface TurnLimits {
   /** Connections in use at once. */
@@ -87,7 +87,7 @@ const take = (state: TurnsState, organisation: string, kind: TurnKind): Release 
 
 /** Serves the organisations in turn as long as one may have a connection; its transactions before its statements. */
 const serve = (state: TurnsState): void => {
-  const pick: Pick<string, Waiter> = (organisation, waiters) => {
+  const pick: ChooseWaiter<string, Waiter> = (organisation, waiters) => {
     for (const kind of kinds) {
       const at = canTake(state, organisation, kind) ? waiters.findIndex((one) => one.kind === kind) : -1
       if (at >= 0) return at

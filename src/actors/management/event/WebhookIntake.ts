@@ -61,7 +61,7 @@ export interface WebhookPayload {
   readonly rounded: RoundedIntegers | undefined
 }
 
-/** What the sender is told. */
+/** What the sender is answered. */
 export type WebhookOutcome =
   | Reception
   /** The run of the event has ended while its sender waited. */

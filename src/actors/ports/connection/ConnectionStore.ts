@@ -124,7 +124,7 @@ export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
     /** Removes a pending connection that was not completed. */
     readonly abandon: (
       held: { readonly connection: Connection; readonly revision: number },
-      told: ChangeRecords
+      changes: ChangeRecords
     ) => Effect.Effect<void, Stale | Unavailable>
 
     readonly openSession: (

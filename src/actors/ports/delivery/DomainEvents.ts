@@ -1,4 +1,4 @@
-/** The outbox of domain events: committed changes of records that wait to be told to subscribers. */
+/** The outbox of domain events: committed changes of records that wait to be published to subscribers. */
 import { Context, type Effect } from "effect"
 import type { DeliveryId, EventId } from "../../../domain/Ids.js"
 import type { Unavailable } from "../../../domain/Failure.js"
@@ -13,7 +13,7 @@ export interface OutboundDelivery {
   readonly payload: string
 }
 
-/** What an event becomes. A notification of a cause and channel that was told in this hour is not repeated. */
+/** What an event becomes. A notification of the same cause and channel is sent at most once an hour. */
 export interface PublishedEvent {
   readonly event: DomainEvent
   readonly deliveries: ReadonlyArray<OutboundDelivery>

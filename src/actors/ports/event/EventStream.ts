@@ -1,6 +1,6 @@
 /**
  * The way of events from the start queue to the node that dispatches them: directly, or over a broker. The queue's row
- * stays the only marker of unfinished work, so that a broker may lose, delay or repeat whatever it carries.
+ * stays the only marker of unfinished work, so that a broker may lose, delay or repeat any message.
  */
 import { Context, type Effect } from "effect"
 import type { LeasedEvent, StartQueue } from "../run/StartQueue.js"

@@ -19,7 +19,7 @@ const statusOf: { readonly [Tag in Reception["_tag"]]: MadeEvent["status"] } = {
   Duplicate: "duplicate"
 }
 
-/** What a request is told of a reception: of a repetition, the first event. */
+/** The answer to a reception: of a repetition, the first event. */
 export const madeOf = (reception: Reception): MadeEvent => ({
   eventId: reception._tag === "Duplicate" ? (reception.first as EventId) : reception.eventId, // the target of its claim
   status: statusOf[reception._tag]

@@ -1,4 +1,4 @@
-/** What a client is told, and what is logged, when a statement or a connection of the service fails. */
+/** The answer to a client, and the log line, when a statement or a connection of the service fails. */
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
@@ -23,7 +23,7 @@ export const execute = (change: Effect.Effect<unknown, SqlError>) =>
 export const firstRow = <Row>(read: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
   Effect.map(rowsOf(read), ([row]): Row | undefined => row)
 
-/** The failure of a statement of the journal: `reason` is for the operator, `refusal` is what a client is told. */
+/** The failure of a statement of the journal: `reason` is for the operator, `refusal` is for the client. */
 export const journalUnavailable = (error: unknown): JournalUnavailable =>
   new JournalUnavailable({
     reason: describe(error),

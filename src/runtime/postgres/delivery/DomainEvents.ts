@@ -30,7 +30,7 @@ const publishSql = `
     SELECT d.id, gone.org, 'outbound', d.url, d.endpoint_id, gone.type, gone.customer_id, d.payload
     FROM json_to_recordset($2::json) AS d (event text, id text, endpoint_id text, url text, payload text)
     JOIN gone ON gone.id = d.event
-  ), told AS (
+  ), notices AS (
     INSERT INTO notifications (id, org, customer_id, channel, severity, title, body, link, source, status, pending, targets, cause, hour, created_at)
     SELECT n.id, gone.org, gone.customer_id, n.channel, n.severity, n.title, n.body, n.link, n.source, n.status, n.pending, n.targets,
       n.cause, n.hour, n."createdAt"
@@ -40,10 +40,10 @@ const publishSql = `
     ON CONFLICT DO NOTHING RETURNING id, org, customer_id
   ), notified AS (
     INSERT INTO deliveries (id, org, space, kind, url, customer_id, notification_id, payload)
-    SELECT d.id, told.org, (SELECT w.id FROM workspaces w WHERE w.org = told.org ORDER BY w.created_at, w.id LIMIT 1),
-      'notification', d.url, told.customer_id, told.id, d.payload
+    SELECT d.id, notices.org, (SELECT w.id FROM workspaces w WHERE w.org = notices.org ORDER BY w.created_at, w.id LIMIT 1),
+      'notification', d.url, notices.customer_id, notices.id, d.payload
     FROM json_to_recordset($4::json) AS d (notification text, id text, url text, payload text)
-    JOIN told ON told.id = d.notification
+    JOIN notices ON notices.id = d.notification
   ), ${startedReplays("$5::jsonb")}
   SELECT id FROM gone`
 

@@ -114,7 +114,7 @@ const takenPlaces: FlushPart = {
       : []
 }
 
-/** Dead letters that the batch replays: whoever changes their state replays them. */
+/** Dead letters that the batch replays: the transaction that changes their state replays them. */
 const replays: FlushPart = {
   when: ({ units }) => units.some(({ unit }) => unit.event?.replays !== undefined),
   text: () => [

@@ -30,7 +30,7 @@ export const outcomeOfKind = (kind: number): CallOutcome | undefined =>
 export const isDoneKind = (kind: number): boolean =>
   kind === kinds.doneBefore || kind === kinds.ok || kind === kinds.failed || kind === kinds.transient
 
-/** A condition on the row `j`: it is small whatever its run did, and has no result. */
+/** A condition on the row `j`: it is small for every run, and has no result. */
 export const isSmallKind = `j.kind IN (${kinds.start}, ${kinds.timer}, ${kinds.attempt})`
 
 /** The columns of a row in a statement's JSON document, which carries bytes as base64. */

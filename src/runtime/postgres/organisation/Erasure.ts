@@ -80,7 +80,7 @@ const eraseRecordsSql = [
        ${addCounts(`SELECT * FROM gone WHERE ${areCountsKept("svc_event_minute(gone.id)", "gone.class")}`, -1)}`
   ),
   `DELETE FROM dead_letters WHERE customer_id IN (${erasableCustomers})`,
-  // Without it nobody can read the values of their audit entries any more.
+  // Without it the values of their audit entries cannot be read any more.
   `DELETE FROM data_keys WHERE org IN (${erasableCustomers})`,
   `DELETE FROM domain_events WHERE customer_id IN (${erasableCustomers})`,
   // A user of these customers only is deleted too: an empty list would mean all customers.

@@ -1,4 +1,4 @@
-/** The port `Schedules`: due times are compared with Postgres' clock, whatever the clocks of the nodes say. */
+/** The port `Schedules`: due times are compared with Postgres' clock, never with a node's. */
 import { Effect, Layer } from "effect"
 import { type DueSchedule, Schedules } from "../../../actors/ports/event/Schedules.js"
 import { triggerLimits } from "../../../domain/Limits.js"
