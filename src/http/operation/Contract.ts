@@ -68,7 +68,6 @@ export interface Words {
 }
 
 /** Any schema of a contract: all of them decode and encode without services. */
-/** A schema of any type: contracts of all operations stand in one list. */
 // oxlint-disable-next-line typescript/no-explicit-any -- A table has contracts of every type.
 export type AnySchema = Schema.Schema<any, any>
 

@@ -19,7 +19,6 @@ export interface Call<Path, Query, Body> {
   readonly body: Body
 }
 
-/** Any call, as a front makes it. */
 /** A call of any operation, whose input was decoded by the operation's own contract. */
 // oxlint-disable-next-line typescript/no-explicit-any -- `operation` holds its use case to the types of its contract.
 export type AnyCall = Call<any, any, any>

@@ -47,6 +47,9 @@ const Rotate = Schema.Struct({ graceSeconds: Schema.optional(Schema.Int.pipe(Sch
 
 const IdentitySecret = Schema.Struct({ hmacSecret: Schema.String }).annotations({ identifier: "IdentitySecret" })
 
+/** What most operations of the group share. */
+const ofKeys = { sharing: "hidden", scoped: {}, with: ApiKeys } as const
+
 /** The operations of the group `apiKeys`, in the order of the documents. */
 export const apiKeysOperations = [
   operation({
@@ -59,9 +62,7 @@ export const apiKeysOperations = [
     output: page(ApiKeyView),
     permit: "settings:read",
     audit: auditRead("api_key"),
-    sharing: "hidden",
-    scoped: {},
-    with: ApiKeys,
+    ...ofKeys,
     use: (keys, { context, query }) => keys.list(context, query)
   }),
   operation({
@@ -91,9 +92,7 @@ export const apiKeysOperations = [
     output: record(ApiKeyView),
     permit: "settings:read",
     audit: auditRead("api_key"),
-    sharing: "hidden",
-    scoped: {},
-    with: ApiKeys,
+    ...ofKeys,
     use: (keys, { context, path }) => keys.get(context, path.kid)
   }),
   operation({
@@ -108,9 +107,7 @@ export const apiKeysOperations = [
     output: record(ApiKeyView),
     permit: "settings:manage",
     audit: auditAction("api_key.update"),
-    sharing: "hidden",
-    scoped: {},
-    with: ApiKeys,
+    ...ofKeys,
     use: (keys, { context, path, body }) => keys.update(context, path.kid, body)
   }),
   operation({
@@ -122,9 +119,7 @@ export const apiKeysOperations = [
     output: record(ApiKeyView),
     permit: "settings:manage",
     audit: auditAction("api_key.revoke"),
-    sharing: "hidden",
-    scoped: {},
-    with: ApiKeys,
+    ...ofKeys,
     use: (keys, { context, path }) => keys.revoke(context, path.kid)
   }),
   operation({

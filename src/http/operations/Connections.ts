@@ -74,6 +74,9 @@ const RevealedCredential = Schema.Struct({
 /** A key's scope applies to a connection by its own id and by its connector. */
 const recordScope = { connection: "record", connector: "record" } as const
 
+/** What most operations of the group share. */
+const ofConnection = { sharing: "customers", scoped: recordScope, with: CustomerConnections } as const
+
 /** The operations of the group `connections`, in the order of the documents. */
 export const connectionsOperations = [
   operation({
@@ -129,9 +132,7 @@ export const connectionsOperations = [
     output: record(ConnectionView),
     permit: "connections:read",
     audit: auditRead("connection"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path }) => connections.get(context, path.conn)
   }),
   operation({
@@ -145,9 +146,7 @@ export const connectionsOperations = [
     output: record(ConnectionView),
     permit: "connections:update",
     audit: auditAction("connection.update"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path, body }) => connections.update(context, path.conn, body)
   }),
   operation({
@@ -159,9 +158,7 @@ export const connectionsOperations = [
     output: record(ConnectionView),
     permit: "connections:delete",
     audit: auditAction("connection.delete"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path }) => connections.disconnect(context, path.conn)
   }),
   operation({
@@ -174,9 +171,7 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.test"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path }) => connections.test(context, path.conn)
   }),
   operation({
@@ -192,9 +187,7 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.reconnect"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body)
   }),
   operation({
@@ -207,9 +200,7 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.refresh"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path }) => connections.refresh(context, path.conn)
   }),
   operation({
@@ -222,9 +213,7 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.enable"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path }) => connections.enable(context, path.conn)
   }),
   operation({
@@ -237,9 +226,7 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.disable"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path }) => connections.disable(context, path.conn)
   }),
   operation({
@@ -252,9 +239,7 @@ export const connectionsOperations = [
     permit: "connections:decrypt",
     audit: auditAction("connection.decrypt"),
     noStore: true,
-    sharing: "customers",
-    scoped: recordScope,
-    with: CustomerConnections,
+    ...ofConnection,
     use: (connections, { context, path }) => connections.reveal(context, path.conn)
   })
 ] as const

@@ -31,6 +31,13 @@ const Rerun = Schema.Struct({
   input: Schema.optional(Schema.Record({ key: Schema.String, value: Json }))
 }).annotations({ identifier: "Rerun" })
 
+/** What most operations of the group share. */
+const ofExecution = {
+  sharing: "customers",
+  scoped: { workflow: "record", environment: "record" },
+  with: ExecutionHistory
+} as const
+
 /** The operations of the group `executions`, in the order of the documents. */
 export const executionsOperations = [
   operation({
@@ -63,9 +70,7 @@ export const executionsOperations = [
     output: record(Execution),
     permit: "executions:read",
     audit: auditRead("execution"),
-    sharing: "customers",
-    scoped: { workflow: "record", environment: "record" },
-    with: ExecutionHistory,
+    ...ofExecution,
     use: (history, { context, path }) => history.get(context, path.eid)
   }),
   operation({
@@ -126,9 +131,7 @@ export const executionsOperations = [
     output: record(Schema.Array(Fixture)),
     permit: "executions:read",
     audit: auditRead("execution"),
-    sharing: "customers",
-    scoped: { workflow: "record", environment: "record" },
-    with: ExecutionHistory,
+    ...ofExecution,
     use: (history, { context, path }) => history.fixtures(context, path.eid)
   }),
   operation({
@@ -141,9 +144,7 @@ export const executionsOperations = [
     output: page(LogLine),
     permit: "executions:read",
     audit: auditRead("execution"),
-    sharing: "customers",
-    scoped: { workflow: "record", environment: "record" },
-    with: ExecutionHistory,
+    ...ofExecution,
     use: (history, { context, path, query }) => history.logs(context, path.eid, query)
   }),
   operation({
@@ -155,9 +156,7 @@ export const executionsOperations = [
     output: bareValue(Json),
     permit: "executions:read",
     audit: auditRead("execution"),
-    sharing: "customers",
-    scoped: { workflow: "record", environment: "record" },
-    with: ExecutionHistory,
+    ...ofExecution,
     use: (history, { context, path }) => history.blob(context, path.eid, path.id)
   })
 ] as const

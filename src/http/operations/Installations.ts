@@ -31,6 +31,9 @@ const recordScope = { workflow: "record", connection: "record", connector: "reco
 
 const text = Schema.optional(Schema.String)
 
+/** What most operations of the group share. */
+const ofInstallation = { sharing: "customers", scoped: recordScope, with: Installations } as const
+
 /** The operations of the group `installations`, in the order of the documents. */
 export const installationsOperations = [
   operation({
@@ -71,9 +74,7 @@ export const installationsOperations = [
     output: newRecord(InstallationView),
     permit: "widgets:create",
     audit: auditAction("installation.create"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: Installations,
+    ...ofInstallation,
     use: (installations, { context, body }) => installations.create(context, body)
   }),
   operation({
@@ -85,9 +86,7 @@ export const installationsOperations = [
     output: record(InstallationView),
     permit: "widgets:read",
     audit: auditRead("installation"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: Installations,
+    ...ofInstallation,
     use: (installations, { context, path }) => installations.get(context, path.inst)
   }),
   operation({
@@ -101,9 +100,7 @@ export const installationsOperations = [
     output: record(InstallationView),
     permit: "widgets:update",
     audit: auditAction("installation.update"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: Installations,
+    ...ofInstallation,
     use: (installations, { context, path, body }) => installations.update(context, path.inst, body)
   }),
   operation({
@@ -115,9 +112,7 @@ export const installationsOperations = [
     output: empty,
     permit: "widgets:delete",
     audit: auditAction("installation.delete"),
-    sharing: "customers",
-    scoped: recordScope,
-    with: Installations,
+    ...ofInstallation,
     use: (installations, { context, path }) => installations.uninstall(context, path.inst)
   })
 ] as const

@@ -38,6 +38,9 @@ const NotificationView = Schema.Struct({
 
 const text = Schema.optional(Schema.String)
 
+/** What most operations of the group share. */
+const ofNotifications = { sharing: "customers", scoped: closedToNarrowedKeys, with: Notifications } as const
+
 /** The operations of the group `notifications`, in the order of the documents. */
 export const notificationsOperations = [
   operation({
@@ -56,9 +59,7 @@ export const notificationsOperations = [
     output: page(NotificationView),
     permit: "anyKey",
     audit: auditRead("notification"),
-    sharing: "customers",
-    scoped: closedToNarrowedKeys,
-    with: Notifications,
+    ...ofNotifications,
     use: (notifications, { context, query }) => notifications.list(context, query)
   }),
   operation({
@@ -73,9 +74,7 @@ export const notificationsOperations = [
     output: newRecord(NotificationView),
     permit: "events:create",
     audit: auditAction("notification.create"),
-    sharing: "customers",
-    scoped: closedToNarrowedKeys,
-    with: Notifications,
+    ...ofNotifications,
     use: (notifications, { context, body }) => notifications.create(context, body)
   }),
   operation({
@@ -87,9 +86,7 @@ export const notificationsOperations = [
     output: record(NotificationView),
     permit: "anyKey",
     audit: auditRead("notification"),
-    sharing: "customers",
-    scoped: closedToNarrowedKeys,
-    with: Notifications,
+    ...ofNotifications,
     use: (notifications, { context, path }) => notifications.get(context, path.ntf)
   }),
   operation({
@@ -103,9 +100,7 @@ export const notificationsOperations = [
     output: record(Schema.Struct({ updated: Schema.Number })),
     permit: "events:create",
     audit: auditAction("notification.mark_read"),
-    sharing: "customers",
-    scoped: closedToNarrowedKeys,
-    with: Notifications,
+    ...ofNotifications,
     use: (notifications, { context, body }) => notifications.markRead(context, body)
   })
 ] as const

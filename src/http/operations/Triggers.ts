@@ -132,6 +132,9 @@ const withWarnings = (
     return { data, ...(warnings.length === 0 ? {} : { warnings }) }
   })
 
+/** What most operations of the group share. */
+const ofTrigger = { sharing: "perRecord", scoped: recordScope, with: Triggers } as const
+
 /** The operations of the group `triggers`, in the order of the documents. */
 export const triggersOperations = [
   operation({
@@ -219,9 +222,7 @@ export const triggersOperations = [
     output: empty,
     permit: "workflows:delete",
     audit: auditAction("trigger.delete"),
-    sharing: "perRecord",
-    scoped: recordScope,
-    with: Triggers,
+    ...ofTrigger,
     use: (triggers, { context, path }) => triggers.remove(context, path.trg)
   }),
   operation({
@@ -234,9 +235,7 @@ export const triggersOperations = [
     output: record(TriggerView),
     permit: "workflows:update",
     audit: auditAction("trigger.enable"),
-    sharing: "perRecord",
-    scoped: recordScope,
-    with: Triggers,
+    ...ofTrigger,
     use: (triggers, { context, path }) => triggers.enable(context, path.trg)
   }),
   operation({
@@ -248,9 +247,7 @@ export const triggersOperations = [
     output: record(TriggerView),
     permit: "workflows:update",
     audit: auditAction("trigger.disable"),
-    sharing: "perRecord",
-    scoped: recordScope,
-    with: Triggers,
+    ...ofTrigger,
     use: (triggers, { context, path }) => triggers.disable(context, path.trg)
   }),
   operation({
@@ -286,9 +283,7 @@ export const triggersOperations = [
     output: record(TriggerView),
     permit: "workflows:update",
     audit: auditAction("trigger.retry_subscription"),
-    sharing: "perRecord",
-    scoped: recordScope,
-    with: Triggers,
+    ...ofTrigger,
     use: (triggers, { context, path }) => triggers.retrySubscription(context, path.trg)
   }),
   operation({

@@ -63,6 +63,9 @@ const QueuedDeliveries = Schema.Struct({ queued: Schema.Number, lastAt: Nullable
   identifier: "QueuedDeliveries"
 })
 
+/** What most operations of the group share. */
+const ofEndpoints = { sharing: "hidden", scoped: closedToNarrowedKeys, with: WebhookEndpoints } as const
+
 /** The operations of the group `webhookEndpoints`, in the order of the documents. */
 export const webhookEndpointsOperations = [
   operation({
@@ -75,9 +78,7 @@ export const webhookEndpointsOperations = [
     output: page(WebhookEndpointView),
     permit: "settings:manage",
     audit: auditRead("webhook_endpoint"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: WebhookEndpoints,
+    ...ofEndpoints,
     use: (endpoints, { context, query }) => endpoints.list(context, query)
   }),
   operation({
@@ -111,9 +112,7 @@ export const webhookEndpointsOperations = [
     output: record(WebhookEndpointView),
     permit: "settings:manage",
     audit: auditRead("webhook_endpoint"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: WebhookEndpoints,
+    ...ofEndpoints,
     use: (endpoints, { context, path }) => endpoints.get(context, path.whe)
   }),
   operation({
@@ -128,9 +127,7 @@ export const webhookEndpointsOperations = [
     output: record(WebhookEndpointView),
     permit: "settings:manage",
     audit: auditAction("webhook_endpoint.update"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: WebhookEndpoints,
+    ...ofEndpoints,
     use: (endpoints, { context, path, body }) => endpoints.update(context, path.whe, body)
   }),
   operation({
@@ -142,9 +139,7 @@ export const webhookEndpointsOperations = [
     output: empty,
     permit: "settings:manage",
     audit: auditAction("webhook_endpoint.delete"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: WebhookEndpoints,
+    ...ofEndpoints,
     use: (endpoints, { context, path }) => endpoints.remove(context, path.whe)
   }),
   operation({
@@ -171,9 +166,7 @@ export const webhookEndpointsOperations = [
     output: acceptedRecord(QueuedDelivery),
     permit: "settings:manage",
     audit: auditAction("webhook_endpoint.test"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: WebhookEndpoints,
+    ...ofEndpoints,
     use: (endpoints, { context, path }) => endpoints.test(context, path.whe)
   }),
   operation({
@@ -186,9 +179,7 @@ export const webhookEndpointsOperations = [
     output: page(Attempt),
     permit: "settings:manage",
     audit: auditRead("webhook_endpoint"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: WebhookEndpoints,
+    ...ofEndpoints,
     use: (endpoints, { context, path, query }) => endpoints.attempts(context, path.whe, query)
   }),
   operation({
@@ -201,9 +192,7 @@ export const webhookEndpointsOperations = [
     output: acceptedRecord(QueuedDelivery),
     permit: "settings:manage",
     audit: auditAction("webhook_endpoint.resend"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: WebhookEndpoints,
+    ...ofEndpoints,
     use: (endpoints, { context, path }) => endpoints.resend(context, path.whe, path.att)
   }),
   operation({
@@ -218,9 +207,7 @@ export const webhookEndpointsOperations = [
     output: acceptedRecord(QueuedDeliveries),
     permit: "settings:manage",
     audit: auditAction("webhook_endpoint.resend"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: WebhookEndpoints,
+    ...ofEndpoints,
     use: (endpoints, { context, path, body }) => endpoints.resendMany(context, path.whe, body)
   })
 ] as const
