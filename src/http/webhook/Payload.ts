@@ -1,5 +1,5 @@
 /** Reads the body of a webhook: JSON, or a form as an object of its fields. */
-import type { WebhookPayload } from "../../actors/management/event/WebhookIntake.js"
+import type { WebhookPayload } from "../../actors/management/event/WebhookDelivery.js"
 import type { AskedText } from "../../domain/AskedTexts.js"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"

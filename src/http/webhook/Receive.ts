@@ -3,18 +3,11 @@
  * request, before its body is read; the answer comes after the event's commit. Specification: Surface B; contract: webhooks.
  */
 import { Cause, Clock, Effect, Option } from "effect"
-import { AppWebhookIntake } from "../../actors/management/event/AppWebhookIntake.js"
-import { SubscriptionIntake } from "../../actors/management/event/SubscriptionIntake.js"
-import {
-  type WebhookDelivery,
-  WebhookIntake,
-  type WebhookOutcome
-} from "../../actors/management/event/WebhookIntake.js"
+import type { Webhook, WebhookOutcome } from "../../actors/management/event/WebhookDelivery.js"
+import { WebhookIntake } from "../../actors/management/event/WebhookIntake.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Failure, TimedOut } from "../../domain/Failure.js"
-import type { OrganisationId, RequestId } from "../../domain/Ids.js"
-import { isAppWebhook } from "../../domain/trigger/AppWebhookAddress.js"
-import { isSubscriptionNumber } from "../../domain/trigger/SubscriptionAddress.js"
+import type { RequestId } from "../../domain/Ids.js"
 import { queryFields, queryChallenge } from "../../domain/event/WebhookPayload.js"
 import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
 import { endedReply } from "../execution/RunReply.js"
@@ -22,14 +15,6 @@ import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"
 import { tenantErrorReply, tenantFailureReply } from "../tenant/ErrorRows.js"
 import { jsonReply, type RawReply, type RequestHead } from "../Wire.js"
 import { readPayload } from "./Payload.js"
-
-/** A webhook that takes requests. */
-interface FoundWebhook {
-  readonly organisationId: OrganisationId
-  /** Largest body, in bytes. */
-  readonly limitBytes: number
-  readonly receive: (delivery: WebhookDelivery) => Effect.Effect<WebhookOutcome, Failure>
-}
 
 /** The place of a webhook: the parts of its path, as sent. */
 export interface WebhookAddress {
@@ -99,8 +84,6 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
 
 export const make = Effect.gen(function* () {
   const webhooks = yield* WebhookIntake
-  const subscriptions = yield* SubscriptionIntake
-  const apps = yield* AppWebhookIntake
   const identifiers = yield* Identifiers
 
   const failureReply = (cause: Cause.Cause<Failure>, requestId: RequestId): Effect.Effect<RawReply> =>
@@ -114,7 +97,7 @@ export const make = Effect.gen(function* () {
     })
 
   const handle =
-    (webhook: FoundWebhook, head: RequestHead, requestId: RequestId) =>
+    (webhook: Webhook, head: RequestHead, requestId: RequestId) =>
     (body: Uint8Array): Effect.Effect<RawReply> => {
       const receiving = Effect.suspend(() =>
         webhook.receive({
@@ -130,27 +113,6 @@ export const make = Effect.gen(function* () {
       })
     }
 
-  /** The webhook of a trigger, the address that a provider got for a subscription, or that of a provider's app. */
-  const find = (client: string, id: string): Effect.Effect<FoundWebhook, Failure> => {
-    if (isAppWebhook(id))
-      return Effect.map(apps.find(client, id), (known) => ({
-        limitBytes: known.limitBytes,
-        organisationId: known.organisationId,
-        receive: (delivery) => apps.receive(known, delivery)
-      }))
-    return isSubscriptionNumber(id)
-      ? Effect.map(subscriptions.find(client, id), (known) => ({
-          limitBytes: known.limitBytes,
-          organisationId: known.trigger.organisationId,
-          receive: (delivery) => subscriptions.receive(known, delivery)
-        }))
-      : Effect.map(webhooks.find(client, id), (known) => ({
-          limitBytes: known.limitBytes,
-          organisationId: known.trigger.organisationId,
-          receive: (delivery) => webhooks.receive(known, delivery)
-        }))
-  }
-
   const answered = (reply: RawReply): WebhookAdmission => ({ _tag: "Answered", reply })
 
   /** Finds the webhook of a request and decides how its body is received. */
@@ -162,7 +124,7 @@ export const make = Effect.gen(function* () {
         const reply = tenantErrorReply(methodRow(["GET", "POST"]), requestId)
         return Effect.succeed(answered({ ...reply, headers: { ...reply.headers, allow: "GET, POST" } }))
       }
-      return Effect.matchCauseEffect(find(client, webhook), {
+      return Effect.matchCauseEffect(webhooks.find(client, webhook), {
         onFailure: (cause) => Effect.map(failureReply(cause, requestId), answered),
         onSuccess: (found): Effect.Effect<WebhookAdmission> => {
           const challenge = challengeIn(target)

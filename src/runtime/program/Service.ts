@@ -117,8 +117,6 @@ import * as Organisations from "../../actors/management/organisation/Organisatio
 import * as DeadLetterQueue from "../../actors/management/event/DeadLetterQueue.js"
 import * as EventRecords from "../../actors/management/event/EventRecords.js"
 import * as EventReplays from "../../actors/management/event/EventReplays.js"
-import * as AppWebhookIntake from "../../actors/management/event/AppWebhookIntake.js"
-import * as SubscriptionIntake from "../../actors/management/event/SubscriptionIntake.js"
 import * as WebhookIntake from "../../actors/management/event/WebhookIntake.js"
 import * as Quotas from "../../actors/management/organisation/Quotas.js"
 import * as Roles from "../../actors/management/access/Roles.js"
@@ -337,8 +335,6 @@ const useCases = Layer.mergeAll(
   Users.layer,
   WebhookEndpoints.layer,
   WebhookIntake.layer,
-  SubscriptionIntake.layer,
-  AppWebhookIntake.layer,
   EventRecords.layer,
   EventReplays.layer,
   DeadLetterQueue.layer,
