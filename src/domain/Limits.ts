@@ -263,10 +263,10 @@ export const webhookSecretOverlap = Duration.hours(24)
 
 /** Refused calls of one address per minute and node, beyond which it is answered 429. */
 export const refusalLimits = {
-  /** Calls with keys that do not exist. */
-  unknownKeys: 100,
-  /** Calls with one key that is revoked, expired or wrongly signed. */
-  ofOneKey: 30,
+  /** Calls with credentials that do not exist. */
+  unknownCredentials: 100,
+  /** Calls of one caller whose credential is revoked, expired or wrongly signed. */
+  ofOneCaller: 30,
   /** Calls over a limit are answered one after the other with this pause, but none waits longer than `longestWait`. */
   pause: Duration.millis(2),
   longestWait: Duration.seconds(2),

@@ -266,7 +266,7 @@ describe("a person's credential", () => {
     assert.deepStrictEqual([first.status, first.body.message], [401, "this session is unknown: sign in"])
     // Two minutes may share them.
     const statuses: Array<number> = []
-    for (let n = 0; n < 2 * refusalLimits.unknownKeys + 1; n++) statuses.push((await send(n)).status)
+    for (let n = 0; n < 2 * refusalLimits.unknownCredentials + 1; n++) statuses.push((await send(n)).status)
     assert.include(statuses, 429)
   })
 

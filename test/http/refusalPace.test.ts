@@ -8,7 +8,7 @@ describe("refused calls over a limit", () => {
   const flood = (count: number) =>
     Effect.gen(function* () {
       const { failInTurn, unknownCredentials } = yield* RefusalCounters
-      for (let n = 0; n < refusalLimits.unknownKeys; n++) unknownCredentials.count("192.0.2.1", 0)
+      for (let n = 0; n < refusalLimits.unknownCredentials; n++) unknownCredentials.count("192.0.2.1", 0)
       const exceeded = unknownCredentials.exceeded("192.0.2.1", 0) ?? assert.fail("not over the limit")
       // All of them share one error, since its stack trace is most of the cost of a refusal.
       assert.strictEqual(unknownCredentials.exceeded("192.0.2.1", 1), exceeded)

@@ -43,14 +43,14 @@ const wrongKey = (at: number) => `svk_live_${String(at).padStart(43, "W")}`
 
 describe("an address that sends keys which do not exist", () => {
   it("is answered 429 over its limit, and another address is not", async () => {
-    const answers = await repeated(3 * refusalLimits.unknownKeys, (at) => list(wrongKey(at), "192.0.2.10"))
-    assertLimited(answers, refusalLimits.unknownKeys)
+    const answers = await repeated(3 * refusalLimits.unknownCredentials, (at) => list(wrongKey(at), "192.0.2.10"))
+    assertLimited(answers, refusalLimits.unknownCredentials)
     assert.strictEqual((await list(wrongKey(1), "192.0.2.11")).status, 401)
   })
 
   it("does not lock out a key that exists, used before or never", async () => {
     const fresh = await make({ preset: "full_access" })
-    await repeated(2 * refusalLimits.unknownKeys + 1, (at) => list(wrongKey(at), "192.0.2.12"))
+    await repeated(2 * refusalLimits.unknownCredentials + 1, (at) => list(wrongKey(at), "192.0.2.12"))
     assert.strictEqual((await list(full, "192.0.2.12")).status, 200)
     // A new key works after a second from an address over its limit.
     await eventually(
@@ -60,10 +60,10 @@ describe("an address that sends keys which do not exist", () => {
   })
 
   it("is one whole /64 of IPv6", async () => {
-    const answers = await repeated(3 * refusalLimits.unknownKeys, (at) =>
+    const answers = await repeated(3 * refusalLimits.unknownCredentials, (at) =>
       list(wrongKey(at), `2001:db8:0:7::${(at + 1).toString(16)}`)
     )
-    assertLimited(answers, refusalLimits.unknownKeys)
+    assertLimited(answers, refusalLimits.unknownCredentials)
     assert.strictEqual((await list(wrongKey(1), "2001:db8:0:8::1")).status, 401)
     assert.strictEqual(subscriberOf("2001:db8::1"), "2001:db8:0:0::/64")
     assert.strictEqual(subscriberOf("::1"), "0:0:0:0::/64")
@@ -75,8 +75,8 @@ describe("a key that is refused", () => {
   it("is answered 429 over its limit, and another key of that address is served", async () => {
     const revoked = await make({})
     await svc.ask("DELETE", `/api/v1/api-keys/${revoked.id}`, { key: full })
-    const answers = await repeated(4 * refusalLimits.ofOneKey, () => list(revoked.key, "192.0.2.20"))
-    assertLimited(answers, refusalLimits.ofOneKey)
+    const answers = await repeated(4 * refusalLimits.ofOneCaller, () => list(revoked.key, "192.0.2.20"))
+    assertLimited(answers, refusalLimits.ofOneCaller)
     assert.strictEqual((await list(full, "192.0.2.20")).status, 200)
     const started = await svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, {
       key: revoked.key,
@@ -89,14 +89,14 @@ describe("a key that is refused", () => {
   it("is no longer verified after wrong signatures, from that address", async () => {
     const signing = await make({ preset: "full_access", hmac: { enabled: true } })
     const wrong = { "x-identity-hmac": `t=${Math.floor(Date.now() / 1000)},v1=${"0".repeat(64)}` }
-    const answers = await repeated(4 * refusalLimits.ofOneKey, () => list(signing.key, "192.0.2.21", wrong))
-    assertLimited(answers, refusalLimits.ofOneKey)
+    const answers = await repeated(4 * refusalLimits.ofOneCaller, () => list(signing.key, "192.0.2.21", wrong))
+    assertLimited(answers, refusalLimits.ofOneCaller)
     assert.strictEqual((await list(signing.key, "192.0.2.22", wrong)).status, 401)
   })
 
   it("without a required header does not lock out calls that have it", async () => {
     const test = await make({ mode: "test", preset: "full_access" })
-    await repeated(3 * refusalLimits.ofOneKey, () => list(test.key, "192.0.2.23"))
+    await repeated(3 * refusalLimits.ofOneCaller, () => list(test.key, "192.0.2.23"))
     assert.strictEqual((await list(test.key, "192.0.2.23", { "x-svc-test-mode": "true" })).status, 200)
   })
 })

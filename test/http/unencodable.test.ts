@@ -6,7 +6,7 @@ import { operation } from "../../src/http/operation/Operation.js"
 import { record } from "../../src/http/operation/Output.js"
 import { handlersOf } from "../../src/http/pipeline/OperationHandlers.js"
 import { make as makePipeline, defaultRules } from "../../src/http/pipeline/Pipeline.js"
-import { make as makeTypedApi } from "../../src/http/pipeline/TypedApi.js"
+import { makeSurfaceRequests } from "../../src/http/pipeline/SurfaceRequests.js"
 import type { RawReply } from "../../src/http/Wire.js"
 import { announce } from "../support/LogExpectations.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -22,7 +22,7 @@ const echo = operation({
   route: "GET /api/v1/echo/:kind",
   params: Schema.Struct({ kind: Schema.String.pipe(Schema.pattern(/^[a-z]+$/)) }),
   output: record(Small),
-  permit: "anyKey",
+  permit: "anyCaller",
   audit: auditRead("echo"),
   sharing: "read",
   scoped: {},
@@ -46,7 +46,7 @@ const ask = async (kind: string) => {
   )
   const reply: RawReply = await svc.run(
     Effect.gen(function* () {
-      const api = yield* makeTypedApi(yield* makePipeline, defaultRules, [echo])
+      const api = yield* makeSurfaceRequests(yield* makePipeline, defaultRules, [echo])
       return yield* api.handle({
         method: "GET",
         target: `/api/v1/echo/${kind}`,

@@ -90,9 +90,9 @@ const makeFailInTurn = (clock: Clock.Clock) => {
 export const layer = Layer.effect(
   RefusalCounters,
   Effect.map(Effect.clock, (clock) => ({
-    unknownCredentials: makeCounter(refusalLimits.unknownKeys),
-    knownCallers: makeCounter(refusalLimits.ofOneKey),
-    signatures: makeCounter(refusalLimits.ofOneKey),
+    unknownCredentials: makeCounter(refusalLimits.unknownCredentials),
+    knownCallers: makeCounter(refusalLimits.ofOneCaller),
+    signatures: makeCounter(refusalLimits.ofOneCaller),
     failInTurn: makeFailInTurn(clock)
   }))
 )

@@ -11,8 +11,8 @@ import type { ScopeType } from "../../domain/access/ResourceScope.js"
 /** The HTTP methods of operations. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
-/** The permission that the caller needs. A list: any one of them. `anyKey`: any valid key. */
-export type Permit = Permission | ReadonlyArray<Permission> | "anyKey"
+/** The permission that the caller needs. A list: any one of them. `anyCaller`: any caller. */
+export type Permit = Permission | ReadonlyArray<Permission> | "anyCaller"
 
 /** How a call is audited: under an action, as a read (counted per minute), or not at all and why. */
 export type AuditPolicy =

@@ -57,7 +57,7 @@ export const notificationsOperations = [
       status: Schema.optional(Status)
     }),
     output: page(NotificationView),
-    permit: "anyKey",
+    permit: "anyCaller",
     audit: auditRead("notification"),
     ...ofNotifications,
     use: (notifications, { context, query }) => notifications.list(context, query)
@@ -84,7 +84,7 @@ export const notificationsOperations = [
     answers: { 200: "The notification." },
     route: "GET /api/v1/notifications/:ntf",
     output: record(NotificationView),
-    permit: "anyKey",
+    permit: "anyCaller",
     audit: auditRead("notification"),
     ...ofNotifications,
     use: (notifications, { context, path }) => notifications.get(context, path.ntf)

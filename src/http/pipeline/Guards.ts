@@ -19,7 +19,7 @@ export interface GuardedCall {
 }
 
 const permissionRefusal = (caller: Principal, permit: Contract["permit"]): Forbidden | undefined => {
-  if (permit === "anyKey") return undefined
+  if (permit === "anyCaller") return undefined
   if (typeof permit === "string") return missingPermission(caller, permit)
   const [first] = permit
   return first === undefined || permit.some((one) => caller.permissions.has(one))

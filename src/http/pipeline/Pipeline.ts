@@ -243,5 +243,5 @@ export const make = Effect.gen(function* () {
 const logFields = ({ caller, route }: Exchange) => ({
   endpoint: `${route.method} ${route.path}`,
   organisationId: caller.organisationId,
-  key: caller.name
+  caller: caller.name
 })

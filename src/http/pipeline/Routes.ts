@@ -1,4 +1,5 @@
 /** The route table: the operations, looked up by method and path before a request is authenticated. */
+import { Array as Arr } from "effect"
 import { closestName } from "../../domain/ClosestName.js"
 import type { Contract } from "../operation/Contract.js"
 
@@ -32,16 +33,23 @@ const matchPath = (
 /** The look-behind makes a run of slashes that ends in other text cost its length, not the square of it. */
 const trailingSlashes = /(?<!\/)\/+$/
 
-/** A look-up by method and path; a trailing slash is ignored. */
+/** The prefix of every path, which is easily forgotten. A noun follows it. */
+const prefix = ["", "api", "v1"]
+
+/**
+ * A look-up by method and path; a trailing slash is ignored. Parameters stay as sent: the platform's router decodes them,
+ * and finds no route for one that cannot be decoded.
+ */
 export const makeMatcher = (routes: ReadonlyArray<Route>) => {
   // Paths with fewer parameters come first, so that `/users/invite` is not taken for a user's id.
   const table = routes
     .map((route) => ({ route, parts: route.path.split("/") }))
     .sort((a, b) => a.route.path.split(":").length - b.route.path.split(":").length)
+  const byNoun = new Map(Object.entries(Arr.groupBy(table, ({ parts }) => parts[prefix.length] ?? "")))
   return (method: string, path: string): RouteMatch => {
     const parts = path.replace(trailingSlashes, "").split("/")
     const methods: Array<string> = []
-    for (const { parts: pattern, route } of table) {
+    for (const { parts: pattern, route } of byNoun.get(parts[prefix.length] ?? "") ?? []) {
       const params = matchPath(pattern, parts)
       if (params === undefined) continue
       if (route.method === method) return { _tag: "Found", route, params }
@@ -52,9 +60,6 @@ export const makeMatcher = (routes: ReadonlyArray<Route>) => {
       : { _tag: "Unknown", meant: closestPath(table, parts) }
   }
 }
-
-/** The prefix of every path, which is easily forgotten. */
-const prefix = ["", "api", "v1"]
 
 /**
  * The path of a route that differs in one segment, which is close, or lacks the prefix only; with `{name}` for each

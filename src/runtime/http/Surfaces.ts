@@ -14,7 +14,7 @@ import { executeContract, proxyContracts, runContract } from "../../http/operati
 import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../http/operations/Surfaces.js"
 import { handlersOf } from "../../http/pipeline/OperationHandlers.js"
 import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
-import { make as makeTypedApi } from "../../http/pipeline/TypedApi.js"
+import { makeSurfaceRequests } from "../../http/pipeline/SurfaceRequests.js"
 import { isMeantForTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
@@ -44,8 +44,8 @@ export const layer = Layer.effect(
     const { admit: webhook } = yield* makeWebhooks
     const { isLink, limitedPage, organisationOfLink, pageAt } = yield* makeConnectPages
     const mailPageAt = yield* makeMailPages
-    const usual = yield* makeTypedApi(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
-    const tenant = yield* makeTypedApi(pipeline, tenantRules, surfaceB)
+    const usual = yield* makeSurfaceRequests(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
+    const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const surfaceOf = ({ headers, target }: RequestHead) => {
       const path = pathOf(target)
       if (isTenantPath(path)) return tenant

@@ -79,7 +79,7 @@ export const auditMatrix = (start: () => Promise<World>, callers: TestCallers) =
       assertActor(entry, full)
     })
 
-    it.each(titled(routes.filter(({ permit }) => permit !== "anyKey" && permit !== undefined)))(
+    it.each(titled(routes.filter(({ permit }) => permit !== "anyCaller" && permit !== undefined)))(
       "has one entry of a refused %s",
       async (_, route) => {
         const answer = await send(route, powerless)

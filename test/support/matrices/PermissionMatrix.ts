@@ -46,7 +46,7 @@ export const sentAs = (svc: Running, route: Route, credential: string) =>
     : { key: credential }
 
 const needs = (route: Route): ReadonlyArray<string> =>
-  typeof route.permit === "string" ? (route.permit === "anyKey" ? [] : [route.permit]) : (route.permit ?? [])
+  typeof route.permit === "string" ? (route.permit === "anyCaller" ? [] : [route.permit]) : (route.permit ?? [])
 
 /** An otherwise empty request to the endpoint about no record. */
 const ask = (svc: Running, route: Route, credential: string) =>

@@ -11,8 +11,8 @@ import { makeMatcher, type Route } from "./Routes.js"
 
 type Pipeline = Effect.Effect.Success<typeof makePipeline>
 
-/** `operations`: of the surface. `otherRoutes`: routes that are served elsewhere; their paths answer 405 and not 404 to other methods. */
-export const make = (
+/** Makes the functions that serve a surface. `operations`: of the surface. `otherRoutes`: routes that are served elsewhere; their paths answer 405 and not 404 to other methods. */
+export const makeSurfaceRequests = (
   { recognise, serve }: Pick<Pipeline, "recognise" | "serve">,
   rules: SurfaceRules,
   operations: ReadonlyArray<Route>,
