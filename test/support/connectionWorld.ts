@@ -35,7 +35,6 @@ import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
 import { type ConnectorManifest, decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
-import * as SigningArithmetic from "../../src/runtime/oauth/SigningArithmetic.js"
 import * as Patterns from "../../src/actors/Patterns.js"
 import * as OutwardPlaces from "../../src/actors/Places.js"
 import { aloneNode } from "./ownership.js"
@@ -287,7 +286,6 @@ export const makeWorld = (options: WorldOptions) =>
             })
         })
       ),
-      SigningArithmetic.layer,
       vaultMemory
     )
 

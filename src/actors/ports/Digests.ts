@@ -1,9 +1,10 @@
 /** Hashes and signatures, without I/O. */
 import { Context } from "effect"
+import type { SigningDigests } from "../../domain/connector/request/Signing.js"
 
 export class Digests extends Context.Tag("svc/Digests")<
   Digests,
-  {
+  SigningDigests & {
     readonly sha256Hex: (data: string | Uint8Array) => string
     readonly hmacHex: (key: string | Uint8Array, data: string | Uint8Array) => string
     readonly hmacBase64: (key: Uint8Array, data: string | Uint8Array) => string

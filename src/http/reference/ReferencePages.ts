@@ -7,8 +7,7 @@ import { html, type Markup } from "../Markup.js"
 import { members, type DocumentedOperation, operationMarkup, operationsOf, titleOf } from "./OperationMarkup.js"
 import { resolveReferences } from "./References.js"
 import { pathOfSchema, schemaMarkup, schemasPath } from "./SchemaMarkup.js"
-import { searchScript } from "./SearchScript.js"
-import { style } from "./Style.js"
+import { searchScript, style } from "./PageFiles.js"
 
 /** The input of the pages. */
 export interface ReferenceOptions {

@@ -1,5 +1,5 @@
 /** Node's cryptography behind the ports `Digests` and `Identifiers`. */
-import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHash, createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Redacted } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
@@ -21,6 +21,8 @@ export const makeDigests = (options: DigestsOptions): typeof Digests.Service => 
     sha256Hex: (data) => hash("sha256", data, "hex"),
     hmacHex: (key, data) => createHmac("sha256", key).update(data).digest("hex"),
     hmacBase64: (key, data) => createHmac("sha256", key).update(data).digest("base64"),
+    hmac: (algorithm, key, data) => new Uint8Array(createHmac(algorithm, key).update(data).digest()),
+    hash: (algorithm, data) => new Uint8Array(createHash(algorithm).update(data).digest()),
     equal: (a, b) => {
       const left = Buffer.from(a)
       const right = Buffer.from(b)

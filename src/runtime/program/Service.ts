@@ -54,7 +54,6 @@ import { Settings } from "../configuration/Config.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "./Layers.js"
 import { asPhase } from "./Phases.js"
 import { bundleOf, sandbox } from "./Processes.js"
-import * as SigningArithmetic from "../oauth/SigningArithmetic.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
 import * as ConnectionReads from "../postgres/connection/ConnectionReads.js"
 import * as AuditRows from "../postgres/AuditRow.js"
@@ -226,7 +225,6 @@ const stores = Layer.mergeAll(
   ConnectionStore.layer,
   ConnectionSweeps.layer,
   ConnectionReads.layer,
-  SigningArithmetic.layer,
   TokenEndpoint.layer,
   CustomerReads.layer,
   InstallationReads.layer,

@@ -20,7 +20,7 @@ import { Egress, type EgressFailure } from "../../ports/Egress.js"
 import { holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { MailEgress } from "../../ports/delivery/MailEgress.js"
-import { SigningArithmetic } from "../../ports/connection/SigningArithmetic.js"
+import { Digests } from "../../ports/Digests.js"
 import { busy, failWith } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
 
@@ -43,7 +43,7 @@ const make = Effect.gen(function* () {
   const egress = yield* Egress
   const mail = yield* MailEgress
   const identifiers = yield* Identifiers
-  const digests = yield* SigningArithmetic
+  const digests = yield* Digests
   const ledger = yield* HeldBytes
   const { tests: places } = yield* OutwardPlaces
   const patterns = yield* Patterns

@@ -18,7 +18,6 @@ import { hasLongDigits } from "../../../domain/LargeIntegers.js"
 import { deliveredEventsLimit } from "../../../domain/Limits.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { Patterns } from "../../Patterns.js"
-import { SigningArithmetic } from "../../ports/connection/SigningArithmetic.js"
 import { Digests } from "../../ports/Digests.js"
 import type { Arrival, Reception } from "../../ports/event/Events.js"
 import { makeAskedTexts } from "../AskedTexts.js"
@@ -61,9 +60,7 @@ const tooManyEvents = (count: number): ValidationFailed => {
 
 /** Makes the function that receives a delivery to a connector's webhook. */
 export const makeConnectorReceiver = Effect.gen(function* () {
-  const { equal, hmacBase64 } = yield* Digests
-  const { hmac } = yield* SigningArithmetic
-  const digests = { equal, hmac, hmacBase64 }
+  const digests = yield* Digests
   const compiled = yield* Patterns
   const askedTextsOf = yield* makeAskedTexts
 

@@ -18,7 +18,6 @@ import { customerRefusal } from "../../../domain/organisation/Customer.js"
 import { parseCustomer } from "../../../domain/Tenancy.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { triggerOfWebhook } from "../../../domain/trigger/TriggerView.js"
-import { SigningArithmetic } from "../../ports/connection/SigningArithmetic.js"
 import { WebhookSecrets } from "../../ports/delivery/WebhookSecrets.js"
 import { Digests } from "../../ports/Digests.js"
 import { Events } from "../../ports/event/Events.js"
@@ -60,8 +59,6 @@ export const makeTriggerWebhooks = Effect.gen(function* () {
   const customers = yield* CustomerReads
   const secrets = yield* WebhookSecrets
   const digests = yield* Digests
-  const { hmac } = yield* SigningArithmetic
-  const signing = { hmacBase64: digests.hmacBase64, equal: digests.equal, hmac }
   const events = yield* Events
   const askedTextsOf = yield* makeAskedTexts
 
@@ -86,7 +83,7 @@ export const makeTriggerWebhooks = Effect.gen(function* () {
     const verification = trigger.webhook?.verify ?? null
     const valid = verification === null ? [] : (yield* secrets.ofTrigger(trigger)).map(Redacted.value)
     const nowMillis = yield* Clock.currentTimeMillis
-    const verified = verifyDelivery(verification ?? unsigned, valid, { headers, body, nowMillis }, signing)
+    const verified = verifyDelivery(verification ?? unsigned, valid, { headers, body, nowMillis }, digests)
     if (Either.isRight(verified)) return verified.right
     // Without a signature, only the time can be wrong: one that cannot be read is not within the window.
     const problem = verification === null ? "stale" : verified.left
