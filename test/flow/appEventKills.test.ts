@@ -8,7 +8,7 @@ import { api, type Api, eventually } from "../support/api.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 import { countRuns, drained, everyItem } from "../support/webhooks.js"
 
 interface Hook {
@@ -34,6 +34,7 @@ let requested: ReadonlyArray<string> = []
 let made = 0
 
 const restart = async (kill?: string): Promise<void> => {
+  await prepareData(place.dataDir)
   current = startService({
     dataDir: place.dataDir,
     env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" },

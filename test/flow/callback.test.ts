@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { api, type Api, eventually } from "../support/api.js"
 import { type Received, startReceiver, type Receiver } from "../support/receiver.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 const env = { SVC_EGRESS_ALLOW: "127.0.0.1/32" }
 
@@ -32,6 +32,7 @@ describe("A callback", () => {
   const workflows = new Map<string, string>()
 
   const restart = async (kill?: string): Promise<void> => {
+    await prepareData(dataDir)
     current = startService({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
     await current.ready
     client = api(dataDir)

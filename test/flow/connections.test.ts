@@ -12,7 +12,7 @@ import type { ConnectionId } from "../../src/domain/Ids.js"
 import { api, type Api, eventually } from "../support/api.js"
 import { type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 const at = "/api/v1/connections"
 const env = { SVC_EGRESS_ALLOW: "127.0.0.1/32" }
@@ -91,6 +91,7 @@ describe("an owner killed in the middle of a refresh", () => {
   let log = ""
 
   const begin = async (kill?: string): Promise<void> => {
+    await prepareData(dataDir)
     current = startService({ dataDir, env, ...(kill === undefined ? {} : { kill }) })
     await current.ready
     client = api(dataDir)

@@ -6,7 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { api, type Answer, type Api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 import { countRuns, drained, everyItem, makeWebhook, type WebhookTrigger } from "../support/webhooks.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
@@ -33,6 +33,7 @@ let current: Service
 let client: Api
 
 const restart = async (kill?: string): Promise<void> => {
+  await prepareData(place.dataDir)
   current = startService({
     dataDir: place.dataDir,
     env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" },

@@ -5,7 +5,7 @@ import { api, type Api, eventually } from "../support/api.js"
 import { startNats } from "../support/natsServer.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 // `npm run test:kill` runs the long form.
 const long = process.env["SVC_TEST_LONG"] === "1"
@@ -39,6 +39,7 @@ for (const driver of ["Postgres alone", "JetStream"])
     const urls: Array<string> = []
 
     const restart = async (kill: string | undefined): Promise<void> => {
+      await prepareData(dataDir)
       current = startService({
         dataDir,
         env: { SVC_EGRESS_ALLOW: "127.0.0.1/32", ...(natsUrl === undefined ? {} : { SVC_NATS_URL: natsUrl }) },

@@ -4,7 +4,7 @@ import { api, type Api, eventually } from "../support/api.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 // `npm run test:kill` runs the long form.
 const long = process.env["SVC_TEST_LONG"] === "1"
@@ -34,6 +34,7 @@ describe("A run that was accepted", () => {
   let workflow: string
 
   const restart = async (kill: string | undefined): Promise<void> => {
+    await prepareData(dataDir)
     current = startService({
       dataDir,
       env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" },

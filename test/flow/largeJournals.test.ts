@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net"
 import { api, type Api, eventually } from "../support/api.js"
 import { paced } from "../support/pace.js"
 import { proofs } from "../support/proofs.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 const mebibyte = 1024 * 1024
 /** `npm run test:neighbours` runs the long form. */
@@ -40,6 +40,7 @@ describe("Runs with large journals", () => {
   let client: Api
 
   const restart = async () => {
+    await prepareData(place.dataDir)
     current = startService({ dataDir: place.dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
     await current.ready
     client = api(place.dataDir)

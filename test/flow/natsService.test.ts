@@ -8,7 +8,7 @@ import { api, type Api, eventually } from "../support/api.js"
 import { announce } from "../support/LogExpectations.js"
 import { type NatsServer, startNats } from "../support/natsServer.js"
 import { proofs } from "../support/proofs.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 import { countRuns, drained, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
@@ -26,6 +26,7 @@ let triggers: ReadonlyArray<WebhookTrigger> = []
 
 beforeAll(async () => {
   nats = await Effect.runPromise(Scope.extend(startNats(), scope))
+  await prepareData(place.dataDir)
   service = startService({ dataDir: place.dataDir, env: { SVC_NATS_URL: nats.url } })
   await service.ready
   client = api(place.dataDir)

@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { api, type Api, eventually } from "../support/api.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 const limit = { requests: 4, perSeconds: 3 }
 const callsOfEach = 5
@@ -16,6 +16,7 @@ describe("a limit of scope connector", () => {
   let client: Api
 
   const begin = async (): Promise<void> => {
+    await prepareData(dataDir)
     current = startService({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
     await current.ready
     client = api(dataDir)

@@ -6,7 +6,7 @@ import { isProcessAlive } from "../../src/runtime/embedded/Postmaster.js"
 import { api, eventually } from "../support/api.js"
 import { announce } from "../support/LogExpectations.js"
 import { startProvider } from "../support/provider.js"
-import { makeDataDirectory, postgresPid, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, postgresPid, prepareData, type Service, startService } from "../support/Service.js"
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -34,6 +34,7 @@ afterEach(async () => {
 const serviceWith = async (env: Readonly<Record<string, string>> = {}) => {
   const { dataDir, remove } = makeDataDirectory()
   onTestFinished(remove)
+  await prepareData(dataDir)
   const service = startService({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32", ...env } })
   services.push(service)
   await service.ready

@@ -7,7 +7,7 @@ import { api, type Api, eventually } from "../support/api.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { proofs } from "../support/proofs.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** Their ticks are spread over the minute; each has missed a few, which it catches up. */
@@ -54,6 +54,7 @@ const sql = async <Row extends object>(text: string): Promise<ReadonlyArray<Row>
 }
 
 beforeAll(async () => {
+  await prepareData(place.dataDir)
   service = startService({ dataDir: place.dataDir })
   await service.ready
   client = api(place.dataDir)

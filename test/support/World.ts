@@ -2,7 +2,7 @@
 import { api, type Api } from "./api.js"
 import { proofs } from "./proofs.js"
 import { startProvider, type Provider } from "./provider.js"
-import { makeDataDirectory, type Service, startService } from "./Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "./Service.js"
 
 export interface World {
   readonly api: () => Api
@@ -55,6 +55,7 @@ export const worldOf = (options: {
     output: () => log + (current?.output() ?? ""),
     start: async () => {
       systems = await startProvider(options.answer)
+      await prepareData(place.dataDir)
       await begin()
     },
     crash: async () => {

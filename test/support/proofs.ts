@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
 import { type Answer, api, eventually } from "./api.js"
+import { isSameProcess, treeOf } from "./processes.js"
 
 export interface Provable {
   readonly pid: number
@@ -74,39 +75,6 @@ const postmasterOf = (dataDir: string) => {
   const file = path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid")
   const [pid, , , port] = fs.readFileSync(file, "utf8").split("\n")
   return { pid: Number(pid), port: Number(port) }
-}
-
-interface Process {
-  readonly pid: number
-  /** Ticks from the start of the machine to that of the process: distinguishes processes that had the same pid. */
-  readonly startedAt: string
-}
-
-/** State, parent and start of a process; undefined if it does not exist. */
-const statOf = (pid: number) => {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8")
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    return { state: fields[0], parent: Number(fields[1]), startedAt: fields[19] ?? "" }
-  } catch {
-    return undefined
-  }
-}
-
-/** The process and all its descendants. */
-const treeOf = (root: number): ReadonlyArray<Process> => {
-  const children = fs
-    .readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.parent === root)
-    .flatMap((name) => treeOf(Number(name)))
-  const stat = statOf(root)
-  return stat === undefined ? children : [{ pid: root, startedAt: stat.startedAt }, ...children]
-}
-
-/** Whether the process still runs; a zombie does not. */
-const isSameProcess = ({ pid, startedAt }: Process): boolean => {
-  const stat = statOf(pid)
-  return stat !== undefined && stat.startedAt === startedAt && stat.state !== "Z" && stat.state !== "X"
 }
 
 const isListening = (port: number): Promise<boolean> =>
