@@ -2,10 +2,12 @@
  * This node's leases of calls and starts in a calendar window, from the organisation's actor. One request for a lease is
  * in flight at a time; unused calls are returned when the lease expires.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Duration, Effect } from "effect"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import type { OrganisationLimits } from "./Protocol.js"
+import { backgroundTask } from "../BackgroundTask.js"
+import { pollWhileBusy } from "../PollWhileBusy.js"
+import { OrganisationLimits } from "./Protocol.js"
 
 /** A calendar window. `maxLease`: the largest lease, which is what a crash of the node can lose. */
 export interface Window {
@@ -20,7 +22,7 @@ export interface Bucket {
 }
 
 /** Time after which unused calls of a lease are returned. */
-export const windowLeaseMillis = 200
+const windowLeaseMillis = 200
 
 const leaseKey = ({ bucket, organisationId }: Pick<WindowLease, "organisationId" | "bucket">) =>
   `${organisationId}|${bucket}`
@@ -52,17 +54,13 @@ export interface TakenTokens {
   readonly resetAt: number
 }
 
-/** The leases of this node. */
-export interface LimitsContext {
-  readonly limitsOwner: Effect.Effect.Success<typeof OrganisationLimits.client>
-  readonly leases: Map<string, WindowLease>
-  /** Starts to return unused tokens, until no lease is left. */
-  readonly startReturning: () => void
-}
+/** The leases of this node. Unused tokens are returned until no lease is left. */
+export const makeWindowLeases = Effect.gen(function* () {
+  const limitsOwner = yield* OrganisationLimits.client
+  const leases = new Map<string, WindowLease>()
 
-/** Returns unused tokens of expired leases, and drops the leases of windows that have ended. */
-export const returnUnused = ({ leases, limitsOwner }: Omit<LimitsContext, "startReturning">) =>
-  Effect.gen(function* () {
+  /** Returns unused tokens of expired leases, and drops the leases of windows that have ended. */
+  const returnUnused = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     for (const [name, lease] of leases) {
       if (lease.windowStart + lease.window.millis <= now) leases.delete(name)
@@ -77,123 +75,131 @@ export const returnUnused = ({ leases, limitsOwner }: Omit<LimitsContext, "start
     }
   })
 
-/** The lease of a bucket in this window. */
-const leaseOf = (
-  { leases, startReturning }: LimitsContext,
-  organisationId: OrganisationId,
-  { limit, name: bucket }: Bucket,
-  window: Window,
-  minute: number
-): WindowLease => {
-  const key = leaseKey({ organisationId, bucket })
-  const current = leases.get(key)
-  if (current !== undefined && current.windowStart === minute && current.limit === limit) return current
-  const lease: WindowLease = {
-    organisationId,
-    bucket,
-    limit,
-    window,
-    windowStart: minute,
-    takers: 0,
-    tokens: 0,
-    left: limit,
-    expiresAt: 0,
-    emptyUntil: 0,
-    renewLock: Effect.unsafeMakeSemaphore(1)
-  }
-  leases.set(key, lease)
-  startReturning()
-  return lease
-}
-
-/** Leases more calls from the organisation's actor. */
-const renew = ({ limitsOwner }: LimitsContext, lease: WindowLease, now: number) =>
-  limitsOwner(lease.organisationId)
-    .LeaseCalls({
-      bucket: lease.bucket,
-      minute: lease.windowStart,
-      limit: lease.limit,
-      most: lease.window.maxLease
-    })
-    .pipe(
-      Effect.timeout("2 seconds"),
-      // An actor on a dying node answers with a defect.
-      Effect.sandbox,
-      Effect.mapError(() => new Unavailable({ reason: "the call cannot be counted now", retryAfterSeconds: 1 })),
-      Effect.map(({ granted, left }) => {
-        lease.tokens += granted
-        lease.left = left
-        lease.expiresAt = now + windowLeaseMillis
-        lease.emptyUntil = granted === 0 ? now + windowLeaseMillis : 0
-      })
+  const task = yield* backgroundTask("rate_limits.give_back", returnUnused)
+  const startReturning = yield* pollWhileBusy(
+    Duration.millis(windowLeaseMillis),
+    task.run.pipe(
+      Effect.zipRight(Effect.suspend(() => task.reportWaiting(leases.size > 0))),
+      Effect.map(() => leases.size > 0)
     )
-
-/** Takes a token; false if the bucket has reached its limit. */
-const take = (context: LimitsContext, lease: WindowLease, now: number): Effect.Effect<boolean, Unavailable> =>
-  Effect.suspend(() => {
-    if (lease.tokens > 0) {
-      lease.tokens--
-      return Effect.succeed(true)
-    }
-    return lease.renewLock.withPermits(1)(
-      Effect.suspend(() => {
-        const spent = () => lease.tokens-- > 0
-        if (lease.tokens > 0) return Effect.sync(spent)
-        if (lease.emptyUntil > now) return Effect.succeed(false)
-        return Effect.map(renew(context, lease, now), () => {
-          if (lease.tokens > 0) return spent()
-          lease.tokens = 0
-          return false
-        })
-      })
-    )
-  })
-
-/** Puts tokens back that were not used, even if their lease was dropped meanwhile. */
-export const restoreTokens = ({ leases, startReturning }: LimitsContext, taken: ReadonlyArray<WindowLease>) => {
-  for (const lease of taken) {
-    const key = leaseKey(lease)
-    const current = leases.get(key) ?? lease
-    if (current.windowStart !== lease.windowStart) continue
-    current.tokens++
-    leases.set(key, current)
-    startReturning()
-  }
-}
-
-/** As `take`, and keeps the lease meanwhile. */
-const takeToken = (context: LimitsContext, lease: WindowLease, now: number) =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => {
-      lease.takers++
-    }),
-    () => take(context, lease, now),
-    () =>
-      Effect.sync(() => {
-        lease.takers--
-      })
   )
 
-/** Takes one token of each bucket, or of none if one has reached its limit. */
-export const takeAll = Effect.fnUntraced(function* (
-  context: LimitsContext,
-  organisationId: OrganisationId,
-  buckets: ReadonlyArray<Bucket>,
-  window: Window
-): Effect.fn.Return<TakenTokens, Unavailable> {
-  const now = yield* Clock.currentTimeMillis
-  const begin = now - (now % window.millis)
-  const resetAt = (begin + window.millis) / 1000
-  const taken: Array<WindowLease> = []
-  for (const bucket of buckets) {
-    const lease = leaseOf(context, organisationId, bucket, window, begin)
-    if (
-      !(yield* Effect.tapError(takeToken(context, lease, now), () => Effect.sync(() => restoreTokens(context, taken))))
-    ) {
-      restoreTokens(context, taken)
-      return { leases: [], exhausted: lease, resetAt }
+  /** The lease of a bucket in this window. */
+  const leaseOf = (
+    organisationId: OrganisationId,
+    { limit, name: bucket }: Bucket,
+    window: Window,
+    minute: number
+  ): WindowLease => {
+    const key = leaseKey({ organisationId, bucket })
+    const current = leases.get(key)
+    if (current !== undefined && current.windowStart === minute && current.limit === limit) return current
+    const lease: WindowLease = {
+      organisationId,
+      bucket,
+      limit,
+      window,
+      windowStart: minute,
+      takers: 0,
+      tokens: 0,
+      left: limit,
+      expiresAt: 0,
+      emptyUntil: 0,
+      renewLock: Effect.unsafeMakeSemaphore(1)
     }
-    taken.push(lease)
+    leases.set(key, lease)
+    startReturning()
+    return lease
   }
-  return { leases: taken, exhausted: undefined, resetAt }
+
+  /** Leases more calls from the organisation's actor. */
+  const renew = (lease: WindowLease, now: number) =>
+    limitsOwner(lease.organisationId)
+      .LeaseCalls({
+        bucket: lease.bucket,
+        minute: lease.windowStart,
+        limit: lease.limit,
+        most: lease.window.maxLease
+      })
+      .pipe(
+        Effect.timeout("2 seconds"),
+        // An actor on a dying node answers with a defect.
+        Effect.sandbox,
+        Effect.mapError(() => new Unavailable({ reason: "the call cannot be counted now", retryAfterSeconds: 1 })),
+        Effect.map(({ granted, left }) => {
+          lease.tokens += granted
+          lease.left = left
+          lease.expiresAt = now + windowLeaseMillis
+          lease.emptyUntil = granted === 0 ? now + windowLeaseMillis : 0
+        })
+      )
+
+  /** Takes a token; false if the bucket has reached its limit. */
+  const take = (lease: WindowLease, now: number): Effect.Effect<boolean, Unavailable> =>
+    Effect.suspend(() => {
+      if (lease.tokens > 0) {
+        lease.tokens--
+        return Effect.succeed(true)
+      }
+      return lease.renewLock.withPermits(1)(
+        Effect.suspend(() => {
+          const spent = () => lease.tokens-- > 0
+          if (lease.tokens > 0) return Effect.sync(spent)
+          if (lease.emptyUntil > now) return Effect.succeed(false)
+          return Effect.map(renew(lease, now), () => {
+            if (lease.tokens > 0) return spent()
+            lease.tokens = 0
+            return false
+          })
+        })
+      )
+    })
+
+  /** Puts tokens back that were not used, even if their lease was dropped meanwhile. */
+  const restoreTokens = (taken: ReadonlyArray<WindowLease>) => {
+    for (const lease of taken) {
+      const key = leaseKey(lease)
+      const current = leases.get(key) ?? lease
+      if (current.windowStart !== lease.windowStart) continue
+      current.tokens++
+      leases.set(key, current)
+      startReturning()
+    }
+  }
+
+  /** As `take`, and keeps the lease meanwhile. */
+  const takeToken = (lease: WindowLease, now: number) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        lease.takers++
+      }),
+      () => take(lease, now),
+      () =>
+        Effect.sync(() => {
+          lease.takers--
+        })
+    )
+
+  /** Takes one token of each bucket, or of none if one has reached its limit. */
+  const takeAll = Effect.fnUntraced(function* (
+    organisationId: OrganisationId,
+    buckets: ReadonlyArray<Bucket>,
+    window: Window
+  ): Effect.fn.Return<TakenTokens, Unavailable> {
+    const now = yield* Clock.currentTimeMillis
+    const begin = now - (now % window.millis)
+    const resetAt = (begin + window.millis) / 1000
+    const taken: Array<WindowLease> = []
+    for (const bucket of buckets) {
+      const lease = leaseOf(organisationId, bucket, window, begin)
+      if (!(yield* Effect.tapError(takeToken(lease, now), () => Effect.sync(() => restoreTokens(taken))))) {
+        restoreTokens(taken)
+        return { leases: [], exhausted: lease, resetAt }
+      }
+      taken.push(lease)
+    }
+    return { leases: taken, exhausted: undefined, resetAt }
+  })
+
+  return { restoreTokens, takeAll }
 })

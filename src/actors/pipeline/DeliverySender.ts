@@ -28,83 +28,7 @@ const maxAnswerBytes = 1024 * 1024
 /** Makes one attempt. Fails if its secret cannot be read; the delivery is then claimed again when its lease expires. */
 export type Sender = (delivery: Delivery) => Effect.Effect<AttemptResult, Unavailable>
 
-/** What sending needs. */
-interface SenderContext {
-  readonly secrets: CallbackSecrets["Type"]
-  readonly vault: Vault["Type"]
-  readonly digests: Digests["Type"]
-  readonly egress: Egress["Type"]
-  readonly mail: MailEgress["Type"]
-  readonly mailServer: MailServer["Type"]
-}
-
-const endpointSecrets = (
-  { vault }: SenderContext,
-  organisationId: OrganisationId,
-  { id, secret, secretBefore }: DeliveryEndpoint
-) => {
-  const place = (column: "secret" | "secret_before") => endpointSecretPlace({ id, organisationId }, column)
-  return Effect.all([
-    vault.open(place("secret"), secret),
-    ...(secretBefore === null ? [] : [vault.open(place("secret_before"), secretBefore)])
-  ]).pipe(Effect.mapError(() => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })))
-}
-
-const secretsOf = (context: SenderContext, { endpoint, organisationId, spaceId }: Delivery) => {
-  if (endpoint !== null) return endpointSecrets(context, organisationId, endpoint)
-  return spaceId === null ? new NotFound({ what: "workspace" }) : context.secrets.valid(organisationId, spaceId)
-}
-
-const signHeaders = Effect.fnUntraced(function* (context: SenderContext, delivery: Delivery) {
-  const { executionId, id, payload } = delivery
-  const valid = yield* secretsOf(context, delivery)
-  const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  const headers = signWebhook(context.digests, valid.map(Redacted.value), { id, timestamp, body: payload })
-  // The stored value is not a signing secret.
-  if (Option.isNone(headers)) return yield* new Unavailable({ reason: "no usable secret", retryAfterSeconds: 60 })
-  return [
-    ["content-type", "application/json"] as const,
-    ...Object.entries(headers.value),
-    ...(executionId === null ? [] : [["x-svc-execution-id", executionId] as const])
-  ]
-})
-
-const post = (context: SenderContext, delivery: Delivery): Effect.Effect<AttemptResult, Unavailable, AnswerHolding> =>
-  Effect.flatMap(signHeaders(context, delivery), (headers) =>
-    context.egress
-      .send({
-        organisationId: delivery.organisationId,
-        method: "POST",
-        url: delivery.url,
-        headers,
-        body: delivery.payload,
-        timeout: deliveryTimeout,
-        maxBytes: maxAnswerBytes,
-        redirects: 0
-      })
-      .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
-  ).pipe(
-    Effect.catchTag("NotFound", () =>
-      Effect.succeed<AttemptResult>({ _tag: "Refused", reason: "the workspace is gone" })
-    )
-  )
-
 const mailScheme = "mailto:"
-
-/** Sends the payload, a subject and a text, to the address of the URL. Attempts have the same Message-ID. */
-const mail = (
-  { mail, mailServer }: SenderContext,
-  { id, organisationId, payload, url }: Delivery
-): Effect.Effect<AttemptResult> => {
-  if (Option.isNone(mailServer))
-    return Effect.succeed({ _tag: "Refused", reason: "no mail server is configured: the operator sets SVC_SMTP_URL" })
-  // The service wrote the payload.
-  const content: { readonly subject: string; readonly text: string } = JSON.parse(payload)
-  const message = { organisationId, key: id, to: url.slice(mailScheme.length), ...content }
-  return sendMail(mail, mailServer.value, message).pipe(
-    Effect.match({ onFailure: failedResult, onSuccess: answeredResult })
-  )
-}
 
 export const makeSender = Effect.gen(function* () {
   const secrets = yield* CallbackSecrets
@@ -112,15 +36,71 @@ export const makeSender = Effect.gen(function* () {
   const digests = yield* Digests
   const egress = yield* Egress
   const ledger = yield* HeldBytes
-
   const mailEgress = yield* MailEgress
   const mailServer = yield* MailServer
+  const endpointSecrets = (organisationId: OrganisationId, { id, secret, secretBefore }: DeliveryEndpoint) => {
+    const place = (column: "secret" | "secret_before") => endpointSecretPlace({ id, organisationId }, column)
+    return Effect.all([
+      vault.open(place("secret"), secret),
+      ...(secretBefore === null ? [] : [vault.open(place("secret_before"), secretBefore)])
+    ]).pipe(Effect.mapError(() => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })))
+  }
 
-  const context: SenderContext = { secrets, vault, digests, egress, mail: mailEgress, mailServer }
+  const secretsOf = ({ endpoint, organisationId, spaceId }: Delivery) => {
+    if (endpoint !== null) return endpointSecrets(organisationId, endpoint)
+    return spaceId === null ? new NotFound({ what: "workspace" }) : secrets.valid(organisationId, spaceId)
+  }
+
+  const signHeaders = Effect.fnUntraced(function* (delivery: Delivery) {
+    const { executionId, id, payload } = delivery
+    const valid = yield* secretsOf(delivery)
+    const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+    const headers = signWebhook(digests, valid.map(Redacted.value), { id, timestamp, body: payload })
+    // The stored value is not a signing secret.
+    if (Option.isNone(headers)) return yield* new Unavailable({ reason: "no usable secret", retryAfterSeconds: 60 })
+    return [
+      ["content-type", "application/json"] as const,
+      ...Object.entries(headers.value),
+      ...(executionId === null ? [] : [["x-svc-execution-id", executionId] as const])
+    ]
+  })
+
+  const post = (delivery: Delivery): Effect.Effect<AttemptResult, Unavailable, AnswerHolding> =>
+    Effect.flatMap(signHeaders(delivery), (headers) =>
+      egress
+        .send({
+          organisationId: delivery.organisationId,
+          method: "POST",
+          url: delivery.url,
+          headers,
+          body: delivery.payload,
+          timeout: deliveryTimeout,
+          maxBytes: maxAnswerBytes,
+          redirects: 0
+        })
+        .pipe(Effect.match({ onFailure: failedResult, onSuccess: answeredResult }))
+    ).pipe(
+      Effect.catchTag("NotFound", () =>
+        Effect.succeed<AttemptResult>({ _tag: "Refused", reason: "the workspace is gone" })
+      )
+    )
+
+  /** Sends the payload, a subject and a text, to the address of the URL. Attempts have the same Message-ID. */
+  const sendByMail = ({ id, organisationId, payload, url }: Delivery): Effect.Effect<AttemptResult> => {
+    if (Option.isNone(mailServer))
+      return Effect.succeed({ _tag: "Refused", reason: "no mail server is configured: the operator sets SVC_SMTP_URL" })
+    // The service wrote the payload.
+    const content: { readonly subject: string; readonly text: string } = JSON.parse(payload)
+    const message = { organisationId, key: id, to: url.slice(mailScheme.length), ...content }
+    return sendMail(mailEgress, mailServer.value, message).pipe(
+      Effect.match({ onFailure: failedResult, onSuccess: answeredResult })
+    )
+  }
+
   const send: Sender = (delivery) =>
     delivery.url.startsWith(mailScheme)
-      ? mail(context, delivery)
-      : holdAnswers(ledger, delivery.organisationId, post(context, delivery))
+      ? sendByMail(delivery)
+      : holdAnswers(ledger, delivery.organisationId, post(delivery))
   return send
 })
 

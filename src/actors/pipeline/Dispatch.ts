@@ -74,25 +74,6 @@ const poisoned = (claims: number): RouteFailure => ({
   message: `the process that took the event up ended ${claims - 1} times before a run of it was committed`
 })
 
-/** What the functions of this module need. */
-interface DispatchContext {
-  readonly identifiers: Identifiers["Type"]
-  readonly journal: EventJournal["Type"]
-  readonly runs: EventRuns["Type"]
-  readonly events: OpenEvents["Type"]
-  readonly triggers: TriggerReads["Type"]
-  readonly patterns: Patterns["Type"]
-  readonly organisations: OrganisationReads["Type"]
-  readonly meter: TriggerMeter["Type"]
-  readonly wakeups: Wakeups["Type"]
-  readonly faults: Faults["Type"]
-  readonly prepare: Effect.Effect.Success<typeof makeRouteStart>
-  /** Tells the stream that it need not keep the lease. */
-  readonly finish: (work: { readonly event: Pick<Event, "id">; readonly claims: number }) => void
-  /** Who waits for the end of an event's run on this node. */
-  readonly waiting: Map<EventId, (end: FinishedRun | undefined) => void>
-}
-
 const settlementOf = (
   { claims, event }: Dispatchable,
   status: EventSettlement["status"],
@@ -100,189 +81,175 @@ const settlementOf = (
   at: number
 ): EventSettlement => ({ eventId: event.id, organisationId: event.organisationId, claims, status, deliveries, at })
 
-const letterOf = (
-  { identifiers }: DispatchContext,
-  { claims, event }: Dispatchable,
-  { code, message }: RouteFailure,
-  matched: MatchedRoute | undefined
-): DeadLetter => ({
-  id: identifiers.next("dlq"),
-  of: { ...originOf(event), triggerId: event.triggerId ?? matched?.trigger.id ?? null },
-  executionId: null,
-  error: { code, message, category: "routing", step: null },
-  context: {
-    attempts: claims,
-    ...(matched === undefined
-      ? {}
-      : { triggerId: matched.trigger.id, routeId: matched.route.id, workflowId: matched.route.workflowId })
-  }
-})
-
-/** Settles the event with one statement: its status, the runs that it starts, and dead letters. */
-const settle = (
-  context: DispatchContext,
-  work: Dispatchable,
-  change: {
-    readonly status: EventSettlement["status"]
-    readonly deliveries?: ReadonlyArray<EventDelivery>
-    readonly runs?: ReadonlyArray<RunChange>
-    readonly deadLetters?: ReadonlyArray<DeadLetter>
-  }
-) =>
-  Effect.flatMap(Clock.currentTimeMillis, (at) => {
-    const { organisationId, spaceId } = work.event
-    const settles = settlementOf(work, change.status, change.deliveries ?? [], at)
-    const { deadLetters, runs } = change
-    const appended = context.journal.append({
-      organisationId,
-      spaceId,
-      settles,
-      ...(runs === undefined ? {} : { runs }),
-      ...(deadLetters === undefined || deadLetters.length === 0 ? {} : { deadLetters })
-    })
-    return withFaultPoints(context.faults, "beforeAppend", appended, "appended")
-  }).pipe(
-    // Another node has the event.
-    Effect.catchTag("Fenced", () => Effect.void)
-  )
-
-const bury = (
-  context: DispatchContext,
-  work: Dispatchable,
-  failures: ReadonlyArray<FailureOf>,
-  otherwise: RouteFailure
-) =>
-  settle(context, work, {
-    status: "dead",
-    deliveries: failures.map(({ matched }) => deliveryOf(matched, null)),
-    deadLetters:
-      failures.length === 0
-        ? [letterOf(context, work, otherwise, undefined)]
-        : failures.map(({ failure, matched }) => letterOf(context, work, failure, matched))
-  })
-
-/** The statement of a schedule's tick stores when it fired. */
-const noteFired = ({ meter }: DispatchContext, { source }: Event, { trigger }: MatchedRoute, at: number): void => {
-  if (source !== "schedule") meter.noteFired(trigger.id, at)
-}
-
-/** No route can be started: tries again by the trigger's policy, then gives the event up. */
-const retryOrBury = (context: DispatchContext, work: Dispatchable, failures: ReadonlyArray<FailureOf>) => {
-  const { claims, event } = work
-  const delivery = failures[0]?.matched.trigger.delivery
-  if (delivery === undefined || claims >= delivery.maxAttempts) return bury(context, work, failures, noRoute)
-  const pause = Duration.toMillis(backoff(delivery, claims + 1, 0.5))
-  return context.events.postpone({ id: event.id, claims }, pause)
-}
-
-/**
- * Starts the only run of the event at once, in the reserved slot. The event is finished with its run: only the run's
- * first commit takes the lease away.
- */
-const launch = (context: DispatchContext, work: Dispatchable, { matched, request }: StartOf) =>
-  Effect.map(Clock.currentTimeMillis, (at) => {
-    const { claims, event, slot } = work
-    noteFired(context, event, matched, at)
-    const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
-    context.runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (end) => {
-      context.waiting.get(event.id)?.(end)
-      context.wakeups.signalSlot(event.organisationId)
-      context.finish(work)
-    })
-    return "launched" as const
-  })
-
-/** Opens a run for each route; they wait in the start queue like others. */
-const openAll = (
-  context: DispatchContext,
-  work: Dispatchable,
-  starts: ReadonlyArray<StartOf>,
-  failures: ReadonlyArray<FailureOf>
-) => {
-  const opened = starts.map(({ matched, request }) => ({ matched, change: context.runs.opening(request) }))
-  for (const { matched } of starts) noteFired(context, work.event, matched, work.event.receivedAt)
-  return settle(context, work, {
-    status: "delivered",
-    deliveries: [
-      ...opened.map(({ change, matched }) => deliveryOf(matched, change.id)),
-      ...failures.map(({ matched }) => deliveryOf(matched, null))
-    ],
-    runs: opened.map(({ change }) => change),
-    deadLetters: failures.map(({ failure, matched }) => letterOf(context, work, failure, matched))
-  })
-}
-
-/** Dispatches one event. The caller releases the slot, and tells the stream unless a run was launched. */
-const dispatchOne = Effect.fnUntraced(function* (context: DispatchContext, work: Dispatchable) {
-  const { claims, event, lane } = work
-  const lease = { id: event.id, claims }
-  yield* context.faults.at("claimed")
-  if (claims > eventPoisonAfter) return yield* bury(context, work, [], poisoned(claims))
-  const organisation = Option.getOrUndefined(yield* context.organisations.find(event.organisationId))
-  if (organisation?.status !== "active") return yield* context.events.postpone(lease, suspendedMillis)
-  const triggers = work.matched === undefined ? yield* triggersOf(context.triggers, event) : []
-  const matched =
-    work.matched ??
-    (yield* context.patterns.evaluate(event.organisationId, (patterns) => matchRoutes(triggers, event, patterns)))
-  if (matched.length === 0 && event.triggerId !== null && triggers.length === 0)
-    return yield* bury(context, work, [], noRoute)
-  if (matched.length === 0) return yield* settle(context, work, { status: "ignored" })
-  const plan = plans[organisation.plan]
-  const prepared = yield* Effect.forEach(matched, (one) => context.prepare(event, one, plan, lane))
-  if (prepared.some(({ _tag }) => _tag === "Held")) return yield* context.events.hold(lease, "customer_suspended")
-  const starts = prepared.filter((one): one is StartOf => one._tag === "Start")
-  const failures = prepared.filter((one): one is FailureOf => one._tag === "Failed")
-  yield* context.faults.at("beforeEffect")
-  const [only] = starts
-  if (only === undefined) return yield* retryOrBury(context, work, failures)
-  if (starts.length === 1 && failures.length === 0) return yield* launch(context, work, only)
-  return yield* openAll(context, work, starts, failures)
-})
-
 export const layer = Layer.scopedContext(
   Effect.gen(function* () {
     const stream = yield* EventStream
     const fibers = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(fibers)<never>()
-    const finish: DispatchContext["finish"] = ({ claims, event: { id } }) => stream.finish({ id, claims })
-    const context: DispatchContext = {
-      identifiers: yield* Identifiers,
-      journal: yield* EventJournal,
-      runs: yield* EventRuns,
-      events: yield* OpenEvents,
-      triggers: yield* TriggerReads,
-      patterns: yield* Patterns,
-      organisations: yield* OrganisationReads,
-      meter: yield* TriggerMeter,
-      wakeups: yield* Wakeups,
-      faults: yield* Faults,
-      prepare: yield* makeRouteStart,
-      finish,
-      waiting: new Map()
+    /** Tells the stream that it need not keep the lease. */
+    const finish = ({ claims, event: { id } }: { readonly event: Pick<Event, "id">; readonly claims: number }) =>
+      stream.finish({ id, claims })
+    const identifiers = yield* Identifiers
+    const journal = yield* EventJournal
+    const runs = yield* EventRuns
+    const events = yield* OpenEvents
+    const triggers = yield* TriggerReads
+    const patterns = yield* Patterns
+    const organisations = yield* OrganisationReads
+    const meter = yield* TriggerMeter
+    const wakeups = yield* Wakeups
+    const faults = yield* Faults
+    const prepare = yield* makeRouteStart
+    /** Who waits for the end of an event's run on this node. */
+    const waiting = new Map<EventId, (end: FinishedRun | undefined) => void>()
+
+    const letterOf = (
+      { claims, event }: Dispatchable,
+      { code, message }: RouteFailure,
+      matched: MatchedRoute | undefined
+    ): DeadLetter => ({
+      id: identifiers.next("dlq"),
+      of: { ...originOf(event), triggerId: event.triggerId ?? matched?.trigger.id ?? null },
+      executionId: null,
+      error: { code, message, category: "routing", step: null },
+      context: {
+        attempts: claims,
+        ...(matched === undefined
+          ? {}
+          : { triggerId: matched.trigger.id, routeId: matched.route.id, workflowId: matched.route.workflowId })
+      }
+    })
+
+    /** Settles the event with one statement: its status, the runs that it starts, and dead letters. */
+    const settle = (
+      work: Dispatchable,
+      change: {
+        readonly status: EventSettlement["status"]
+        readonly deliveries?: ReadonlyArray<EventDelivery>
+        readonly runs?: ReadonlyArray<RunChange>
+        readonly deadLetters?: ReadonlyArray<DeadLetter>
+      }
+    ) =>
+      Effect.flatMap(Clock.currentTimeMillis, (at) => {
+        const { organisationId, spaceId } = work.event
+        const settles = settlementOf(work, change.status, change.deliveries ?? [], at)
+        const { deadLetters, runs } = change
+        const appended = journal.append({
+          organisationId,
+          spaceId,
+          settles,
+          ...(runs === undefined ? {} : { runs }),
+          ...(deadLetters === undefined || deadLetters.length === 0 ? {} : { deadLetters })
+        })
+        return withFaultPoints(faults, "beforeAppend", appended, "appended")
+      }).pipe(
+        // Another node has the event.
+        Effect.catchTag("Fenced", () => Effect.void)
+      )
+
+    const bury = (work: Dispatchable, failures: ReadonlyArray<FailureOf>, otherwise: RouteFailure) =>
+      settle(work, {
+        status: "dead",
+        deliveries: failures.map(({ matched }) => deliveryOf(matched, null)),
+        deadLetters:
+          failures.length === 0
+            ? [letterOf(work, otherwise, undefined)]
+            : failures.map(({ failure, matched }) => letterOf(work, failure, matched))
+      })
+
+    /** The statement of a schedule's tick stores when it fired. */
+    const noteFired = ({ source }: Event, { trigger }: MatchedRoute, at: number): void => {
+      if (source !== "schedule") meter.noteFired(trigger.id, at)
     }
 
+    /** No route can be started: tries again by the trigger's policy, then gives the event up. */
+    const retryOrBury = (work: Dispatchable, failures: ReadonlyArray<FailureOf>) => {
+      const { claims, event } = work
+      const delivery = failures[0]?.matched.trigger.delivery
+      if (delivery === undefined || claims >= delivery.maxAttempts) return bury(work, failures, noRoute)
+      const pause = Duration.toMillis(backoff(delivery, claims + 1, 0.5))
+      return events.postpone({ id: event.id, claims }, pause)
+    }
+
+    /**
+     * Starts the only run of the event at once, in the reserved slot. The event is finished with its run: only the run's
+     * first commit takes the lease away.
+     */
+    const launch = (work: Dispatchable, { matched, request }: StartOf) =>
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        const { claims, event, slot } = work
+        noteFired(event, matched, at)
+        const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
+        runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (end) => {
+          waiting.get(event.id)?.(end)
+          wakeups.signalSlot(event.organisationId)
+          finish(work)
+        })
+        return "launched" as const
+      })
+
+    /** Opens a run for each route; they wait in the start queue like others. */
+    const openAll = (work: Dispatchable, starts: ReadonlyArray<StartOf>, failures: ReadonlyArray<FailureOf>) => {
+      const opened = starts.map(({ matched, request }) => ({ matched, change: runs.opening(request) }))
+      for (const { matched } of starts) noteFired(work.event, matched, work.event.receivedAt)
+      return settle(work, {
+        status: "delivered",
+        deliveries: [
+          ...opened.map(({ change, matched }) => deliveryOf(matched, change.id)),
+          ...failures.map(({ matched }) => deliveryOf(matched, null))
+        ],
+        runs: opened.map(({ change }) => change),
+        deadLetters: failures.map(({ failure, matched }) => letterOf(work, failure, matched))
+      })
+    }
+
+    /** Dispatches one event. The caller releases the slot, and tells the stream unless a run was launched. */
+    const dispatchOne = Effect.fnUntraced(function* (work: Dispatchable) {
+      const { claims, event, lane } = work
+      const lease = { id: event.id, claims }
+      yield* faults.at("claimed")
+      if (claims > eventPoisonAfter) return yield* bury(work, [], poisoned(claims))
+      const organisation = Option.getOrUndefined(yield* organisations.find(event.organisationId))
+      if (organisation?.status !== "active") return yield* events.postpone(lease, suspendedMillis)
+      const candidates = work.matched === undefined ? yield* triggersOf(triggers, event) : []
+      const matched =
+        work.matched ??
+        (yield* patterns.evaluate(event.organisationId, (patterns) => matchRoutes(candidates, event, patterns)))
+      if (matched.length === 0 && event.triggerId !== null && candidates.length === 0)
+        return yield* bury(work, [], noRoute)
+      if (matched.length === 0) return yield* settle(work, { status: "ignored" })
+      const plan = plans[organisation.plan]
+      const prepared = yield* Effect.forEach(matched, (one) => prepare(event, one, plan, lane))
+      if (prepared.some(({ _tag }) => _tag === "Held")) return yield* events.hold(lease, "customer_suspended")
+      const starts = prepared.filter((one): one is StartOf => one._tag === "Start")
+      const failures = prepared.filter((one): one is FailureOf => one._tag === "Failed")
+      yield* faults.at("beforeEffect")
+      const [only] = starts
+      if (only === undefined) return yield* retryOrBury(work, failures)
+      if (starts.length === 1 && failures.length === 0) return yield* launch(work, only)
+      return yield* openAll(work, starts, failures)
+    })
+
     const freeSlot = ({ event, slot }: Dispatchable) => {
-      context.runs.release(slot)
-      context.wakeups.signalSlot(event.organisationId)
+      runs.release(slot)
+      wakeups.signalSlot(event.organisationId)
     }
 
     const dispatchAndRelease = (work: Dispatchable): Effect.Effect<void> =>
-      dispatchOne(context, work).pipe(
+      dispatchOne(work).pipe(
         Effect.map((outcome) => {
           if (outcome === "launched") return
-          context.finish(work)
+          finish(work)
           freeSlot(work)
         }),
         Effect.catchAllCause((cause) =>
           Effect.logWarning("event.not_dispatched", cause).pipe(
             Effect.annotateLogs({ eventId: work.event.id, organisationId: work.event.organisationId }),
-            Effect.tap(() => Effect.sync(() => context.finish(work))),
-            Effect.zipRight(
-              Effect.ignore(context.events.postpone({ id: work.event.id, claims: work.claims }, retryMillis))
-            )
+            Effect.tap(() => Effect.sync(() => finish(work))),
+            Effect.zipRight(Effect.ignore(events.postpone({ id: work.event.id, claims: work.claims }, retryMillis)))
           )
         ),
-        Effect.ensuring(Effect.sync(() => context.runs.release(work.slot)))
+        Effect.ensuring(Effect.sync(() => runs.release(work.slot)))
       )
 
     const dispatch = (work: Dispatchable): void => void run(dispatchAndRelease(work))
@@ -291,12 +258,12 @@ export const layer = Layer.scopedContext(
     const giveBack = ({ claims, id }: LeasedEvent, afterMillis: number) =>
       Effect.suspend(() => {
         finish({ event: { id }, claims })
-        return Effect.ignore(context.events.postpone({ id, claims }, afterMillis))
+        return Effect.ignore(events.postpone({ id, claims }, afterMillis))
       })
 
     const dispatchLease = (lease: LeasedEvent, event: Event | undefined): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const slot = event === undefined ? undefined : context.runs.reserve(lease.organisationId, null, true)
+        const slot = event === undefined ? undefined : runs.reserve(lease.organisationId, null, true)
         if (event === undefined || slot === undefined) return giveBack(lease, retryMillis)
         dispatch({ event, claims: lease.claims, lane: lease.lane, slot })
         return Effect.void
@@ -305,7 +272,7 @@ export const layer = Layer.scopedContext(
     const dispatchLeased = (leases: ReadonlyArray<LeasedEvent>): Effect.Effect<void> =>
       leases.length === 0
         ? Effect.void
-        : Effect.matchCauseEffect(context.events.load(leases.map(({ id }) => id)), {
+        : Effect.matchCauseEffect(events.load(leases.map(({ id }) => id)), {
             onSuccess: (loaded) => {
               const events = new Map(loaded.map((event) => [event.id, event]))
               return Effect.forEach(leases, (lease) => dispatchLease(lease, events.get(lease.id)), { discard: true })
@@ -325,8 +292,8 @@ export const layer = Layer.scopedContext(
 
     const watchEnd = (id: EventId): RunWatch => {
       const ended = Deferred.unsafeMake<FinishedRun | undefined>(FiberId.none)
-      context.waiting.set(id, (end) => Deferred.unsafeDone(ended, Effect.succeed(end)))
-      return { ended: Deferred.await(ended), forget: () => void context.waiting.delete(id) }
+      waiting.set(id, (end) => Deferred.unsafeDone(ended, Effect.succeed(end)))
+      return { ended: Deferred.await(ended), forget: () => void waiting.delete(id) }
     }
 
     return Context.make(Dispatch, Dispatch.of({ dispatch, watchEnd })).pipe(

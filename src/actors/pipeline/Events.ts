@@ -42,25 +42,6 @@ export interface EventsOptions {
   readonly dispatchesAtOnce: boolean
 }
 
-/** What the functions of this module need. */
-interface EventsContext {
-  readonly options: EventsOptions
-  readonly identifiers: Identifiers["Type"]
-  readonly digests: Digests["Type"]
-  readonly triggers: TriggerReads["Type"]
-  readonly patterns: Patterns["Type"]
-  readonly organisations: OrganisationReads["Type"]
-  readonly journal: EventJournal["Type"]
-  readonly runs: EventRuns["Type"]
-  readonly dispatch: Dispatch["Type"]
-  readonly ownership: Ownership["Type"]
-  readonly queue: StartQueue["Type"]
-  readonly wakeups: Wakeups["Type"]
-  readonly faults: Faults["Type"]
-  readonly load: IntakeLoad["Type"]
-  readonly quota: Effect.Effect.Success<typeof makeEventQuota>
-}
-
 const skipOf = ({ ignoredBecause }: Arrival) => (ignoredBecause === undefined ? {} : { ignoredBecause })
 /** What a replay chose of the routes and versions. */
 const choiceOf = ({ replay }: Arrival): Pick<EventFacts, "routes" | "versions"> => ({
@@ -70,256 +51,249 @@ const choiceOf = ({ replay }: Arrival): Pick<EventFacts, "routes" | "versions"> 
 const narrowingOf = ({ narrowed }: Arrival) => (narrowed === undefined ? {} : { onlyTriggers: narrowed.triggers })
 const roundingOf = ({ rounded }: Arrival) => (rounded === undefined ? {} : { rounded })
 
-const eventOf = (
-  { digests, identifiers }: EventsContext,
-  arrival: Arrival,
-  organisation: KnownOrganisation,
-  now: number
-): Event => {
-  const id = identifiers.next("evt")
-  const { connector, occurredAt, payload, replay, source, trigger } = arrival
-  const customerId = trigger?.customerId ?? arrival.customerId
-  const deduplication = replay === undefined ? arrival.deduplication : { value: null, deliveryId: null }
-  const identified = {
-    id,
-    source,
-    connector,
-    customerId,
-    payload,
-    triggerId: trigger?.id ?? null,
-    occurredAt: replay === undefined ? occurredAt : null,
-    scope: arrival.narrowed?.scope
-  }
-  return {
-    id,
-    organisationId: arrival.organisationId,
-    spaceId: arrival.spaceId,
-    retention: eventRetention[plans[organisation.plan].retentionDays],
-    source,
-    triggerId: trigger?.id ?? null,
-    connector,
-    connectionId: arrival.connectionId,
-    customerId,
-    type: arrival.type,
-    priority: replay?.priority ?? priorityOf[source],
-    status: "received",
-    receivedAt: now,
-    payload,
-    record: {
-      entity: arrival.entity,
-      action: arrival.action,
-      occurredAt,
-      idempotencyKey: digests.sha256Hex(idempotencyText(identified, deduplication)),
-      ...(arrival.connectorEvent === undefined ? {} : { connectorEvent: arrival.connectorEvent }),
-      ...skipOf(arrival),
-      ...roundingOf(arrival),
-      headers: arrival.headers,
-      traceparent: arrival.traceparent,
-      replayOf: replay?.of ?? null,
-      replays: replay?.count ?? 0,
-      ...narrowingOf(arrival),
-      ...choiceOf(arrival)
-    }
-  }
-}
-
-/** The claim that makes a later arrival of the same event a repetition. */
-const claimOf = ({ digests }: EventsContext, arrival: Arrival, event: Event): Claim | undefined => {
-  if (arrival.claim !== undefined || arrival.replay !== undefined) return arrival.claim
-  const { receivedAt, record } = event
-  const window = deduplicationWindow(arrival.deduplication, arrival.occurredAt)
-  if (window === undefined) return undefined
-  const signature = signatureText({ ...event, occurredAt: arrival.occurredAt }, arrival.deduplication)
-  return {
-    scope: "event",
-    key: record.idempotencyKey,
-    hash: record.idempotencyKey,
-    expiresAt: receivedAt + Duration.toMillis(window),
-    ...(signature === undefined ? {} : { signatureKey: digests.sha256Hex(signature) })
-  }
-}
-
-/** Commits the change; a repetition is recorded as one. */
-const commit = (
-  { journal }: EventsContext,
-  event: Event,
-  change: Pick<EventChange, "receives" | "records" | "replays" | "tick">,
-  committed: Reception
-): Effect.Effect<Reception, InvalidState | Unavailable> => {
-  const { organisationId, spaceId } = event
-  return journal.append({ organisationId, spaceId, ...change }).pipe(
-    Effect.map(({ isHeld }): Reception => (isHeld ? { _tag: "Held", eventId: event.id } : committed)),
-    Effect.catchTag("ClaimTaken", ({ target }) =>
-      journal
-        .append({
-          organisationId,
-          spaceId,
-          records: {
-            event: { ...event, status: "duplicate", payload: null, record: { ...event.record, duplicateOf: target } }
-          }
-        })
-        .pipe(Effect.as<Reception>({ _tag: "Duplicate", eventId: event.id, first: target }))
-    ),
-    Effect.tapErrorTag("ChangeRefused", (error) => Effect.logError("event.refused", Cause.fail(error))),
-    Effect.mapError((error) =>
-      error._tag === "Fenced"
-        ? new InvalidState({ state: "replayed", message: "the dead letter was replayed or discarded already" })
-        : notStored(error)
-    )
-  )
-}
-
 /** What commits with the event. */
 const membersOf = ({ replay, tick }: Arrival): Pick<EventChange, "replays" | "tick"> => ({
   ...(tick === undefined ? {} : { tick }),
   ...(replay?.letter === undefined ? {} : { replays: replay.letter })
 })
 
-/** Records an event that no route takes. */
-const recordIgnored = (
-  context: EventsContext,
-  event: Event,
-  { claim, ...together }: Pick<EventChange, "replays" | "tick"> & { readonly claim?: Claim }
-) => {
-  const records = { event: { ...event, status: "ignored" as const }, ...(claim === undefined ? {} : { claim }) }
-  return commit(context, event, { records, ...together }, { _tag: "Ignored", eventId: event.id })
-}
-
-const receive = Effect.fnUntraced(function* (
-  context: EventsContext,
-  arrival: Arrival,
-  watches: boolean
-): Effect.fn.Return<Reception, NotFound | InvalidState | Unavailable> {
-  const { dispatch, faults, load, ownership, queue, runs, wakeups } = context
-  const organisation = Option.getOrUndefined(yield* context.organisations.find(arrival.organisationId))
-  if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
-  const event = eventOf(context, arrival, organisation, yield* Clock.currentTimeMillis)
-  const claim = claimOf(context, arrival, event)
-  const claims = claim === undefined ? {} : { claim }
-  const together = membersOf(arrival)
-  const triggers = arrival.trigger === null ? yield* triggersOf(context.triggers, event) : [arrival.trigger]
-  const matched =
-    arrival.ignoredBecause === undefined
-      ? yield* context.patterns.evaluate(event.organisationId, (patterns) => matchRoutes(triggers, event, patterns))
-      : []
-  yield* faults.at("parsed")
-  if (matched.length === 0) return yield* recordIgnored(context, event, { ...claims, ...together })
-  const units = unitsOf(arrival, matched.length)
-  const { allowance, reason } = yield* context.quota.decide(organisation, arrival, units)
-  const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, context.digests.sha256Hex)
-  const isDirect =
-    context.options.dispatchesAtOnce &&
-    startsAtOnce({
-      isHeld: reason !== undefined,
-      hasLane: lane !== null,
-      isOrganisationActive: organisation.status === "active",
-      isBehind: wakeups.hasQueued(event.priority),
-      isAcceptingFirst: load.comesFirst()
-    })
-  const slot: ExecutionId | undefined = isDirect
-    ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns, false)
-    : undefined
-  // Of several runs none is the answer.
-  const watch = watches && matched.length === 1 ? dispatch.watchEnd(event.id) : undefined
-  const counted: Event = { ...event, record: { ...event.record, units } }
-  const received: Event =
-    reason === undefined ? counted : { ...counted, status: "held", record: { ...counted.record, heldBecause: reason } }
-  const reception: Reception =
-    reason === undefined ? { _tag: "Accepted", eventId: event.id, watch } : { _tag: "Held", eventId: event.id }
-  const place = {
-    shard: ownership.shardOf(event.id),
-    lane,
-    held: reason !== undefined,
-    leasedBy: slot === undefined ? null : queue.node
-  }
-  const outcome = yield* commit(
-    context,
-    event,
-    {
-      receives: { event: received, queue: place, ...claims, ...(allowance === undefined ? {} : { allowance }) },
-      ...together
-    },
-    reception
-  ).pipe(
-    Effect.onExit((exit) =>
-      Effect.sync(() => {
-        const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"
-        if (!isAccepted) watch?.forget()
-        if (slot === undefined) return
-        if (isAccepted) dispatch.dispatch({ event, claims: 1, lane, matched, slot })
-        else runs.release(slot)
-      })
-    )
-  )
-  yield* faults.at("committed")
-  return outcome
-})
-
-const reject = Effect.fnUntraced(function* (
-  context: EventsContext,
-  counts: RejectionCounts,
-  trigger: Trigger,
-  reason: string,
-  headers: { readonly [name: string]: string }
-): Effect.fn.Return<void, NotFound | InvalidState | Unavailable> {
-  const now = yield* Clock.currentTimeMillis
-  if (!counts.take(trigger.id, now)) return
-  const organisation = Option.getOrUndefined(yield* context.organisations.find(trigger.organisationId))
-  if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
-  const arrival: Arrival = {
-    organisationId: trigger.organisationId,
-    spaceId: trigger.spaceId,
-    source: "webhook",
-    trigger,
-    connector: null,
-    connectionId: null,
-    customerId: trigger.customerId,
-    type: `webhook.${trigger.id}`,
-    entity: null,
-    action: "other",
-    occurredAt: null,
-    payload: null,
-    headers,
-    deduplication: { value: null, deliveryId: null },
-    traceparent: null
-  }
-  const event = eventOf(context, arrival, organisation, now)
-  const rejected: Event = { ...event, status: "rejected", record: { ...event.record, rejectedBecause: reason } }
-  yield* commit(context, event, { records: { event: rejected } }, { _tag: "Ignored", eventId: event.id })
-})
-
 export const layer = (options: EventsOptions) =>
   Layer.effect(
     Events,
     Effect.gen(function* () {
-      const context: EventsContext = {
-        options,
-        identifiers: yield* Identifiers,
-        digests: yield* Digests,
-        triggers: yield* TriggerReads,
-        patterns: yield* Patterns,
-        organisations: yield* OrganisationReads,
-        journal: yield* EventJournal,
-        runs: yield* EventRuns,
-        dispatch: yield* Dispatch,
-        ownership: yield* Ownership,
-        queue: yield* StartQueue,
-        wakeups: yield* Wakeups,
-        faults: yield* Faults,
-        load: yield* IntakeLoad,
-        quota: yield* makeEventQuota
-      }
+      const identifiers = yield* Identifiers
+      const digests = yield* Digests
+      const triggers = yield* TriggerReads
+      const patterns = yield* Patterns
+      const organisations = yield* OrganisationReads
+      const journal = yield* EventJournal
+      const runs = yield* EventRuns
+      const dispatch = yield* Dispatch
+      const ownership = yield* Ownership
+      const queue = yield* StartQueue
+      const wakeups = yield* Wakeups
+      const faults = yield* Faults
+      const load = yield* IntakeLoad
+      const quota = yield* makeEventQuota
       const counts = new RejectionCounts()
+
+      const eventOf = (arrival: Arrival, organisation: KnownOrganisation, now: number): Event => {
+        const id = identifiers.next("evt")
+        const { connector, occurredAt, payload, replay, source, trigger } = arrival
+        const customerId = trigger?.customerId ?? arrival.customerId
+        const deduplication = replay === undefined ? arrival.deduplication : { value: null, deliveryId: null }
+        const identified = {
+          id,
+          source,
+          connector,
+          customerId,
+          payload,
+          triggerId: trigger?.id ?? null,
+          occurredAt: replay === undefined ? occurredAt : null,
+          scope: arrival.narrowed?.scope
+        }
+        return {
+          id,
+          organisationId: arrival.organisationId,
+          spaceId: arrival.spaceId,
+          retention: eventRetention[plans[organisation.plan].retentionDays],
+          source,
+          triggerId: trigger?.id ?? null,
+          connector,
+          connectionId: arrival.connectionId,
+          customerId,
+          type: arrival.type,
+          priority: replay?.priority ?? priorityOf[source],
+          status: "received",
+          receivedAt: now,
+          payload,
+          record: {
+            entity: arrival.entity,
+            action: arrival.action,
+            occurredAt,
+            idempotencyKey: digests.sha256Hex(idempotencyText(identified, deduplication)),
+            ...(arrival.connectorEvent === undefined ? {} : { connectorEvent: arrival.connectorEvent }),
+            ...skipOf(arrival),
+            ...roundingOf(arrival),
+            headers: arrival.headers,
+            traceparent: arrival.traceparent,
+            replayOf: replay?.of ?? null,
+            replays: replay?.count ?? 0,
+            ...narrowingOf(arrival),
+            ...choiceOf(arrival)
+          }
+        }
+      }
+
+      /** The claim that makes a later arrival of the same event a repetition. */
+      const claimOf = (arrival: Arrival, event: Event): Claim | undefined => {
+        if (arrival.claim !== undefined || arrival.replay !== undefined) return arrival.claim
+        const { receivedAt, record } = event
+        const window = deduplicationWindow(arrival.deduplication, arrival.occurredAt)
+        if (window === undefined) return undefined
+        const signature = signatureText({ ...event, occurredAt: arrival.occurredAt }, arrival.deduplication)
+        return {
+          scope: "event",
+          key: record.idempotencyKey,
+          hash: record.idempotencyKey,
+          expiresAt: receivedAt + Duration.toMillis(window),
+          ...(signature === undefined ? {} : { signatureKey: digests.sha256Hex(signature) })
+        }
+      }
+
+      /** Commits the change; a repetition is recorded as one. */
+      const commit = (
+        event: Event,
+        change: Pick<EventChange, "receives" | "records" | "replays" | "tick">,
+        committed: Reception
+      ): Effect.Effect<Reception, InvalidState | Unavailable> => {
+        const { organisationId, spaceId } = event
+        return journal.append({ organisationId, spaceId, ...change }).pipe(
+          Effect.map(({ isHeld }): Reception => (isHeld ? { _tag: "Held", eventId: event.id } : committed)),
+          Effect.catchTag("ClaimTaken", ({ target }) =>
+            journal
+              .append({
+                organisationId,
+                spaceId,
+                records: {
+                  event: {
+                    ...event,
+                    status: "duplicate",
+                    payload: null,
+                    record: { ...event.record, duplicateOf: target }
+                  }
+                }
+              })
+              .pipe(Effect.as<Reception>({ _tag: "Duplicate", eventId: event.id, first: target }))
+          ),
+          Effect.tapErrorTag("ChangeRefused", (error) => Effect.logError("event.refused", Cause.fail(error))),
+          Effect.mapError((error) =>
+            error._tag === "Fenced"
+              ? new InvalidState({ state: "replayed", message: "the dead letter was replayed or discarded already" })
+              : notStored(error)
+          )
+        )
+      }
+
+      /** Records an event that no route takes. */
+      const recordIgnored = (
+        event: Event,
+        { claim, ...together }: Pick<EventChange, "replays" | "tick"> & { readonly claim?: Claim }
+      ) => {
+        const records = { event: { ...event, status: "ignored" as const }, ...(claim === undefined ? {} : { claim }) }
+        return commit(event, { records, ...together }, { _tag: "Ignored", eventId: event.id })
+      }
+
+      const receive = Effect.fnUntraced(function* (
+        arrival: Arrival,
+        watches: boolean
+      ): Effect.fn.Return<Reception, NotFound | InvalidState | Unavailable> {
+        const organisation = Option.getOrUndefined(yield* organisations.find(arrival.organisationId))
+        if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
+        const event = eventOf(arrival, organisation, yield* Clock.currentTimeMillis)
+        const claim = claimOf(arrival, event)
+        const claims = claim === undefined ? {} : { claim }
+        const together = membersOf(arrival)
+        const candidates = arrival.trigger === null ? yield* triggersOf(triggers, event) : [arrival.trigger]
+        const matched =
+          arrival.ignoredBecause === undefined
+            ? yield* patterns.evaluate(event.organisationId, (patterns) => matchRoutes(candidates, event, patterns))
+            : []
+        yield* faults.at("parsed")
+        if (matched.length === 0) return yield* recordIgnored(event, { ...claims, ...together })
+        const units = unitsOf(arrival, matched.length)
+        const { allowance, reason } = yield* quota.decide(organisation, arrival, units)
+        const lane = arrival.trigger === null ? null : laneOf(arrival.trigger, event.payload, digests.sha256Hex)
+        const isDirect =
+          options.dispatchesAtOnce &&
+          startsAtOnce({
+            isHeld: reason !== undefined,
+            hasLane: lane !== null,
+            isOrganisationActive: organisation.status === "active",
+            isBehind: wakeups.hasQueued(event.priority),
+            isAcceptingFirst: load.comesFirst()
+          })
+        const slot: ExecutionId | undefined = isDirect
+          ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns, false)
+          : undefined
+        // Of several runs none is the answer.
+        const watch = watches && matched.length === 1 ? dispatch.watchEnd(event.id) : undefined
+        const counted: Event = { ...event, record: { ...event.record, units } }
+        const received: Event =
+          reason === undefined
+            ? counted
+            : { ...counted, status: "held", record: { ...counted.record, heldBecause: reason } }
+        const reception: Reception =
+          reason === undefined ? { _tag: "Accepted", eventId: event.id, watch } : { _tag: "Held", eventId: event.id }
+        const place = {
+          shard: ownership.shardOf(event.id),
+          lane,
+          held: reason !== undefined,
+          leasedBy: slot === undefined ? null : queue.node
+        }
+        const outcome = yield* commit(
+          event,
+          {
+            receives: { event: received, queue: place, ...claims, ...(allowance === undefined ? {} : { allowance }) },
+            ...together
+          },
+          reception
+        ).pipe(
+          Effect.onExit((exit) =>
+            Effect.sync(() => {
+              const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"
+              if (!isAccepted) watch?.forget()
+              if (slot === undefined) return
+              if (isAccepted) dispatch.dispatch({ event, claims: 1, lane, matched, slot })
+              else runs.release(slot)
+            })
+          )
+        )
+        yield* faults.at("committed")
+        return outcome
+      })
+
+      const reject = Effect.fnUntraced(function* (
+        trigger: Trigger,
+        reason: string,
+        headers: { readonly [name: string]: string }
+      ): Effect.fn.Return<void, NotFound | InvalidState | Unavailable> {
+        const now = yield* Clock.currentTimeMillis
+        if (!counts.take(trigger.id, now)) return
+        const organisation = Option.getOrUndefined(yield* organisations.find(trigger.organisationId))
+        if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
+        const arrival: Arrival = {
+          organisationId: trigger.organisationId,
+          spaceId: trigger.spaceId,
+          source: "webhook",
+          trigger,
+          connector: null,
+          connectionId: null,
+          customerId: trigger.customerId,
+          type: `webhook.${trigger.id}`,
+          entity: null,
+          action: "other",
+          occurredAt: null,
+          payload: null,
+          headers,
+          deduplication: { value: null, deliveryId: null },
+          traceparent: null
+        }
+        const event = eventOf(arrival, organisation, now)
+        const rejected: Event = { ...event, status: "rejected", record: { ...event.record, rejectedBecause: reason } }
+        yield* commit(event, { records: { event: rejected } }, { _tag: "Ignored", eventId: event.id })
+      })
+
       return Events.of({
         receive: (arrival, watches = false) =>
           Effect.suspend(() => {
-            context.load.begin()
+            load.begin()
             return Effect.ensuring(
-              receive(context, arrival, watches),
-              Effect.sync(() => context.load.end())
+              receive(arrival, watches),
+              Effect.sync(() => load.end())
             )
           }),
-        reject: (trigger, reason, headers) => reject(context, counts, trigger, reason, headers)
+        reject
       })
     })
   )

@@ -11,7 +11,7 @@ import { pollWhileBusy } from "../../actors/PollWhileBusy.js"
 import { AppSql, WriterSql } from "../postgres/database/Pools.js"
 import { append, closeMinute, countRead, countRefusal, emptyBuffer, flush, hasEntries } from "./AuditBuffer.js"
 import { listEntries, sealBacklog } from "./AuditQueries.js"
-import { type Checkpoints, verifyChain } from "./ChainVerification.js"
+import { type Checkpoints, makeChainVerification } from "./ChainVerification.js"
 
 const noteInterval = "100 millis"
 
@@ -48,7 +48,7 @@ export const layer = (checkpoints: Checkpoints) =>
           startWriting()
         },
         list: (organisation, query) => listEntries(app, vault, organisation, query),
-        verify: (organisation, from, to) => verifyChain({ app, digests, checkpoints }, organisation, from, to),
+        verify: makeChainVerification(app, digests, checkpoints),
         backlog: sealBacklog(writer)
       })
     })

@@ -48,105 +48,8 @@ interface Link {
   readonly hash: string
 }
 
-/** What sealing needs. */
-interface SealerContext {
-  readonly checkpoints: CheckpointFile
-  readonly sql: WriterSql["Type"]
-  readonly digests: Digests["Type"]
-  /** Ends of the chains that this node extended last. */
-  readonly heads: Map<OrganisationId, Head>
-  /** Organisations whose chain could not be extended. */
-  readonly failing: Set<OrganisationId>
-}
-
-/**
- * The stored head. Without one, the end of the chain, and every entry is checked again; also if transaction ids
- * have restarted, as in a restored dump, where the head's transaction lies in the future.
- */
-const headOf = Effect.fnUntraced(function* ({ heads, sql }: SealerContext, org: OrganisationId) {
-  const known = heads.get(org)
-  if (known !== undefined) return known
-  const [stored] = yield* sql<Head>`
-    SELECT seq::float8 AS seq, hash, xid::text AS xid, entry_id AS "entryId" FROM audit_heads
-    WHERE org = ${org} AND xid < ${sql.literal(oldestOpen)}
-      AND seq = (SELECT coalesce(max(s.seq), 0) FROM audit_seal s WHERE s.org = ${org})`
-  if (stored !== undefined) return stored
-  const [end] = yield* sql<{ seq: number; hash: string }>`
-    SELECT seq::float8 AS seq, hash FROM audit_seal WHERE org = ${org} ORDER BY seq DESC LIMIT 1`
-  return { seq: end?.seq ?? 0, hash: end?.hash ?? null, xid: "0", entryId: "" }
-})
-
-const linksOf = (
-  { digests }: SealerContext,
-  org: OrganisationId,
-  head: Head,
-  entries: ReadonlyArray<AuditEntry>
-): ReadonlyArray<Link> => {
-  let { hash, seq } = head
-  return entries.map((entry) => {
-    seq++
-    const next = digests.sha256Hex(auditHashInput(hash, seq, entry))
-    const link = { org, seq, entry_id: entry.id, prev_hash: hash, hash: next }
-    hash = next
-    return link
-  })
-}
-
-/** Seals one batch and returns whether there may be more. */
-const seal = Effect.fnUntraced(function* (context: SealerContext, org: OrganisationId) {
-  const head = yield* headOf(context, org)
-  // Orders by the table's column, not by its text in the list: as text, 1000 comes before 998.
-  const rows = yield* context.sql<{ entry: AuditEntry; xid: string; sealed: boolean }>`
-    SELECT e.entry, e.xid::text AS xid, s.seq IS NOT NULL AS sealed
-    FROM audit_entries e LEFT JOIN audit_seal s ON s.entry_id = e.id
-    WHERE e.org = ${org} AND (e.xid, e.id) > (${head.xid}::bigint, ${head.entryId}) AND e.xid < ${context.sql.literal(oldestOpen)}
-    ORDER BY e.xid, e.id LIMIT ${batch}`
-  const last = rows.at(-1)
-  if (last === undefined) return false
-  const links = linksOf(
-    context,
-    org,
-    head,
-    rows.flatMap(({ entry, sealed }) => (sealed ? [] : [entry]))
-  )
-  const end = links.at(-1) ?? head
-  const next: Head = { seq: end.seq, hash: end.hash, xid: last.xid, entryId: last.entry.id }
-  // Of two concurrent sealers the second violates the chain's unique position.
-  context.heads.delete(org)
-  yield* context.sql`
-    WITH links AS (
-      INSERT INTO audit_seal (org, seq, entry_id, prev_hash, hash)
-      SELECT org, seq, entry_id, prev_hash, hash FROM json_to_recordset(${JSON.stringify(links)}::json)
-        AS t(org text, seq bigint, entry_id text, prev_hash text, hash text))
-    INSERT INTO audit_heads (org, seq, hash, xid, entry_id)
-    VALUES (${org}, ${next.seq}, ${next.hash}, ${next.xid}::bigint, ${next.entryId})
-    ON CONFLICT (org) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, xid = excluded.xid, entry_id = excluded.entry_id`
-  context.heads.set(org, next)
-  context.checkpoints.extended({ organisationId: org, seq: next.seq, hash: next.hash ?? "" })
-  return rows.length === batch
-})
-
 const isPositionTaken = (error: unknown) =>
   error instanceof SqlError && error.cause instanceof DatabaseError && error.cause.code === "23505"
-
-/** After another node took the position the head is read again. A damaged chain fails each time. */
-const sealBatch = (context: SealerContext, org: OrganisationId) =>
-  Effect.retry(seal(context, org), { times: 3, while: isPositionTaken })
-
-const sealAll = (context: SealerContext, org: OrganisationId) =>
-  Effect.gen(function* () {
-    while (yield* sealBatch(context, org));
-    context.failing.delete(org)
-  }).pipe(
-    Effect.catchAll((error) => {
-      // Logged at its beginning only: the background task reports how long it lasts.
-      if (context.failing.has(org)) return Effect.void
-      context.failing.add(org)
-      return Effect.annotateLogs(Effect.logWarning("audit.seal_failed", Cause.fail(error)), {
-        organisationId: org
-      })
-    })
-  )
 
 export const layer = (checkpoints: CheckpointFile) =>
   Layer.scopedDiscard(
@@ -155,10 +58,89 @@ export const layer = (checkpoints: CheckpointFile) =>
       const digests = yield* Digests
       const ownership = yield* Ownership
       const identifiers = yield* Identifiers
+      /** Ends of the chains that this node extended last. */
       const heads = new Map<OrganisationId, Head>()
+      /** Organisations whose chain could not be extended. */
       const failing = new Set<OrganisationId>()
 
-      const context: SealerContext = { checkpoints, sql, digests, heads, failing }
+      /**
+       * The stored head. Without one, the end of the chain, and every entry is checked again; also if transaction ids
+       * have restarted, as in a restored dump, where the head's transaction lies in the future.
+       */
+      const headOf = Effect.fnUntraced(function* (org: OrganisationId) {
+        const known = heads.get(org)
+        if (known !== undefined) return known
+        const [stored] = yield* sql<Head>`
+    SELECT seq::float8 AS seq, hash, xid::text AS xid, entry_id AS "entryId" FROM audit_heads
+    WHERE org = ${org} AND xid < ${sql.literal(oldestOpen)}
+      AND seq = (SELECT coalesce(max(s.seq), 0) FROM audit_seal s WHERE s.org = ${org})`
+        if (stored !== undefined) return stored
+        const [end] = yield* sql<{ seq: number; hash: string }>`
+    SELECT seq::float8 AS seq, hash FROM audit_seal WHERE org = ${org} ORDER BY seq DESC LIMIT 1`
+        return { seq: end?.seq ?? 0, hash: end?.hash ?? null, xid: "0", entryId: "" }
+      })
+
+      const linksOf = (org: OrganisationId, head: Head, entries: ReadonlyArray<AuditEntry>): ReadonlyArray<Link> => {
+        let { hash, seq } = head
+        return entries.map((entry) => {
+          seq++
+          const next = digests.sha256Hex(auditHashInput(hash, seq, entry))
+          const link = { org, seq, entry_id: entry.id, prev_hash: hash, hash: next }
+          hash = next
+          return link
+        })
+      }
+
+      /** Seals one batch and returns whether there may be more. */
+      const seal = Effect.fnUntraced(function* (org: OrganisationId) {
+        const head = yield* headOf(org)
+        // Orders by the table's column, not by its text in the list: as text, 1000 comes before 998.
+        const rows = yield* sql<{ entry: AuditEntry; xid: string; sealed: boolean }>`
+    SELECT e.entry, e.xid::text AS xid, s.seq IS NOT NULL AS sealed
+    FROM audit_entries e LEFT JOIN audit_seal s ON s.entry_id = e.id
+    WHERE e.org = ${org} AND (e.xid, e.id) > (${head.xid}::bigint, ${head.entryId}) AND e.xid < ${sql.literal(oldestOpen)}
+    ORDER BY e.xid, e.id LIMIT ${batch}`
+        const last = rows.at(-1)
+        if (last === undefined) return false
+        const links = linksOf(
+          org,
+          head,
+          rows.flatMap(({ entry, sealed }) => (sealed ? [] : [entry]))
+        )
+        const end = links.at(-1) ?? head
+        const next: Head = { seq: end.seq, hash: end.hash, xid: last.xid, entryId: last.entry.id }
+        // Of two concurrent sealers the second violates the chain's unique position.
+        heads.delete(org)
+        yield* sql`
+    WITH links AS (
+      INSERT INTO audit_seal (org, seq, entry_id, prev_hash, hash)
+      SELECT org, seq, entry_id, prev_hash, hash FROM json_to_recordset(${JSON.stringify(links)}::json)
+        AS t(org text, seq bigint, entry_id text, prev_hash text, hash text))
+    INSERT INTO audit_heads (org, seq, hash, xid, entry_id)
+    VALUES (${org}, ${next.seq}, ${next.hash}, ${next.xid}::bigint, ${next.entryId})
+    ON CONFLICT (org) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, xid = excluded.xid, entry_id = excluded.entry_id`
+        heads.set(org, next)
+        checkpoints.extended({ organisationId: org, seq: next.seq, hash: next.hash ?? "" })
+        return rows.length === batch
+      })
+
+      /** After another node took the position the head is read again. A damaged chain fails each time. */
+      const sealBatch = (org: OrganisationId) => Effect.retry(seal(org), { times: 3, while: isPositionTaken })
+
+      const sealAll = (org: OrganisationId) =>
+        Effect.gen(function* () {
+          while (yield* sealBatch(org));
+          failing.delete(org)
+        }).pipe(
+          Effect.catchAll((error) => {
+            // Logged at its beginning only: the background task reports how long it lasts.
+            if (failing.has(org)) return Effect.void
+            failing.add(org)
+            return Effect.annotateLogs(Effect.logWarning("audit.seal_failed", Cause.fail(error)), {
+              organisationId: org
+            })
+          })
+        )
 
       // Of the same snapshot as the entries: all older transactions are visible.
       const xmin = sql.literal("pg_snapshot_xmin(pg_current_snapshot())::text AS xmin")
@@ -177,7 +159,7 @@ export const layer = (checkpoints: CheckpointFile) =>
           : sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}::bigint) AS organisations`
         if (found === undefined) return
         for (const org of new Set([...found.organisations, ...failing])) {
-          if (ownership.owns(ownership.shardOf(org))) yield* sealAll(context, org)
+          if (ownership.owns(ownership.shardOf(org))) yield* sealAll(org)
         }
         sealedBelow = found.xmin
         yield* checkpoints.write({ all: false })

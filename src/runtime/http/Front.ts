@@ -21,40 +21,8 @@ export interface Front extends Handlers {
   readonly markStarting: () => () => void
 }
 
-/** What answers requests outside the surfaces. */
-interface FrontContext {
-  readonly identifiers: Identifiers["Type"]
-  readonly probes: { readonly [path: string]: Effect.Effect<RawReply> }
-  readonly documentAt: (path: string, request: RequestHead) => Effect.Effect<RawReply | undefined> | undefined
-  readonly surfaces: Surfaces["Type"]
-}
-
 /** An answer without a key, and as what it is counted. */
 type OpenAnswer = PublicAnswer & { readonly surface: Surface }
-
-/** The answer without a key, other than refusals and webhooks; `undefined` where a key is needed. */
-const openAnswer = (context: FrontContext, request: RawRequest): OpenAnswer | undefined => {
-  const path = pathOf(request.target)
-  const requestId = context.identifiers.next("req")
-  const answer = (kind: OpenAnswer["kind"], surface: Surface, reply: Effect.Effect<RawReply>): OpenAnswer => ({
-    kind,
-    surface,
-    reply: identified(reply, requestId),
-    refused: (failure, now) => failureReply(failure, requestId, now)
-  })
-  const probe = context.probes[path]
-  if (probe !== undefined) return answer("probe", "operator", readOnly(request, probe, requestId))
-  const document = context.documentAt(path, request)
-  if (document !== undefined) {
-    const found = Effect.map(document, (reply) => reply ?? errorReply(pageMissing, requestId))
-    return answer("document", "operator", readOnly(request, found, requestId))
-  }
-  const page = context.surfaces.connectPage(request)
-  if (page === undefined) return undefined
-  const refused: OpenAnswer["refused"] = ({ resetAt }, now) =>
-    context.surfaces.limitedConnectPage(Math.max(1, Math.ceil(resetAt - now / 1000)))
-  return { ...answer("page", "resource", page), refused }
-}
 
 const pageMissing = { status: 404, code: "NOT_FOUND", message: "there is no such page: /docs lists them all" }
 
@@ -81,12 +49,36 @@ export const make = Effect.gen(function* () {
   const { pageAt: documentAt } = yield* makeDocs
   const { scrape } = yield* makeScrape
   // What reads the database runs once for all who ask meanwhile.
-  const probes = {
+  const probes: { readonly [path: string]: Effect.Effect<RawReply> } = {
     "/healthz": health.healthz,
     "/readyz": shareInFlight(health.readyz),
     "/metrics": shareInFlight(scrape)
   }
-  const context: FrontContext = { identifiers, probes, documentAt, surfaces }
+
+  /** The answer without a key, other than refusals and webhooks; `undefined` where a key is needed. */
+  const openAnswer = (request: RawRequest): OpenAnswer | undefined => {
+    const path = pathOf(request.target)
+    const requestId = identifiers.next("req")
+    const answer = (kind: OpenAnswer["kind"], surface: Surface, reply: Effect.Effect<RawReply>): OpenAnswer => ({
+      kind,
+      surface,
+      reply: identified(reply, requestId),
+      refused: (failure, now) => failureReply(failure, requestId, now)
+    })
+    const probe = probes[path]
+    if (probe !== undefined) return answer("probe", "operator", readOnly(request, probe, requestId))
+    const document = documentAt(path, request)
+    if (document !== undefined) {
+      const found = Effect.map(document, (reply) => reply ?? errorReply(pageMissing, requestId))
+      return answer("document", "operator", readOnly(request, found, requestId))
+    }
+    const page = surfaces.connectPage(request)
+    if (page === undefined) return undefined
+    const refused: OpenAnswer["refused"] = ({ resetAt }, now) =>
+      surfaces.limitedConnectPage(Math.max(1, Math.ceil(resetAt - now / 1000)))
+    return { ...answer("page", "resource", page), refused }
+  }
+
   const open = makePublicAnswers(surfaces.addressOf)
 
   /** Counts requests and, with a collector, traces them. */
@@ -116,7 +108,7 @@ export const make = Effect.gen(function* () {
           ),
     addressOf: surfaces.addressOf,
     handle: (request) => {
-      const answer = openAnswer(context, request)
+      const answer = openAnswer(request)
       return answer === undefined
         ? observed("resource", request, surfaces.handle(request))
         : observed(answer.surface, request, open.serve(request, answer))

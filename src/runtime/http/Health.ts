@@ -10,7 +10,7 @@ import { FailedJobs } from "../../actors/ports/FailedJobs.js"
 import { StartQueue } from "../../actors/ports/run/StartQueue.js"
 import { WorkspaceDb } from "../../actors/ports/run/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../../http/Wire.js"
-import { DatabaseTrouble, type OngoingTrouble, type TroubleRegistry } from "../../actors/ports/DatabaseTrouble.js"
+import { DatabaseTrouble, type OngoingTrouble } from "../../actors/ports/DatabaseTrouble.js"
 import { type MissingAction, findMissingActions } from "../postgres/MissingActions.js"
 import { pendingMigrations } from "../postgres/database/Migrations.js"
 import { WriterSql } from "../postgres/database/Pools.js"
@@ -25,22 +25,31 @@ export interface Health {
   readonly markStarting: () => () => void
 }
 
-/** What the checks look at. */
-interface HealthContext {
-  readonly sql: WriterSql["Type"]
-  readonly sandbox: Sandbox["Type"]
-  readonly trail: AuditTrail["Type"]
-  readonly tasks: BackgroundTasks["Type"]
-  readonly workspaceDb: WorkspaceDb["Type"]
-  readonly stream: EventStream["Type"]
-  readonly queue: StartQueue["Type"]
-  readonly failedJobs: FailedJobs["Type"]
-  readonly trouble: TroubleRegistry
-}
+const unanswered = "the database does not answer"
 
-/** Whether the database answers, and what it refuses. `works`: work can be accepted. */
-const checkDatabase = ({ sql, trouble }: HealthContext) =>
-  sql`SELECT 1`.pipe(
+const shownTrouble = ({ condition, lastAt, refusals, since, sqlState }: OngoingTrouble) => ({
+  condition: condition.name,
+  ...(sqlState === null ? {} : { sqlState }),
+  refusals,
+  since: new Date(since).toISOString(),
+  lastAt: new Date(lastAt).toISOString()
+})
+
+export const make = Effect.gen(function* () {
+  const sql = yield* WriterSql
+  const sandbox = yield* Sandbox
+  const workspaceDb = yield* WorkspaceDb
+  const trail = yield* AuditTrail
+  const tasks = yield* BackgroundTasks
+
+  const stream = yield* EventStream
+  const queue = yield* StartQueue
+  const failedJobs = yield* FailedJobs
+
+  const trouble = yield* DatabaseTrouble
+
+  /** Whether the database answers, and what it refuses. `works`: work can be accepted. */
+  const checkDatabase = sql`SELECT 1`.pipe(
     Effect.timeout("2 seconds"),
     Effect.isSuccess,
     Effect.map((answers) => {
@@ -60,32 +69,22 @@ const checkDatabase = ({ sql, trouble }: HealthContext) =>
     })
   )
 
-const unanswered = "the database does not answer"
-
-const shownTrouble = ({ condition, lastAt, refusals, since, sqlState }: OngoingTrouble) => ({
-  condition: condition.name,
-  ...(sqlState === null ? {} : { sqlState }),
-  refusals,
-  since: new Date(since).toISOString(),
-  lastAt: new Date(lastAt).toISOString()
-})
-
-/** Runs that no engine of this release can replay. */
-const findForeignEngines = ({ sql, sandbox }: HealthContext) =>
-  sql<{ engine: string; n: number }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
+  /** Runs that no engine of this release can replay. */
+  const findForeignEngines = sql<{
+    engine: string
+    n: number
+  }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
     Effect.map((rows) => rows.filter((row) => !sandbox.engines.includes(row.engine))),
     Effect.catchAll(() => Effect.succeed([]))
   )
 
-const findMissingMigrations = ({ sql }: HealthContext) =>
-  pendingMigrations().pipe(
+  const findMissingMigrations = pendingMigrations().pipe(
     Effect.provideService(SqlClient.SqlClient, sql),
     Effect.catchAll(() => Effect.succeed([]))
   )
 
-/** Background tasks that fail. Requests are still served: the node is degraded, but ready. */
-const findFailingTasks = ({ tasks }: HealthContext) =>
-  Effect.map(Clock.currentTimeMillis, (now) =>
+  /** Background tasks that fail. Requests are still served: the node is degraded, but ready. */
+  const findFailingTasks = Effect.map(Clock.currentTimeMillis, (now) =>
     tasks
       .statuses()
       .filter((status) => isFailing(status, now))
@@ -96,16 +95,15 @@ const findFailingTasks = ({ tasks }: HealthContext) =>
       }))
   )
 
-/** Tasks with a fixed number of jobs that are not done yet. They make no node degraded. */
-const findRemaining = ({ tasks }: HealthContext) =>
-  tasks.statuses().flatMap(({ name, remaining }) => (remaining === null ? [] : [{ name, remaining }]))
+  /** Tasks with a fixed number of jobs that are not done yet. They make no node degraded. */
+  const findRemaining = () =>
+    tasks.statuses().flatMap(({ name, remaining }) => (remaining === null ? [] : [{ name, remaining }]))
 
-/** Stored jobs that failed three times in a row, by task. They stop nothing else: the node is degraded, but ready. */
-const findSetAside = ({ failedJobs }: HealthContext) => Effect.catchAll(failedJobs.setAside, () => Effect.succeed([]))
+  /** Stored jobs that failed three times in a row, by task. They stop nothing else: the node is degraded, but ready. */
+  const findSetAside = Effect.catchAll(failedJobs.setAside, () => Effect.succeed([]))
 
-/** Whether entries wait for their seal longer than they do with a working sealer. */
-const checkAudit = ({ trail }: HealthContext) =>
-  trail.backlog.pipe(
+  /** Whether entries wait for their seal longer than they do with a working sealer. */
+  const checkAudit = trail.backlog.pipe(
     Effect.map(({ oldestSeconds, unsealed }) => ({
       ok: oldestSeconds <= auditSeal.overdueSeconds,
       unsealed,
@@ -114,9 +112,8 @@ const checkAudit = ({ trail }: HealthContext) =>
     Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
   )
 
-/** The way of events, and what waits. A broker that is away only degrades: events go the direct way. */
-const checkEvents = ({ queue, stream }: HealthContext) =>
-  Effect.gen(function* () {
+  /** The way of events, and what waits. A broker that is away only degrades: events go the direct way. */
+  const checkEvents = Effect.gen(function* () {
     const { carried, detail, driver, ok } = yield* stream.status
     const backlog = yield* Effect.option(queue.backlog)
     return {
@@ -128,56 +125,41 @@ const checkEvents = ({ queue, stream }: HealthContext) =>
     }
   })
 
-/** The checks of a node's readiness. `phaseOf`: why the node takes no work now, even if every check passes. */
-const checkReadiness = Effect.fnUntraced(function* (
-  context: HealthContext,
-  lost: Effect.Effect<ReadonlyArray<MissingAction>>,
-  phaseOf: () => "draining" | "starting" | null
-) {
-  const { sandbox, workspaceDb } = context
-  const db = yield* checkDatabase(context)
-  const jail = yield* sandbox.jail
-  const workspaces = yield* workspaceDb.status
-  const foreign = db.answers ? yield* findForeignEngines(context) : []
-  const gone = db.answers ? yield* lost : []
-  const lacking = db.answers ? yield* findMissingMigrations(context) : []
-  const failing = yield* findFailingTasks(context)
-  const setAside = db.answers ? yield* findSetAside(context) : []
-  const sealed = db.answers ? yield* checkAudit(context) : { ok: false, detail: unanswered }
-  const events = yield* checkEvents(context)
-  const phase = phaseOf()
-  const ready = db.works && lacking.length === 0 && phase === null
-  const checks = {
-    database: db.check,
-    migrations: { ok: lacking.length === 0, missing: lacking },
-    engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
-    tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside, inProgress: findRemaining(context) },
-    audit: sealed,
-    events,
-    actions: { ok: gone.length === 0, lost: gone },
-    dbQuery: { ok: db.answers && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
-  }
-  const degraded = Object.values(checks).some(({ ok }) => !ok)
-  return jsonReply(ready ? 200 : 503, {
-    status: phase ?? (!ready ? "not_ready" : degraded ? "degraded" : "ready"),
-    // How strong the jail is depends on the machine only: it makes no node degraded.
-    checks: { ...checks, jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail } }
+  /** The checks of a node's readiness. `phaseOf`: why the node takes no work now, even if every check passes. */
+  const checkReadiness = Effect.fnUntraced(function* (
+    lost: Effect.Effect<ReadonlyArray<MissingAction>>,
+    phaseOf: () => "draining" | "starting" | null
+  ) {
+    const db = yield* checkDatabase
+    const jail = yield* sandbox.jail
+    const workspaces = yield* workspaceDb.status
+    const foreign = db.answers ? yield* findForeignEngines : []
+    const gone = db.answers ? yield* lost : []
+    const lacking = db.answers ? yield* findMissingMigrations : []
+    const failing = yield* findFailingTasks
+    const setAside = db.answers ? yield* findSetAside : []
+    const sealed = db.answers ? yield* checkAudit : { ok: false, detail: unanswered }
+    const events = yield* checkEvents
+    const phase = phaseOf()
+    const ready = db.works && lacking.length === 0 && phase === null
+    const checks = {
+      database: db.check,
+      migrations: { ok: lacking.length === 0, missing: lacking },
+      engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
+      tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside, inProgress: findRemaining() },
+      audit: sealed,
+      events,
+      actions: { ok: gone.length === 0, lost: gone },
+      dbQuery: { ok: db.answers && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
+    }
+    const degraded = Object.values(checks).some(({ ok }) => !ok)
+    return jsonReply(ready ? 200 : 503, {
+      status: phase ?? (!ready ? "not_ready" : degraded ? "degraded" : "ready"),
+      // How strong the jail is depends on the machine only: it makes no node degraded.
+      checks: { ...checks, jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail } }
+    })
   })
-})
 
-export const make = Effect.gen(function* () {
-  const sql = yield* WriterSql
-  const sandbox = yield* Sandbox
-  const workspaceDb = yield* WorkspaceDb
-  const trail = yield* AuditTrail
-  const tasks = yield* BackgroundTasks
-
-  const stream = yield* EventStream
-  const queue = yield* StartQueue
-  const failedJobs = yield* FailedJobs
-
-  const trouble = yield* DatabaseTrouble
-  const context: HealthContext = { sql, sandbox, trail, tasks, workspaceDb, stream, queue, failedJobs, trouble }
   let isDraining = false
   let isStarting = false
 
@@ -203,7 +185,7 @@ export const make = Effect.gen(function* () {
     healthz: Effect.map(Clock.currentTimeMillis, (now) =>
       jsonReply(200, { status: "ok", at: new Date(now).toISOString() })
     ),
-    readyz: checkReadiness(context, lost, () => (isDraining ? "draining" : isStarting ? "starting" : null)),
+    readyz: checkReadiness(lost, () => (isDraining ? "draining" : isStarting ? "starting" : null)),
     drain: () => {
       isDraining = true
     },

@@ -3,7 +3,7 @@
  * their head or while they arrive. Requests of the proxy are passed on at their head, with a streamed body.
  * See `BodyReceiver` and `IncomingBody`.
  */
-import { Context, Duration, Effect, type Fiber, FiberId, Runtime, type Scope } from "effect"
+import { Context, Duration, Effect, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import type { HeldBytes } from "../../actors/ports/HeldBytes.js"
@@ -113,40 +113,6 @@ const listen = (server: Server, { host, port }: ServerOptions) =>
     })
   })
 
-/** What the listeners of the server share. */
-interface ListenerContext {
-  readonly handlers: Handlers
-  readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
-  readonly gate: RequestGate
-  /** Streamed bodies by their connection. */
-  readonly arrivals: WeakMap<Duplex, IncomingBody>
-  readonly receiving: BodyReceiver
-  /** What clients have not read of answers without a key. */
-  readonly unread: UnreadReplies
-  readonly connections: IncomingConnections
-}
-
-/** Runs a handler and writes its reply. */
-const answer = (context: ListenerContext, handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
-  const fiber = context.runFork(handled)
-  fiber.addObserver((exit) => {
-    if (context.gate.isLeaving) response.shouldKeepAlive = false
-    if (exit._tag === "Success") write(response, bounded(context, response, exit.value), rest)
-    else response.destroy()
-  })
-  return fiber
-}
-
-/** The reply; of one without a key, a refusal if its address leaves too many of them unread. */
-const bounded = ({ handlers, unread }: ListenerContext, response: ServerResponse, reply: RawReply): RawReply => {
-  if (reply.isPublic !== true || !isWhole(reply.body)) return reply
-  const head = headOf(response.req)
-  const address = subscriberOf(handlers.addressOf(head))
-  if (unread.admit(address, reply.body.length, response)) return reply
-  const reason = "too many answers to this address are not read yet"
-  return handlers.refused(new Unavailable({ reason, retryAfterSeconds: 1 }), head, false)
-}
-
 const headOf = (request: IncomingMessage): RequestHead => ({
   method: request.method ?? "GET",
   target: request.url ?? "/",
@@ -158,157 +124,7 @@ const headOf = (request: IncomingMessage): RequestHead => ({
 const turnAway = (request: IncomingMessage, response: ServerResponse, reply: RawReply) =>
   refuse(response, reply, { request, forget: () => void request.resume() })
 
-/** Passes a request of the proxy on at its head, with a streamed body. */
-const pass = (context: ListenerContext, request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
-  const limit = bodyBytes.unified
-  const head = headOf(request)
-  if ((declaredLength(request) ?? 0) > limit)
-    return turnAway(
-      request,
-      response,
-      context.handlers.refused(new PayloadTooLarge({ limitBytes: limit }), head, false)
-    )
-  const holding = context.receiving.hold(context.handlers.addressOf(head), response)
-  const take = (bytes: number) => takeForBody(holding, bytes)
-  const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
-  if (arrival === undefined) request.resume()
-  else context.arrivals.set(request.socket, arrival)
-  const fiber = answer(
-    context,
-    context.handlers.proxy({ ...head, body: arrival ?? noBody }),
-    response,
-    arrival === undefined ? undefined : { request, forget: () => arrival.forget() }
-  )
-  // Interrupts the request when its client disconnects, so that no provider is called in vain.
-  response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
-}
-
-/** Receives a request of a webhook: its body only once the webhook is found, and up to its limit. */
-const receiveWebhook = (
-  context: ListenerContext,
-  request: IncomingMessage,
-  response: ServerResponse,
-  address: WebhookAddress,
-  proceed: () => void
-) => {
-  const { handlers, receiving, runFork } = context
-  const head = headOf(request)
-  runFork(handlers.webhook(head, address)).addObserver((exit) => {
-    if (exit._tag === "Failure") return response.destroy()
-    const admission = exit.value
-    if (admission._tag === "Answered") return turnAway(request, response, admission.reply)
-    const reading = {
-      limit: admission.limit,
-      from: hasBody(request) ? handlers.addressOf(head) : "",
-      recognise: (done: (found: Recognised) => void) => done({ _tag: "Known", holder: admission.holder }),
-      proceed
-    }
-    receiving.receive(request, response, reading, (body) => {
-      if (body instanceof Uint8Array) return inflateAndAnswer(context, request, response, admission, body)
-      turnAway(request, response, body._tag === "Refused" ? body.reply : admission.refused(body.failure))
-    })
-  })
-}
-
-const inflateAndAnswer = (
-  context: ListenerContext,
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Extract<WebhookAdmission, { _tag: "Admitted" }>,
-  body: Uint8Array
-) =>
-  inflateBody(
-    body,
-    request.headers["content-encoding"],
-    { limit: admission.limit, holding: () => context.receiving.hold(admission.holder, response) },
-    (inflated) =>
-      inflated instanceof Uint8Array
-        ? answer(context, admission.handle(inflated), response)
-        : turnAway(request, response, admission.refused(inflated))
-  )
-
-/** Calls `done` with the sender of a request. */
-const recognise = ({ runFork, handlers }: ListenerContext, head: RequestHead, done: (found: Recognised) => void) =>
-  runFork(handlers.recognise(head)).addObserver((exit) => {
-    if (exit._tag === "Success") done(exit.value)
-  })
-
 const stopping = new Unavailable({ reason: "svc is being stopped or restarted", retryAfterSeconds: 1 })
-
-/** Reads a request's body and answers it. `proceed` sends `100 Continue` to a client that waits for it. */
-const onRequest = (
-  context: ListenerContext,
-  request: IncomingMessage,
-  response: ServerResponse,
-  proceed: () => void = () => undefined
-) => {
-  const target = request.url ?? "/"
-  const { socket } = request
-  context.connections.onRequest(request)
-  const isAdmitted = context.gate.admit(target)
-  // One listener for all that follows requests, and it is called once.
-  response.on("close", () => {
-    context.gate.onClosed(isAdmitted)
-    context.connections.onClosed(socket)
-  })
-  const started = request.method === "POST" ? executePath.exec(target) : null
-  const limit = started !== null ? bodyBytes.execute : bodyBytes.management
-  if (!isAdmitted)
-    return turnAway(request, response, context.handlers.refused(stopping, headOf(request), started !== null))
-  const mistake = mistakeIn(request)
-  if (mistake !== undefined) {
-    const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
-    return turnAway(request, response, context.handlers.refused(failure, headOf(request), false))
-  }
-  if (target.startsWith(proxyPrefix)) return pass(context, request, response, proceed)
-  const webhook = webhookPath.exec(target)
-  if (webhook !== null)
-    return receiveWebhook(context, request, response, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" }, proceed)
-  const head = headOf(request)
-  let recognised: RecognisedCaller | undefined
-  const reading = {
-    limit,
-    from: hasBody(request) ? context.handlers.addressOf(head) : "",
-    recognise: (done: (found: Recognised) => void) =>
-      recognise(context, head, (found) => {
-        if (found._tag === "Known") recognised = found.recognised
-        done(found)
-      }),
-    proceed
-  }
-  context.receiving.receive(request, response, reading, (body) => {
-    if (!(body instanceof Uint8Array)) {
-      const reply =
-        body._tag === "Refused" ? body.reply : context.handlers.refused(body.failure, head, started !== null)
-      return turnAway(request, response, reply)
-    }
-    const raw: RawRequest = { ...head, recognised, body }
-    answer(
-      context,
-      started === null ? context.handlers.handle(raw) : context.handlers.execute(raw, started[1] ?? ""),
-      response
-    )
-  })
-}
-
-/** Answers bytes that are not a valid HTTP request, unless the handler of a streamed request answers them. */
-const onClientError = ({ arrivals }: ListenerContext, error: NodeJS.ErrnoException, socket: Duplex) => {
-  if (!socket.writable) return
-  // The handler of the request answers it.
-  if (arrivals.get(socket)?.fail(brokenBy(error)) === true) return
-  const [status, reason, message] = clientMistake(error)
-  const body = JSON.stringify({
-    code: "INVALID_REQUEST",
-    statusCode: status,
-    message,
-    requestId: "req_none",
-    retryable: false,
-    details: []
-  })
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
-  )
-}
 
 const stop = (server: Server) =>
   Effect.async<void>((resume) => {
@@ -329,15 +145,164 @@ export const serve = (
     const runFork = Runtime.runFork(Runtime.updateContext(yield* Effect.runtime<never>(), () => Context.empty()))
     const gate = new RequestGate()
     const receiving = new BodyReceiver(options.ledger)
-    const context: ListenerContext = {
-      handlers,
-      runFork,
-      gate,
-      arrivals: new WeakMap(),
-      receiving,
-      unread: new UnreadReplies(),
-      connections: new IncomingConnections(options.connections ?? incomingConnections)
+    /** Streamed bodies by their connection. */
+    const arrivals = new WeakMap<Duplex, IncomingBody>()
+    /** What clients have not read of answers without a key. */
+    const unread = new UnreadReplies()
+    const connections = new IncomingConnections(options.connections ?? incomingConnections)
+
+    /** Runs a handler and writes its reply. */
+    const answer = (handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
+      const fiber = runFork(handled)
+      fiber.addObserver((exit) => {
+        if (gate.isLeaving) response.shouldKeepAlive = false
+        if (exit._tag === "Success") write(response, bounded(response, exit.value), rest)
+        else response.destroy()
+      })
+      return fiber
     }
+
+    /** The reply; of one without a key, a refusal if its address leaves too many of them unread. */
+    const bounded = (response: ServerResponse, reply: RawReply): RawReply => {
+      if (reply.isPublic !== true || !isWhole(reply.body)) return reply
+      const head = headOf(response.req)
+      const address = subscriberOf(handlers.addressOf(head))
+      if (unread.admit(address, reply.body.length, response)) return reply
+      const reason = "too many answers to this address are not read yet"
+      return handlers.refused(new Unavailable({ reason, retryAfterSeconds: 1 }), head, false)
+    }
+
+    /** Passes a request of the proxy on at its head, with a streamed body. */
+    const pass = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
+      const limit = bodyBytes.unified
+      const head = headOf(request)
+      if ((declaredLength(request) ?? 0) > limit)
+        return turnAway(request, response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), head, false))
+      const holding = receiving.hold(handlers.addressOf(head), response)
+      const take = (bytes: number) => takeForBody(holding, bytes)
+      const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
+      if (arrival === undefined) request.resume()
+      else arrivals.set(request.socket, arrival)
+      const fiber = answer(
+        handlers.proxy({ ...head, body: arrival ?? noBody }),
+        response,
+        arrival === undefined ? undefined : { request, forget: () => arrival.forget() }
+      )
+      // Interrupts the request when its client disconnects, so that no provider is called in vain.
+      response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
+    }
+
+    /** Receives a request of a webhook: its body only once the webhook is found, and up to its limit. */
+    const receiveWebhook = (
+      request: IncomingMessage,
+      response: ServerResponse,
+      address: WebhookAddress,
+      proceed: () => void
+    ) => {
+      const head = headOf(request)
+      runFork(handlers.webhook(head, address)).addObserver((exit) => {
+        if (exit._tag === "Failure") return response.destroy()
+        const admission = exit.value
+        if (admission._tag === "Answered") return turnAway(request, response, admission.reply)
+        const reading = {
+          limit: admission.limit,
+          from: hasBody(request) ? handlers.addressOf(head) : "",
+          recognise: (done: (found: Recognised) => void) => done({ _tag: "Known", holder: admission.holder }),
+          proceed
+        }
+        receiving.receive(request, response, reading, (body) => {
+          if (body instanceof Uint8Array) return inflateAndAnswer(request, response, admission, body)
+          turnAway(request, response, body._tag === "Refused" ? body.reply : admission.refused(body.failure))
+        })
+      })
+    }
+
+    const inflateAndAnswer = (
+      request: IncomingMessage,
+      response: ServerResponse,
+      admission: Extract<WebhookAdmission, { _tag: "Admitted" }>,
+      body: Uint8Array
+    ) =>
+      inflateBody(
+        body,
+        request.headers["content-encoding"],
+        { limit: admission.limit, holding: () => receiving.hold(admission.holder, response) },
+        (inflated) =>
+          inflated instanceof Uint8Array
+            ? answer(admission.handle(inflated), response)
+            : turnAway(request, response, admission.refused(inflated))
+      )
+
+    /** Calls `done` with the sender of a request. */
+    const recognise = (head: RequestHead, done: (found: Recognised) => void) =>
+      runFork(handlers.recognise(head)).addObserver((exit) => {
+        if (exit._tag === "Success") done(exit.value)
+      })
+
+    /** Reads a request's body and answers it. `proceed` sends `100 Continue` to a client that waits for it. */
+    const onRequest = (request: IncomingMessage, response: ServerResponse, proceed: () => void = () => undefined) => {
+      const target = request.url ?? "/"
+      const { socket } = request
+      connections.onRequest(request)
+      const isAdmitted = gate.admit(target)
+      // One listener for all that follows requests, and it is called once.
+      response.on("close", () => {
+        gate.onClosed(isAdmitted)
+        connections.onClosed(socket)
+      })
+      const started = request.method === "POST" ? executePath.exec(target) : null
+      const limit = started !== null ? bodyBytes.execute : bodyBytes.management
+      if (!isAdmitted) return turnAway(request, response, handlers.refused(stopping, headOf(request), started !== null))
+      const mistake = mistakeIn(request)
+      if (mistake !== undefined) {
+        const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
+        return turnAway(request, response, handlers.refused(failure, headOf(request), false))
+      }
+      if (target.startsWith(proxyPrefix)) return pass(request, response, proceed)
+      const webhook = webhookPath.exec(target)
+      if (webhook !== null)
+        return receiveWebhook(request, response, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" }, proceed)
+      const head = headOf(request)
+      let recognised: RecognisedCaller | undefined
+      const reading = {
+        limit,
+        from: hasBody(request) ? handlers.addressOf(head) : "",
+        recognise: (done: (found: Recognised) => void) =>
+          recognise(head, (found) => {
+            if (found._tag === "Known") recognised = found.recognised
+            done(found)
+          }),
+        proceed
+      }
+      receiving.receive(request, response, reading, (body) => {
+        if (!(body instanceof Uint8Array)) {
+          const reply = body._tag === "Refused" ? body.reply : handlers.refused(body.failure, head, started !== null)
+          return turnAway(request, response, reply)
+        }
+        const raw: RawRequest = { ...head, recognised, body }
+        answer(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""), response)
+      })
+    }
+
+    /** Answers bytes that are not a valid HTTP request, unless the handler of a streamed request answers them. */
+    const onClientError = (error: NodeJS.ErrnoException, socket: Duplex) => {
+      if (!socket.writable) return
+      // The handler of the request answers it.
+      if (arrivals.get(socket)?.fail(brokenBy(error)) === true) return
+      const [status, reason, message] = clientMistake(error)
+      const body = JSON.stringify({
+        code: "INVALID_REQUEST",
+        statusCode: status,
+        message,
+        requestId: "req_none",
+        retryable: false,
+        details: []
+      })
+      socket.end(
+        `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
+      )
+    }
+
     const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(expiry)))
 
@@ -350,20 +315,20 @@ export const serve = (
         requestTimeout: 60_000,
         connectionsCheckingInterval: 1_000
       },
-      (request, response) => onRequest(context, request, response)
+      (request, response) => onRequest(request, response)
     )
-    server.on("connection", context.connections.onConnection)
+    server.on("connection", connections.onConnection)
     server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
-      onRequest(context, request, response, () => response.writeContinue())
+      onRequest(request, response, () => response.writeContinue())
     )
-    server.on("clientError", (error, socket) => onClientError(context, error, socket))
+    server.on("clientError", (error, socket) => onClientError(error, socket))
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(gate.isLeaving ? gate.settled(refusing) : Effect.void, stop(server))
     )
     const port = yield* listen(server, options)
     return {
       port,
-      connections: context.connections,
+      connections: connections,
       leave: (patience) =>
         Effect.zipRight(
           gate.leave(patience),

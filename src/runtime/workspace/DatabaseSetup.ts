@@ -8,87 +8,85 @@ import { build, mark } from "./Walls.js"
 /** Arbitrary, and the same in every release. The second key of the lock is the hash of the database's name. */
 const lockKey = 1_937_137_966
 
-/** The server and how to connect to it. */
-export interface ServerContext {
-  /** The database from which the others are managed. */
-  readonly control: string
-  readonly names: DatabaseNames
-  readonly adminTo: (database: string) => ClientConfig
-  readonly loginTo: (name: string) => ClientConfig
-  /** The administrator's connections. */
-  readonly keeper: Pool
-}
-
-/** Runs `body` under a lock: no other process creates or drops a database of this name meanwhile. */
-export const withNameLock = <A>(
-  { adminTo, control }: ServerContext,
-  name: string,
-  body: (client: Client) => Promise<A>
-): Promise<A> =>
-  withClient(adminTo(control), async (client) => {
-    await client.query("SELECT pg_advisory_lock($1, hashtext($2))", [lockKey, name])
-    return await body(client)
-  })
-
-/** Makes the template again if its walls are not those of this release. */
-export const makeTemplate = (server: ServerContext) =>
-  withNameLock(server, server.names.template, async (client) => {
-    if ((await markOf(client, server.names.template)) === mark) return
-    await client.query(`DROP DATABASE IF EXISTS ${server.names.template}`)
-    await client.query(`CREATE DATABASE ${server.names.template} TEMPLATE template0 ENCODING 'UTF8'`)
-    await client.query(`REVOKE ALL ON DATABASE ${server.names.template} FROM PUBLIC`)
-    await withClient(server.adminTo(server.names.template), async (inside) => {
-      await build(inside)
-      // Removes the dead rows that building the walls has left: every database copies the template.
-      await inside.query("VACUUM (FULL, FREEZE)")
+/**
+ * Sets databases up on a server. `control`: the database from which the others are managed; `keeper`: the administrator's
+ * connections.
+ */
+export const makeDatabaseSetup = (
+  control: string,
+  names: DatabaseNames,
+  adminTo: (database: string) => ClientConfig,
+  loginTo: (name: string) => ClientConfig,
+  keeper: Pool
+) => {
+  /** Runs `body` under a lock: no other process creates or drops a database of this name meanwhile. */
+  const withNameLock = <A>(name: string, body: (client: Client) => Promise<A>): Promise<A> =>
+    withClient(adminTo(control), async (client) => {
+      await client.query("SELECT pg_advisory_lock($1, hashtext($2))", [lockKey, name])
+      return await body(client)
     })
-    await client.query(`ALTER DATABASE ${server.names.template} ALLOW_CONNECTIONS false`)
-    await client.query(`COMMENT ON DATABASE ${server.names.template} IS ${escapeLiteral(mark)}`)
-  })
 
-/** Makes a workspace's login and its database, or brings them up to date. */
-export const makeDatabase = (server: ServerContext, spaceId: string): Promise<void> => {
-  const name = server.names.of(spaceId)
-  return withNameLock(server, name, async (client) => {
-    const exists = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [name])
-    const login = [
-      `${exists.rowCount === 0 ? "CREATE" : "ALTER"} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT`,
-      `NOREPLICATION NOBYPASSRLS CONNECTION LIMIT ${2 * workspaceDb.connectionsPerOrganisation}`,
-      `PASSWORD ${escapeLiteral(server.names.password(name))}`
-    ].join(" ")
-    const settings = Object.entries(sessionSettings(spaceId)).map(
-      ([setting, value]) => `ALTER ROLE ${name} SET ${setting} = ${escapeLiteral(value)}`
-    )
-    await client.query([login, ...settings].join("; "))
-    const found = await markOf(client, name)
-    if (found === mark) return
-    if (found === undefined)
-      await client.query(`CREATE DATABASE ${name} TEMPLATE ${server.names.template} STRATEGY WAL_LOG`)
-    await client.query(
-      `REVOKE ALL ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${name}; GRANT ${name} TO CURRENT_USER`
-    )
-    await withClient(server.adminTo(name), async (inside) => {
-      if (found !== undefined) await build(inside)
-      await inside.query(`CREATE SCHEMA IF NOT EXISTS ${schemaOf(spaceId)} AUTHORIZATION ${name}`)
+  /** Makes the template again if its walls are not those of this release. */
+  const makeTemplate = () =>
+    withNameLock(names.template, async (client) => {
+      if ((await markOf(client, names.template)) === mark) return
+      await client.query(`DROP DATABASE IF EXISTS ${names.template}`)
+      await client.query(`CREATE DATABASE ${names.template} TEMPLATE template0 ENCODING 'UTF8'`)
+      await client.query(`REVOKE ALL ON DATABASE ${names.template} FROM PUBLIC`)
+      await withClient(adminTo(names.template), async (inside) => {
+        await build(inside)
+        // Removes the dead rows that building the walls has left: every database copies the template.
+        await inside.query("VACUUM (FULL, FREEZE)")
+      })
+      await client.query(`ALTER DATABASE ${names.template} ALLOW_CONNECTIONS false`)
+      await client.query(`COMMENT ON DATABASE ${names.template} IS ${escapeLiteral(mark)}`)
     })
-    await client.query(`COMMENT ON DATABASE ${name} IS ${escapeLiteral(mark)}`)
-  })
-}
 
-/** Runs the canary with a login like a workspace's. */
-export const proveIsolation = async (server: ServerContext) => {
-  await makeDatabase(server, canarySpace)
-  const name = server.names.of(canarySpace)
-  const through = await withClient(server.loginTo(name), breach)
-  if (through !== undefined)
-    throw new Error(
-      `the server does not keep workspaces apart: "${through}" succeeded, one of ${attempts.length} that must fail`
-    )
-  const entered = await openDatabases(server.keeper, name)
-  if (entered.length > 0)
-    throw new Error(
-      `any login may connect to ${entered.join(", ")}: REVOKE CONNECT ON DATABASE ${entered[0]} FROM PUBLIC`
-    )
+  /** Makes a workspace's login and its database, or brings them up to date. */
+  const makeDatabase = (spaceId: string): Promise<void> => {
+    const name = names.of(spaceId)
+    return withNameLock(name, async (client) => {
+      const exists = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [name])
+      const login = [
+        `${exists.rowCount === 0 ? "CREATE" : "ALTER"} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT`,
+        `NOREPLICATION NOBYPASSRLS CONNECTION LIMIT ${2 * workspaceDb.connectionsPerOrganisation}`,
+        `PASSWORD ${escapeLiteral(names.password(name))}`
+      ].join(" ")
+      const settings = Object.entries(sessionSettings(spaceId)).map(
+        ([setting, value]) => `ALTER ROLE ${name} SET ${setting} = ${escapeLiteral(value)}`
+      )
+      await client.query([login, ...settings].join("; "))
+      const found = await markOf(client, name)
+      if (found === mark) return
+      if (found === undefined) await client.query(`CREATE DATABASE ${name} TEMPLATE ${names.template} STRATEGY WAL_LOG`)
+      await client.query(
+        `REVOKE ALL ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${name}; GRANT ${name} TO CURRENT_USER`
+      )
+      await withClient(adminTo(name), async (inside) => {
+        if (found !== undefined) await build(inside)
+        await inside.query(`CREATE SCHEMA IF NOT EXISTS ${schemaOf(spaceId)} AUTHORIZATION ${name}`)
+      })
+      await client.query(`COMMENT ON DATABASE ${name} IS ${escapeLiteral(mark)}`)
+    })
+  }
+
+  /** Runs the canary with a login like a workspace's. */
+  const proveIsolation = async () => {
+    await makeDatabase(canarySpace)
+    const name = names.of(canarySpace)
+    const through = await withClient(loginTo(name), breach)
+    if (through !== undefined)
+      throw new Error(
+        `the server does not keep workspaces apart: "${through}" succeeded, one of ${attempts.length} that must fail`
+      )
+    const entered = await openDatabases(keeper, name)
+    if (entered.length > 0)
+      throw new Error(
+        `any login may connect to ${entered.join(", ")}: REVOKE CONNECT ON DATABASE ${entered[0]} FROM PUBLIC`
+      )
+  }
+
+  return { withNameLock, makeTemplate, makeDatabase, proveIsolation }
 }
 
 // --- Private ---

@@ -3,80 +3,23 @@ import { Effect } from "effect"
 import type { Holding } from "../../actors/ports/HeldBytes.js"
 import type { DbCaller, DbRefused, DbResult } from "../../actors/ports/run/WorkspaceDb.js"
 import type { Json } from "../../domain/Json.js"
+import { workspaceDb } from "../../domain/Limits.js"
 import type { SqlCommand } from "../../domain/SqlCommand.js"
 import { readResult } from "./StatementResult.js"
-import type { SessionPool } from "./SessionPool.js"
+import { makeSessionPool } from "./SessionPool.js"
 import { dbFull, dbRefusalOf, dbRefusal, tooMuchMemory } from "./Refusals.js"
-import type { MemoryWatch } from "./Memory.js"
+import { makeMemoryWatch } from "./Memory.js"
 import type { WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import type { DatabaseSession } from "./DatabaseSession.js"
-import type { Sizes } from "./Sizes.js"
+import { makeSizes } from "./Sizes.js"
 import type { LeasedSession } from "./Transactions.js"
-import type { TurnKind, Turns } from "./Turns.js"
+import { makeTurns, type TurnKind } from "./Turns.js"
 import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
 
-/** What calls share. */
-export interface DbContext {
-  readonly server: WorkspaceDatabaseServer
-  readonly limit: number
-  readonly lastUse: Map<string, number>
-  readonly turns: Turns
-  readonly sizes: Sizes
-  readonly memory: MemoryWatch
-  readonly connections: SessionPool
-}
-
-/** Asks the server of the workspaces' databases. */
-export const askServer = <A>(
-  { server }: DbContext,
-  body: (workspaces: WorkspaceDatabases) => Promise<A>
-): Effect.Effect<A, DbRefused> =>
-  Effect.tryPromise({
-    try: async () => body(await server.get()),
-    catch: (error) => dbRefusalOf(error, server.failure())
-  })
-
-/** Returns a session, and then the organisation's turn. */
-export const returnSession = (
-  { connections }: DbContext,
-  { release, session, spaceId }: LeasedSession
-): Effect.Effect<void> =>
-  Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
-
-/** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
-export const takeSession = (
-  context: DbContext,
-  { organisationId, spaceId }: DbCaller,
-  kind: TurnKind,
-  restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
-): Effect.Effect<LeasedSession, DbRefused> =>
-  restore(context.turns.acquire(organisationId, kind)).pipe(
-    Effect.mapError((reason) =>
-      dbRefusal(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
-        transient: true
-      })
-    ),
-    Effect.flatMap((release) =>
-      askServer(context, async (workspaces) => {
-        context.lastUse.set(workspaces.databaseOf(spaceId), performance.now())
-        return { session: await context.connections.take(spaceId), spaceId, release }
-      }).pipe(Effect.tapErrorCause(() => Effect.sync(release)))
-    )
-  )
-
-/** When the run stops waiting, the connection goes, and with it the statement. */
-export const runInterruptible = <A>(
-  { server }: DbContext,
-  session: DatabaseSession,
-  body: () => Promise<A>
-): Effect.Effect<A, DbRefused> =>
-  Effect.async((resume) => {
-    body().then(
-      (value) => resume(Effect.succeed(value)),
-      (error: unknown) => resume(dbRefusalOf(error, server.failure()))
-    )
-    return Effect.sync(() => session.abort(new Error("the run no longer waits")))
-  })
+/** How long an idle connection is kept. */
+const keepMillis = 10_000
+/** There is no such database, or no such login: another process dropped them. */
+const goneCodes: ReadonlySet<string> = new Set(["3D000", "28P01", "28000"])
 
 /** A statement of a workflow. */
 export interface TenantStatement {
@@ -88,33 +31,127 @@ export interface TenantStatement {
   readonly holding: Holding
 }
 
-/** Runs one statement. It is ended if the workspace or the server's memory is full. */
-export const runStatement = async (
-  { server, sizes, limit, memory }: DbContext,
-  { session, spaceId }: LeasedSession,
-  { command, holding, params, place, sql }: TenantStatement
-): Promise<DbResult> => {
-  const workspaces = await server.get()
-  const readsOnly = (await sizes.isFull(spaceId)) && !command.freesSpace
-  let stopped: DbRefused | undefined
-  const stop = (which: "all" | "writers", why: DbRefused) => {
-    stopped ??= why
-    workspaces.terminate([session.pid], which).catch(() => undefined)
+/** The sessions of calls. `limit`: of a workspace, in bytes. */
+export const makeSessionLeases = (
+  server: WorkspaceDatabaseServer,
+  limit: number,
+  onDefect: (cause: unknown) => void
+) => {
+  const started = performance.now()
+  const lastUse = new Map<string, number>()
+  const turns = makeTurns({
+    connections: workspaceDb.connectionsPerNode,
+    connectionsPerOrganisation: workspaceDb.connectionsPerOrganisation,
+    transactions: workspaceDb.transactionsPerNode,
+    transactionsPerOrganisation: workspaceDb.transactionsPerOrganisation,
+    waitingPerOrganisation: workspaceDb.waitingPerOrganisation,
+    waitMillis: workspaceDb.waitMillis
+  })
+  const sizes = makeSizes(
+    limit,
+    async (spaceIds) => (await server.get()).sizes(spaceIds),
+    () => performance.now()
+  )
+  const memory = makeMemoryWatch()
+  const connections = makeSessionPool({
+    most: workspaceDb.openPerNode,
+    idleMillis: keepMillis,
+    reach: async (spaceId) => (await server.get()).reach(spaceId),
+    isGone: (spaceId, cause) => {
+      const gone = typeof cause === "object" && cause !== null && "code" in cause && goneCodes.has(String(cause.code))
+      if (gone) void server.get().then((workspaces) => workspaces.forget(spaceId))
+      return gone
+    },
+    terminate: async (pids) => (await server.get()).terminate(pids, "all"),
+    onDefect
+  })
+
+  /** Asks the server of the workspaces' databases. */
+  const askServer = <A>(body: (workspaces: WorkspaceDatabases) => Promise<A>): Effect.Effect<A, DbRefused> =>
+    Effect.tryPromise({
+      try: async () => body(await server.get()),
+      catch: (error) => dbRefusalOf(error, server.failure())
+    })
+
+  /** Returns a session, and then the organisation's turn. */
+  const returnSession = ({ release, session, spaceId }: LeasedSession): Effect.Effect<void> =>
+    Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
+
+  /** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
+  const takeSession = (
+    { organisationId, spaceId }: DbCaller,
+    kind: TurnKind,
+    restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  ): Effect.Effect<LeasedSession, DbRefused> =>
+    restore(turns.acquire(organisationId, kind)).pipe(
+      Effect.mapError((reason) =>
+        dbRefusal(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
+          transient: true
+        })
+      ),
+      Effect.flatMap((release) =>
+        askServer(async (workspaces) => {
+          lastUse.set(workspaces.databaseOf(spaceId), performance.now())
+          return { session: await connections.take(spaceId), spaceId, release }
+        }).pipe(Effect.tapErrorCause(() => Effect.sync(release)))
+      )
+    )
+
+  /** When the run stops waiting, the connection goes, and with it the statement. */
+  const runInterruptible = <A>(session: DatabaseSession, body: () => Promise<A>): Effect.Effect<A, DbRefused> =>
+    Effect.async((resume) => {
+      body().then(
+        (value) => resume(Effect.succeed(value)),
+        (error: unknown) => resume(dbRefusalOf(error, server.failure()))
+      )
+      return Effect.sync(() => session.abort(new Error("the run no longer waits")))
+    })
+
+  /** Runs one statement. It is ended if the workspace or the server's memory is full. */
+  const runStatement = async (
+    { session, spaceId }: LeasedSession,
+    { command, holding, params, place, sql }: TenantStatement
+  ): Promise<DbResult> => {
+    const workspaces = await server.get()
+    const readsOnly = (await sizes.isFull(spaceId)) && !command.freesSpace
+    let stopped: DbRefused | undefined
+    const stop = (which: "all" | "writers", why: DbRefused) => {
+      stopped ??= why
+      workspaces.terminate([session.pid], which).catch(() => undefined)
+    }
+    const unwatchSize = sizes.watch(spaceId, { frees: command.freesSpace, stop: () => stop("writers", dbFull(limit)) })
+    const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
+    try {
+      if (readsOnly) await session.control(readOnly[place].before)
+      const raw = await session.query(sql, params, holding)
+      if (readsOnly) await session.control(readOnly[place].after)
+      return await readResult(raw)
+    } catch (error) {
+      const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
+      if (readsOnly && code === "25006") throw dbFull(limit)
+      throw stopped !== undefined && code === "57P01" ? stopped : error
+    } finally {
+      unwatchSize()
+      unwatchMemory()
+    }
   }
-  const unwatchSize = sizes.watch(spaceId, { frees: command.freesSpace, stop: () => stop("writers", dbFull(limit)) })
-  const unwatchMemory = memory.watch(session.pid, workspaces.databaseOf(spaceId), () => stop("all", tooMuchMemory()))
-  try {
-    if (readsOnly) await session.control(readOnly[place].before)
-    const raw = await session.query(sql, params, holding)
-    if (readsOnly) await session.control(readOnly[place].after)
-    return await readResult(raw)
-  } catch (error) {
-    const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
-    if (readsOnly && code === "25006") throw dbFull(limit)
-    throw stopped !== undefined && code === "57P01" ? stopped : error
-  } finally {
-    unwatchSize()
-    unwatchMemory()
+
+  const dropEmpty = askServer((workspaces) =>
+    workspaces.dropEmpty((database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis)
+  )
+
+  return {
+    askServer,
+    dropEmpty,
+    returnSession,
+    takeSession,
+    runInterruptible,
+    runStatement,
+    stopWatching: () => {
+      sizes.close()
+      memory.close()
+    },
+    closeSessions: connections.close
   }
 }
 

@@ -56,47 +56,44 @@ interface OpenTransaction {
   idle: NodeJS.Timeout | undefined
 }
 
-interface TransactionsContext extends TransactionsOptions {
+export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsOptions): Transactions => {
   /** Open transactions by id. */
-  readonly open: Map<string, OpenTransaction>
-}
+  const open = new Map<string, OpenTransaction>()
 
-/** Closes a transaction and returns its connection. */
-const end = ({ open, giveBack }: TransactionsContext, id: string): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const found = open.get(id)
-    if (found === undefined) return Effect.void
-    open.delete(id)
-    clearTimeout(found.idle)
-    clearTimeout(found.deadline)
-    return giveBack(found.held)
-  })
-
-const expire = (context: TransactionsContext, id: string): void => {
-  context.open.get(id)?.held.session.abort(lost())
-  Effect.runFork(end(context, id))
-}
-
-const restIdle = (context: TransactionsContext, id: string, transaction: OpenTransaction): void => {
-  if (context.open.has(id)) transaction.idle = setTimeout(() => expire(context, id), workspaceDb.idleMillis).unref()
-}
-
-const use =
-  (context: TransactionsContext): Transactions["use"] =>
-  (caller, { id }, body) =>
+  /** Closes a transaction and returns its connection. */
+  const end = (id: string): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const found = context.open.get(id)
+      const found = open.get(id)
+      if (found === undefined) return Effect.void
+      open.delete(id)
+      clearTimeout(found.idle)
+      clearTimeout(found.deadline)
+      return giveBack(found.held)
+    })
+
+  const expire = (id: string): void => {
+    open.get(id)?.held.session.abort(lost())
+    Effect.runFork(end(id))
+  }
+
+  const restIdle = (id: string, transaction: OpenTransaction): void => {
+    if (open.has(id)) transaction.idle = setTimeout(() => expire(id), workspaceDb.idleMillis).unref()
+  }
+
+  const use: Transactions["use"] = (caller, { id }, body) =>
+    Effect.suspend(() => {
+      const found = open.get(id)
       if (found?.executionId !== caller.executionId) return lost()
       return found.gate.withPermits(1)(
         Effect.suspend(() => {
-          if (!context.open.has(id)) return lost()
+          if (!open.has(id)) return lost()
           clearTimeout(found.idle)
           return body(found.held)
         }).pipe(
           Effect.ensuring(
             Effect.suspend(() => {
-              if (!found.held.session.isUsable()) return end(context, id)
-              restIdle(context, id, found)
+              if (!found.held.session.isUsable()) return end(id)
+              restIdle(id, found)
               return Effect.void
             })
           )
@@ -104,21 +101,19 @@ const use =
       )
     })
 
-const begin =
-  (context: TransactionsContext): Transactions["begin"] =>
-  (caller) =>
+  const begin: Transactions["begin"] = (caller) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
-        const held = yield* context.take(caller, "transaction", restore)
+        const held = yield* take(caller, "transaction", restore)
         const { session } = held
         const xid = yield* restore(
-          context.run(session, async () => {
+          run(session, async () => {
             await session.control("BEGIN")
             return (await session.query("SELECT pg_current_xact_id()::text", [])).rows[0]?.[0] ?? "0"
           })
-        ).pipe(Effect.onError(() => context.giveBack(held)))
+        ).pipe(Effect.onError(() => giveBack(held)))
         const id = randomUUID()
-        const deadline = setTimeout(() => expire(context, id), workspaceDb.transactionMillis).unref()
+        const deadline = setTimeout(() => expire(id), workspaceDb.transactionMillis).unref()
         const transaction: OpenTransaction = {
           held,
           executionId: caller.executionId,
@@ -126,28 +121,23 @@ const begin =
           deadline,
           idle: undefined
         }
-        context.open.set(id, transaction)
-        restIdle(context, id, transaction)
+        open.set(id, transaction)
+        restIdle(id, transaction)
         return { id, xid }
       })
     )
 
-const isOpen = ({ open }: TransactionsContext, caller: DbCaller, { id }: DbTransaction) =>
-  open.get(id)?.executionId === caller.executionId
+  const isOpen = (caller: DbCaller, { id }: DbTransaction) => open.get(id)?.executionId === caller.executionId
 
-const commit =
-  (context: TransactionsContext): Transactions["commit"] =>
-  (caller, transaction) =>
+  const commit: Transactions["commit"] = (caller, transaction) =>
     Effect.suspend(() => {
-      if (!isOpen(context, caller, transaction))
+      if (!isOpen(caller, transaction))
         return Effect.flatMap(
-          context.attempt((workspaces) => workspaces.outcome(transaction.xid)),
+          attempt((workspaces) => workspaces.outcome(transaction.xid)),
           (status) => (status === "committed" ? Effect.void : lost())
         )
-      return use(context)(caller, transaction, ({ session }) =>
-        context.run(session, () => session.query("COMMIT", []))
-      ).pipe(
-        Effect.ensuring(end(context, transaction.id)),
+      return use(caller, transaction, ({ session }) => run(session, () => session.query("COMMIT", []))).pipe(
+        Effect.ensuring(end(transaction.id)),
         // After a failed statement Postgres rolls back at COMMIT.
         Effect.flatMap(({ command }) =>
           command === "COMMIT"
@@ -157,27 +147,22 @@ const commit =
       )
     })
 
-const rollback =
-  (context: TransactionsContext): Transactions["rollback"] =>
-  (caller, transaction) =>
+  const rollback: Transactions["rollback"] = (caller, transaction) =>
     Effect.suspend(() =>
-      isOpen(context, caller, transaction)
+      isOpen(caller, transaction)
         ? Effect.ignore(
-            use(context)(caller, transaction, ({ session }) => context.run(session, () => session.control("ROLLBACK")))
-          ).pipe(Effect.ensuring(end(context, transaction.id)))
+            use(caller, transaction, ({ session }) => run(session, () => session.control("ROLLBACK")))
+          ).pipe(Effect.ensuring(end(transaction.id)))
         : Effect.void
     )
 
-export const makeTransactions = (options: TransactionsOptions): Transactions => {
-  const context: TransactionsContext = { ...options, open: new Map() }
-
   return {
-    begin: begin(context),
-    commit: commit(context),
-    rollback: rollback(context),
-    use: use(context),
+    begin,
+    commit,
+    rollback,
+    use,
     stop: Effect.suspend(() =>
-      Effect.forEach([...context.open.keys()], (id) => end(context, id), { concurrency: "unbounded", discard: true })
+      Effect.forEach([...open.keys()], (id) => end(id), { concurrency: "unbounded", discard: true })
     )
   }
 }

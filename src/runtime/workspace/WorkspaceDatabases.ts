@@ -6,15 +6,7 @@
 import { Redacted } from "effect"
 import { type Client, type ClientConfig, Pool } from "pg"
 import { type DatabaseNames, databaseNamesOf } from "./DatabaseNames.js"
-import {
-  type ServerContext,
-  makeTemplate,
-  proveIsolation,
-  makeDatabase,
-  canarySpace,
-  withNameLock,
-  withClient
-} from "./DatabaseSetup.js"
+import { makeDatabaseSetup, canarySpace, withClient } from "./DatabaseSetup.js"
 
 export interface WorkspaceDatabasesOptions {
   /** An administrator's login to the server; it manages the others while connected to the database in its path. */
@@ -78,72 +70,6 @@ const makeLanes = (make: (spaceId: string) => Promise<void>) => {
   }
 }
 
-/** Bytes of the workspaces' databases beyond an empty one. */
-const readSizes = async <Id extends string>(
-  { keeper, names }: ServerContext,
-  emptyBytes: number,
-  spaceIds: ReadonlyArray<Id>
-): Promise<ReadonlyMap<Id, number>> => {
-  const byName = new Map(spaceIds.map((spaceId): readonly [string, Id] => [names.of(spaceId), spaceId]))
-  const { rows } = await keeper.query<{ readonly name: string; readonly bytes: number }>(
-    "SELECT datname AS name, pg_database_size(oid)::float8 AS bytes FROM pg_database WHERE datname = ANY($1)",
-    [[...byName.keys()]]
-  )
-  const sizes = new Map<Id, number>()
-  for (const { bytes, name } of rows) {
-    const spaceId = byName.get(name)
-    if (spaceId !== undefined) sizes.set(spaceId, Math.max(0, bytes - emptyBytes))
-  }
-  return sizes
-}
-
-/** Ends sessions of workspaces. */
-const terminate = async (
-  { keeper, names }: ServerContext,
-  pids: ReadonlyArray<number>,
-  which: "all" | "writers"
-): Promise<void> => {
-  await keeper.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE pid = ANY($1) AND starts_with(datname, $2) ${which === "writers" ? "AND backend_xid IS NOT NULL" : ""}`,
-    [pids, names.prefix]
-  )
-}
-
-/** The status of a transaction. */
-const readOutcome = async ({ keeper }: ServerContext, xid: string): Promise<string | null> => {
-  const found = await keeper.query<{ readonly status: string | null }>("SELECT pg_xact_status($1::xid8) AS status", [
-    xid
-  ])
-  return found.rows[0]?.status ?? null
-}
-
-/** Drops empty databases with their logins. */
-const dropEmpty = async (
-  server: ServerContext,
-  emptyBytes: number,
-  isUsed: (database: string) => boolean
-): Promise<number> => {
-  const candidates = await server.keeper.query<{ readonly name: string }>(
-    `SELECT datname AS name FROM pg_database WHERE starts_with(datname, $1) AND datname <> $2
-       AND pg_database_size(oid) < $3 ORDER BY random() LIMIT $4`,
-    [server.names.prefix, server.names.of(canarySpace), emptyBytes + emptySlack, sweepBatch]
-  )
-  let dropped = 0
-  for (const { name } of candidates.rows) {
-    if (isUsed(name)) continue
-    const gone = await withNameLock(server, name, async (client) => {
-      if (isUsed(name) || (await withClient(server.adminTo(name), holdsSomething))) return false
-      // Postgres refuses it while a session is connected.
-      await client.query(`DROP DATABASE ${name}`)
-      await client.query(`DROP ROLE IF EXISTS ${name}`)
-      return true
-    }).catch(() => false)
-    if (gone) dropped += 1
-  }
-  return dropped
-}
-
 /** Builds the walls and tests them. Fails if they do not isolate: then no workspace may have a login here. */
 export const openWorkspaceDatabases = async ({
   admin,
@@ -157,13 +83,19 @@ export const openWorkspaceDatabases = async ({
   await ensureControl(adminTo("postgres"), adminTo(control), control)
   const keeper = new Pool({ ...adminTo(control), max: 2, idleTimeoutMillis: 10_000, allowExitOnIdle: true })
 
-  const server: ServerContext = { control, names, adminTo, loginTo, keeper }
   keeper.on("error", () => undefined)
+  const { makeDatabase, makeTemplate, proveIsolation, withNameLock } = makeDatabaseSetup(
+    control,
+    names,
+    adminTo,
+    loginTo,
+    keeper
+  )
 
   try {
     await closeToPublic(keeper, ["postgres", "template1", control])
-    await makeTemplate(server)
-    await proveIsolation(server)
+    await makeTemplate()
+    await proveIsolation()
   } catch (cause) {
     await keeper.end()
     throw cause
@@ -172,8 +104,62 @@ export const openWorkspaceDatabases = async ({
     await keeper.query<{ readonly bytes: number }>("SELECT pg_database_size($1)::float8 AS bytes", [names.template])
   ).rows[0] ?? { bytes: 0 }
 
+  /** Bytes of the workspaces' databases beyond an empty one. */
+  const readSizes = async <Id extends string>(spaceIds: ReadonlyArray<Id>): Promise<ReadonlyMap<Id, number>> => {
+    const byName = new Map(spaceIds.map((spaceId): readonly [string, Id] => [names.of(spaceId), spaceId]))
+    const { rows } = await keeper.query<{ readonly name: string; readonly bytes: number }>(
+      "SELECT datname AS name, pg_database_size(oid)::float8 AS bytes FROM pg_database WHERE datname = ANY($1)",
+      [[...byName.keys()]]
+    )
+    const sizes = new Map<Id, number>()
+    for (const { bytes, name } of rows) {
+      const spaceId = byName.get(name)
+      if (spaceId !== undefined) sizes.set(spaceId, Math.max(0, bytes - emptyBytes))
+    }
+    return sizes
+  }
+
+  /** Ends sessions of workspaces. */
+  const terminate = async (pids: ReadonlyArray<number>, which: "all" | "writers"): Promise<void> => {
+    await keeper.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE pid = ANY($1) AND starts_with(datname, $2) ${which === "writers" ? "AND backend_xid IS NOT NULL" : ""}`,
+      [pids, names.prefix]
+    )
+  }
+
+  /** The status of a transaction. */
+  const readOutcome = async (xid: string): Promise<string | null> => {
+    const found = await keeper.query<{ readonly status: string | null }>("SELECT pg_xact_status($1::xid8) AS status", [
+      xid
+    ])
+    return found.rows[0]?.status ?? null
+  }
+
+  /** Drops empty databases with their logins. */
+  const dropEmpty = async (isUsed: (database: string) => boolean): Promise<number> => {
+    const candidates = await keeper.query<{ readonly name: string }>(
+      `SELECT datname AS name FROM pg_database WHERE starts_with(datname, $1) AND datname <> $2
+       AND pg_database_size(oid) < $3 ORDER BY random() LIMIT $4`,
+      [names.prefix, names.of(canarySpace), emptyBytes + emptySlack, sweepBatch]
+    )
+    let dropped = 0
+    for (const { name } of candidates.rows) {
+      if (isUsed(name)) continue
+      const gone = await withNameLock(name, async (client) => {
+        if (isUsed(name) || (await withClient(adminTo(name), holdsSomething))) return false
+        // Postgres refuses it while a session is connected.
+        await client.query(`DROP DATABASE ${name}`)
+        await client.query(`DROP ROLE IF EXISTS ${name}`)
+        return true
+      }).catch(() => false)
+      if (gone) dropped += 1
+    }
+    return dropped
+  }
+
   const ready = new Map<string, Promise<void>>()
-  const makeInTurn = makeLanes((spaceId) => makeDatabase(server, spaceId))
+  const makeInTurn = makeLanes(makeDatabase)
 
   return {
     reach: async (spaceId) => {
@@ -187,10 +173,10 @@ export const openWorkspaceDatabases = async ({
       return loginTo(names.of(spaceId))
     },
     forget: (spaceId) => void ready.delete(spaceId),
-    sizes: (spaceIds) => readSizes(server, emptyBytes, spaceIds),
-    terminate: (pids, which) => terminate(server, pids, which),
-    outcome: (xid) => readOutcome(server, xid),
-    dropEmpty: (isUsed) => dropEmpty(server, emptyBytes, isUsed),
+    sizes: readSizes,
+    terminate,
+    outcome: readOutcome,
+    dropEmpty,
     databaseOf: names.of,
     close: () => keeper.end()
   }

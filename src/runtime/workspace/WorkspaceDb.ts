@@ -9,21 +9,10 @@ import { backgroundTask, repeatEvery } from "../../actors/BackgroundTask.js"
 import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, sqlCommand } from "../../domain/SqlCommand.js"
-import { makeSessionPool } from "./SessionPool.js"
 import { dbRefusal, dbOff } from "./Refusals.js"
-import { makeMemoryWatch } from "./Memory.js"
 import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
-import { makeSizes } from "./Sizes.js"
-import { makeTransactions, type Transactions } from "./Transactions.js"
-import { makeTurns } from "./Turns.js"
-import {
-  type DbContext,
-  askServer,
-  returnSession,
-  takeSession,
-  runInterruptible,
-  runStatement
-} from "./SessionLeases.js"
+import { makeTransactions } from "./Transactions.js"
+import { makeSessionLeases } from "./SessionLeases.js"
 
 export interface WorkspaceDbOptions {
   /** An administrator's login to the server; it manages the workspaces' databases from the database in its path. */
@@ -37,9 +26,6 @@ export interface WorkspaceDbOptions {
 const preparation = "2 seconds"
 /** Interval of sweeps for databases that are empty and idle. */
 const sweepInterval = Duration.minutes(10)
-/** How long an idle connection is kept. */
-const keepMillis = 10_000
-
 export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
   Layer.scoped(
     WorkspaceDb,
@@ -77,25 +63,26 @@ const off = (reason: string) =>
 const logDefect = (cause: unknown): Effect.Effect<void> =>
   Effect.logError("workspace_db.answer_failed", Cause.die(cause))
 
-/** The pool of all workspaces' connections. */
-const makeConnections = (server: WorkspaceDatabaseServer, onDefect: (cause: unknown) => void) =>
-  makeSessionPool({
-    most: workspaceDb.openPerNode,
-    idleMillis: keepMillis,
-    reach: async (spaceId) => (await server.get()).reach(spaceId),
-    isGone: (spaceId, cause) => {
-      const gone = typeof cause === "object" && cause !== null && "code" in cause && goneCodes.has(String(cause.code))
-      if (gone) void server.get().then((workspaces) => workspaces.forget(spaceId))
-      return gone
-    },
-    terminate: async (pids) => (await server.get()).terminate(pids, "all"),
-    onDefect
+const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: unknown) => void) => {
+  const {
+    askServer,
+    closeSessions,
+    dropEmpty,
+    returnSession,
+    runInterruptible,
+    runStatement,
+    stopWatching,
+    takeSession
+  } = makeSessionLeases(server, limit, onDefect)
+  const transactions = makeTransactions({
+    attempt: askServer,
+    giveBack: returnSession,
+    take: takeSession,
+    run: runInterruptible
   })
 
-/** Runs one statement, alone or in an open transaction. */
-const makeQuery =
-  (context: DbContext, transactions: Transactions): WorkspaceDb["Type"]["query"] =>
-  (caller, sql, params, transaction) =>
+  /** Runs one statement, alone or in an open transaction. */
+  const query: WorkspaceDb["Type"]["query"] = (caller, sql, params, transaction) =>
     Effect.gen(function* () {
       const command = sqlCommand(sql)
       if (command === undefined)
@@ -104,60 +91,26 @@ const makeQuery =
       const holding = yield* AnswerHolding
       if (transaction !== null)
         return yield* transactions.use(caller, transaction, (held) =>
-          runInterruptible(context, held.session, () =>
-            runStatement(context, held, { command, sql, params, place: "in a transaction", holding })
+          runInterruptible(held.session, () =>
+            runStatement(held, { command, sql, params, place: "in a transaction", holding })
           )
         )
       return yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(takeSession(context, caller, "statement", restore), (held) =>
+        Effect.flatMap(takeSession(caller, "statement", restore), (held) =>
           restore(
-            runInterruptible(context, held.session, () =>
-              runStatement(context, held, { command, sql, params, place: "alone", holding })
-            )
-          ).pipe(Effect.ensuring(Effect.forkDaemon(returnSession(context, held))))
+            runInterruptible(held.session, () => runStatement(held, { command, sql, params, place: "alone", holding }))
+          ).pipe(Effect.ensuring(Effect.forkDaemon(returnSession(held))))
         )
       )
     })
 
-const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: unknown) => void) => {
-  const started = performance.now()
-  const lastUse = new Map<string, number>()
-  const turns = makeTurns({
-    connections: workspaceDb.connectionsPerNode,
-    connectionsPerOrganisation: workspaceDb.connectionsPerOrganisation,
-    transactions: workspaceDb.transactionsPerNode,
-    transactionsPerOrganisation: workspaceDb.transactionsPerOrganisation,
-    waitingPerOrganisation: workspaceDb.waitingPerOrganisation,
-    waitMillis: workspaceDb.waitMillis
-  })
-  const sizes = makeSizes(
-    limit,
-    async (spaceIds) => (await server.get()).sizes(spaceIds),
-    () => performance.now()
-  )
-  const memory = makeMemoryWatch()
-  const connections = makeConnections(server, onDefect)
-
-  const context: DbContext = { server, limit, lastUse, turns, sizes, memory, connections }
-
-  const transactions = makeTransactions({
-    attempt: (body) => askServer(context, body),
-    giveBack: (held) => returnSession(context, held),
-    take: (caller, kind, restore) => takeSession(context, caller, kind, restore),
-    run: (session, body) => runInterruptible(context, session, body)
-  })
-
-  const dropEmpty = askServer(context, (workspaces) =>
-    workspaces.dropEmpty((database) => performance.now() - (lastUse.get(database) ?? started) < workspaceDb.emptyMillis)
-  )
-
   return {
     db: WorkspaceDb.of({
-      query: makeQuery(context, transactions),
+      query,
       begin: transactions.begin,
       commit: transactions.commit,
       rollback: transactions.rollback,
-      sizes: (spaceIds) => askServer(context, (workspaces) => workspaces.sizes(spaceIds)),
+      sizes: (spaceIds) => askServer((workspaces) => workspaces.sizes(spaceIds)),
       status: Effect.sync(() => {
         if (server.isReady()) return { ok: true, detail: "" }
         // Nobody else may ask: after a failure it is tried again.
@@ -167,16 +120,12 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     }),
     dropEmpty,
     stop: async () => {
-      sizes.close()
-      memory.close()
+      stopWatching()
       await Effect.runPromise(transactions.stop)
-      await connections.close()
+      await closeSessions()
     }
   }
 }
-
-/** There is no such database, or no such login: another process dropped them. */
-const goneCodes: ReadonlySet<string> = new Set(["3D000", "28P01", "28000"])
 
 /** What the wire protocol could not carry, or a serialiser not bear. */
 const checkRequest = (sql: string, params: ReadonlyArray<Json>): Effect.Effect<void, DbRefused> =>

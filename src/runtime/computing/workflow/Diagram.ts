@@ -4,10 +4,10 @@ import type { AnyNode } from "acorn"
 import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
 import { type Ends, makeDiagramBuilder } from "./DiagramBuilder.js"
-import { closeLoop, drawExpression, type DiagramContext } from "./DiagramExpressions.js"
+import { closeLoop, makeExpressionDrawing } from "./DiagramExpressions.js"
 import type { ScopeNames } from "./ScopeNames.js"
 import { findSteps } from "./Steps.js"
-import { excerpt } from "./Syntax.js"
+import { excerpt, type FunctionNode } from "./Syntax.js"
 
 /** A statement that `break` and `continue` can refer to, with the loose ends of those that do. */
 interface JumpTarget {
@@ -24,19 +24,14 @@ export const diagramOf = (compiled: CompiledWorkflow, names: ScopeNames): Diagra
   const { source } = tree
   const builder = makeDiagramBuilder(tree)
   const steps = findSteps(tree, names)
-  const context: DiagramContext = {
-    source,
-    builder,
-    steps,
-    drawnFunctions: new Set(),
-    // Control continues after the call when the function returns.
-    drawBody: (callee, from) => {
-      if (callee.body.type !== "BlockStatement") return drawExpression(context, callee.body, from)
-      const returns: Array<Ends[number]> = []
-      const ends = drawStatements(callee.body.body, from, { targets: [], returns })
-      return [...ends, ...returns]
-    }
+  // Control continues after the call when the function returns.
+  const drawBody = (callee: FunctionNode, from: Ends): Ends => {
+    if (callee.body.type !== "BlockStatement") return draw(callee.body, from)
+    const returns: Array<Ends[number]> = []
+    const ends = drawStatements(callee.body.body, from, { targets: [], returns })
+    return [...ends, ...returns]
   }
+  const draw = makeExpressionDrawing(source, builder, steps, drawBody)
 
   interface Frame {
     readonly targets: ReadonlyArray<JumpTarget>
@@ -45,8 +40,6 @@ export const diagramOf = (compiled: CompiledWorkflow, names: ScopeNames): Diagra
      */
     readonly returns?: Array<Ends[number]>
   }
-
-  const draw = (node: AnyNode | null | undefined, from: Ends): Ends => drawExpression(context, node, from)
 
   const drawStatements = (list: ReadonlyArray<AnyNode>, from: Ends, frame: Frame): Ends => {
     let ends = from

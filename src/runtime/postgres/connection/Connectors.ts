@@ -15,7 +15,7 @@ import { builtInAtVersion, callableActionVersions } from "../../../domain/connec
 import { builtInFor, builtInOf, builtInSlugs } from "../../../domain/connectors/index.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
-import { makeReadCache, noOrganisation, type ReadCache } from "../ReadCache.js"
+import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable, firstRow } from "../database/DatabaseUnavailable.js"
 
@@ -33,153 +33,123 @@ interface PublishedVersion {
 
 const builtIn = (slug: string) => Option.fromNullable(builtInOf(slug))
 
-/** What finding connectors needs: the database, and the caches of this node. */
-interface ConnectorsContext {
-  readonly sql: WriterSql["Type"]
-  readonly vault: Vault["Type"]
-  /** Published versions by organisation and slug. */
-  readonly publishedVersions: ReadCache<ReadonlyArray<PublishedVersion>>
-  /** Definitions by connector and number. */
-  readonly definitions: ReadCache<ConnectorDefinition>
-  /** The versions of an action in published versions, by organisation, connector and name. */
-  readonly actions: ReadCache<ReadonlyArray<{ number: number; version: number }>>
-  /** Slugs of own connectors by organisation. */
-  readonly slugs: ReadCache<ReadonlyArray<string>>
-}
-
-/** Newest first; empty if the organisation has no published connector with that slug. */
-const loadPublished = ({ sql }: ConnectorsContext, organisation: OrganisationId, slug: string) =>
-  sql<PublishedVersion>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
-    WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
-    ORDER BY v.number DESC`.pipe(Effect.mapError(databaseUnavailable))
-
-const publishedOf = (context: ConnectorsContext, organisation: OrganisationId, slug: string) =>
-  Effect.map(
-    context.publishedVersions.get(`${organisation}|${slug}`, loadPublished(context, organisation, slug)),
-    (rows) => rows ?? []
-  )
-
-const definitionOf = ({ definitions, sql }: ConnectorsContext, id: string, number: number) =>
-  definitions.find(
-    `${id}|${number}`,
-    Effect.flatMap(
-      firstRow(
-        sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
-          WHERE connector_id = ${id} AND number = ${number}`
-      ),
-      (row) => (row === undefined ? Effect.succeed(undefined) : readStoredDefinition(row))
-    )
-  )
-
-const slugsOf = ({ slugs, sql }: ConnectorsContext, organisation: OrganisationId) =>
-  Effect.map(
-    slugs.get(
-      `${organisation}|`,
-      sql<{ readonly slug: string }>`SELECT slug FROM connectors WHERE org = ${organisation} AND deleted_at IS NULL
-        ORDER BY slug LIMIT ${maxSlugs}`.pipe(
-        Effect.mapBoth({ onFailure: databaseUnavailable, onSuccess: (rows) => rows.map(({ slug }) => slug) })
-      )
-    ),
-    (own = []) => [...own, ...builtInSlugs]
-  )
-
-/** A published version, from the cache; without `version` the latest. */
-const find = Effect.fnUntraced(function* (
-  context: ConnectorsContext,
-  organisation: OrganisationId,
-  slug: string,
-  version?: string
-) {
-  const published = yield* publishedOf(context, organisation, slug)
-  if (published.length === 0) return builtIn(slug)
-  const match = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
-  return match === undefined ? Option.none() : yield* definitionOf(context, match.id, match.number)
-})
-
-/** The latest published version, read from the database. */
-const findLatest = Effect.fnUntraced(function* (
-  context: ConnectorsContext,
-  organisation: OrganisationId,
-  slug: string
-) {
-  const [newest] = yield* loadPublished(context, organisation, slug)
-  return newest === undefined ? builtIn(slug) : yield* definitionOf(context, newest.id, newest.number)
-})
-
-/** The definition that has the action in this version. */
-const withAction = (context: ConnectorsContext): Connectors["Type"]["withAction"] =>
-  Effect.fnUntraced(function* (organisation, slug, action) {
-    const [newest] = yield* publishedOf(context, organisation, slug)
-    if (newest === undefined) {
-      const shipped = builtInFor(slug)
-      return Option.fromNullable(shipped === undefined ? undefined : builtInAtVersion(shipped, action))
-    }
-    const rows = yield* context.actions.get(
-      `${organisation}|${newest.id}|${action.name}`,
-      context.sql<{ number: number; version: number }>`SELECT number, (actions ->> ${action.name})::int AS version
-      FROM connector_versions WHERE connector_id = ${newest.id} AND published_at IS NOT NULL
-        AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`.pipe(Effect.mapError(databaseUnavailable))
-    )
-    const versionRows = rows ?? []
-    const bound = action.bound ? [action.version] : []
-    const callableVersions = callableActionVersions(
-      versionRows.map(({ version }) => version),
-      bound
-    )
-    const found = callableVersions.includes(action.version)
-      ? versionRows.find(({ version }) => version === action.version)
-      : undefined
-    return found === undefined ? Option.none() : yield* definitionOf(context, newest.id, found.number)
-  })
-
-// Not cached: it is rarely needed, and no plain secret stays in memory.
-const clientOf = ({ sql, vault }: ConnectorsContext): Connectors["Type"]["clientOf"] =>
-  Effect.fnUntraced(
-    function* (organisation, slug, methodId, provider) {
-      const which = provider === null ? sql`is_default` : sql`id = ${provider}`
-      const [row] = yield* sql<{ id: string; clientId: string; secret: Uint8Array | null; scopes: Array<string> }>`
-      SELECT id, client_id AS "clientId", client_secret AS secret, scopes FROM auth_providers
-      WHERE org = ${organisation} AND connector = ${slug} AND method_id = ${methodId} AND ${which}`
-      if (row === undefined) return Option.none()
-      const clientSecret =
-        row.secret === null ? null : yield* vault.open(clientSecretPlace(organisation, row.id), row.secret)
-      const { clientId, id, scopes } = row
-      return Option.some({ id, clientId, clientSecret, scopes } satisfies {
-        id: string
-        clientId: string
-        clientSecret: Redacted.Redacted | null
-        scopes: ReadonlyArray<string>
-      })
-    },
-    Effect.catchTags({
-      SqlError: databaseUnavailable,
-      VaultRefused: () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
-    })
-  )
-
 export const layer = Layer.effect(
   Connectors,
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
+    /** Published versions by organisation and slug. */
     const publishedVersions = yield* makeReadCache<ReadonlyArray<PublishedVersion>>()
+    /** Definitions by connector and number. */
     const definitions = yield* makeReadCache<ConnectorDefinition>({
       maxAgeMillis: definitionMaxAgeMillis,
       maxEntries: maxCachedDefinitions,
       organisationOf: noOrganisation
     })
+    /** The versions of an action in published versions, by organisation, connector and name. */
     const actions = yield* makeReadCache<ReadonlyArray<{ number: number; version: number }>>()
+    /** Slugs of own connectors by organisation. */
     const slugs = yield* makeReadCache<ReadonlyArray<string>>()
 
-    const context: ConnectorsContext = { sql, vault, publishedVersions, definitions, actions, slugs }
+    /** Newest first; empty if the organisation has no published connector with that slug. */
+    const loadPublished = (organisation: OrganisationId, slug: string) =>
+      sql<PublishedVersion>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
+    WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
+    ORDER BY v.number DESC`.pipe(Effect.mapError(databaseUnavailable))
 
-    return Connectors.of({
-      find: (organisation: OrganisationId, slug: string, version?: string) =>
-        find(context, organisation, slug, version),
-      slugs: (organisation: OrganisationId) => slugsOf(context, organisation),
-      findLatest: (organisation: OrganisationId, slug: string) => findLatest(context, organisation, slug),
-      withAction: withAction(context),
-      clientOf: clientOf(context)
+    const publishedOf = (organisation: OrganisationId, slug: string) =>
+      Effect.map(
+        publishedVersions.get(`${organisation}|${slug}`, loadPublished(organisation, slug)),
+        (rows) => rows ?? []
+      )
+
+    const definitionOf = (id: string, number: number) =>
+      definitions.find(
+        `${id}|${number}`,
+        Effect.flatMap(
+          firstRow(
+            sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
+          WHERE connector_id = ${id} AND number = ${number}`
+          ),
+          (row) => (row === undefined ? Effect.succeed(undefined) : readStoredDefinition(row))
+        )
+      )
+
+    const slugsOf = (organisation: OrganisationId) =>
+      Effect.map(
+        slugs.get(
+          `${organisation}|`,
+          sql<{ readonly slug: string }>`SELECT slug FROM connectors WHERE org = ${organisation} AND deleted_at IS NULL
+        ORDER BY slug LIMIT ${maxSlugs}`.pipe(
+            Effect.mapBoth({ onFailure: databaseUnavailable, onSuccess: (rows) => rows.map(({ slug }) => slug) })
+          )
+        ),
+        (own = []) => [...own, ...builtInSlugs]
+      )
+
+    /** A published version, from the cache; without `version` the latest. */
+    const find = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string, version?: string) {
+      const published = yield* publishedOf(organisation, slug)
+      if (published.length === 0) return builtIn(slug)
+      const match = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
+      return match === undefined ? Option.none() : yield* definitionOf(match.id, match.number)
     })
+
+    /** The latest published version, read from the database. */
+    const findLatest = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string) {
+      const [newest] = yield* loadPublished(organisation, slug)
+      return newest === undefined ? builtIn(slug) : yield* definitionOf(newest.id, newest.number)
+    })
+
+    /** The definition that has the action in this version. */
+    const withAction: Connectors["Type"]["withAction"] = Effect.fnUntraced(function* (organisation, slug, action) {
+      const [newest] = yield* publishedOf(organisation, slug)
+      if (newest === undefined) {
+        const shipped = builtInFor(slug)
+        return Option.fromNullable(shipped === undefined ? undefined : builtInAtVersion(shipped, action))
+      }
+      const rows = yield* actions.get(
+        `${organisation}|${newest.id}|${action.name}`,
+        sql<{ number: number; version: number }>`SELECT number, (actions ->> ${action.name})::int AS version
+      FROM connector_versions WHERE connector_id = ${newest.id} AND published_at IS NOT NULL
+        AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`.pipe(Effect.mapError(databaseUnavailable))
+      )
+      const versionRows = rows ?? []
+      const bound = action.bound ? [action.version] : []
+      const callableVersions = callableActionVersions(
+        versionRows.map(({ version }) => version),
+        bound
+      )
+      const found = callableVersions.includes(action.version)
+        ? versionRows.find(({ version }) => version === action.version)
+        : undefined
+      return found === undefined ? Option.none() : yield* definitionOf(newest.id, found.number)
+    })
+
+    // Not cached: it is rarely needed, and no plain secret stays in memory.
+    const clientOf: Connectors["Type"]["clientOf"] = Effect.fnUntraced(
+      function* (organisation, slug, methodId, provider) {
+        const which = provider === null ? sql`is_default` : sql`id = ${provider}`
+        const [row] = yield* sql<{ id: string; clientId: string; secret: Uint8Array | null; scopes: Array<string> }>`
+      SELECT id, client_id AS "clientId", client_secret AS secret, scopes FROM auth_providers
+      WHERE org = ${organisation} AND connector = ${slug} AND method_id = ${methodId} AND ${which}`
+        if (row === undefined) return Option.none()
+        const clientSecret =
+          row.secret === null ? null : yield* vault.open(clientSecretPlace(organisation, row.id), row.secret)
+        const { clientId, id, scopes } = row
+        return Option.some({ id, clientId, clientSecret, scopes } satisfies {
+          id: string
+          clientId: string
+          clientSecret: Redacted.Redacted | null
+          scopes: ReadonlyArray<string>
+        })
+      },
+      Effect.catchTags({
+        SqlError: databaseUnavailable,
+        VaultRefused: () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+      })
+    )
+
+    return Connectors.of({ find, slugs: slugsOf, findLatest, withAction, clientOf })
   })
 )

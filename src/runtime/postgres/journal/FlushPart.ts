@@ -38,19 +38,15 @@ export interface Batch {
 /** Whether the statement contains a part. */
 export type HasPart = (part: FlushPart) => boolean
 
-/** What the text of a part depends on. */
-export interface PartContext {
-  readonly has: HasPart
-  /** Takes the part's next parameter: `$2`. */
-  readonly next: () => string
-}
-
 /** Its text may depend on the other parts of the statement, and on nothing else: it is made once for each set of parts. */
 export interface FlushPart {
   /** Whether the batch needs it; absent: each does. */
   readonly when?: (batch: Batch) => boolean
-  /** Its common table expressions. The rows of a change may be written where `ok` has the change's id. */
-  readonly text: (context: PartContext) => ReadonlyArray<string>
+  /**
+   * Its common table expressions. The rows of a change may be written where `ok` has the change's id. `next` takes the
+   * part's next parameter: `$2`.
+   */
+  readonly text: (statement: { readonly has: HasPart; readonly next: () => string }) => ReadonlyArray<string>
   /** The values of its parameters, in the order in which `text` takes them. */
   readonly values?: (batch: Batch) => ReadonlyArray<unknown>
 }

@@ -4,15 +4,10 @@ import type { OrganisationVault } from "../../../actors/ports/Vault.js"
 import { type ColumnTypes, type FlushPart, type HasPart, noRows, recordset } from "./FlushPart.js"
 import type { Unit } from "./Unit.js"
 
-/** What rows are made with, beside the change. */
-export interface RowContext {
-  /** The vault of the change's organisation. */
-  readonly vault: () => OrganisationVault
-}
-
 type RowsOf<From, C extends ColumnTypes> = (
   from: From,
-  context: RowContext
+  /** The vault of the change's organisation. */
+  vault: () => OrganisationVault
 ) => ReadonlyArray<{ readonly [Column in keyof C]: unknown }>
 
 interface TableShape<C extends ColumnTypes, From> {
@@ -68,9 +63,9 @@ export const eventTable = <const C extends ColumnTypes>(shape: TableShape<C, Uni
 export const runTable = <const C extends ColumnTypes>({ rows, ...shape }: TableShape<C, RunChange>): FlushTable =>
   eventTable<C>({
     ...shape,
-    rows: ({ runs }, context) => {
+    rows: ({ runs }, vault) => {
       const [only] = runs
       if (only === undefined) return noRows
-      return runs.length === 1 ? rows(only, context) : runs.flatMap((run) => rows(run, context))
+      return runs.length === 1 ? rows(only, vault) : runs.flatMap((run) => rows(run, vault))
     }
   })

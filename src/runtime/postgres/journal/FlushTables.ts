@@ -16,7 +16,8 @@ import { lanes } from "../event/LaneParts.js"
 import { isBeyond, quotas } from "../quota/QuotaDecision.js"
 import { tickFailures } from "../trigger/ScheduleParts.js"
 import { type ColumnTypes, type FlushPart, noRows, type PreparedUnit } from "./FlushPart.js"
-import { eventTable, type FlushTable, type RowContext, runTable } from "./FlushTable.js"
+import type { OrganisationVault } from "../../../actors/ports/Vault.js"
+import { eventTable, type FlushTable, runTable } from "./FlushTable.js"
 import { encodeEntry, journalColumns, journalValues } from "./JournalRow.js"
 import { endedColumns, endedRow, openColumns, openRow, timestamp } from "./RunColumns.js"
 import { idsOf, type Unit } from "./Unit.js"
@@ -41,7 +42,7 @@ export const journal = runTable({
   columns: journalColumns,
   expressions: () => journalValues,
   conflict: "ON CONFLICT (id, seq) DO NOTHING",
-  rows: ({ epoch, id, journal, open }, { vault }) => {
+  rows: ({ epoch, id, journal, open }, vault) => {
     if (journal === undefined || journal.length === 0) return noRows
     const sealer = vault()
     const writer = epoch ?? open?.epoch ?? 1
@@ -90,7 +91,7 @@ const events = eventTable({
   expressions: (has) => (has(quotas) ? eventValuesBeyond(isBeyond) : eventValues),
   conflict: "ON CONFLICT (id) DO NOTHING",
   returning: () => countedColumns.join(", "),
-  rows: ({ event }, { vault }) => (event?.receives === undefined ? noRows : [eventRow(event.receives.event, vault)])
+  rows: ({ event }, vault) => (event?.receives === undefined ? noRows : [eventRow(event.receives.event, vault)])
 })
 
 const eventRecords = eventTable({
@@ -99,7 +100,7 @@ const eventRecords = eventTable({
   expressions: () => `${eventValues}, finished_at`,
   conflict: "ON CONFLICT (id, class) DO NOTHING",
   returning: () => countedColumns.join(", "),
-  rows: ({ event }, { vault }) =>
+  rows: ({ event }, vault) =>
     event?.records === undefined
       ? noRows
       : [{ ...eventRow(event.records.event, vault), finished_at: timestamp(event.records.event.receivedAt) }]
@@ -180,11 +181,11 @@ export const eventCounts: FlushPart = {
 }
 
 /** Makes and serialises the rows of a unit. */
-export const prepareUnit = (unit: Unit, context: RowContext): PreparedUnit => {
+export const prepareUnit = (unit: Unit, vault: () => OrganisationVault): PreparedUnit => {
   const rows: { [table: string]: ReadonlyArray<string> } = {}
   let size = 0
   for (const table of flushTables) {
-    const tableRows = table.rows(unit, context)
+    const tableRows = table.rows(unit, vault)
     if (tableRows.length === 0) continue
     const lines = tableRows.map((row) => JSON.stringify(row))
     for (const line of lines) size += line.length

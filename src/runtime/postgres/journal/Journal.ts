@@ -90,9 +90,9 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         needsVault(unit)
           ? vault.of(unit.organisationId).pipe(
               Effect.mapError((refused) => new JournalUnavailable({ reason: refused.reason })),
-              Effect.flatMap((sealer) => write(prepareUnit(unit, { vault: () => sealer })))
+              Effect.flatMap((sealer) => write(prepareUnit(unit, () => sealer)))
             )
-          : Effect.suspend(() => write(prepareUnit(unit, { vault: noVault })))
+          : Effect.suspend(() => write(prepareUnit(unit, noVault)))
 
       const append = (change: RunChange) =>
         Effect.asVoid(appendUnit({ organisationId: change.organisationId, runs: [change] }))

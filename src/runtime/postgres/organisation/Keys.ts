@@ -39,67 +39,6 @@ interface OrganisationRow {
   readonly org_parent: KnownKey["organisation"]["parentId"]
 }
 
-/** What keys are read from, and the uses that are not yet written. */
-interface KeysContext {
-  readonly sql: WriterSql["Type"]
-  /** When each key was last used, in Unix milliseconds. */
-  readonly lastUsed: Map<string, number>
-}
-
-const load = Effect.fnUntraced(function* ({ sql }: KeysContext, hash: string) {
-  const [row] = yield* sql.unsafe<OrganisationRow & { readonly [column: string]: unknown }>(
-    `SELECT ${selectColumns(apiKeys)
-      .split(", ")
-      .map((part) => `k.${part}`)
-      .join(", ")}, o.name AS org_name, o.plan AS org_plan,
-     o.status AS org_status, o.default_environment AS org_environment, o.settings AS org_settings, o.parent_id AS org_parent
-   FROM api_keys k JOIN organisations o ON o.id = k.org WHERE k.hash = $1 OR k.hash_before = $1`,
-    [hash]
-  )
-  if (row === undefined) return undefined
-  const { org_environment, org_name, org_parent, org_plan, org_settings, org_status, ...columns } = row
-  const key = recordOf<ApiKey>(columns)
-  return {
-    key,
-    rotated: key.hash !== hash,
-    organisation: {
-      id: key.organisationId,
-      name: org_name,
-      plan: org_plan,
-      status: org_status,
-      defaultEnvironment: org_environment,
-      settings: org_settings,
-      parentId: org_parent
-    }
-  } satisfies KnownKey
-}, Effect.mapError(databaseUnavailable))
-
-const loadPrefixes = ({ sql }: KeysContext) =>
-  sql<{ begin: string }>`
-  SELECT left(hash, ${prefixLength}::int) AS begin FROM api_keys
-  UNION SELECT left(hash_before, ${prefixLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
-  LIMIT ${maxPrefixes + 1}`.pipe(
-    Effect.map((rows) => (rows.length > maxPrefixes ? ("too many" as const) : new Set(rows.map(({ begin }) => begin)))),
-    Effect.mapError(databaseUnavailable)
-  )
-
-/** Writes when keys were last used; a failed write is repeated with the next. */
-const writeUses = ({ lastUsed, sql }: KeysContext) =>
-  Effect.gen(function* () {
-    if (lastUsed.size === 0) return
-    const uses = [...lastUsed]
-    lastUsed.clear()
-    const restore = () => {
-      for (const [id, at] of uses) if (!lastUsed.has(id)) lastUsed.set(id, at)
-    }
-    yield* Effect.tapErrorCause(
-      sql`UPDATE api_keys k SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
-        uses.map(([id, at]) => ({ id, at: new Date(at).toISOString() }))
-      )}::json) AS u(id text, at timestamptz) WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
-      () => Effect.sync(restore)
-    )
-  })
-
 export const layer = Layer.scoped(
   Keys,
   Effect.gen(function* () {
@@ -110,11 +49,64 @@ export const layer = Layer.scoped(
       maxAgeMillis,
       organisationOf: (_, { organisation }) => organisation.id
     })
+    /** When each key was last used, in Unix milliseconds; what is not yet written. */
     const lastUsed = new Map<string, number>()
 
-    const context: KeysContext = { sql, lastUsed }
+    const load = Effect.fnUntraced(function* (hash: string) {
+      const [row] = yield* sql.unsafe<OrganisationRow & { readonly [column: string]: unknown }>(
+        `SELECT ${selectColumns(apiKeys)
+          .split(", ")
+          .map((part) => `k.${part}`)
+          .join(", ")}, o.name AS org_name, o.plan AS org_plan,
+     o.status AS org_status, o.default_environment AS org_environment, o.settings AS org_settings, o.parent_id AS org_parent
+   FROM api_keys k JOIN organisations o ON o.id = k.org WHERE k.hash = $1 OR k.hash_before = $1`,
+        [hash]
+      )
+      if (row === undefined) return undefined
+      const { org_environment, org_name, org_parent, org_plan, org_settings, org_status, ...columns } = row
+      const key = recordOf<ApiKey>(columns)
+      return {
+        key,
+        rotated: key.hash !== hash,
+        organisation: {
+          id: key.organisationId,
+          name: org_name,
+          plan: org_plan,
+          status: org_status,
+          defaultEnvironment: org_environment,
+          settings: org_settings,
+          parentId: org_parent
+        }
+      } satisfies KnownKey
+    }, Effect.mapError(databaseUnavailable))
 
-    const find = (hash: string) => cache.find(hash, load(context, hash))
+    const loadPrefixes = sql<{ begin: string }>`
+  SELECT left(hash, ${prefixLength}::int) AS begin FROM api_keys
+  UNION SELECT left(hash_before, ${prefixLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
+  LIMIT ${maxPrefixes + 1}`.pipe(
+      Effect.map((rows) =>
+        rows.length > maxPrefixes ? ("too many" as const) : new Set(rows.map(({ begin }) => begin))
+      ),
+      Effect.mapError(databaseUnavailable)
+    )
+
+    /** Writes when keys were last used; a failed write is repeated with the next. */
+    const writeUses = Effect.gen(function* () {
+      if (lastUsed.size === 0) return
+      const uses = [...lastUsed]
+      lastUsed.clear()
+      const restore = () => {
+        for (const [id, at] of uses) if (!lastUsed.has(id)) lastUsed.set(id, at)
+      }
+      yield* Effect.tapErrorCause(
+        sql`UPDATE api_keys k SET last_used_at = u.at FROM json_to_recordset(${JSON.stringify(
+          uses.map(([id, at]) => ({ id, at: new Date(at).toISOString() }))
+        )}::json) AS u(id text, at timestamptz) WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
+        () => Effect.sync(restore)
+      )
+    })
+
+    const find = (hash: string) => cache.find(hash, load(hash))
 
     /** Used only while some address sends many unknown keys. With more keys than `maxPrefixes` it filters nothing. */
     const hashPrefixes = yield* makeReadCache<ReadonlySet<string> | "too many">({
@@ -124,10 +116,10 @@ export const layer = Layer.scoped(
     })
     const mayExist = (hash: string) =>
       Effect.map(
-        hashPrefixes.get("all", loadPrefixes(context)),
+        hashPrefixes.get("all", loadPrefixes),
         (found) => found === undefined || found === "too many" || found.has(hash.slice(0, prefixLength))
       )
-    const task = yield* backgroundTask("keys.uses", writeUses(context))
+    const task = yield* backgroundTask("keys.uses", writeUses)
     const pass = Effect.zipRight(
       task.run,
       Effect.suspend(() => task.reportWaiting(lastUsed.size > 0))

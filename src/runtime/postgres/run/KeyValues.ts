@@ -51,12 +51,6 @@ const applyWrite = (write: StateWrite, before: Json | undefined): StateChange | 
   }
 }
 
-/** What reading and writing values needs. */
-interface KeyValuesContext {
-  readonly sql: WriterSql["Type"]
-  readonly vault: Vault["Type"]
-}
-
 const rowKeyOf = ({ environment, organisationId, owner, scope, spaceId }: Store, key: string): StateKey => ({
   org: organisationId,
   space: spaceId,
@@ -66,84 +60,75 @@ const rowKeyOf = ({ environment, organisationId, owner, scope, spaceId }: Store,
   key
 })
 
-const where = ({ sql }: KeyValuesContext, { environment, key, org, owner, scope, space }: StateKey) =>
-  sql.and([
-    sql`org = ${org}`,
-    sql`space = ${space}`,
-    sql`scope = ${scope}`,
-    sql`environment = ${environment}`,
-    sql`owner = ${owner}`,
-    sql`key = ${key}`
-  ])
-
-/** The value of a key; `undefined` if there is none. */
-const find = (context: KeyValuesContext, vault: OrganisationVault, key: StateKey) =>
-  context.sql<{
-    readonly clear: string | null
-    readonly sealed: Uint8Array | null
-  }>`SELECT value::text AS clear, sealed FROM key_values
-     WHERE ${where(context, key)} AND (expires_at IS NULL OR expires_at > now())`.pipe(
-    Effect.flatMap(([row]) =>
-      row === undefined
-        ? Effect.succeed(undefined)
-        : Effect.try({ try: () => readState(vault, key, row), catch: journalUnavailable })
-    )
-  )
-
-const get = (context: KeyValuesContext, store: Store, name: string) =>
-  Effect.gen(function* () {
-    const key = rowKeyOf(store, name)
-    return (yield* find(context, yield* context.vault.of(stateKeyOwner(key)), key)) ?? null
-  }).pipe(Effect.mapError(journalUnavailable))
-
-const put = (
-  context: KeyValuesContext,
-  vault: OrganisationVault,
-  key: StateKey,
-  { expiresAt, nextValue }: StateChange
-) =>
-  nextValue === undefined
-    ? context.sql`DELETE FROM key_values WHERE ${where(context, key)}`
-    : context.sql`INSERT INTO key_values (org, space, scope, environment, owner, key, sealed, expires_at)
-      VALUES (${key.org}, ${key.space}, ${key.scope}, ${key.environment}, ${key.owner}, ${key.key},
-        ${sealState(vault, key, JSON.stringify(nextValue))}, ${expiresAt === null ? null : new Date(expiresAt)})
-      ON CONFLICT (org, space, scope, environment, owner, key)
-      DO UPDATE SET value = NULL, sealed = excluded.sealed, expires_at = excluded.expires_at, updated_at = now()`
-
-/** The vaults of the run's journal and of the value. Read before the transaction, which would hold a connection meanwhile. */
-const vaultsOf = ({ vault }: KeyValuesContext, key: StateKey) =>
-  Effect.mapError(Effect.all([vault.of(key.org), vault.of(stateKeyOwner(key))]), journalUnavailable)
-
-const write =
-  (context: KeyValuesContext): KeyValues["Type"]["write"] =>
-  (store, write, run, entry) =>
-    Effect.gen(function* () {
-      const key = rowKeyOf(store, write.key)
-      const [sealer, values] = yield* vaultsOf(context, key)
-      return yield* Effect.gen(function* () {
-        const owned = yield* context.sql.unsafe(lockSql, [[run.id], [run.epoch], stateKeyText(key)])
-        if (owned.length === 0) return yield* new Fenced({ id: run.id })
-        const change = applyWrite(write, yield* find(context, values, key))
-        if (change instanceof StateRefused) return yield* change
-        yield* put(context, values, key, change)
-        yield* context.sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])
-        return change.result
-      }).pipe(
-        context.sql.withTransaction,
-        Effect.mapError((error) =>
-          error._tag === "StateRefused" || error._tag === "Fenced" ? error : journalUnavailable(error)
-        )
-      )
-    })
-
 export const layer = Layer.effect(
   KeyValues,
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const vault = yield* Vault
 
-    const context: KeyValuesContext = { sql, vault }
+    const where = ({ environment, key, org, owner, scope, space }: StateKey) =>
+      sql.and([
+        sql`org = ${org}`,
+        sql`space = ${space}`,
+        sql`scope = ${scope}`,
+        sql`environment = ${environment}`,
+        sql`owner = ${owner}`,
+        sql`key = ${key}`
+      ])
 
-    return KeyValues.of({ get: (store: Store, key: string) => get(context, store, key), write: write(context) })
+    /** The value of a key; `undefined` if there is none. */
+    const find = (vault: OrganisationVault, key: StateKey) =>
+      sql<{
+        readonly clear: string | null
+        readonly sealed: Uint8Array | null
+      }>`SELECT value::text AS clear, sealed FROM key_values
+     WHERE ${where(key)} AND (expires_at IS NULL OR expires_at > now())`.pipe(
+        Effect.flatMap(([row]) =>
+          row === undefined
+            ? Effect.succeed(undefined)
+            : Effect.try({ try: () => readState(vault, key, row), catch: journalUnavailable })
+        )
+      )
+
+    const get = (store: Store, name: string) =>
+      Effect.gen(function* () {
+        const key = rowKeyOf(store, name)
+        return (yield* find(yield* vault.of(stateKeyOwner(key)), key)) ?? null
+      }).pipe(Effect.mapError(journalUnavailable))
+
+    const put = (vault: OrganisationVault, key: StateKey, { expiresAt, nextValue }: StateChange) =>
+      nextValue === undefined
+        ? sql`DELETE FROM key_values WHERE ${where(key)}`
+        : sql`INSERT INTO key_values (org, space, scope, environment, owner, key, sealed, expires_at)
+      VALUES (${key.org}, ${key.space}, ${key.scope}, ${key.environment}, ${key.owner}, ${key.key},
+        ${sealState(vault, key, JSON.stringify(nextValue))}, ${expiresAt === null ? null : new Date(expiresAt)})
+      ON CONFLICT (org, space, scope, environment, owner, key)
+      DO UPDATE SET value = NULL, sealed = excluded.sealed, expires_at = excluded.expires_at, updated_at = now()`
+
+    /** The vaults of the run's journal and of the value, read before the transaction, which would hold a connection. */
+    const vaultsOf = (key: StateKey) =>
+      Effect.mapError(Effect.all([vault.of(key.org), vault.of(stateKeyOwner(key))]), journalUnavailable)
+
+    const write: KeyValues["Type"]["write"] = (store, write, run, entry) =>
+      Effect.gen(function* () {
+        const key = rowKeyOf(store, write.key)
+        const [sealer, values] = yield* vaultsOf(key)
+        return yield* Effect.gen(function* () {
+          const owned = yield* sql.unsafe(lockSql, [[run.id], [run.epoch], stateKeyText(key)])
+          if (owned.length === 0) return yield* new Fenced({ id: run.id })
+          const change = applyWrite(write, yield* find(values, key))
+          if (change instanceof StateRefused) return yield* change
+          yield* put(values, key, change)
+          yield* sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])
+          return change.result
+        }).pipe(
+          sql.withTransaction,
+          Effect.mapError((error) =>
+            error._tag === "StateRefused" || error._tag === "Fenced" ? error : journalUnavailable(error)
+          )
+        )
+      })
+
+    return KeyValues.of({ get, write })
   })
 )
