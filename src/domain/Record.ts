@@ -1,6 +1,7 @@
 /**
- * A record stated once: each member says its schema and who writes it. The stored record, the bodies that create and change
- * it, and its view are made from that, so that no body can hold what the service alone writes. Contract: conventions.
+ * A record stated once: each member says its schema, who writes it and who sees it. The stored record, the bodies that
+ * create and change it, and its view are made from that, so that no body can hold what only the service writes.
+ * Contract: conventions.
  */
 import { Schema } from "effect"
 import { Counter } from "./Scalars.js"
@@ -8,72 +9,140 @@ import { Counter } from "./Scalars.js"
 type AnySchema = Schema.Schema<any, any> // oxlint-disable-line typescript/no-explicit-any -- Members have every type.
 
 /**
- * Who writes a member and where it is seen. `generated`: the service; shown. `owner`: the service; whose the record is, not
- * shown. `hidden`: the service; not shown. `derived`: nobody, it is computed when the record is shown.
+ * Clients write `given` members, the service all others. Views show all members but `owner`, whose the record is, and
+ * `hidden` ones. `derived` members are not stored: the service computes them to show the record.
  */
-type Writer = "generated" | "owner" | "hidden" | "derived"
-export interface Member<Stored extends AnySchema, Who extends Writer> {
-  readonly who: Who
+type Kind = "given" | "generated" | "owner" | "hidden" | "derived"
+
+/** `shown`: its schema in views, where that is wider than the stored one. */
+export interface Member<K extends Kind, Stored extends AnySchema, Shown extends AnySchema> {
+  readonly kind: K
   readonly stored: Stored
+  readonly shown: Shown
 }
 
+/** The bodies that have a member: the one that creates the record, the one that changes it, or both. */
+type Bodies = "both" | "create" | "update"
+
 /** A member of bodies. `isRequired`: to create the record; otherwise a new one has `initial`. */
-export interface GivenMember<Stored extends AnySchema, Body extends AnySchema, Required extends boolean> {
-  readonly who: "given"
-  readonly stored: Stored
+export interface GivenMember<
+  Stored extends AnySchema,
+  Body extends AnySchema,
+  Shown extends AnySchema,
+  Required extends boolean,
+  In extends Bodies
+> extends Member<"given", Stored, Shown> {
   readonly body: Body
   readonly isRequired: Required
   readonly initial: Stored["Type"] | undefined
+  readonly bodies: In
 }
 
-type AnyMember = Member<AnySchema, Writer> | GivenMember<AnySchema, AnySchema, boolean>
+type AnyGiven = GivenMember<AnySchema, AnySchema, AnySchema, boolean, Bodies>
+type AnyMember = Member<Exclude<Kind, "given">, AnySchema, AnySchema> | AnyGiven
 
 /** Written by the service and shown: an id, a time. */
-export const generatedValue = <S extends AnySchema>(stored: S): Member<S, "generated"> => ({ who: "generated", stored })
-/** Written by the service: whose the record is. No body and no view has it. */
-export const owner = <S extends AnySchema>(stored: S): Member<S, "owner"> => ({ who: "owner", stored })
-/** Written by the service, and not shown. */
-export const hidden = <S extends AnySchema>(stored: S): Member<S, "hidden"> => ({ who: "hidden", stored })
-/** Not stored: computed when the record is shown. */
-export const derivedValue = <S extends AnySchema>(shown: S): Member<S, "derived"> => ({ who: "derived", stored: shown })
-/** Given by clients, who must give it to create the record. `body`: what they may give, where it is narrower. */
-export const required = <S extends AnySchema, B extends AnySchema = S>(
+export const generatedValue = <S extends AnySchema, V extends AnySchema = S>(
   stored: S,
-  body: B | S = stored
-): GivenMember<S, B, true> => ({ who: "given", stored, body: body as B, isRequired: true, initial: undefined })
+  shown: V | S = stored
+): Member<"generated", S, V> => ({ kind: "generated", stored, shown: shown as V })
+/** Written by the service: whose the record is. No body and no view has it. */
+export const owner = <S extends AnySchema>(stored: S): Member<"owner", S, S> => ({
+  kind: "owner",
+  stored,
+  shown: stored
+})
+/** Written by the service, and not shown. */
+export const hidden = <S extends AnySchema>(stored: S): Member<"hidden", S, S> => ({
+  kind: "hidden",
+  stored,
+  shown: stored
+})
+/** Not stored: computed when the record is shown. */
+export const derivedValue = <S extends AnySchema>(shown: S): Member<"derived", S, S> => ({
+  kind: "derived",
+  stored: shown,
+  shown
+})
+/** Given by clients, who must give it to create the record. `body`: what they may give, where it is narrower. */
+export const required = <S extends AnySchema, B extends AnySchema = S, V extends AnySchema = S>(
+  stored: S,
+  body: B | S = stored,
+  shown: V | S = stored
+): GivenMember<S, B, V, true, "both"> => ({
+  kind: "given",
+  stored,
+  body: body as B,
+  shown: shown as V,
+  isRequired: true,
+  initial: undefined,
+  bodies: "both"
+})
 /** Given by clients, or `initial` in a new record; `undefined`: the creator makes one. */
-export const optional = <S extends AnySchema, B extends AnySchema = S>(
+export const optional = <S extends AnySchema, B extends AnySchema = S, V extends AnySchema = S>(
   stored: S,
   initial: S["Type"] | undefined,
-  body: B | S = stored
-): GivenMember<S, B, false> => ({ who: "given", stored, body: body as B, isRequired: false, initial })
+  body: B | S = stored,
+  shown: V | S = stored
+): GivenMember<S, B, V, false, "both"> => ({
+  kind: "given",
+  stored,
+  body: body as B,
+  shown: shown as V,
+  isRequired: false,
+  initial,
+  bodies: "both"
+})
+/** Given when the record is created, and never changed. */
+export const fixed = <S extends AnySchema, B extends AnySchema, V extends AnySchema, R extends boolean>(
+  member: GivenMember<S, B, V, R, "both">
+): GivenMember<S, B, V, R, "create"> => ({ ...member, bodies: "create" })
+/** Not given when the record is created, only to change it. */
+export const changeable = <S extends AnySchema, B extends AnySchema, V extends AnySchema>(
+  member: GivenMember<S, B, V, false, "both">
+): GivenMember<S, B, V, false, "update"> => ({ ...member, bodies: "update" })
 
 type Members = { readonly [name: string]: AnyMember }
 type Simplify<T> = { readonly [K in keyof T]: T[K] }
 
-type KeysBy<M extends Members, Who extends AnyMember["who"]> = {
-  [K in keyof M]: M[K]["who"] extends Who ? K : never
+type KeysBy<M extends Members, K extends Kind> = { [N in keyof M]: M[N]["kind"] extends K ? N : never }[keyof M]
+type GivenIn<M extends Members, In extends Bodies> = {
+  [N in keyof M]: M[N] extends { readonly bodies: In } ? N : never
 }[keyof M]
-type GivenKeys<M extends Members> = KeysBy<M, "given">
+type StoredKeys<M extends Members> = Exclude<keyof M, KeysBy<M, "derived">>
 type ShownKeys<M extends Members> = Exclude<keyof M, KeysBy<M, "owner" | "hidden">>
-type TypesOf<M extends Members, Keys extends keyof M> = { readonly [K in Keys]: M[K]["stored"]["Type"] }
+type TypesOf<M extends Members, Keys extends keyof M> = { readonly [N in Keys]: M[N]["stored"]["Type"] }
 
-/** The stored record. */
-type StoredOf<M extends Members> = TypesOf<M, Exclude<keyof M, KeysBy<M, "derived">>>
-type BodyOf<M> = M extends GivenMember<AnySchema, infer B, boolean> ? B : never
-
+type StoredFields<M extends Members> = { [N in StoredKeys<M>]: M[N]["stored"] }
+type BodyOf<M> = M extends { readonly body: infer B extends AnySchema } ? B : never
 type CreateFields<M extends Members> = {
-  [K in GivenKeys<M>]: M[K] extends GivenMember<AnySchema, infer B, true> ? B : Schema.optional<BodyOf<M[K]>>
+  [N in GivenIn<M, "both" | "create">]: M[N] extends { readonly isRequired: true }
+    ? BodyOf<M[N]>
+    : Schema.optional<BodyOf<M[N]>>
 }
-type UpdateFields<M extends Members> = { [K in GivenKeys<M>]: Schema.optional<BodyOf<M[K]>> } & {
+type UpdateFields<M extends Members> = { [N in GivenIn<M, "both" | "update">]: Schema.optional<BodyOf<M[N]>> } & {
   version: Schema.optional<typeof Counter>
 }
-type ViewFields<M extends Members> = { [K in ShownKeys<M>]: M[K]["stored"] }
+type ViewFields<M extends Members> = { [N in ShownKeys<M>]: M[N]["shown"] }
+
+/** The stored record. */
+type StoredOf<M extends Members> = TypesOf<M, StoredKeys<M>>
 
 /** What a creator adds to a body: all that the service writes, and given members that have no initial value. */
 type Written<M extends Members> = Simplify<
-  TypesOf<M, KeysBy<M, "generated" | "owner" | "hidden">> & Partial<TypesOf<M, GivenKeys<M>>>
+  TypesOf<M, KeysBy<M, "generated" | "owner" | "hidden">> & Partial<TypesOf<M, KeysBy<M, "given">>>
 >
+
+/** Members that a view does not take from the stored record: derived ones, and those that are shown in another form. */
+type ComputedKeys<M extends Members> = {
+  [N in ShownKeys<M>]: M[N]["kind"] extends "derived"
+    ? N
+    : M[N]["stored"]["Type"] extends M[N]["shown"]["Type"]
+      ? never
+      : N
+}[ShownKeys<M>]
+type Computed<M extends Members> = { readonly [N in ComputedKeys<M>]: M[N]["shown"]["Type"] }
+type ViewOf<M extends Members> = Simplify<TypesOf<M, Exclude<ShownKeys<M>, ComputedKeys<M>>> & Computed<M>>
 
 /**
  * States a record. `name`: of its view in the documents; its bodies are `Create…` and `Update…`. `members`: in the order of
@@ -82,45 +151,51 @@ type Written<M extends Members> = Simplify<
 export const recordOf = <const M extends Members>(
   name: string,
   members: M,
-  bodyOrder: ReadonlyArray<GivenKeys<M> & string> = []
+  bodyOrder: ReadonlyArray<KeysBy<M, "given"> & string> = []
 ) => {
   const all = Object.entries<AnyMember>(members)
-  const stored = all.filter(([, { who }]) => who !== "derived")
-  const shown = all.filter(([, { who }]) => who !== "owner" && who !== "hidden")
+  const stored = all.filter(([, { kind }]) => kind !== "derived")
+  const shown = all.filter(([, { kind }]) => kind !== "owner" && kind !== "hidden")
   const orderOf = (member: string) => bodyOrder.findIndex((one) => one === member) >>> 0
   const given = all
-    .flatMap(([member, one]) => (one.who === "given" ? [[member, one] as const] : []))
+    .flatMap(([member, one]) => (one.kind === "given" ? [[member, one] as const] : []))
     .toSorted(([a], [b]) => orderOf(a) - orderOf(b))
-  const fieldsOf = (list: ReadonlyArray<readonly [string, AnyMember]>) =>
-    Object.fromEntries(list.map(([member, one]) => [member, one.stored]))
+  const bodyFields = (without: Bodies) =>
+    Object.fromEntries(
+      given
+        .filter(([, { bodies }]) => bodies !== without)
+        .map(([member, { body, isRequired }]) => [
+          member,
+          isRequired && without === "update" ? body : Schema.optional(body)
+        ])
+    )
 
   // The types of all that follows are those of `members`, which a mapping over its entries cannot say.
   return {
-    /** The columns, in their order. */
-    names: stored.map(([member]) => member) as unknown as ReadonlyArray<keyof StoredOf<M> & string>,
-    /** The schema of the stored record. */
-    stored: Schema.Struct(fieldsOf(stored)) as unknown as Schema.Schema<StoredOf<M>, unknown>,
+    /** The stored record; its columns are its members, in their order. */
+    stored: Schema.Struct(
+      Object.fromEntries(stored.map(([member, one]) => [member, one.stored]))
+    ) as unknown as Schema.Struct<StoredFields<M>>,
     /** The body that creates a record. */
-    Create: Schema.Struct(
-      Object.fromEntries(
-        given.map(([member, { body, isRequired }]) => [member, isRequired ? body : Schema.optional(body)])
-      )
-    ).annotations({ identifier: `Create${name}` }) as unknown as Schema.Struct<CreateFields<M>>,
+    Create: Schema.Struct(bodyFields("update")).annotations({
+      identifier: `Create${name}`
+    }) as unknown as Schema.Struct<CreateFields<M>>,
     /** The body that changes a record. */
-    Update: Schema.Struct({
-      ...Object.fromEntries(given.map(([member, { body }]) => [member, Schema.optional(body)])),
-      version: Schema.optional(Counter)
-    }).annotations({ identifier: `Update${name}` }) as unknown as Schema.Struct<UpdateFields<M>>,
+    Update: Schema.Struct({ ...bodyFields("create"), version: Schema.optional(Counter) }).annotations({
+      identifier: `Update${name}`
+    }) as unknown as Schema.Struct<UpdateFields<M>>,
     /** The record as the API shows it. */
-    View: Schema.Struct(fieldsOf(shown)).annotations({ identifier: name }) as unknown as Schema.Struct<ViewFields<M>>,
+    View: Schema.Struct(Object.fromEntries(shown.map(([member, one]) => [member, one.shown]))).annotations({
+      identifier: name
+    }) as unknown as Schema.Struct<ViewFields<M>>,
     /** The record of a body. `written`: what the service writes. */
     create: (body: object, written: Written<M>): StoredOf<M> =>
       Object.fromEntries(
         stored.map(([member, one]) => [
           member,
-          Reflect.get(body, member) ??
+          (one.kind === "given" ? Reflect.get(body, member) : undefined) ??
             Reflect.get(written, member) ??
-            (one.who === "given" ? one.initial : undefined) ??
+            (one.kind === "given" ? one.initial : undefined) ??
             null
         ])
       ) as StoredOf<M>,
@@ -128,20 +203,21 @@ export const recordOf = <const M extends Members>(
     change: <R extends StoredOf<M> & { readonly version: number }>(record: R, body: object, now: string): R => ({
       ...record,
       ...Object.fromEntries(
-        given.flatMap(([member]) => {
+        given.flatMap(([member, { bodies }]) => {
           const value: unknown = Reflect.get(body, member)
-          return value === undefined ? [] : [[member, value]]
+          return value === undefined || bodies === "create" ? [] : [[member, value]]
         })
       ),
       updatedAt: now,
       version: record.version + 1
     }),
-    /** What the API shows of a stored record. */
-    show: (record: StoredOf<M>, computed: TypesOf<M, KeysBy<M, "derived">>): Simplify<TypesOf<M, ShownKeys<M>>> => {
+    /** What the API shows of a stored record. `computed`: what it does not show as it is stored. */
+    show: (
+      record: StoredOf<M>,
+      ...[computed]: [ComputedKeys<M>] extends [never] ? [] : [computed: Computed<M>]
+    ): ViewOf<M> => {
       const values = { ...record, ...computed }
-      return Object.fromEntries(shown.map(([member]) => [member, Reflect.get(values, member)])) as Simplify<
-        TypesOf<M, ShownKeys<M>>
-      >
+      return Object.fromEntries(shown.map(([member]) => [member, Reflect.get(values, member)])) as ViewOf<M>
     }
   }
 }

@@ -1,7 +1,17 @@
 /** A record is stated once: its bodies hold what clients may write, its view what they may see. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Schema } from "effect"
-import { derivedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../../src/domain/Record.js"
+import {
+  changeable,
+  derivedValue,
+  fixed,
+  generatedValue,
+  hidden,
+  optional,
+  owner,
+  recordOf,
+  required
+} from "../../src/domain/Record.js"
 import { decodeStrict } from "../../src/domain/SchemaIssues.js"
 
 const Thing = recordOf(
@@ -23,7 +33,16 @@ const written = { id: "1", org: "o", gone: null, updatedAt: "t", version: 1 }
 
 describe("a record", () => {
   it("has a column for each member but derived ones", () => {
-    assert.deepStrictEqual(Thing.names, ["id", "org", "name", "note", "size", "gone", "updatedAt", "version"])
+    assert.deepStrictEqual(Object.keys(Thing.stored.fields), [
+      "id",
+      "org",
+      "name",
+      "note",
+      "size",
+      "gone",
+      "updatedAt",
+      "version"
+    ])
     assert.deepStrictEqual(Object.keys(Thing.View.fields), [
       "id",
       "name",
@@ -55,6 +74,24 @@ describe("a record", () => {
     const made = Thing.create({ name: "a", note: "n", size: 3 }, written)
     const changed = Thing.change(made, { note: null, size: undefined, org: "other", version: 9 }, "later")
     assert.deepStrictEqual(changed, { ...made, note: null, updatedAt: "later", version: 2 })
+  })
+
+  it("has members that are given only to create it, or only to change it, and shows some in another form", () => {
+    const Place = recordOf("Place", {
+      id: generatedValue(Schema.String.pipe(Schema.minLength(3)), Schema.String),
+      kind: fixed(required(Schema.Literal("a", "b"))),
+      state: changeable(optional(Schema.Literal("on", "off"), "on")),
+      parts: generatedValue(Schema.NullOr(Schema.Number), Schema.Struct({ count: Schema.Number })),
+      updatedAt: generatedValue(Schema.String),
+      version: generatedValue(Schema.Number)
+    })
+    assert.deepStrictEqual(Object.keys(Place.Create.fields), ["kind"])
+    assert.deepStrictEqual(Object.keys(Place.Update.fields), ["state", "version"])
+    const made = Place.create({ kind: "a", id: "of a client" }, { id: "one", parts: null, updatedAt: "t", version: 1 })
+    assert.deepStrictEqual(made, { id: "one", kind: "a", state: "on", parts: null, updatedAt: "t", version: 1 })
+    const changed = Place.change(made, { kind: "b", state: "off" }, "later")
+    assert.deepStrictEqual(changed, { ...made, state: "off", updatedAt: "later", version: 2 })
+    assert.deepStrictEqual(Place.show(changed, { parts: { count: 0 } }).parts, { count: 0 })
   })
 
   it.each(["id", "org", "gone", "uses", "updatedAt"])("has no body with %s", (member) => {

@@ -1,7 +1,7 @@
 /** Records of people and roles. People cannot sign in yet. Contract: users and roles. */
 import { Schema } from "effect"
 import { invalid, type ValidationFailed } from "../Failure.js"
-import type { CustomerId, OrganisationId, RoleId, UserId } from "../Ids.js"
+import { CustomerId, OrganisationId, RoleId, UserId } from "../Ids.js"
 import {
   allPermissions,
   missingPermissions,
@@ -10,37 +10,49 @@ import {
   toMatrix,
   toSet
 } from "./Permission.js"
+import { generatedValue, hidden, owner, recordOf } from "../Record.js"
+import { AnsweredTime } from "../Time.js"
 
-/** The stored role. Times are RFC 3339. */
-export interface Role {
-  readonly id: RoleId
-  readonly organisationId: OrganisationId
-  readonly name: string
-  readonly builtin: boolean
-  readonly parent: RoleId | null
-  readonly permissions: PermissionMatrix
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly version: number
-}
+/** Whether a person has accepted the invitation, and may act. */
+export const UserStatus = Schema.Literal("active", "invited", "disabled")
 
-/** The stored person. Times are RFC 3339. */
-export interface User {
-  readonly id: UserId
-  readonly organisationId: OrganisationId
-  readonly email: string
-  readonly name: string | null
-  readonly roleId: RoleId
-  readonly customerIds: ReadonlyArray<CustomerId>
-  readonly teams: ReadonlyArray<string>
-  readonly status: "active" | "invited" | "disabled"
-  readonly inviteHash: string | null
-  readonly inviteExpiresAt: string | null
-  readonly lastActiveAt: string | null
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly version: number
-}
+/** A role: its record and view. Times are RFC 3339. */
+export const Role = recordOf("Role", {
+  id: generatedValue(RoleId, Schema.String),
+  organisationId: owner(OrganisationId),
+  name: generatedValue(Schema.String),
+  builtin: generatedValue(Schema.Boolean),
+  parent: generatedValue(Schema.NullOr(RoleId), Schema.NullOr(Schema.String)),
+  permissions: generatedValue(PermissionMatrix),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  version: generatedValue(Schema.Number)
+})
+/** The stored role. */
+export type Role = typeof Role.stored.Type
+
+/** A person: its record and view, without the invitation. Times are RFC 3339. */
+export const User = recordOf("User", {
+  id: generatedValue(UserId, Schema.String),
+  organisationId: owner(OrganisationId),
+  email: generatedValue(Schema.String),
+  name: generatedValue(Schema.NullOr(Schema.String)),
+  roleId: generatedValue(RoleId, Schema.String),
+  customerIds: generatedValue(
+    Schema.Array(CustomerId),
+    Schema.Array(Schema.String).annotations({ description: "empty: all customers" })
+  ),
+  teams: generatedValue(Schema.Array(Schema.String)),
+  status: generatedValue(UserStatus),
+  inviteHash: hidden(Schema.NullOr(Schema.String)),
+  inviteExpiresAt: hidden(Schema.NullOr(AnsweredTime)),
+  lastActiveAt: generatedValue(Schema.NullOr(AnsweredTime)),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  version: generatedValue(Schema.Number)
+})
+/** The stored person. */
+export type User = typeof User.stored.Type
 
 /** The roles of every organisation. Owner and admin have all permissions, the others those of the key preset of the same name. */
 export const builtinRoles: ReadonlyArray<{ readonly name: string; readonly permissions: PermissionMatrix }> = [
@@ -51,33 +63,6 @@ export const builtinRoles: ReadonlyArray<{ readonly name: string; readonly permi
     permissions: toMatrix(presetPermissions(name))
   }))
 ]
-
-/** A role as the API shows it. */
-export const roleView = (role: Role) => ({
-  id: role.id,
-  name: role.name,
-  builtin: role.builtin,
-  parent: role.parent,
-  permissions: role.permissions,
-  createdAt: role.createdAt,
-  updatedAt: role.updatedAt,
-  version: role.version
-})
-
-/** A person as the API shows it, without the invitation. */
-export const userView = (user: User) => ({
-  id: user.id,
-  email: user.email,
-  name: user.name,
-  roleId: user.roleId,
-  customerIds: user.customerIds,
-  teams: user.teams,
-  status: user.status,
-  lastActiveAt: user.lastActiveAt,
-  createdAt: user.createdAt,
-  updatedAt: user.updatedAt,
-  version: user.version
-})
 
 /** The refusal of a role with permissions that its parent does not have. */
 export const checkRole = (matrix: PermissionMatrix, parent: Role): ValidationFailed | undefined => {

@@ -1,45 +1,15 @@
 /** Organisations, which own all other records, and their workspaces. Contract: organisation record. */
 import { DateTime, Option, Schema } from "effect"
 import { Forbidden } from "../Failure.js"
-import type { OrganisationId, SpaceId } from "../Ids.js"
+import { OrganisationId, SpaceId } from "../Ids.js"
 import { PlanName } from "./Plan.js"
-import { Counter } from "../Scalars.js"
+import { changeable, generatedValue, hidden, optional, recordOf, required } from "../Record.js"
+import { AnsweredTime } from "../Time.js"
 import { slugOf, Slug } from "../workflow/Workflow.js"
 
 /** A suspended organisation starts no runs, and its keys change nothing but the organisation itself. */
 export const OrganisationStatus = Schema.Literal("active", "suspended")
 export type OrganisationStatus = typeof OrganisationStatus.Type
-
-/** The stored organisation. Times are RFC 3339. */
-export interface Organisation {
-  readonly id: OrganisationId
-  readonly name: string
-  readonly slug: string
-  readonly parentId: OrganisationId | null
-  readonly timezone: string
-  readonly plan: PlanName
-  /** Keys of a suspended organisation can only read and change the organisation itself. */
-  readonly status: OrganisationStatus
-  readonly defaultEnvironment: string
-  readonly settings: { readonly codeEditing?: boolean; readonly dlqAutoReplay?: boolean }
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly version: number
-}
-
-/** Keys, workflows, triggers and state belong to a workspace; customers belong to the organisation. */
-export interface Workspace {
-  readonly id: SpaceId
-  readonly organisationId: OrganisationId
-  readonly name: string
-  readonly slug: string
-  readonly callbackSecret: Uint8Array | null
-  readonly callbackSecretBefore: Uint8Array | null
-  readonly callbackRotatedAt: string | null
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly version: number
-}
 
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 
@@ -47,41 +17,81 @@ const TimeZone = Schema.String.pipe(
   Schema.filter((name) => Option.isSome(DateTime.zoneMakeNamed(name)) || "is not a time zone such as Europe/Berlin")
 )
 
-/** The body that changes an organisation. */
-export const UpdateOrganisation = Schema.Struct({
-  name: Schema.optional(Name),
-  timezone: Schema.optional(TimeZone),
-  plan: Schema.optional(PlanName),
-  status: Schema.optional(OrganisationStatus),
-  defaultEnvironment: Schema.optional(
-    Schema.String.pipe(Schema.minLength(1), Schema.maxLength(63)).annotations({
-      description: "the slug of the environment of runs that name none"
-    })
-  ),
-  settings: Schema.optional(
-    Schema.Struct({
-      codeEditing: Schema.optional(Schema.Boolean),
-      dlqAutoReplay: Schema.optional(Schema.Boolean)
-    })
-  ),
-  version: Schema.optional(Counter)
-}).annotations({ identifier: "UpdateOrganisation" })
-export type UpdateOrganisation = typeof UpdateOrganisation.Type
+const Settings = Schema.Struct({
+  codeEditing: Schema.optionalWith(Schema.Boolean, { exact: true }),
+  dlqAutoReplay: Schema.optionalWith(Schema.Boolean, { exact: true })
+})
 
-/** The body that creates a workspace. */
-export const CreateWorkspace = Schema.Struct({
-  name: Name,
-  slug: Schema.optional(Slug)
-}).annotations({ identifier: "CreateWorkspace" })
-export type CreateWorkspace = typeof CreateWorkspace.Type
+/** An organisation: its record, body and view. Times are RFC 3339. */
+export const Organisation = recordOf("Organisation", {
+  id: generatedValue(OrganisationId, Schema.String),
+  name: changeable(optional(Schema.String, "", Name)),
+  slug: generatedValue(Schema.String),
+  parentId: generatedValue(Schema.NullOr(OrganisationId), Schema.NullOr(Schema.String)),
+  timezone: changeable(optional(Schema.String, "", TimeZone)),
+  plan: changeable(optional(PlanName, undefined)),
+  status: changeable(
+    optional(
+      OrganisationStatus,
+      "active",
+      OrganisationStatus,
+      OrganisationStatus.annotations({
+        description: "keys of a suspended organisation can only read and change the organisation itself"
+      })
+    )
+  ),
+  defaultEnvironment: changeable(
+    optional(
+      Schema.String,
+      undefined,
+      Schema.String.pipe(Schema.minLength(1), Schema.maxLength(63)).annotations({
+        description: "the slug of the environment of runs that name none"
+      })
+    )
+  ),
+  settings: changeable(
+    optional(
+      Settings,
+      {},
+      Schema.partial(Settings),
+      Schema.Struct({
+        codeEditing: Schema.Boolean.annotations({
+          description: "whether keys of an organisation with a parent may write code"
+        }),
+        dlqAutoReplay: Schema.Boolean
+      })
+    )
+  ),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  version: generatedValue(Schema.Number)
+})
+/** The stored organisation. */
+export type Organisation = typeof Organisation.stored.Type
+/** An organisation as the API shows it. */
+export type OrganisationView = ReturnType<typeof Organisation.show>
+export type UpdateOrganisation = typeof Organisation.Update.Type
 
-/** The body that changes a workspace. */
-export const UpdateWorkspace = Schema.Struct({
-  name: Schema.optional(Name),
-  slug: Schema.optional(Slug),
-  version: Schema.optional(Counter)
-}).annotations({ identifier: "UpdateWorkspace" })
-export type UpdateWorkspace = typeof UpdateWorkspace.Type
+/**
+ * A workspace: its record, bodies and view. Keys, workflows, triggers and state belong to a workspace; customers belong to
+ * the organisation. The callback secrets are sealed.
+ */
+export const Workspace = recordOf("Workspace", {
+  id: generatedValue(SpaceId, Schema.String),
+  organisationId: generatedValue(OrganisationId, Schema.String),
+  name: required(Schema.String, Name),
+  slug: optional(Schema.String, undefined, Slug),
+  callbackSecret: hidden(Schema.NullOr(Schema.Uint8ArrayFromSelf)),
+  callbackSecretBefore: hidden(Schema.NullOr(Schema.Uint8ArrayFromSelf)),
+  callbackRotatedAt: hidden(Schema.NullOr(AnsweredTime)),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  version: generatedValue(Schema.Number)
+})
+/** The stored workspace. */
+export type Workspace = typeof Workspace.stored.Type
+export type CreateWorkspace = typeof Workspace.Create.Type
+export type UpdateWorkspace = typeof Workspace.Update.Type
 
 // --- Organisations ---
 
@@ -94,18 +104,12 @@ export const changedOrganisation = (before: Organisation, input: UpdateOrganisat
   const { codeEditing = before.settings.codeEditing, dlqAutoReplay = before.settings.dlqAutoReplay } =
     input.settings ?? {}
   return {
-    ...before,
-    name: input.name ?? before.name,
-    timezone: input.timezone ?? before.timezone,
-    plan: input.plan ?? before.plan,
-    status: input.status ?? before.status,
+    ...Organisation.change(before, input, now),
     defaultEnvironment: input.defaultEnvironment?.toLowerCase() ?? before.defaultEnvironment,
     settings: {
       ...(codeEditing === undefined ? {} : { codeEditing }),
       ...(dlqAutoReplay === undefined ? {} : { dlqAutoReplay })
-    },
-    updatedAt: now,
-    version: before.version + 1
+    }
   }
 }
 
@@ -136,13 +140,13 @@ export const ownChangeRefusal = (
 }
 
 /** An organisation as the API shows it. */
-export const organisationView = (organisation: Organisation) => ({
-  ...organisation,
-  settings: {
-    codeEditing: canEditCode(organisation),
-    dlqAutoReplay: organisation.settings.dlqAutoReplay ?? false
-  }
-})
+export const organisationView = (organisation: Organisation): OrganisationView =>
+  Organisation.show(organisation, {
+    settings: {
+      codeEditing: canEditCode(organisation),
+      dlqAutoReplay: organisation.settings.dlqAutoReplay ?? false
+    }
+  })
 
 // --- Workspaces ---
 
@@ -152,32 +156,15 @@ export const newWorkspace = (
   id: SpaceId,
   input: CreateWorkspace,
   now: string
-): Workspace => ({
-  id,
-  organisationId,
-  name: input.name,
-  slug: input.slug ?? slugOf(input.name),
-  callbackSecret: null,
-  callbackSecretBefore: null,
-  callbackRotatedAt: null,
-  createdAt: now,
-  updatedAt: now,
-  version: 1
-})
-
-/** The record after a change. `now`: RFC 3339. */
-export const changedWorkspace = (before: Workspace, input: UpdateWorkspace, now: string): Workspace => ({
-  ...before,
-  name: input.name ?? before.name,
-  slug: input.slug ?? before.slug,
-  updatedAt: now,
-  version: before.version + 1
-})
-
-/** A workspace as the API shows it, without its callback secret. */
-export const workspaceView = ({
-  callbackRotatedAt: _rotatedAt,
-  callbackSecret: _secret,
-  callbackSecretBefore: _secretBefore,
-  ...workspace
-}: Workspace) => workspace
+): Workspace =>
+  Workspace.create(input, {
+    id,
+    organisationId,
+    slug: slugOf(input.name),
+    callbackSecret: null,
+    callbackSecretBefore: null,
+    callbackRotatedAt: null,
+    createdAt: now,
+    updatedAt: now,
+    version: 1
+  })

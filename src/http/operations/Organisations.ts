@@ -1,52 +1,14 @@
 /** The operations on the organisation and its workspaces. Contract: organisation record. */
 import { Schema } from "effect"
-import {
-  CreateWorkspace,
-  OrganisationStatus,
-  UpdateOrganisation,
-  UpdateWorkspace
-} from "../../domain/organisation/Organisation.js"
-import { PlanName } from "../../domain/organisation/Plan.js"
+import { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Organisations } from "../../actors/management/organisation/Organisations.js"
 import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
 import { record, newRecord, page } from "../operation/Output.js"
-
-const OrganisationView = Schema.Struct({
-  id: Schema.String,
-  name: Schema.String,
-  slug: Schema.String,
-  parentId: Schema.NullOr(Schema.String),
-  timezone: Schema.String,
-  plan: PlanName,
-  status: OrganisationStatus.annotations({
-    description: "keys of a suspended organisation can only read and change the organisation itself"
-  }),
-  defaultEnvironment: Schema.String,
-  settings: Schema.Struct({
-    codeEditing: Schema.Boolean.annotations({
-      description: "whether keys of an organisation with a parent may write code"
-    }),
-    dlqAutoReplay: Schema.Boolean
-  }),
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "Organisation" })
-
-const WorkspaceView = Schema.Struct({
-  id: Schema.String,
-  organisationId: Schema.String,
-  name: Schema.String,
-  slug: Schema.String,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "Workspace" })
 
 const { q, ...pageParams } = listParams
 
@@ -59,7 +21,7 @@ export const organisationsOperations = [
     answers: { 200: "A page of organisations." },
     route: "GET /api/v1/organizations",
     query: Schema.Struct({ ...pageParams, kind: Schema.optional(Schema.Literal("organization")) }),
-    output: page(OrganisationView),
+    output: page(Organisation.View),
     permit: "settings:read",
     audit: auditRead("organisation"),
     sharing: "hidden",
@@ -75,7 +37,7 @@ export const organisationsOperations = [
       "Reads the organisation's settings, plan and status. It works while the organisation is suspended too.",
     answers: { 200: "The organisation." },
     route: "GET /api/v1/organizations/:oid",
-    output: record(OrganisationView),
+    output: record(Organisation.View),
     permit: "settings:read",
     audit: auditRead("organisation"),
     sharing: "hidden",
@@ -92,8 +54,8 @@ export const organisationsOperations = [
     answers: { 200: "The organisation after the change." },
     example: { name: "Acme Integrations", timezone: "Europe/Berlin" },
     route: "PUT /api/v1/organizations/:oid",
-    body: putPayload(UpdateOrganisation, OrganisationView),
-    output: record(OrganisationView),
+    body: putPayload(Organisation.Update, Organisation.View),
+    output: record(Organisation.View),
     permit: "settings:manage",
     audit: auditAction("organisation.update"),
     sharing: "hidden",
@@ -113,7 +75,7 @@ export const workspacesOperations = [
     answers: { 200: "A page of workspaces." },
     route: "GET /api/v1/workspaces",
     query: Schema.Struct({ ...pageParams, q }),
-    output: page(WorkspaceView),
+    output: page(Workspace.View),
     permit: "settings:read",
     audit: auditRead("workspace"),
     sharing: "hidden",
@@ -128,8 +90,8 @@ export const workspacesOperations = [
     answers: { 201: "The workspace is created." },
     example: { name: "Staging", slug: "staging" },
     route: "POST /api/v1/workspaces",
-    body: strictPayload(CreateWorkspace),
-    output: newRecord(WorkspaceView),
+    body: strictPayload(Workspace.Create),
+    output: newRecord(Workspace.View),
     permit: "settings:manage",
     audit: auditAction("workspace.create"),
     sharing: "hidden",
@@ -143,7 +105,7 @@ export const workspacesOperations = [
     description: "Reads one workspace of the organisation.",
     answers: { 200: "The workspace." },
     route: "GET /api/v1/workspaces/:spid",
-    output: record(WorkspaceView),
+    output: record(Workspace.View),
     permit: "settings:read",
     audit: auditRead("workspace"),
     sharing: "hidden",
@@ -158,8 +120,8 @@ export const workspacesOperations = [
     answers: { 200: "The workspace after the change." },
     example: { name: "Staging area" },
     route: "PUT /api/v1/workspaces/:spid",
-    body: putPayload(UpdateWorkspace, WorkspaceView),
-    output: record(WorkspaceView),
+    body: putPayload(Workspace.Update, Workspace.View),
+    output: record(Workspace.View),
     permit: "settings:manage",
     audit: auditAction("workspace.update"),
     sharing: "hidden",

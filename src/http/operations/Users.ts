@@ -1,32 +1,15 @@
 /** The operations on people and roles. Specification: Surface C; contract: presets and roles. */
 import { Schema, Effect, Redacted } from "effect"
-import { CreateRole, InviteUser } from "../../domain/access/Person.js"
-import { PermissionMatrix } from "../../domain/access/Permission.js"
+import { CreateRole, InviteUser, Role, User, UserStatus } from "../../domain/access/Person.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, NullableTime, Time } from "../Shapes.js"
+import { listParams, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { Roles } from "../../actors/management/access/Roles.js"
 import { type Invitation, Users } from "../../actors/management/access/Users.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { newRecord, page } from "../operation/Output.js"
-
-const UserStatus = Schema.Literal("active", "invited", "disabled")
-
-const UserView = Schema.Struct({
-  id: Schema.String,
-  email: Schema.String,
-  name: Schema.NullOr(Schema.String),
-  roleId: Schema.String,
-  customerIds: Schema.Array(Schema.String).annotations({ description: "empty: all customers" }),
-  teams: Schema.Array(Schema.String),
-  status: UserStatus,
-  lastActiveAt: NullableTime,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "User" })
 
 /** The limits of an invitation in this release, which has no sign-in page. */
 const invitationNotice =
@@ -41,17 +24,6 @@ const Invitation = Schema.Struct({
   canSignIn: Schema.Literal(false).annotations({ description: "whether people can sign in with the link" }),
   notice: Schema.String.annotations({ description: "the limits of the invitation in this release" })
 }).annotations({ identifier: "Invitation" })
-
-const RoleView = Schema.Struct({
-  id: Schema.String,
-  name: Schema.String,
-  builtin: Schema.Boolean,
-  parent: Schema.NullOr(Schema.String),
-  permissions: PermissionMatrix,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "Role" })
 
 const invitationView =
   (origin: string) =>
@@ -73,7 +45,7 @@ export const usersOperations = [
     answers: { 200: "A page of people." },
     route: "GET /api/v1/users",
     query: Schema.Struct({ ...listParams, status: Schema.optional(UserStatus) }),
-    output: page(UserView),
+    output: page(User.View),
     permit: "users:read",
     audit: auditRead("user"),
     sharing: "hidden",
@@ -109,7 +81,7 @@ export const rolesOperations = [
     answers: { 200: "A page of roles." },
     route: "GET /api/v1/roles",
     query: Schema.Struct(listParams),
-    output: page(RoleView),
+    output: page(Role.View),
     permit: "users:read",
     audit: auditRead("role"),
     sharing: "hidden",
@@ -125,7 +97,7 @@ export const rolesOperations = [
     example: { name: "Support", parent: "viewer", permissions: { workflows: ["read"] } },
     route: "POST /api/v1/roles",
     body: strictPayload(CreateRole),
-    output: newRecord(RoleView),
+    output: newRecord(Role.View),
     permit: "settings:manage",
     audit: auditAction("role.create"),
     sharing: "hidden",

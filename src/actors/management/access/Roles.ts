@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { type Failure, invalid } from "../../../domain/Failure.js"
 import type { RoleId } from "../../../domain/Ids.js"
-import { checkRole, type CreateRole, newRole, type Role, roleView } from "../../../domain/access/Person.js"
+import { checkRole, type CreateRole, newRole, Role } from "../../../domain/access/Person.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
@@ -10,7 +10,7 @@ import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 
-export type RoleView = ReturnType<typeof roleView>
+export type RoleView = ReturnType<typeof Role.show>
 
 export class Roles extends Context.Tag("svc/Roles")<
   Roles,
@@ -37,7 +37,7 @@ export const layer = Layer.effect(
           read(context, (tx) =>
             pages.list(tx.roles, params, params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
           ),
-          (page) => ({ ...page, data: page.data.map(roleView) })
+          (page) => ({ ...page, data: page.data.map((one) => Role.show(one)) })
         ),
 
       create: (context, input) =>
@@ -49,7 +49,7 @@ export const layer = Layer.effect(
               if (wrong !== undefined) return yield* wrong
               const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
               yield* tx.roles.insert(role)
-              return { value: roleView(role), resource: { id: role.id, name: role.name }, after: roleView(role) }
+              return { value: Role.show(role), resource: { id: role.id, name: role.name }, after: Role.show(role) }
             })
           )
         )

@@ -4,7 +4,7 @@ import { grantRefusal } from "../../../domain/access/KeyBounds.js"
 import { type Failure, invalid } from "../../../domain/Failure.js"
 import type { CustomerId, UserId } from "../../../domain/Ids.js"
 import { inviteLifetime } from "../../../domain/Limits.js"
-import { invitedUser, type InviteUser, type User, userView } from "../../../domain/access/Person.js"
+import { invitedUser, type InviteUser, User } from "../../../domain/access/Person.js"
 import { toSet } from "../../../domain/access/Permission.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -15,7 +15,7 @@ import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { findRole } from "./Roles.js"
 
-export type UserView = ReturnType<typeof userView>
+export type UserView = ReturnType<typeof User.show>
 
 /** An invitation. Whoever has `token` can accept it; it is shown once. */
 export interface Invitation {
@@ -84,7 +84,7 @@ export const layer = Layer.effect(
       return {
         value: { userId: user.id, token: Redacted.make(token), expiresAt },
         resource: { id: user.id, name: user.email },
-        after: userView(user)
+        after: User.show(user)
       }
     })
 
@@ -98,7 +98,7 @@ export const layer = Layer.effect(
               ...(q === undefined ? {} : { search: { text: q, in: ["email", "name"] } })
             })
           ),
-          (page) => ({ ...page, data: page.data.map(userView) })
+          (page) => ({ ...page, data: page.data.map((one) => User.show(one)) })
         )
       },
       invite: (context, input) => change(context, (tx) => invite(tx, context.caller, input))

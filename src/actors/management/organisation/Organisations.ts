@@ -3,10 +3,11 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Conflict, type Detail, type Failure, NotFound } from "../../../domain/Failure.js"
 import {
   changedOrganisation,
-  type Organisation,
+  Organisation,
+  type OrganisationView,
   organisationView,
   ownChangeRefusal,
-  UpdateOrganisation
+  type UpdateOrganisation
 } from "../../../domain/organisation/Organisation.js"
 import { type Plan, type PlanName, plans } from "../../../domain/organisation/Plan.js"
 import type { Tx } from "../../ports/Records.js"
@@ -17,8 +18,6 @@ import { findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
-
-export type OrganisationView = ReturnType<typeof organisationView>
 
 export class Organisations extends Context.Tag("svc/Organisations")<
   Organisations,
@@ -124,7 +123,7 @@ export const layer = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
       ) {
         const before = yield* find(tx, context.caller, id, true)
         yield* checkVersion(context, input.version, before.version)
-        const changes = yield* pickChanges(UpdateOrganisation, input, organisationView(before))
+        const changes = yield* pickChanges(Organisation.Update, input, organisationView(before))
         const after = changedOrganisation(before, changes, now)
         const refused = ownChangeRefusal(before, after, defaultPlan)
         if (refused !== undefined) return yield* refused

@@ -3,12 +3,10 @@ import { Context, Effect, Layer } from "effect"
 import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
 import { workspacesPerOrganisation } from "../../../domain/Limits.js"
 import {
-  changedWorkspace,
   type CreateWorkspace,
   newWorkspace,
-  UpdateWorkspace,
-  type Workspace,
-  workspaceView
+  type UpdateWorkspace,
+  Workspace
 } from "../../../domain/organisation/Organisation.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
@@ -19,7 +17,7 @@ import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findWorkspace } from "./WorkspaceRecords.js"
 
-export type WorkspaceView = ReturnType<typeof workspaceView>
+export type WorkspaceView = ReturnType<typeof Workspace.show>
 
 export class Workspaces extends Context.Tag("svc/Workspaces")<
   Workspaces,
@@ -62,7 +60,7 @@ export const layer = Layer.effect(
               params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug"] } }
             )
           ),
-          (page) => ({ ...page, data: page.data.map(workspaceView) })
+          (page) => ({ ...page, data: page.data.map((one) => Workspace.show(one)) })
         ),
 
       create: (context, input) =>
@@ -72,7 +70,7 @@ export const layer = Layer.effect(
               yield* checkRoom(tx)
               const workspace = newWorkspace(context.caller.organisationId, identifiers.next("spc"), input, now)
               yield* tx.workspaces.insert(workspace)
-              const value = workspaceView(workspace)
+              const value = Workspace.show(workspace)
               return { value, resource: resourceOf(workspace), after: value }
             })
           )
@@ -81,7 +79,7 @@ export const layer = Layer.effect(
       get: (context, id) =>
         Effect.map(
           read(context, (tx) => findWorkspace(tx, id)),
-          workspaceView
+          (one) => Workspace.show(one)
         ),
 
       update: (context, id, input) =>
@@ -90,11 +88,11 @@ export const layer = Layer.effect(
             Effect.gen(function* () {
               const before = yield* findWorkspace(tx, id, true)
               yield* checkVersion(context, input.version, before.version)
-              const changes = yield* pickChanges(UpdateWorkspace, input, workspaceView(before))
-              const after = changedWorkspace(before, changes, now)
+              const changes = yield* pickChanges(Workspace.Update, input, Workspace.show(before))
+              const after = Workspace.change(before, changes, now)
               yield* tx.workspaces.update(after)
-              const value = workspaceView(after)
-              return { value, resource: resourceOf(after), before: workspaceView(before), after: value }
+              const value = Workspace.show(after)
+              return { value, resource: resourceOf(after), before: Workspace.show(before), after: value }
             })
           )
         )

@@ -4,63 +4,19 @@ import type { StoredValue } from "../../../domain/organisation/Configuration.js"
 import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/ConnectorRecord.js"
 import { Customer } from "../../../domain/organisation/Customer.js"
 import type { Environment } from "../../../domain/organisation/Environment.js"
-import type { Organisation, Workspace } from "../../../domain/organisation/Organisation.js"
-import type { Role, User } from "../../../domain/access/Person.js"
+import { Organisation, Workspace } from "../../../domain/organisation/Organisation.js"
+import { Role, User } from "../../../domain/access/Person.js"
 import type { Secret, SecretVersion } from "../../../domain/access/Secret.js"
 import type { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
 import type { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
-import type { Table } from "./Table.js"
+import { type Table, tableOf } from "./Table.js"
 
-export const organisations: Table<Organisation> = {
-  name: "organisations",
-  members: [
-    "id",
-    "name",
-    "slug",
-    "parentId",
-    "timezone",
-    "plan",
-    "status",
-    "defaultEnvironment",
-    "settings",
-    "createdAt",
-    "updatedAt",
-    "version"
-  ],
-  json: ["settings"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const organisations = tableOf("organisations", Organisation.stored, { json: ["settings"] })
 
-export const workspaces: Table<Workspace> = {
-  name: "workspaces",
-  members: [
-    "id",
-    "organisationId",
-    "name",
-    "slug",
-    "callbackSecret",
-    "callbackSecretBefore",
-    "callbackRotatedAt",
-    "createdAt",
-    "updatedAt",
-    "version"
-  ],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: false
-}
+export const workspaces = tableOf("workspaces", Workspace.stored, { isVersioned: false })
 
-export const customers: Table<Customer> = {
-  name: "customers",
-  members: Customer.names,
-  json: ["metadata", "limits"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const customers = tableOf("customers", Customer.stored, { json: ["metadata", "limits"] })
 
 export const environments: Table<Environment> = {
   name: "environments",
@@ -117,38 +73,9 @@ export const apiKeys: Table<ApiKey> = {
   isVersioned: true
 }
 
-export const roles: Table<Role> = {
-  name: "roles",
-  members: ["id", "organisationId", "name", "builtin", "parent", "permissions", "createdAt", "updatedAt", "version"],
-  json: ["permissions"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const roles = tableOf("roles", Role.stored, { json: ["permissions"] })
 
-export const users: Table<User> = {
-  name: "users",
-  members: [
-    "id",
-    "organisationId",
-    "email",
-    "name",
-    "roleId",
-    "customerIds",
-    "teams",
-    "status",
-    "inviteHash",
-    "inviteExpiresAt",
-    "lastActiveAt",
-    "createdAt",
-    "updatedAt",
-    "version"
-  ],
-  json: ["customerIds", "teams"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const users = tableOf("users", User.stored, { json: ["customerIds", "teams"] })
 
 export const secrets: Table<Secret> = {
   name: "secrets",

@@ -2,6 +2,8 @@
  * Maps records to rows: member `externalRef` is column `external_ref`, times are RFC 3339 text, `organisationId` is
  * `org`.
  */
+import type { Schema } from "effect"
+
 export interface Table<R> {
   readonly name: string
   /** All members, in the order of their columns. */
@@ -38,6 +40,28 @@ export const recordOf = <R>(row: { readonly [member: string]: unknown }): R => {
     record[member] = value instanceof Date ? value.toISOString() : value
   // The columns are the table's members, and the migrations give them the members' types.
   return record as R
+}
+
+/**
+ * The table of a record. `stored`: its schema, whose members are the columns. Unless `options` say otherwise, the key is the
+ * id, lists are ordered by the time of creation, and a member `version` counts the changes.
+ */
+export const tableOf = <F extends Schema.Struct.Fields>(
+  name: string,
+  stored: Schema.Struct<F>,
+  options: Partial<Omit<Table<Schema.Struct.Type<F>>, "name" | "members">> = {}
+): Table<Schema.Struct.Type<F>> => {
+  // A struct's members are the names of its fields, and the defaults name members that a table without them overrides.
+  const members = Object.keys(stored.fields) as Array<keyof Schema.Struct.Type<F> & string>
+  const named = (member: string) => member as keyof Schema.Struct.Type<F> & string
+  return {
+    name,
+    members,
+    key: [named("id")],
+    createdMember: named("createdAt"),
+    isVersioned: "version" in stored.fields,
+    ...options
+  }
 }
 
 /** The columns of a record under the names of its members. */
