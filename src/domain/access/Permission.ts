@@ -30,8 +30,11 @@ export const allPermissions: ReadonlyArray<Permission> = Object.entries(groups).
 const permissionNames: ReadonlySet<string> = new Set(allPermissions)
 export const isPermission = (text: string): text is Permission => permissionNames.has(text)
 
+/** A stored matrix: one of an earlier release may have permissions that are gone. */
+export const StoredMatrix = Schema.Record({ key: Schema.String, value: Schema.Array(Schema.String) })
+
 /** The matrix in JSON: permissions by group; absent groups have none. */
-export const PermissionMatrix = Schema.Record({ key: Schema.String, value: Schema.Array(Schema.String) }).pipe(
+export const PermissionMatrix = StoredMatrix.pipe(
   Schema.filter((matrix) =>
     Object.entries(matrix).flatMap(([group, names]) =>
       names

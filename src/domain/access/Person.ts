@@ -7,6 +7,7 @@ import {
   missingPermissions,
   PermissionMatrix,
   presetPermissions,
+  StoredMatrix,
   toMatrix,
   toSet
 } from "./Permission.js"
@@ -23,7 +24,7 @@ export const Role = recordOf("Role", {
   name: generatedValue(Schema.String),
   builtin: generatedValue(Schema.Boolean),
   parent: generatedValue(Schema.NullOr(RoleId), Schema.NullOr(Schema.String)),
-  permissions: generatedValue(PermissionMatrix),
+  permissions: generatedValue(StoredMatrix, PermissionMatrix),
   createdAt: generatedValue(AnsweredTime),
   updatedAt: generatedValue(AnsweredTime),
   version: generatedValue(Schema.Number)

@@ -3,7 +3,7 @@
  * deliver to them. Contract: outbound events.
  */
 import { Duration, Schema } from "effect"
-import type {
+import {
   CustomerId,
   DeliveryAttemptId,
   DeliveryId,
@@ -14,89 +14,66 @@ import type {
 } from "../Ids.js"
 import { resendLimits, webhookEndpointLimits } from "../Limits.js"
 import { namesEventType } from "./OutboundEvent.js"
-import { Counter } from "../Scalars.js"
-import { Rfc3339 } from "../Time.js"
+import { changeable, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { AnsweredTime, Rfc3339 } from "../Time.js"
 
 /** Why an endpoint is disabled: by a user, by its answer 410, or after days of failures. */
 export const disabledReasons = ["user", "gone", "failing"] as const
-export type DisabledReason = (typeof disabledReasons)[number]
-
-/** The stored endpoint. Times are RFC 3339. */
-export interface WebhookEndpoint {
-  readonly id: WebhookEndpointId
-  readonly organisationId: OrganisationId
-  /** The workspace of the key that created it. */
-  readonly spaceId: SpaceId
-  readonly url: string
-  readonly description: string
-  /** Types; one that ends in `*` stands for all that begin so. */
-  readonly events: ReadonlyArray<string>
-  readonly status: "active" | "disabled"
-  readonly disabledReason: DisabledReason | null
-  /** The first failure since the last success; deliveries write it. */
-  readonly failingSince: string | null
-  /** Sealed. */
-  readonly secret: Uint8Array
-  readonly secretBefore: Uint8Array | null
-  readonly rotatedAt: string | null
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly version: number
-}
-
-/** The endpoint as the API shows it: without its secrets. */
-export interface WebhookEndpointView extends Omit<
-  WebhookEndpoint,
-  "organisationId" | "spaceId" | "secret" | "secretBefore"
-> {}
-
-/** An endpoint with the secret that was just created; it is shown once. */
-export interface WebhookEndpointWithSecret extends WebhookEndpointView {
-  readonly secret: string
-}
-
-/** The endpoint as the API shows it: without its secrets. */
-export const webhookEndpointView = ({
-  organisationId: _organisation,
-  secret: _secret,
-  secretBefore: _before,
-  spaceId: _space,
-  ...view
-}: WebhookEndpoint): WebhookEndpointView => view
-
-/** Where an endpoint's secrets are sealed. */
-export const endpointSecretPlace = (
-  { id, organisationId }: Pick<WebhookEndpoint, "id" | "organisationId">,
-  column: "secret" | "secret_before"
-) => ({ organisation: organisationId, table: "webhook_endpoints", column, row: id })
 
 const EventPattern = Schema.String.pipe(
   Schema.maxLength(100),
   Schema.filter((pattern) => namesEventType(pattern) || "names no event: send a type, or the start of one and *")
 )
 
-const fields = {
-  url: Schema.String.pipe(Schema.maxLength(2_048)),
-  description: Schema.optional(Schema.String.pipe(Schema.maxLength(500))),
-  events: Schema.Array(EventPattern)
-    .pipe(Schema.minItems(1), Schema.maxItems(webhookEndpointLimits.events))
-    .annotations({ description: 'event types; one that ends in "*" stands for all that begin so' })
-}
+/** An endpoint: its record, bodies and view, which is without its secrets. Times are RFC 3339. */
+export const WebhookEndpoint = recordOf("WebhookEndpoint", {
+  id: generatedValue(WebhookEndpointId, Schema.String),
+  organisationId: owner(OrganisationId),
+  /** The workspace of the key that created it. */
+  spaceId: owner(SpaceId),
+  url: required(Schema.String, Schema.String.pipe(Schema.maxLength(2_048))),
+  description: optional(Schema.String, "", Schema.String.pipe(Schema.maxLength(500))),
+  /** Types; one that ends in `*` stands for all that begin so. */
+  events: required(
+    Schema.Array(Schema.String),
+    Schema.Array(EventPattern)
+      .pipe(Schema.minItems(1), Schema.maxItems(webhookEndpointLimits.events))
+      .annotations({ description: 'event types; one that ends in "*" stands for all that begin so' })
+  ),
+  status: changeable(optional(Schema.Literal("active", "disabled"), "active")),
+  disabledReason: generatedValue(
+    Schema.NullOr(Schema.Literal(...disabledReasons)).annotations({
+      description: "user: through the API; gone: it answered 410; failing: no delivery succeeded for five days"
+    })
+  ),
+  /** Deliveries write it. */
+  failingSince: generatedValue(
+    Schema.NullOr(Schema.String).annotations({ description: "the first failure since the last success" })
+  ),
+  /** Sealed. */
+  secret: hidden(Schema.Uint8ArrayFromSelf),
+  secretBefore: hidden(Schema.NullOr(Schema.Uint8ArrayFromSelf)),
+  rotatedAt: generatedValue(Schema.NullOr(AnsweredTime)),
+  createdBy: generatedValue(Schema.String),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  version: generatedValue(Schema.Number)
+})
+/** The stored endpoint. */
+export type WebhookEndpoint = typeof WebhookEndpoint.stored.Type
+export type CreateWebhookEndpoint = typeof WebhookEndpoint.Create.Type
+export type UpdateWebhookEndpoint = typeof WebhookEndpoint.Update.Type
+/** The endpoint as the API shows it: without its secrets. */
+export type WebhookEndpointView = ReturnType<typeof WebhookEndpoint.show>
 
-/** The body that creates an endpoint. */
-export const CreateWebhookEndpoint = Schema.Struct(fields).annotations({ identifier: "CreateWebhookEndpoint" })
-export type CreateWebhookEndpoint = typeof CreateWebhookEndpoint.Type
+/** An endpoint with the secret that was just created; it is shown once. */
+export type WebhookEndpointWithSecret = WebhookEndpointView & { readonly secret: string }
 
-/** The body that changes an endpoint. */
-export const UpdateWebhookEndpoint = Schema.Struct({
-  url: Schema.optional(fields.url),
-  description: fields.description,
-  events: Schema.optional(fields.events),
-  status: Schema.optional(Schema.Literal("active", "disabled")),
-  version: Schema.optional(Counter)
-}).annotations({ identifier: "UpdateWebhookEndpoint" })
-export type UpdateWebhookEndpoint = typeof UpdateWebhookEndpoint.Type
+/** Where an endpoint's secrets are sealed. */
+export const endpointSecretPlace = (
+  { id, organisationId }: Pick<WebhookEndpoint, "id" | "organisationId">,
+  column: "secret" | "secret_before"
+) => ({ organisation: organisationId, table: "webhook_endpoints", column, row: id })
 
 /** The body that sends many deliveries again. */
 export const ResendDeliveries = Schema.Struct({
@@ -124,20 +101,16 @@ export interface QueuedDeliveries {
 /** The endpoint after an update. A new URL, or enabling it, forgets its failures. */
 export const changedEndpoint = (
   endpoint: WebhookEndpoint,
-  { description, events, status = endpoint.status, url = endpoint.url }: UpdateWebhookEndpoint,
+  changes: UpdateWebhookEndpoint,
   updatedAt: string
 ): WebhookEndpoint => {
+  const changed = WebhookEndpoint.change(endpoint, changes, updatedAt)
+  const { status, url } = changed
   const isNew = url !== endpoint.url || (status === "active" && endpoint.status === "disabled")
   return {
-    ...endpoint,
-    url,
-    description: description ?? endpoint.description,
-    events: events ?? endpoint.events,
-    status,
+    ...changed,
     disabledReason: status === "active" ? null : (endpoint.disabledReason ?? "user"),
-    failingSince: isNew ? null : endpoint.failingSince,
-    updatedAt,
-    version: endpoint.version + 1
+    failingSince: isNew ? null : endpoint.failingSince
   }
 }
 
@@ -148,40 +121,49 @@ export const disableAfterFailing = Duration.days(5)
 export const attemptOutcomes = ["delivered", "failed", "skipped"] as const
 
 /** One attempt to deliver an event to an endpoint. Times are RFC 3339. */
-export interface DeliveryAttempt {
-  readonly id: DeliveryAttemptId
-  readonly organisationId: OrganisationId
-  readonly endpointId: WebhookEndpointId | null
-  readonly deliveryId: DeliveryId
-  readonly eventType: string | null
+export const DeliveryAttempt = recordOf("DeliveryAttempt", {
+  id: generatedValue(DeliveryAttemptId, Schema.String),
+  organisationId: owner(OrganisationId),
+  endpointId: owner(Schema.NullOr(WebhookEndpointId)),
+  deliveryId: generatedValue(
+    DeliveryId,
+    Schema.String.annotations({ description: "the header webhook-id of the request" })
+  ),
+  eventType: generatedValue(Schema.NullOr(Schema.String)),
   /** From 1; 0 for one that was skipped before the first. */
-  readonly number: number
-  readonly outcome: (typeof attemptOutcomes)[number]
+  number: generatedValue(Schema.Number),
+  outcome: generatedValue(
+    Schema.Literal(...attemptOutcomes).annotations({
+      description: "skipped: nothing was sent because the endpoint was disabled"
+    })
+  ),
   /** The HTTP status; `null` without an answer. */
-  readonly status: number | null
-  readonly error: string | null
-  readonly durationMs: number | null
-  readonly createdAt: string
-}
+  status: generatedValue(Schema.NullOr(Schema.Number)),
+  error: generatedValue(Schema.NullOr(Schema.String)),
+  durationMs: generatedValue(Schema.NullOr(Schema.Number)),
+  createdAt: generatedValue(AnsweredTime)
+})
+export type DeliveryAttempt = typeof DeliveryAttempt.stored.Type
 
 /** The delivery of an event, as requests read and repeat it. */
-export interface StoredDelivery {
-  readonly id: DeliveryId
-  readonly organisationId: OrganisationId
-  readonly spaceId: SpaceId | null
-  readonly kind: string
-  readonly url: string
-  readonly endpointId: WebhookEndpointId | null
-  readonly eventType: string | null
-  readonly customerId: CustomerId | null
-  readonly notificationId: NotificationId | null
-  readonly payload: string
+export const StoredDelivery = Schema.Struct({
+  id: DeliveryId,
+  organisationId: OrganisationId,
+  spaceId: Schema.NullOr(SpaceId),
+  kind: Schema.String,
+  url: Schema.String,
+  endpointId: Schema.NullOr(WebhookEndpointId),
+  eventType: Schema.NullOr(Schema.String),
+  customerId: Schema.NullOr(CustomerId),
+  notificationId: Schema.NullOr(NotificationId),
+  payload: Schema.String,
   /** `undelivered`: its endpoint was disabled or deleted. `exhausted`: given up after the last attempt. */
-  readonly status: "pending" | "delivered" | "exhausted" | "undelivered"
-  readonly attempts: number
+  status: Schema.Literal("pending", "delivered", "exhausted", "undelivered"),
+  attempts: Schema.Number,
   /** Attempts before the last resend; the schedule counts from there. */
-  readonly attemptsBefore: number
-  readonly nextAt: string
-  readonly finishedAt: string | null
-  readonly createdAt: string
-}
+  attemptsBefore: Schema.Number,
+  nextAt: AnsweredTime,
+  finishedAt: Schema.NullOr(AnsweredTime),
+  createdAt: AnsweredTime
+})
+export type StoredDelivery = typeof StoredDelivery.Type

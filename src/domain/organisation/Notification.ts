@@ -4,9 +4,10 @@
  */
 import { Either, Schema } from "effect"
 import type { Detail } from "../Failure.js"
-import type { CustomerId, NotificationId, OrganisationId } from "../Ids.js"
+import { CustomerId, NotificationId, OrganisationId } from "../Ids.js"
 import type { Json, JsonObject } from "../Json.js"
-import { Rfc3339 } from "../Time.js"
+import { generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { AnsweredTime, Rfc3339 } from "../Time.js"
 import { parseUrl } from "../Url.js"
 import { decodeStrict } from "../SchemaIssues.js"
 
@@ -19,74 +20,61 @@ export type ExternalChannel = Exclude<NotificationChannel, "in_app">
 export const severities = ["info", "success", "warning", "error", "critical"] as const
 export type Severity = (typeof severities)[number]
 
-/** `failed`: no target of the channel could be reached. */
 export const notificationStatuses = ["queued", "sent", "failed", "read"] as const
 
-/** The stored notification. Times are RFC 3339. */
-export interface Notification {
-  readonly id: NotificationId
-  readonly organisationId: OrganisationId
-  readonly customerId: CustomerId | null
-  readonly userId: string | null
-  readonly channel: NotificationChannel
-  readonly severity: Severity
-  readonly title: string
-  readonly body: string
-  readonly link: string | null
-  /** What caused it. */
-  readonly source: { readonly type: string; readonly id: string } | null
-  readonly status: (typeof notificationStatuses)[number]
-  readonly readAt: string | null
-  /** Deliveries that have neither succeeded nor been given up. */
-  readonly pending: number
-  /** Its deliveries when it was made. */
-  readonly targets: number
-  /** Notifications of one cause are written once an hour and channel; `null`: always. */
-  readonly cause: string | null
-  /** The hour of its creation. */
-  readonly hour: string
-  readonly createdAt: string
-}
-
-/** A notification as the API shows it. */
-export type NotificationView = Omit<Notification, "organisationId" | "pending" | "targets" | "cause" | "hour">
-
-/** The notification as the API shows it: without what the service needs to send it. */
-export const notificationView = ({
-  cause: _cause,
-  hour: _hour,
-  organisationId: _organisation,
-  pending: _pending,
-  targets: _targets,
-  ...view
-}: Notification): NotificationView => view
-
-/** The hour that an RFC 3339 time is in. */
-export const hourOf = (at: string): string => `${at.slice(0, 13)}:00:00.000Z`
-
-/** The body that creates a notification. */
-export const CreateNotification = Schema.Struct({
-  customerId: Schema.optional(Schema.NullOr(Schema.String)),
-  userId: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.maxLength(200)))),
-  channel: Schema.optional(Schema.Literal(...notificationChannels)),
-  severity: Schema.optional(Schema.Literal(...severities)),
-  title: Schema.String.pipe(
-    Schema.minLength(1),
-    Schema.maxLength(200),
-    Schema.filter((title) => !/\p{Cc}/u.test(title) || "must be one line, without control characters")
+/** A notification: its record, body and view, which is without what the service needs to send it. Times are RFC 3339. */
+export const Notification = recordOf("Notification", {
+  id: generatedValue(NotificationId, Schema.String),
+  organisationId: owner(OrganisationId),
+  customerId: optional(Schema.NullOr(CustomerId), null, Schema.NullOr(Schema.String), Schema.NullOr(Schema.String)),
+  userId: optional(Schema.NullOr(Schema.String), null, Schema.NullOr(Schema.String.pipe(Schema.maxLength(200)))),
+  channel: optional(Schema.Literal(...notificationChannels), "in_app"),
+  severity: optional(Schema.Literal(...severities), "info"),
+  title: required(
+    Schema.String,
+    Schema.String.pipe(
+      Schema.minLength(1),
+      Schema.maxLength(200),
+      Schema.filter((title) => !/\p{Cc}/u.test(title) || "must be one line, without control characters")
+    )
   ),
-  body: Schema.optional(Schema.String.pipe(Schema.maxLength(4_000))),
-  link: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.maxLength(2_048)))),
-  source: Schema.optional(
+  body: optional(Schema.String, "", Schema.String.pipe(Schema.maxLength(4_000))),
+  link: optional(Schema.NullOr(Schema.String), null, Schema.NullOr(Schema.String.pipe(Schema.maxLength(2_048)))),
+  /** What caused it. */
+  source: optional(
+    Schema.NullOr(Schema.Struct({ type: Schema.String, id: Schema.String })),
+    null,
     Schema.NullOr(
       Schema.Struct({
         type: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
         id: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
       })
     )
-  )
-}).annotations({ identifier: "CreateNotification" })
-export type CreateNotification = typeof CreateNotification.Type
+  ),
+  status: generatedValue(
+    Schema.Literal(...notificationStatuses).annotations({
+      description: "failed: no target of the channel could be reached"
+    })
+  ),
+  readAt: generatedValue(Schema.NullOr(AnsweredTime)),
+  /** Deliveries that have neither succeeded nor been given up. */
+  pending: hidden(Schema.Number),
+  /** Its deliveries when it was made. */
+  targets: hidden(Schema.Number),
+  /** Notifications of one cause are written once an hour and channel; `null`: always. */
+  cause: hidden(Schema.NullOr(Schema.String)),
+  /** The hour of its creation. */
+  hour: hidden(AnsweredTime),
+  createdAt: generatedValue(AnsweredTime)
+})
+/** The stored notification. */
+export type Notification = typeof Notification.stored.Type
+export type CreateNotification = typeof Notification.Create.Type
+/** A notification as the API shows it. */
+export type NotificationView = ReturnType<typeof Notification.show>
+
+/** The hour that an RFC 3339 time is in. */
+export const hourOf = (at: string): string => `${at.slice(0, 13)}:00:00.000Z`
 
 /** The body that marks notifications as read: these, or all that were created before a time. */
 export const MarkRead = Schema.Struct({
@@ -184,7 +172,7 @@ const payloads: { readonly [C in ExternalChannel]: (notification: Notification) 
     type: "notification.created",
     timestamp: notification.createdAt,
     // A view is plain JSON.
-    data: JSON.parse(JSON.stringify(notificationView(notification)))
+    data: JSON.parse(JSON.stringify(Notification.show(notification)))
   })
 }
 

@@ -1,8 +1,8 @@
 /** The operations on notifications. Contract: notification record. */
 import { Schema } from "effect"
 import {
-  CreateNotification,
   MarkRead,
+  Notification,
   notificationChannels,
   notificationStatuses,
   severities
@@ -10,7 +10,7 @@ import {
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, NullableTime, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { Notifications } from "../../actors/management/organisation/Notifications.js"
 import { record, newRecord, page } from "../operation/Output.js"
@@ -20,21 +20,6 @@ const Channel = Schema.Literal(...notificationChannels)
 const Severity = Schema.Literal(...severities)
 
 const Status = Schema.Literal(...notificationStatuses)
-
-const NotificationView = Schema.Struct({
-  id: Schema.String,
-  customerId: Schema.NullOr(Schema.String),
-  userId: Schema.NullOr(Schema.String),
-  channel: Channel,
-  severity: Severity,
-  title: Schema.String,
-  body: Schema.String,
-  link: Schema.NullOr(Schema.String),
-  source: Schema.NullOr(Schema.Struct({ type: Schema.String, id: Schema.String })),
-  status: Status.annotations({ description: "failed: no target of the channel could be reached" }),
-  readAt: NullableTime,
-  createdAt: Time
-}).annotations({ identifier: "Notification" })
 
 const text = Schema.optional(Schema.String)
 
@@ -56,7 +41,7 @@ export const notificationsOperations = [
       severity: Schema.optional(Severity),
       status: Schema.optional(Status)
     }),
-    output: page(NotificationView),
+    output: page(Notification.View),
     permit: "anyCaller",
     audit: auditRead("notification"),
     ...ofNotifications,
@@ -70,8 +55,8 @@ export const notificationsOperations = [
     answers: { 201: "The notification is created." },
     example: { severity: "warning", title: "The import is late", body: "It has not begun by noon." },
     route: "POST /api/v1/notifications",
-    body: strictPayload(CreateNotification),
-    output: newRecord(NotificationView),
+    body: strictPayload(Notification.Create),
+    output: newRecord(Notification.View),
     permit: "events:create",
     audit: auditAction("notification.create"),
     ...ofNotifications,
@@ -83,7 +68,7 @@ export const notificationsOperations = [
     description: "Reads a notification.",
     answers: { 200: "The notification." },
     route: "GET /api/v1/notifications/:ntf",
-    output: record(NotificationView),
+    output: record(Notification.View),
     permit: "anyCaller",
     audit: auditRead("notification"),
     ...ofNotifications,

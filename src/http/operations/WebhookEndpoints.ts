@@ -2,58 +2,24 @@
 import { Schema } from "effect"
 import {
   attemptOutcomes,
-  CreateWebhookEndpoint,
+  DeliveryAttempt,
   ResendDeliveries,
-  disabledReasons,
-  UpdateWebhookEndpoint
+  WebhookEndpoint
 } from "../../domain/delivery/WebhookEndpoint.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, NullableTime, Time } from "../Shapes.js"
+import { listParams, NullableTime } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { WebhookEndpoints } from "../../actors/management/organisation/WebhookEndpoints.js"
 import { record, newRecord, acceptedRecord, page, empty } from "../operation/Output.js"
 
-const fields = {
-  id: Schema.String,
-  url: Schema.String,
-  description: Schema.String,
-  events: Schema.Array(Schema.String),
-  status: Schema.Literal("active", "disabled"),
-  disabledReason: Schema.NullOr(Schema.Literal(...disabledReasons)).annotations({
-    description: "user: through the API; gone: it answered 410; failing: no delivery succeeded for five days"
-  }),
-  failingSince: Schema.NullOr(Schema.String).annotations({ description: "the first failure since the last success" }),
-  rotatedAt: NullableTime,
-  createdBy: Schema.String,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}
-
-const WebhookEndpointView = Schema.Struct(fields).annotations({ identifier: "WebhookEndpoint" })
-
 const WebhookEndpointWithSecret = Schema.Struct({
-  ...fields,
+  ...WebhookEndpoint.View.fields,
   secret: Schema.String.annotations({
     description: "signs the deliveries (Standard Webhooks); shown only in this answer"
   })
 }).annotations({ identifier: "WebhookEndpointWithSecret" })
-
-const Attempt = Schema.Struct({
-  id: Schema.String,
-  deliveryId: Schema.String.annotations({ description: "the header webhook-id of the request" }),
-  eventType: Schema.NullOr(Schema.String),
-  number: Schema.Number,
-  outcome: Schema.Literal(...attemptOutcomes).annotations({
-    description: "skipped: nothing was sent because the endpoint was disabled"
-  }),
-  status: Schema.NullOr(Schema.Number),
-  error: Schema.NullOr(Schema.String),
-  durationMs: Schema.NullOr(Schema.Number),
-  createdAt: Time
-}).annotations({ identifier: "DeliveryAttempt" })
 
 const QueuedDelivery = Schema.Struct({ deliveryId: Schema.String, type: Schema.NullOr(Schema.String) }).annotations({
   identifier: "QueuedDelivery"
@@ -75,7 +41,7 @@ export const webhookEndpointsOperations = [
     answers: { 200: "A page of webhook endpoints." },
     route: "GET /api/v1/webhook-endpoints",
     query: Schema.Struct(listParams),
-    output: page(WebhookEndpointView),
+    output: page(WebhookEndpoint.View),
     permit: "settings:manage",
     audit: auditRead("webhook_endpoint"),
     ...ofEndpoints,
@@ -93,7 +59,7 @@ export const webhookEndpointsOperations = [
       events: ["execution.failed", "connection.*"]
     },
     route: "POST /api/v1/webhook-endpoints",
-    body: strictPayload(CreateWebhookEndpoint),
+    body: strictPayload(WebhookEndpoint.Create),
     output: newRecord(WebhookEndpointWithSecret),
     permit: "settings:manage",
     audit: auditAction("webhook_endpoint.create"),
@@ -109,7 +75,7 @@ export const webhookEndpointsOperations = [
     description: "Reads an endpoint without its secret.",
     answers: { 200: "The webhook endpoint." },
     route: "GET /api/v1/webhook-endpoints/:whe",
-    output: record(WebhookEndpointView),
+    output: record(WebhookEndpoint.View),
     permit: "settings:manage",
     audit: auditRead("webhook_endpoint"),
     ...ofEndpoints,
@@ -123,8 +89,8 @@ export const webhookEndpointsOperations = [
     answers: { 200: "The webhook endpoint after the change." },
     example: { events: ["execution.*", "connection.*"] },
     route: "PUT /api/v1/webhook-endpoints/:whe",
-    body: putPayload(UpdateWebhookEndpoint, WebhookEndpointView),
-    output: record(WebhookEndpointView),
+    body: putPayload(WebhookEndpoint.Update, WebhookEndpoint.View),
+    output: record(WebhookEndpoint.View),
     permit: "settings:manage",
     audit: auditAction("webhook_endpoint.update"),
     ...ofEndpoints,
@@ -176,7 +142,7 @@ export const webhookEndpointsOperations = [
     answers: { 200: "A page of attempts." },
     route: "GET /api/v1/webhook-endpoints/:whe/attempts",
     query: Schema.Struct({ ...listParams, outcome: Schema.optional(Schema.Literal(...attemptOutcomes)) }),
-    output: page(Attempt),
+    output: page(DeliveryAttempt.View),
     permit: "settings:manage",
     audit: auditRead("webhook_endpoint"),
     ...ofEndpoints,

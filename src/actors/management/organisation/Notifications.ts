@@ -6,10 +6,9 @@ import type { CustomerId } from "../../../domain/Ids.js"
 import {
   type CreateNotification,
   type MarkRead,
-  type Notification,
+  Notification,
   notificationTargetsKey,
   type NotificationView,
-  notificationView,
   targetUrls
 } from "../../../domain/organisation/Notification.js"
 import { hasRoomFor, makeNotification, readTargets } from "../../NotificationDeliveries.js"
@@ -70,7 +69,7 @@ const list = ({ pages, read }: NotificationServices, context: CallContext, param
         },
         ...(q === undefined ? {} : { search: { text: q, in: ["title"] } })
       })
-      return { ...page, data: page.data.map(notificationView) }
+      return { ...page, data: page.data.map((one) => Notification.show(one)) }
     })
   )
 
@@ -83,7 +82,7 @@ const get = ({ read }: NotificationServices, context: CallContext, id: string) =
       })
       return yield* Option.match(found, {
         onNone: () => new NotFound({ what: "notification" }),
-        onSome: (one) => Effect.succeed(notificationView(one))
+        onSome: (one) => Effect.succeed(Notification.show(one))
       })
     })
   )
@@ -175,7 +174,7 @@ const create = (services: NotificationServices, context: CallContext, input: Cre
           finishedAt: null,
           createdAt
         })
-      const after = notificationView(notification)
+      const after = Notification.show(notification)
       return { value: after, resource: { id: notification.id, name: title, customerId }, after }
     })
   )

@@ -17,15 +17,14 @@ import { outboundBody, testEventType } from "../../../domain/delivery/OutboundEv
 import {
   changedEndpoint,
   type CreateWebhookEndpoint,
-  type DeliveryAttempt,
+  DeliveryAttempt,
   endpointSecretPlace,
   type QueuedDeliveries,
   type ResendDeliveries,
   type StoredDelivery,
-  UpdateWebhookEndpoint,
-  type WebhookEndpoint,
+  type UpdateWebhookEndpoint,
+  WebhookEndpoint,
   type WebhookEndpointView,
-  webhookEndpointView,
   type WebhookEndpointWithSecret
 } from "../../../domain/delivery/WebhookEndpoint.js"
 import { Egress } from "../../ports/Egress.js"
@@ -50,7 +49,7 @@ export interface QueuedDelivery {
 }
 
 /** An attempt as the API shows it. */
-export type DeliveryAttemptView = Omit<DeliveryAttempt, "organisationId" | "endpointId">
+export type DeliveryAttemptView = ReturnType<typeof DeliveryAttempt.show>
 
 export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
   WebhookEndpoints,
@@ -160,7 +159,7 @@ const seal = (
 ) => Effect.mapError(vault.seal(endpointSecretPlace(endpoint, column), secret), vaultClosed)
 
 const withSecret = (endpoint: WebhookEndpoint, secret: Redacted.Redacted): WebhookEndpointWithSecret => ({
-  ...webhookEndpointView(endpoint),
+  ...WebhookEndpoint.show(endpoint),
   secret: Redacted.value(secret)
 })
 
@@ -169,24 +168,20 @@ const withSecret = (endpoint: WebhookEndpoint, secret: Redacted.Redacted): Webho
 const create = Effect.fnUntraced(function* (
   services: EndpointServices,
   context: CallContext,
-  { description = "", events, url }: CreateWebhookEndpoint
+  input: CreateWebhookEndpoint
 ): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
   const { id: callerId, organisationId, spaceId } = context.caller
-  yield* checkUrl(services, url)
+  yield* checkUrl(services, input.url)
   return yield* services.change(context, (tx) =>
     Effect.gen(function* () {
       yield* checkCount(tx)
       const now = yield* currentTimestamp
       const id = services.identifiers.next("whe")
       const secret = newSecret(services)
-      const endpoint: WebhookEndpoint = {
+      const endpoint = WebhookEndpoint.create(input, {
         id,
         organisationId,
         spaceId,
-        url,
-        description,
-        events,
-        status: "active",
         disabledReason: null,
         failingSince: null,
         secret: yield* seal(services, { id, organisationId }, "secret", secret),
@@ -196,9 +191,9 @@ const create = Effect.fnUntraced(function* (
         createdAt: now,
         updatedAt: now,
         version: 1
-      }
+      })
       yield* tx.webhookEndpoints.insert(endpoint)
-      const after = webhookEndpointView(endpoint)
+      const after = WebhookEndpoint.show(endpoint)
       return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
     })
   )
@@ -215,11 +210,11 @@ const update = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const before = yield* findEndpoint(tx, id, true)
       yield* checkVersion(context, input.version, before.version)
-      const view = webhookEndpointView(before)
-      const changes = yield* pickChanges(UpdateWebhookEndpoint, input, view, ["failingSince"])
+      const view = WebhookEndpoint.show(before)
+      const changes = yield* pickChanges(WebhookEndpoint.Update, input, view, ["failingSince"])
       const endpoint = changedEndpoint(before, changes, yield* currentTimestamp)
       yield* tx.webhookEndpoints.update(endpoint)
-      const after = webhookEndpointView(endpoint)
+      const after = WebhookEndpoint.show(endpoint)
       return { value: after, resource: resourceOf(endpoint), before: view, after }
     })
   )
@@ -245,7 +240,7 @@ const rotateSecret = (services: EndpointServices, context: CallContext, id: stri
         version: before.version + 1
       }
       yield* tx.webhookEndpoints.update(endpoint)
-      const [old, after] = [webhookEndpointView(before), webhookEndpointView(endpoint)]
+      const [old, after] = [WebhookEndpoint.show(before), WebhookEndpoint.show(endpoint)]
       return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), before: old, after }
     })
   )
@@ -256,7 +251,7 @@ const remove = (services: EndpointServices, context: CallContext, id: string) =>
       const before = yield* findEndpoint(tx, id, true)
       yield* checkVersion(context, undefined, before.version)
       yield* tx.webhookEndpoints.remove({ id: before.id })
-      return { value: undefined, resource: resourceOf(before), before: webhookEndpointView(before), after: null }
+      return { value: undefined, resource: resourceOf(before), before: WebhookEndpoint.show(before), after: null }
     })
   )
 
@@ -297,8 +292,7 @@ const attempts = (services: EndpointServices, context: CallContext, id: string, 
       const page = yield* services.pages.list(tx.deliveryAttempts, params, {
         where: { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
       })
-      const data = page.data.map(({ endpointId: _endpoint, organisationId: _organisation, ...view }) => view)
-      return { ...page, data }
+      return { ...page, data: page.data.map((one) => DeliveryAttempt.show(one)) }
     })
   )
 
@@ -382,11 +376,11 @@ export const layer = Layer.effect(
         read(context, (tx) =>
           Effect.map(pages.list(tx.webhookEndpoints, params, {}), (page) => ({
             ...page,
-            data: page.data.map(webhookEndpointView)
+            data: page.data.map((one) => WebhookEndpoint.show(one))
           }))
         ),
       create: (context, input) => create(services, context, input),
-      get: (context, id) => read(context, (tx) => Effect.map(findEndpoint(tx, id), webhookEndpointView)),
+      get: (context, id) => read(context, (tx) => Effect.map(findEndpoint(tx, id), (one) => WebhookEndpoint.show(one))),
       update: (context, id, input) => update(services, context, id, input),
       remove: (context, id) => remove(services, context, id),
       rotateSecret: (context, id) => rotateSecret(services, context, id),
