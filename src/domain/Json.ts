@@ -40,6 +40,13 @@ export const JsonObject: Schema.Schema<JsonObject> = Schema.declare(
   { identifier: "JsonObject", description: "any JSON object", jsonSchema: { type: "object" } }
 )
 
+/** A stored JSON value. Postgres' own parser made it, so its parts are not checked again, which takes long for megabytes. */
+export const StoredJson: Schema.Schema<Json> = Schema.declare((value: unknown): value is Json => value !== undefined)
+/** A stored JSON object, of which nothing else is checked, either. */
+export const StoredObject: Schema.Schema<JsonObject> = Schema.declare(
+  (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)
+)
+
 /**
  * Why a value cannot be stored: Postgres refuses U+0000 and lone surrogates, JSON has no infinite numbers, and nesting
  * beyond the limit could exhaust a stack. `path`: the place in the value.

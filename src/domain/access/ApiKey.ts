@@ -1,69 +1,104 @@
 /** Records of API keys: permissions, customers, addresses and expiry. Specification: API key fields and rules. */
 import { Schema } from "effect"
 import { invalid, type ValidationFailed } from "../Failure.js"
-import type { ApiKeyId, CustomerId, OrganisationId, SpaceId } from "../Ids.js"
+import { ApiKeyId, CustomerId, OrganisationId, SpaceId } from "../Ids.js"
 import { allowedIps } from "../Limits.js"
-import { PermissionMatrix, type PermissionSet, Preset, presetPermissions, toMatrix, toSet } from "./Permission.js"
+import {
+  PermissionMatrix,
+  type PermissionSet,
+  Preset,
+  presetPermissions,
+  StoredMatrix,
+  toMatrix,
+  toSet
+} from "./Permission.js"
 import { ResourceScope } from "./ResourceScope.js"
 import { Counter } from "../Scalars.js"
-import { parseTimeOrDate, TimeOrDate } from "../Time.js"
+import { derivedValue, generatedValue, hidden, owner, recordOf } from "../Record.js"
+import { AnsweredTime, parseTimeOrDate, TimeOrDate } from "../Time.js"
 
 /** Each request with a `test` key must say that it is one, in a header. */
 export const KeyMode = Schema.Literal("test", "live")
 export type KeyMode = typeof KeyMode.Type
 
-/** The stored key. Times are RFC 3339. The secret is not stored: `hash` is its HMAC under the server's pepper. */
-export interface ApiKey {
-  readonly id: ApiKeyId
-  readonly organisationId: OrganisationId
-  readonly spaceId: SpaceId
-  readonly name: string
-  readonly hash: string
+/** A key that is `revoked` or `expired` authenticates no request. */
+const KeyStatus = Schema.Literal("active", "revoked", "expired")
+export type KeyStatus = typeof KeyStatus.Type
+
+/** Whether a key reaches all customers, or those that it names. */
+const CustomersMode = Schema.Literal("all", "subset")
+
+/** A key: its record and view. Times are RFC 3339. The secret is not stored: `hash` is its HMAC under the server's pepper. */
+export const ApiKey = recordOf("ApiKey", {
+  id: generatedValue(ApiKeyId, Schema.String),
+  organisationId: owner(OrganisationId),
+  spaceId: owner(SpaceId),
+  name: generatedValue(Schema.String),
+  hash: hidden(Schema.String),
   /** The hash before the last rotation, valid until `beforeUntil`. */
-  readonly hashBefore: string | null
-  readonly beforeUntil: string | null
-  readonly prefix: string
-  readonly last4: string
-  readonly mode: KeyMode
-  readonly preset: Preset
-  readonly permissions: PermissionMatrix
-  readonly customersMode: "all" | "subset"
-  readonly customerIds: ReadonlyArray<CustomerId>
-  readonly hmacSecret: Uint8Array | null
-  readonly resourceScope: ResourceScope
-  readonly allowedIps: ReadonlyArray<string>
-  readonly rateLimit: number | null
-  readonly expiresAt: string | null
-  readonly revokedAt: string | null
-  readonly lastUsedAt: string | null
-  readonly rotatedAt: string | null
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly version: number
-}
+  hashBefore: hidden(Schema.NullOr(Schema.String)),
+  beforeUntil: hidden(Schema.NullOr(AnsweredTime)),
+  prefix: generatedValue(Schema.String),
+  last4: generatedValue(Schema.String),
+  key: derivedValue(
+    Schema.String.annotations({
+      description: "prefix and last four characters; the whole key only in the answer that creates or rotates it"
+    })
+  ),
+  mode: generatedValue(KeyMode),
+  preset: generatedValue(Preset),
+  permissions: generatedValue(StoredMatrix, PermissionMatrix),
+  customers: derivedValue(Schema.Struct({ mode: CustomersMode, ids: Schema.Array(Schema.String) })),
+  customersMode: hidden(CustomersMode),
+  customerIds: hidden(Schema.Array(CustomerId)),
+  hmac: derivedValue(Schema.Struct({ enabled: Schema.Boolean })),
+  hmacSecret: hidden(Schema.NullOr(Schema.Uint8ArrayFromSelf)),
+  resourceScope: generatedValue(ResourceScope),
+  allowedIps: generatedValue(Schema.Array(Schema.String)),
+  rateLimit: hidden(Schema.NullOr(Schema.Number)),
+  rateLimitPerMinute: derivedValue(Schema.NullOr(Schema.Number)),
+  expiresAt: generatedValue(Schema.NullOr(AnsweredTime)),
+  status: derivedValue(KeyStatus),
+  revokedAt: hidden(Schema.NullOr(AnsweredTime)),
+  lastUsedAt: generatedValue(Schema.NullOr(AnsweredTime)),
+  rotatedAt: generatedValue(Schema.NullOr(AnsweredTime)),
+  createdBy: generatedValue(Schema.String),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  version: generatedValue(Schema.Number)
+})
+/** The stored key. */
+export type ApiKey = typeof ApiKey.stored.Type
 
 /** When a new key expires. */
 export const KeyExpiry = Schema.Union(Schema.Literal("30d", "90d", "1y", "never"), TimeOrDate).annotations({
   description: "30d, 90d (default), 1y, never, or a time or date"
 })
 
-/** The body that creates a key. */
-export const CreateApiKey = Schema.Struct({
-  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200)),
-  mode: Schema.optional(KeyMode),
-  preset: Schema.optional(Preset),
+const members = {
   permissions: Schema.optional(PermissionMatrix),
   customers: Schema.optional(
     Schema.Struct({
-      mode: Schema.Literal("all", "subset"),
+      mode: CustomersMode,
       ids: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000)))
     })
-  ),
+  )
+}
+const bounds = {
+  allowedIps: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(allowedIps))),
+  rateLimitPerMinute: Schema.optional(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000))))
+}
+const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
+
+/** The body that creates a key. */
+export const CreateApiKey = Schema.Struct({
+  name: Name,
+  mode: Schema.optional(KeyMode),
+  preset: Schema.optional(Preset),
+  ...members,
   hmac: Schema.optional(Schema.Struct({ enabled: Schema.Boolean })),
   resourceScope: Schema.optional(ResourceScope),
-  allowedIps: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(allowedIps))),
-  rateLimitPerMinute: Schema.optional(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000)))),
+  ...bounds,
   expires: Schema.optional(KeyExpiry),
   spaceId: Schema.optional(Schema.String).annotations({
     description: "the workspace of the key; absent: that of the calling key"
@@ -73,16 +108,9 @@ export type CreateApiKey = typeof CreateApiKey.Type
 
 /** The body that changes a key. Its mode cannot change. */
 export const UpdateApiKey = Schema.Struct({
-  name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
-  permissions: Schema.optional(PermissionMatrix),
-  customers: Schema.optional(
-    Schema.Struct({
-      mode: Schema.Literal("all", "subset"),
-      ids: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000)))
-    })
-  ),
-  allowedIps: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(allowedIps))),
-  rateLimitPerMinute: Schema.optional(Schema.NullOr(Schema.Int.pipe(Schema.between(1, 1_000_000)))),
+  name: Schema.optional(Name),
+  ...members,
+  ...bounds,
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpdateApiKey" })
 export type UpdateApiKey = typeof UpdateApiKey.Type
@@ -125,8 +153,6 @@ export const requestedPermissions = (
     : invalid("permissions", "REQUIRED", "must grant at least one permission with the preset custom")
 }
 
-export type KeyStatus = "active" | "revoked" | "expired"
-
 /** `now`: Unix milliseconds. */
 export const keyStatus = (key: Pick<ApiKey, "revokedAt" | "expiresAt">, now: number): KeyStatus =>
   key.revokedAt !== null ? "revoked" : key.expiresAt !== null && Date.parse(key.expiresAt) <= now ? "expired" : "active"
@@ -135,26 +161,14 @@ export const keyStatus = (key: Pick<ApiKey, "revokedAt" | "expiresAt">, now: num
 export const keyPrefix = (mode: KeyMode): string => `svk_${mode}_`
 
 /** A key as the API shows it, without its secret. */
-export const keyView = (key: ApiKey, now: number) => ({
-  id: key.id,
-  name: key.name,
-  prefix: key.prefix,
-  last4: key.last4,
-  key: `${key.prefix}…${key.last4}`,
-  mode: key.mode,
-  preset: key.preset,
-  permissions: toMatrix(toSet(key.permissions)),
-  customers: { mode: key.customersMode, ids: key.customerIds },
-  hmac: { enabled: key.hmacSecret !== null },
-  resourceScope: key.resourceScope,
-  allowedIps: key.allowedIps,
-  rateLimitPerMinute: key.rateLimit,
-  expiresAt: key.expiresAt,
-  status: keyStatus(key, now),
-  lastUsedAt: key.lastUsedAt,
-  rotatedAt: key.rotatedAt,
-  createdBy: key.createdBy,
-  createdAt: key.createdAt,
-  updatedAt: key.updatedAt,
-  version: key.version
-})
+export const keyView = (key: ApiKey, now: number) =>
+  ApiKey.show(
+    { ...key, permissions: toMatrix(toSet(key.permissions)) },
+    {
+      key: `${key.prefix}…${key.last4}`,
+      customers: { mode: key.customersMode, ids: key.customerIds },
+      hmac: { enabled: key.hmacSecret !== null },
+      rateLimitPerMinute: key.rateLimit,
+      status: keyStatus(key, now)
+    }
+  )

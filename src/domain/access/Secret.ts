@@ -1,38 +1,49 @@
 /** Secrets that the organisation stores: records, versions and their values. Contract: secret record. */
 import { Schema } from "effect"
 import { invalid, type ValidationFailed } from "../Failure.js"
-import type { CustomerId, OrganisationId, SecretId, SpaceId } from "../Ids.js"
+import { CustomerId, OrganisationId, SecretId, SpaceId } from "../Ids.js"
 import { Json, findUnstorable, unstorableMessage } from "../Json.js"
 import { secretLength } from "../Limits.js"
+import { derivedValue, generatedValue, hidden, owner, recordOf } from "../Record.js"
+import { AnsweredTime } from "../Time.js"
 
 /** The form of a secret's name: UPPER_SNAKE_CASE. */
 export const secretNamePattern = /^[A-Z][A-Z0-9_]{0,63}$/
 
-/** The record of a secret. Values are sealed in its versions. */
-export interface Secret {
-  readonly id: SecretId
-  readonly organisationId: OrganisationId
-  readonly spaceId: SpaceId
-  readonly name: string
-  readonly type: "text" | "json"
-  readonly customerId: CustomerId | null
-  readonly environment: string | null
+/** Whether the value is a string, or any JSON. */
+export const SecretType = Schema.Literal("text", "json")
+
+/** A secret: its record and view. Values are sealed in its versions. Times are RFC 3339. */
+export const Secret = recordOf("Secret", {
+  id: generatedValue(SecretId, Schema.String),
+  organisationId: owner(OrganisationId),
+  spaceId: owner(SpaceId),
+  name: generatedValue(Schema.String),
+  type: generatedValue(SecretType),
+  customerId: hidden(Schema.NullOr(CustomerId)),
+  environment: hidden(Schema.NullOr(Schema.String)),
+  scope: derivedValue(
+    Schema.Struct({ customerId: Schema.NullOr(Schema.String), environment: Schema.NullOr(Schema.String) })
+  ),
   /** The number of the current version. */
-  readonly current: number
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly deletedAt: string | null
-  readonly version: number
-}
+  current: hidden(Schema.Number),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  deletedAt: hidden(Schema.NullOr(AnsweredTime)),
+  version: generatedValue(Schema.Number)
+})
+/** The stored secret. */
+export type Secret = typeof Secret.stored.Type
 
 /** One sealed value of a secret. */
-export interface SecretVersion {
-  readonly organisationId: OrganisationId
-  readonly secretId: SecretId
-  readonly number: number
-  readonly sealed: Uint8Array
-  readonly retiredAt: string | null
-}
+export const SecretVersion = Schema.Struct({
+  organisationId: OrganisationId,
+  secretId: SecretId,
+  number: Schema.Number,
+  sealed: Schema.Uint8ArrayFromSelf,
+  retiredAt: Schema.NullOr(AnsweredTime)
+})
+export type SecretVersion = typeof SecretVersion.Type
 
 /** The place to which the value of a version is sealed. */
 export const secretPlace = (organisation: string, id: string, number: number) => ({
@@ -47,7 +58,7 @@ export const CreateSecret = Schema.Struct({
   name: Schema.String.pipe(
     Schema.pattern(secretNamePattern, { message: () => "must be UPPER_SNAKE_CASE, at most 64 characters" })
   ),
-  type: Schema.optional(Schema.Literal("text", "json")),
+  type: Schema.optional(SecretType),
   value: Json,
   customerId: Schema.optional(Schema.NullOr(Schema.String)),
   environment: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.maxLength(63))))
@@ -55,15 +66,8 @@ export const CreateSecret = Schema.Struct({
 export type CreateSecret = typeof CreateSecret.Type
 
 /** A secret as the API shows it, without its value. */
-export const secretView = (secret: Secret) => ({
-  id: secret.id,
-  name: secret.name,
-  type: secret.type,
-  scope: { customerId: secret.customerId, environment: secret.environment },
-  createdAt: secret.createdAt,
-  updatedAt: secret.updatedAt,
-  version: secret.version
-})
+export const secretView = (secret: Secret) =>
+  Secret.show(secret, { scope: { customerId: secret.customerId, environment: secret.environment } })
 
 /** The text to seal. JSON may be sent as a value or as text; other text is refused. */
 export const secretText = (type: Secret["type"], value: Json): string | ValidationFailed => {

@@ -1,8 +1,10 @@
 /** Records of an organisation's connectors, their versions and OAuth clients (auth providers). Contract: connector record. */
 import { Effect, Schema } from "effect"
 import { Conflict, invalid, ValidationFailed } from "../Failure.js"
-import type { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
-import { canonicalJson, Json, type JsonObject } from "../Json.js"
+import { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
+import { canonicalJson, Json, type JsonObject, StoredObject } from "../Json.js"
+import { derivedValue, generatedValue, hidden, owner, recordOf } from "../Record.js"
+import { AnsweredTime } from "../Time.js"
 import { Counter } from "../Scalars.js"
 import { ConnectorDefinition as Definition, type ConnectorDefinition, definitionForm } from "./Definition.js"
 import { isReadOnly } from "./ConnectorOffer.js"
@@ -10,61 +12,69 @@ import { withoutPresetScheme } from "./Webhook.js"
 import { compareVersions, nextVersion } from "./Versions.js"
 
 /** The stored connector; its definition is a `ConnectorVersion`. Times are RFC 3339. */
-export interface ConnectorRecord {
-  readonly id: ConnectorId
-  readonly organisationId: OrganisationId
-  readonly slug: string
-  readonly name: string
-  readonly description: string
-  readonly kind: string
+export const ConnectorRecord = Schema.Struct({
+  id: ConnectorId,
+  organisationId: OrganisationId,
+  slug: Schema.String,
+  name: Schema.String,
+  description: Schema.String,
+  kind: Schema.String,
   /** The part of the definition that lists show. */
-  readonly summary: JsonObject
+  summary: StoredObject,
   /** The number of the draft's version, or of the published version without a draft. */
-  readonly current: number
-  readonly semver: string
-  readonly latestVersion: string | null
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly deletedAt: string | null
-  readonly version: number
-}
+  current: Schema.Number,
+  semver: Schema.String,
+  latestVersion: Schema.NullOr(Schema.String),
+  createdBy: Schema.String,
+  createdAt: AnsweredTime,
+  updatedAt: AnsweredTime,
+  deletedAt: Schema.NullOr(AnsweredTime),
+  version: Schema.Number
+})
+export type ConnectorRecord = typeof ConnectorRecord.Type
 
 /** One version of the definition, immutable once it is published. */
-export interface ConnectorVersion {
-  readonly organisationId: OrganisationId
-  readonly connectorId: ConnectorId
-  readonly number: number
-  readonly semver: string
-  readonly definition: JsonObject
+export const ConnectorVersion = Schema.Struct({
+  organisationId: OrganisationId,
+  connectorId: ConnectorId,
+  number: Schema.Number,
+  semver: Schema.String,
+  definition: StoredObject,
   /** `definitionForm` of the release that stored the definition. */
-  readonly form: number
+  form: Schema.Number,
   /** Each action's version. */
-  readonly actions: { readonly [name: string]: number }
-  readonly contentHash: string
-  readonly notes: string | null
+  actions: Schema.Record({ key: Schema.String, value: Schema.Number }),
+  contentHash: Schema.String,
+  notes: Schema.NullOr(Schema.String),
   /** `null` while it is the draft. */
-  readonly publishedAt: string | null
-  readonly publishedBy: string | null
-}
+  publishedAt: Schema.NullOr(AnsweredTime),
+  publishedBy: Schema.NullOr(Schema.String)
+})
+export type ConnectorVersion = typeof ConnectorVersion.Type
 
-/** The organisation's OAuth client at a provider, for one of its own connectors or a built-in one. */
-export interface AuthProvider {
-  readonly id: AuthProviderId
-  readonly organisationId: OrganisationId
+/** The organisation's OAuth client at a provider, for one of its own connectors or a built-in one: its record and view. */
+export const AuthProvider = recordOf("AuthProvider", {
+  id: generatedValue(AuthProviderId, Schema.String),
+  organisationId: owner(OrganisationId),
   /** The connector's slug. */
-  readonly connector: string
-  readonly name: string
-  readonly methodId: string
-  readonly clientId: string
-  readonly clientSecret: Uint8Array | null
-  readonly scopes: ReadonlyArray<string>
+  connector: generatedValue(Schema.String),
+  name: generatedValue(Schema.String),
+  methodId: generatedValue(Schema.String),
+  clientId: generatedValue(Schema.String),
+  clientSecret: hidden(Schema.NullOr(Schema.Uint8ArrayFromSelf)),
+  hasClientSecret: derivedValue(Schema.Boolean),
+  scopes: generatedValue(Schema.Array(Schema.String)),
   /** Used by connections that name no auth provider. */
-  readonly isDefault: boolean
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly version: number
-}
+  isDefault: generatedValue(Schema.Boolean),
+  redirectUri: derivedValue(
+    Schema.String.annotations({ description: "the redirect URI to register for the client at the provider" })
+  ),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  version: generatedValue(Schema.Number)
+})
+/** The stored client. */
+export type AuthProvider = typeof AuthProvider.stored.Type
 
 /** The place to which a client's secret is sealed. */
 export const clientSecretPlace = (organisation: string, provider: string) => ({
@@ -89,22 +99,6 @@ export const UpsertAuthProvider = Schema.Struct({
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpsertAuthProvider" })
 export type UpsertAuthProvider = typeof UpsertAuthProvider.Type
-
-/** An auth provider as the API shows it. `redirectUri`: the URI to register for the client at the provider. */
-export const authProviderView = (provider: AuthProvider, redirectUri: string) => ({
-  id: provider.id,
-  connector: provider.connector,
-  name: provider.name,
-  methodId: provider.methodId,
-  clientId: provider.clientId,
-  hasClientSecret: provider.clientSecret !== null,
-  scopes: provider.scopes,
-  isDefault: provider.isDefault,
-  redirectUri,
-  createdAt: provider.createdAt,
-  updatedAt: provider.updatedAt,
-  version: provider.version
-})
 
 /** An OAuth client in a definition. */
 export interface InlineClient {

@@ -3,9 +3,10 @@
  * organisation (`saas`), platform. Specification: Configuration hierarchy; contract: config.
  */
 import { Schema } from "effect"
-import { Json } from "../Json.js"
+import { Json, StoredJson } from "../Json.js"
 import { configurationValues } from "../Limits.js"
 import { Counter } from "../Scalars.js"
+import { AnsweredTime } from "../Time.js"
 
 /** From the highest precedence to the lowest. */
 export const levels = ["flow", "integration", "tenant", "saas", "platform"] as const
@@ -38,15 +39,16 @@ export const SetConfiguration = Schema.Struct({
 export type SetConfiguration = typeof SetConfiguration.Type
 
 /** One value at one level. `scopeId` is empty for the organisation, `environment` for all environments. */
-export interface StoredValue {
-  readonly level: Exclude<Level, "platform">
-  readonly scopeId: string
-  readonly key: string
-  readonly environment: string
-  readonly value: Json
-  readonly updatedAt: string
-  readonly version: number
-}
+export const StoredValue = Schema.Struct({
+  level: Schema.Literal("flow", "integration", "tenant", "saas"),
+  scopeId: Schema.String,
+  key: Schema.String,
+  environment: Schema.String,
+  value: StoredJson,
+  updatedAt: AnsweredTime,
+  version: Schema.Number
+})
+export type StoredValue = typeof StoredValue.Type
 
 /** Values that the operator sets for all organisations. */
 export type PlatformValues = { readonly [key: string]: Json }

@@ -1,17 +1,20 @@
 /** The environments to which versions are deployed. Every organisation has `test` and `live`. Contract: environment record. */
-import type { CustomerId, EnvironmentId, OrganisationId } from "../Ids.js"
+import { Schema } from "effect"
+import { CustomerId, EnvironmentId, OrganisationId } from "../Ids.js"
+import { AnsweredTime } from "../Time.js"
 
 /** The stored environment. */
-export interface Environment {
-  readonly id: EnvironmentId
-  readonly organisationId: OrganisationId
-  readonly customerId: CustomerId | null
-  readonly name: string
-  readonly slug: string
-  readonly type: "builtin" | "custom"
-  readonly protected: boolean
-  readonly requiresReview: boolean
+export const Environment = Schema.Struct({
+  id: EnvironmentId,
+  organisationId: OrganisationId,
+  customerId: Schema.NullOr(CustomerId),
+  name: Schema.String,
+  slug: Schema.String,
+  type: Schema.Literal("builtin", "custom"),
+  protected: Schema.Boolean,
+  requiresReview: Schema.Boolean,
   /** Publishing a version deploys it here. */
-  readonly autoDeploy: boolean
-  readonly createdAt: string
-}
+  autoDeploy: Schema.Boolean,
+  createdAt: AnsweredTime
+})
+export type Environment = typeof Environment.Type

@@ -3,74 +3,73 @@ import { Effect, Schema } from "effect"
 import type { ConnectionStatus } from "../connection/Connection.js"
 import { type BoundAction, possibleSlugs } from "../connector/Binding.js"
 import { InvalidState, invalid, type ValidationFailed } from "../Failure.js"
-import type { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "../Ids.js"
+import { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "../Ids.js"
 import { JsonObject } from "../Json.js"
 import { configurationValues, installationLimits } from "../Limits.js"
 import { Slug } from "../workflow/Workflow.js"
-import { Counter } from "../Scalars.js"
+import { fixed, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { AnsweredTime } from "../Time.js"
 
 /** `needs_connection` is not stored; it is derived from the status of the connections. */
 export const installationStatuses = ["active", "paused", "needs_connection", "uninstalled"] as const
 export type InstallationStatus = (typeof installationStatuses)[number]
-
-/** The stored installation. Times are RFC 3339. */
-export interface Installation {
-  readonly id: InstallationId
-  readonly organisationId: OrganisationId
-  readonly customerId: CustomerId
-  /** The slug of the integration. A customer has at most one installation of each. */
-  readonly integration: string
-  readonly workflowIds: ReadonlyArray<WorkflowId>
-  /** By the connector's slug. */
-  readonly connections: { readonly [slug: string]: ConnectionId }
-  readonly config: JsonObject
-  /** JSON Schema (2020-12) of `config`. */
-  readonly configSchema: JsonObject | null
-  /** The stored status; the API may show `needs_connection`. */
-  readonly status: Exclude<InstallationStatus, "needs_connection">
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly uninstalledAt: string | null
-  readonly version: number
-}
 
 const isSmall = (value: JsonObject): boolean => JSON.stringify(value).length <= configurationValues.valueBytes
 const SmallObject = JsonObject.pipe(
   Schema.filter((value) => isSmall(value) || `must have at most ${configurationValues.valueBytes} bytes of JSON`)
 )
 
-const fields = {
-  workflowIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(installationLimits.workflows))),
-  connections: Schema.optional(
+/** An installation: its record, bodies and view. A customer has at most one of each integration. Times are RFC 3339. */
+export const Installation = recordOf("Installation", {
+  id: generatedValue(InstallationId, Schema.String),
+  organisationId: owner(OrganisationId),
+  customerId: fixed(required(CustomerId, Schema.String, Schema.String)),
+  /** The slug of the integration. */
+  integration: fixed(required(Schema.String, Slug)),
+  workflowIds: optional(
+    Schema.Array(WorkflowId),
+    [],
+    Schema.Array(Schema.String).pipe(Schema.maxItems(installationLimits.workflows)),
+    Schema.Array(Schema.String)
+  ),
+  /** By the connector's slug. */
+  connections: optional(
+    Schema.Record({ key: Schema.String, value: ConnectionId }),
+    {},
     Schema.Record({ key: Schema.String, value: Schema.String }).pipe(
       Schema.filter(
         (all) =>
           Object.keys(all).length <= installationLimits.connections ||
           `must have at most ${installationLimits.connections} connections`
       )
-    )
+    ),
+    Schema.Record({ key: Schema.String, value: Schema.String })
   ),
-  config: Schema.optional(SmallObject),
-  configSchema: Schema.optional(Schema.NullOr(SmallObject)),
-  status: Schema.optional(Schema.Literal("active", "paused"))
-}
-
-/** The body that installs an integration. */
-export const CreateInstallation = Schema.Struct({
-  customerId: Schema.String,
-  integration: Slug,
-  ...fields
-}).annotations({ identifier: "CreateInstallation" })
-export type CreateInstallation = typeof CreateInstallation.Type
+  config: optional(JsonObject, {}, SmallObject),
+  /** JSON Schema (2020-12) of `config`. */
+  configSchema: optional(Schema.NullOr(JsonObject), null, Schema.NullOr(SmallObject)),
+  status: optional(
+    Schema.Literal("active", "paused", "uninstalled"),
+    "active",
+    Schema.Literal("active", "paused"),
+    Schema.Literal(...installationStatuses)
+  ),
+  createdBy: generatedValue(Schema.String),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  uninstalledAt: hidden(Schema.NullOr(AnsweredTime)),
+  version: generatedValue(Schema.Number)
+})
+/** The stored installation; the API may show `needs_connection` as its status. */
+export type Installation = typeof Installation.stored.Type
+export type CreateInstallation = typeof Installation.Create.Type
 
 /** The body that changes an installation. */
 export const UpdateInstallation = Schema.Struct({
-  ...fields,
+  ...Installation.Update.fields,
   status: Schema.optional(Schema.Literal("active", "paused", "needs_connection")).annotations({
     description: "needs_connection is derived from the connections: it is accepted only if the record was read with it"
-  }),
-  version: Schema.optional(Counter)
+  })
 }).annotations({ identifier: "UpdateInstallation" })
 export type UpdateInstallation = typeof UpdateInstallation.Type
 
@@ -84,19 +83,6 @@ export const configAfter = (
   before: Pick<Installation, "config" | "configSchema">,
   { config = before.config, configSchema = before.configSchema }: Pick<UpdateInstallation, "config" | "configSchema">
 ): Pick<Installation, "config" | "configSchema"> => ({ config, configSchema })
-
-/** The installation after an update of configuration and status. `installation` has the new workflows and connections. */
-export const changedInstallation = (
-  installation: Installation,
-  input: InstallationChanges,
-  updatedAt: string
-): Installation => ({
-  ...installation,
-  ...configAfter(installation, input),
-  status: input.status ?? installation.status,
-  updatedAt,
-  version: installation.version + 1
-})
 
 /** Drops `needs_connection` if the record has that status, else refuses it, since it cannot be set. */
 export const checkStatus = (
@@ -131,7 +117,7 @@ export const inactiveInstallation = ({ status }: Pick<Installation, "status">): 
 
 /** The installation as the API shows it. `bindings`: those of its workflows. */
 export const installationView = (
-  { organisationId: _organisation, uninstalledAt: _uninstalled, ...installation }: Installation,
+  installation: Installation,
   bindings: ReadonlyArray<BoundAction>,
   statusOf: (id: ConnectionId) => ConnectionStatus | undefined
 ) => {
@@ -139,7 +125,7 @@ export const installationView = (
     installation.status === "active" && !isConnected(installation, bindings, statusOf)
       ? "needs_connection"
       : installation.status
-  return { ...installation, status }
+  return { ...Installation.show(installation), status }
 }
 /** The installation as the API shows it. */
 export type InstallationView = ReturnType<typeof installationView>

@@ -1,45 +1,15 @@
 /** The operations on API keys; DELETE revokes a key. Specification: API key fields and rules. */
 import { Schema } from "effect"
-import { CreateApiKey, KeyMode, UpdateApiKey } from "../../domain/access/ApiKey.js"
-import { ResourceScope } from "../../domain/access/ResourceScope.js"
-import { PermissionMatrix, Preset } from "../../domain/access/Permission.js"
+import { ApiKey, CreateApiKey, UpdateApiKey } from "../../domain/access/ApiKey.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
-import { listParams, NullableTime, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
 import { record, newRecord, page } from "../operation/Output.js"
 
-const fields = {
-  id: Schema.String,
-  name: Schema.String,
-  prefix: Schema.String,
-  last4: Schema.String,
-  key: Schema.String.annotations({
-    description: "prefix and last four characters; the whole key only in the answer that creates or rotates it"
-  }),
-  mode: KeyMode,
-  preset: Preset,
-  permissions: PermissionMatrix,
-  customers: Schema.Struct({ mode: Schema.Literal("all", "subset"), ids: Schema.Array(Schema.String) }),
-  hmac: Schema.Struct({ enabled: Schema.Boolean }),
-  resourceScope: ResourceScope,
-  allowedIps: Schema.Array(Schema.String),
-  rateLimitPerMinute: Schema.NullOr(Schema.Number),
-  expiresAt: NullableTime,
-  status: Schema.Literal("active", "revoked", "expired"),
-  lastUsedAt: NullableTime,
-  rotatedAt: NullableTime,
-  createdBy: Schema.String,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}
-
-const ApiKeyView = Schema.Struct(fields).annotations({ identifier: "ApiKey" })
-
 /** The answer that shows the whole key and the identity secret once. */
-const IssuedApiKey = Schema.Struct({ ...fields, hmacSecret: Schema.NullOr(Schema.String) }).annotations({
+const IssuedApiKey = Schema.Struct({ ...ApiKey.View.fields, hmacSecret: Schema.NullOr(Schema.String) }).annotations({
   identifier: "IssuedApiKey"
 })
 
@@ -59,7 +29,7 @@ export const apiKeysOperations = [
     answers: { 200: "A page of API keys." },
     route: "GET /api/v1/api-keys",
     query: Schema.Struct({ ...listParams, mode: Schema.optional(Schema.Literal("all", "live", "test")) }),
-    output: page(ApiKeyView),
+    output: page(ApiKey.View),
     permit: "settings:read",
     audit: auditRead("api_key"),
     ...ofKeys,
@@ -89,7 +59,7 @@ export const apiKeysOperations = [
     description: "Reads the permissions and limits of a key, without its secret.",
     answers: { 200: "The API key." },
     route: "GET /api/v1/api-keys/:kid",
-    output: record(ApiKeyView),
+    output: record(ApiKey.View),
     permit: "settings:read",
     audit: auditRead("api_key"),
     ...ofKeys,
@@ -103,8 +73,8 @@ export const apiKeysOperations = [
     answers: { 200: "The API key after the change." },
     example: { name: "Reporting, nightly", rateLimitPerMinute: 120 },
     route: "PUT /api/v1/api-keys/:kid",
-    body: putPayload(UpdateApiKey, ApiKeyView),
-    output: record(ApiKeyView),
+    body: putPayload(UpdateApiKey, ApiKey.View),
+    output: record(ApiKey.View),
     permit: "settings:manage",
     audit: auditAction("api_key.update"),
     ...ofKeys,
@@ -116,7 +86,7 @@ export const apiKeysOperations = [
     description: "Revokes a key permanently. Revoking it again changes nothing. Keys cannot be deleted.",
     answers: { 200: "The revoked API key." },
     route: "DELETE /api/v1/api-keys/:kid",
-    output: record(ApiKeyView),
+    output: record(ApiKey.View),
     permit: "settings:manage",
     audit: auditAction("api_key.revoke"),
     ...ofKeys,

@@ -1,29 +1,10 @@
 /** The operations on the organisation's OAuth clients (auth providers) for connectors. Specification: Surface C. */
-import { Schema } from "effect"
-import { UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
+import { AuthProvider, UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
-import { Time } from "../Shapes.js"
 import { putPayload } from "../PayloadSchema.js"
 import { AuthProviders } from "../../actors/management/connection/AuthProviders.js"
 import { record, page, empty } from "../operation/Output.js"
-
-const AuthProviderView = Schema.Struct({
-  id: Schema.String,
-  connector: Schema.String,
-  name: Schema.String,
-  methodId: Schema.String,
-  clientId: Schema.String,
-  hasClientSecret: Schema.Boolean,
-  scopes: Schema.Array(Schema.String),
-  isDefault: Schema.Boolean,
-  redirectUri: Schema.String.annotations({
-    description: "the redirect URI to register for the client at the provider"
-  }),
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "AuthProvider" })
 
 /** The operations of the group `authProviders`, in the order of the documents. */
 export const authProvidersOperations = [
@@ -33,7 +14,7 @@ export const authProvidersOperations = [
     description: "Lists the OAuth clients that the organisation has registered for a connector.",
     answers: { 200: "A page of auth providers." },
     route: "GET /api/v1/connectors/:ctr/auth-providers",
-    output: page(AuthProviderView),
+    output: page(AuthProvider.View),
     permit: "connectors:read",
     audit: auditRead("auth_provider"),
     sharing: "read",
@@ -49,8 +30,8 @@ export const authProvidersOperations = [
     answers: { 200: "The auth provider." },
     example: { name: "default", methodId: "oauth", clientId: "svc-client", clientSecret: "s3cr3t", isDefault: true },
     route: "PUT /api/v1/connectors/:ctr/auth-providers",
-    body: putPayload(UpsertAuthProvider, AuthProviderView),
-    output: record(AuthProviderView),
+    body: putPayload(UpsertAuthProvider, AuthProvider.View),
+    output: record(AuthProvider.View),
     permit: "connectors:write",
     audit: auditAction("auth_provider.upsert"),
     sharing: "change",

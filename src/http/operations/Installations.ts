@@ -1,30 +1,12 @@
 /** The operations on customers' installations of integrations. Contract: surface C bodies; installation record. */
 import { Schema } from "effect"
-import { CreateInstallation, installationStatuses, UpdateInstallation } from "../../domain/organisation/Installation.js"
-import { JsonObject } from "../../domain/Json.js"
+import { Installation, installationStatuses, UpdateInstallation } from "../../domain/organisation/Installation.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
-import { listParams, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Installations } from "../../actors/management/organisation/Installations.js"
 import { record, newRecord, page, empty } from "../operation/Output.js"
-
-const Status = Schema.Literal(...installationStatuses)
-
-const InstallationView = Schema.Struct({
-  id: Schema.String,
-  customerId: Schema.String,
-  integration: Schema.String,
-  workflowIds: Schema.Array(Schema.String),
-  connections: Schema.Record({ key: Schema.String, value: Schema.String }),
-  config: JsonObject,
-  configSchema: Schema.NullOr(JsonObject),
-  status: Status,
-  createdBy: Schema.String,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "Installation" })
 
 /** A key's scope applies to an installation by all of its workflows, connections and connectors. */
 const recordScope = { workflow: "record", connection: "record", connector: "record" } as const
@@ -46,11 +28,11 @@ export const installationsOperations = [
       ...listParams,
       customer_id: text,
       integration: text,
-      status: Schema.optional(Status).annotations({
+      status: Schema.optional(Schema.Literal(...installationStatuses)).annotations({
         description: "absent: all except uninstalled ones. A page of one status may have fewer records than its size"
       })
     }),
-    output: page(InstallationView),
+    output: page(Installation.View),
     permit: "widgets:read",
     audit: auditRead("installation"),
     sharing: "customers",
@@ -70,8 +52,8 @@ export const installationsOperations = [
       config: { pageSize: 50 }
     },
     route: "POST /api/v1/installations",
-    body: strictPayload(CreateInstallation),
-    output: newRecord(InstallationView),
+    body: strictPayload(Installation.Create),
+    output: newRecord(Installation.View),
     permit: "widgets:create",
     audit: auditAction("installation.create"),
     ...ofInstallation,
@@ -83,7 +65,7 @@ export const installationsOperations = [
     description: "Reads an installation with its configuration.",
     answers: { 200: "The installation." },
     route: "GET /api/v1/installations/:inst",
-    output: record(InstallationView),
+    output: record(Installation.View),
     permit: "widgets:read",
     audit: auditRead("installation"),
     ...ofInstallation,
@@ -96,8 +78,8 @@ export const installationsOperations = [
     answers: { 200: "The installation after the change." },
     example: { config: { pageSize: 100 }, status: "paused" },
     route: "PUT /api/v1/installations/:inst",
-    body: putPayload(UpdateInstallation, InstallationView),
-    output: record(InstallationView),
+    body: putPayload(UpdateInstallation, Installation.View),
+    output: record(Installation.View),
     permit: "widgets:update",
     audit: auditAction("installation.update"),
     ...ofInstallation,

@@ -1,25 +1,13 @@
 /** The operations on secrets: a list has no values, which are read one by one. Specification: Surface C; contract: secret record. */
 import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
-import { CreateSecret } from "../../domain/access/Secret.js"
+import { CreateSecret, Secret, SecretType } from "../../domain/access/Secret.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
-import { listParams, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { Secrets } from "../../actors/management/access/Secrets.js"
 import { newOrStoredRecord, record, page, empty } from "../operation/Output.js"
-
-const SecretType = Schema.Literal("text", "json")
-
-const SecretView = Schema.Struct({
-  id: Schema.String,
-  name: Schema.String,
-  type: SecretType,
-  scope: Schema.Struct({ customerId: Schema.NullOr(Schema.String), environment: Schema.NullOr(Schema.String) }),
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "Secret" })
 
 const RevealedSecret = Schema.Struct({
   id: Schema.String,
@@ -41,7 +29,7 @@ export const secretsOperations = [
       customer_id: Schema.optional(Schema.String),
       environment: Schema.optional(Schema.String)
     }),
-    output: page(SecretView),
+    output: page(Secret.View),
     permit: ["secrets:read", "secrets:write"],
     audit: auditRead("secret"),
     sharing: "perRecord",
@@ -58,7 +46,7 @@ export const secretsOperations = [
     example: { name: "CRM_TOKEN", type: "text", value: "s3cr3t" },
     route: "POST /api/v1/secrets",
     body: strictPayload(CreateSecret),
-    output: newOrStoredRecord(SecretView),
+    output: newOrStoredRecord(Secret.View),
     permit: "secrets:write",
     audit: auditAction("secret.create"),
     sharing: "perRecord",

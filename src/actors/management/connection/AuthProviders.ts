@@ -3,7 +3,7 @@
  * to a client through its connector. Contract: auth provider record.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import { type AuthProvider, authProviderView, UpsertAuthProvider } from "../../../domain/connector/ConnectorRecord.js"
+import { AuthProvider, UpsertAuthProvider } from "../../../domain/connector/ConnectorRecord.js"
 import { type Failure, invalid, NotFound } from "../../../domain/Failure.js"
 import type { Tx } from "../../ports/Records.js"
 import { make as makeAuthProviderRecords, maxAuthProviders } from "./AuthProviderRecords.js"
@@ -14,7 +14,7 @@ import { ConnectorRecords, definitionOf } from "../connector/ConnectorRecords.js
 import type { PageOf } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 
-export type AuthProviderView = ReturnType<typeof authProviderView>
+export type AuthProviderView = ReturnType<typeof AuthProvider.show>
 
 /** `connector`: an id or a slug. */
 export class AuthProviders extends Context.Tag("svc/AuthProviders")<
@@ -68,7 +68,11 @@ const viewOf = (
   { connectors }: AuthProviderServices,
   { organisationId }: Principal,
   provider: AuthProvider
-): AuthProviderView => authProviderView(provider, connectors.redirectUri(organisationId, provider.connector))
+): AuthProviderView =>
+  AuthProvider.show(provider, {
+    hasClientSecret: provider.clientSecret !== null,
+    redirectUri: connectors.redirectUri(organisationId, provider.connector)
+  })
 
 const list = (services: AuthProviderServices, context: CallContext, connector: string) =>
   services.read(context, (tx) =>

@@ -6,10 +6,9 @@ import { Context, Effect, Layer } from "effect"
 import { type Failure, NotFound, PlanLimitReached } from "../../../domain/Failure.js"
 import {
   type CreateInstallation,
-  changedInstallation,
   checkStatus,
   configAfter,
-  type Installation,
+  Installation,
   type InstallationChanges,
   type InstallationStatus,
   type InstallationView,
@@ -161,22 +160,20 @@ const newInstallation = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Installation, Failure> {
   const customerId = yield* customerOfBody(tx, caller, input.customerId)
   const now = yield* currentTimestamp
-  return {
-    id: identifiers.next("inst"),
-    organisationId: caller.organisationId,
-    customerId,
-    integration: input.integration,
-    workflowIds: yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? []),
-    connections: yield* checkConnections(tx, caller, customerId, input.connections ?? {}),
-    config: input.config ?? {},
-    configSchema: input.configSchema ?? null,
-    status: input.status ?? "active",
-    createdBy: caller.id,
-    createdAt: now,
-    updatedAt: now,
-    uninstalledAt: null,
-    version: 1
-  }
+  const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? [])
+  const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? {})
+  return Installation.create(
+    { ...input, customerId, workflowIds, connections },
+    {
+      id: identifiers.next("inst"),
+      organisationId: caller.organisationId,
+      createdBy: caller.id,
+      createdAt: now,
+      updatedAt: now,
+      uninstalledAt: null,
+      version: 1
+    }
+  )
 })
 
 const create = Effect.fnUntraced(function* (
@@ -211,7 +208,7 @@ const withChanges = Effect.fnUntraced(function* (
   const { customerId } = before
   const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? before.workflowIds, before)
   const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? before.connections, before)
-  return changedInstallation({ ...before, workflowIds, connections }, input, yield* currentTimestamp)
+  return Installation.change(before, { ...input, workflowIds, connections }, yield* currentTimestamp)
 })
 
 /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */

@@ -1,7 +1,7 @@
 /** Table descriptions of connections and their credentials, as requests read them, and of installations. */
 import type { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
-import type { Installation } from "../../../domain/organisation/Installation.js"
-import type { Table } from "../record/Table.js"
+import { Installation } from "../../../domain/organisation/Installation.js"
+import { type Table, tableOf } from "../record/Table.js"
 
 export const connections: Table<Connection> = {
   name: "connections",
@@ -48,26 +48,6 @@ export const credentials: Table<CredentialRecord> = {
   isVersioned: false
 }
 
-export const installations: Table<Installation> = {
-  name: "installations",
-  members: [
-    "id",
-    "organisationId",
-    "customerId",
-    "integration",
-    "workflowIds",
-    "connections",
-    "config",
-    "configSchema",
-    "status",
-    "createdBy",
-    "createdAt",
-    "updatedAt",
-    "uninstalledAt",
-    "version"
-  ],
-  json: ["connections", "config", "configSchema"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const installations = tableOf("installations", Installation.stored, {
+  json: ["connections", "config", "configSchema"]
+})

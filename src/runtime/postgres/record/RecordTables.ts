@@ -1,12 +1,12 @@
 /** Table descriptions of the management records. */
-import type { ApiKey } from "../../../domain/access/ApiKey.js"
-import type { StoredValue } from "../../../domain/organisation/Configuration.js"
-import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/ConnectorRecord.js"
+import { ApiKey } from "../../../domain/access/ApiKey.js"
+import { StoredValue } from "../../../domain/organisation/Configuration.js"
+import { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/ConnectorRecord.js"
 import { Customer } from "../../../domain/organisation/Customer.js"
-import type { Environment } from "../../../domain/organisation/Environment.js"
+import { Environment } from "../../../domain/organisation/Environment.js"
 import { Organisation, Workspace } from "../../../domain/organisation/Organisation.js"
 import { Role, User } from "../../../domain/access/Person.js"
-import type { Secret, SecretVersion } from "../../../domain/access/Secret.js"
+import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
 import type { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
 import type { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
@@ -18,93 +18,20 @@ export const workspaces = tableOf("workspaces", Workspace.stored, { isVersioned:
 
 export const customers = tableOf("customers", Customer.stored, { json: ["metadata", "limits"] })
 
-export const environments: Table<Environment> = {
-  name: "environments",
-  members: [
-    "id",
-    "organisationId",
-    "customerId",
-    "name",
-    "slug",
-    "type",
-    "protected",
-    "requiresReview",
-    "autoDeploy",
-    "createdAt"
-  ],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: false
-}
+export const environments = tableOf("environments", Environment)
 
-export const apiKeys: Table<ApiKey> = {
-  name: "api_keys",
-  members: [
-    "id",
-    "organisationId",
-    "spaceId",
-    "name",
-    "hash",
-    "hashBefore",
-    "beforeUntil",
-    "prefix",
-    "last4",
-    "mode",
-    "preset",
-    "permissions",
-    "customersMode",
-    "customerIds",
-    "hmacSecret",
-    "resourceScope",
-    "allowedIps",
-    "rateLimit",
-    "expiresAt",
-    "revokedAt",
-    "lastUsedAt",
-    "rotatedAt",
-    "createdBy",
-    "createdAt",
-    "updatedAt",
-    "version"
-  ],
-  json: ["permissions", "resourceScope"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const apiKeys = tableOf("api_keys", ApiKey.stored, { json: ["permissions", "resourceScope"] })
 
 export const roles = tableOf("roles", Role.stored, { json: ["permissions"] })
 
 export const users = tableOf("users", User.stored, { json: ["customerIds", "teams"] })
 
-export const secrets: Table<Secret> = {
-  name: "secrets",
-  members: [
-    "id",
-    "organisationId",
-    "spaceId",
-    "name",
-    "type",
-    "customerId",
-    "environment",
-    "current",
-    "createdAt",
-    "updatedAt",
-    "deletedAt",
-    "version"
-  ],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const secrets = tableOf("secrets", Secret.stored)
 
-export const secretVersions: Table<SecretVersion> = {
-  name: "secret_versions",
-  members: ["organisationId", "secretId", "number", "sealed", "retiredAt"],
+export const secretVersions = tableOf("secret_versions", SecretVersion, {
   key: ["secretId", "number"],
-  createdMember: "number",
-  isVersioned: false
-}
+  createdMember: "number"
+})
 
 export const workflows: Table<Workflow> = {
   name: "workflows",
@@ -181,81 +108,21 @@ export const deployments: Table<Deployment> = {
   isVersioned: false
 }
 
-export const configuration: Table<StoredValue> = {
-  name: "settings",
-  members: ["level", "scopeId", "key", "environment", "value", "updatedAt", "version"],
+export const configuration = tableOf("settings", StoredValue, {
   json: ["value"],
   key: ["level", "scopeId", "key", "environment"],
-  createdMember: "updatedAt",
-  isVersioned: true
-}
+  createdMember: "updatedAt"
+})
 
-export const connectors: Table<ConnectorRecord> = {
-  name: "connectors",
-  members: [
-    "id",
-    "organisationId",
-    "slug",
-    "name",
-    "description",
-    "kind",
-    "summary",
-    "current",
-    "semver",
-    "latestVersion",
-    "createdBy",
-    "createdAt",
-    "updatedAt",
-    "deletedAt",
-    "version"
-  ],
-  json: ["summary"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const connectors = tableOf("connectors", ConnectorRecord, { json: ["summary"] })
 
-export const connectorVersions: Table<ConnectorVersion> = {
-  name: "connector_versions",
-  members: [
-    "organisationId",
-    "connectorId",
-    "number",
-    "semver",
-    "definition",
-    "form",
-    "actions",
-    "contentHash",
-    "notes",
-    "publishedAt",
-    "publishedBy"
-  ],
+export const connectorVersions = tableOf("connector_versions", ConnectorVersion, {
   json: ["definition", "actions"],
   key: ["connectorId", "number"],
-  createdMember: "number",
-  isVersioned: false
-}
+  createdMember: "number"
+})
 
-export const authProviders: Table<AuthProvider> = {
-  name: "auth_providers",
-  members: [
-    "id",
-    "organisationId",
-    "connector",
-    "name",
-    "methodId",
-    "clientId",
-    "clientSecret",
-    "scopes",
-    "isDefault",
-    "createdAt",
-    "updatedAt",
-    "version"
-  ],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const authProviders = tableOf("auth_providers", AuthProvider.stored)
 
 export const triggers: Table<Trigger> = {
   name: "triggers",
