@@ -41,39 +41,38 @@ export interface GivenMember<
 type AnyGiven = GivenMember<AnySchema, AnySchema, AnySchema, boolean, Bodies>
 type AnyMember = Member<Exclude<Kind, "given">, AnySchema, AnySchema> | AnyGiven
 
+// `NoInfer`: the context would otherwise give the schemas that are left out the type of any schema.
+
+const member = <K extends Kind, S extends AnySchema, V extends AnySchema>(
+  kind: K,
+  stored: S,
+  shown: V | undefined
+) => ({
+  kind,
+  stored,
+  // Left out: the type parameter is then that of `stored`.
+  shown: shown ?? (stored as unknown as V)
+})
+
 /** Written by the service and shown: an id, a time. */
 export const generatedValue = <S extends AnySchema, V extends AnySchema = S>(
   stored: S,
-  shown: V | S = stored
-): Member<"generated", S, V> => ({ kind: "generated", stored, shown: shown as V })
+  shown?: V
+): Member<"generated", S, NoInfer<V>> => member("generated", stored, shown)
 /** Written by the service: whose the record is. No body and no view has it. */
-export const owner = <S extends AnySchema>(stored: S): Member<"owner", S, S> => ({
-  kind: "owner",
-  stored,
-  shown: stored
-})
+export const owner = <S extends AnySchema>(stored: S): Member<"owner", S, S> => member("owner", stored, stored)
 /** Written by the service, and not shown. */
-export const hidden = <S extends AnySchema>(stored: S): Member<"hidden", S, S> => ({
-  kind: "hidden",
-  stored,
-  shown: stored
-})
+export const hidden = <S extends AnySchema>(stored: S): Member<"hidden", S, S> => member("hidden", stored, stored)
 /** Not stored: computed when the record is shown. */
-export const derivedValue = <S extends AnySchema>(shown: S): Member<"derived", S, S> => ({
-  kind: "derived",
-  stored: shown,
-  shown
-})
+export const derivedValue = <S extends AnySchema>(shown: S): Member<"derived", S, S> => member("derived", shown, shown)
 /** Given by clients, who must give it to create the record. `body`: what they may give, where it is narrower. */
 export const required = <S extends AnySchema, B extends AnySchema = S, V extends AnySchema = S>(
   stored: S,
-  body: B | S = stored,
-  shown: V | S = stored
-): GivenMember<S, B, V, true, "both"> => ({
-  kind: "given",
-  stored,
-  body: body as B,
-  shown: shown as V,
+  body?: B,
+  shown?: V
+): GivenMember<S, NoInfer<B>, NoInfer<V>, true, "both"> => ({
+  ...member("given", stored, shown),
+  body: body ?? (stored as unknown as B),
   isRequired: true,
   initial: undefined,
   bodies: "both"
@@ -82,13 +81,11 @@ export const required = <S extends AnySchema, B extends AnySchema = S, V extends
 export const optional = <S extends AnySchema, B extends AnySchema = S, V extends AnySchema = S>(
   stored: S,
   initial: S["Type"] | undefined,
-  body: B | S = stored,
-  shown: V | S = stored
-): GivenMember<S, B, V, false, "both"> => ({
-  kind: "given",
-  stored,
-  body: body as B,
-  shown: shown as V,
+  body?: B,
+  shown?: V
+): GivenMember<S, NoInfer<B>, NoInfer<V>, false, "both"> => ({
+  ...member("given", stored, shown),
+  body: body ?? (stored as unknown as B),
   isRequired: false,
   initial,
   bodies: "both"

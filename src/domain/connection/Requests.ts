@@ -1,16 +1,10 @@
 /** Bodies of requests about connections and credentials. Contract: surface C bodies. */
 import { Schema } from "effect"
 import { JsonObject } from "../Json.js"
-import { Counter } from "../Scalars.js"
+import { ConnectionLabel, ConnectionTags } from "./Connection.js"
 import { parseUrl } from "../Url.js"
 
 const text = (most: number) => Schema.String.pipe(Schema.maxLength(most))
-const Label = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
-
-const Tags = Schema.Record({ key: text(64), value: text(200) }).pipe(
-  Schema.filter((tags) => Object.keys(tags).length <= 50 || "must have at most 50 members")
-)
-
 /** The values of a credential. Numbers, as in `expiresIn: 3600`, are stored as text. */
 export const CredentialInput = Schema.Record({
   key: text(64),
@@ -30,24 +24,13 @@ export const CreateConnection = Schema.Struct({
   authProvider: Schema.optional(Schema.NullOr(text(64))),
   credential: Schema.optional(CredentialInput),
   config: Schema.optional(JsonObject),
-  label: Schema.optional(Label),
+  label: Schema.optional(ConnectionLabel),
   userId: Schema.optional(Schema.NullOr(text(200).pipe(Schema.minLength(1)))),
   redirectUrl: Schema.optional(RedirectUrl),
-  tags: Schema.optional(Tags),
+  tags: Schema.optional(ConnectionTags),
   metadata: Schema.optional(JsonObject)
 }).annotations({ identifier: "CreateConnection" })
 export type CreateConnection = typeof CreateConnection.Type
-
-/** The body that changes a connection. */
-export const UpdateConnection = Schema.Struct({
-  label: Schema.optional(Label),
-  isDefault: Schema.optional(Schema.Boolean).annotations({
-    description: "true makes it the customer's default. It stays the default until another connection becomes it"
-  }),
-  tags: Schema.optional(Tags),
-  version: Schema.optional(Counter)
-}).annotations({ identifier: "UpdateConnection" })
-export type UpdateConnection = typeof UpdateConnection.Type
 
 /** The body that reconnects a connection. */
 export const ReconnectConnection = Schema.Struct({
@@ -62,7 +45,7 @@ export type ReconnectConnection = typeof ReconnectConnection.Type
 export const StoreCredential = Schema.Struct({
   connector: text(63),
   authMethod: text(64),
-  label: Schema.optional(Label),
+  label: Schema.optional(ConnectionLabel),
   credential: CredentialInput,
   config: Schema.optional(JsonObject)
 }).annotations({ identifier: "StoreCredential" })

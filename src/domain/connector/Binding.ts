@@ -1,18 +1,20 @@
 /** Bindings of a workflow's code to versions of connector actions, frozen when it is published. Contract: versioning policy. */
+import { Schema } from "effect"
 import { isObject, type Json } from "../Json.js"
 import { findAction, type ConnectorDefinition } from "./Definition.js"
 
 /** An action that the code calls, with its version. */
-export interface BoundAction {
+export const BoundAction = Schema.Struct({
   /** The slug; in a draft, the spelling of the code. `*`: computed at run time. */
-  readonly connector: string
-  /** `*`: any action of the connector. */
-  readonly action: string
-  /** `null`: the newest. So for a draft, and for an action that did not exist when the workflow was published. */
-  readonly version: number | null
-  /** Whether calls use the connection of the run's customer. */
-  readonly perCustomer: boolean
-}
+  connector: Schema.String,
+  action: Schema.String.annotations({ description: "`*`: any action of the connector." }),
+  version: Schema.NullOr(Schema.Number).annotations({
+    description:
+      "null: the newest. So for a draft, and for an action that did not exist when the version was published."
+  }),
+  perCustomer: Schema.Boolean.annotations({ description: "Each customer's own connection is used." })
+}).annotations({ identifier: "BoundAction" })
+export type BoundAction = typeof BoundAction.Type
 
 /** A slug as a JavaScript name: `acmeCrm` for `acme-crm`. */
 export const camelSlug = (slug: string): string =>

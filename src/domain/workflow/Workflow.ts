@@ -1,11 +1,13 @@
 /** Records of workflows, versions and deployments, and the bodies that change them. Specification: Workflow; contract: workflow record. */
 import { Schema } from "effect"
-import { RetryPolicy, Tier } from "../run/Execution.js"
+import { BoundAction } from "../connector/Binding.js"
+import { defaultRetryPolicy, RetryPolicy, Tier } from "../run/Execution.js"
 import { InvalidState, WorkflowUnavailable } from "../Failure.js"
-import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
-import { type Json, JsonObject } from "../Json.js"
+import { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
+import { Json, JsonObject, StoredJson, StoredObject } from "../Json.js"
 import { guest } from "../Limits.js"
-import { Counter } from "../Scalars.js"
+import { derivedValue, fixed, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { AnsweredTime } from "../Time.js"
 
 /** The form of a slug. */
 export const slugPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
@@ -25,43 +27,133 @@ export const reservedNames: ReadonlySet<string> = new Set(
 export const latestEnvironment = "test"
 
 /** `draft`: has no published version. `archived`: starts no runs until it is published again. */
-export type WorkflowStatus = "draft" | "published" | "archived"
+const WorkflowStatus = Schema.Literal("draft", "published", "archived")
+export type WorkflowStatus = typeof WorkflowStatus.Type
 
-/** The stored workflow with its draft. Times are RFC 3339. */
-export interface Workflow {
-  readonly id: WorkflowId
-  readonly organisationId: OrganisationId
-  readonly spaceId: SpaceId
-  readonly customerId: CustomerId | null
-  readonly name: string
-  readonly slug: string
-  readonly description: string
-  readonly form: "code" | "steps"
-  readonly tier: Tier
-  readonly timeoutMs: number | null
-  readonly retry: RetryPolicy
-  readonly enabled: boolean
-  readonly status: WorkflowStatus
-  readonly source: string | null
-  readonly spec: Json
-  readonly contentHash: string
-  readonly draftUpdatedAt: string
-  readonly inputContract: JsonObject | null
-  readonly outputContract: JsonObject | null
-  readonly bindings: Json
-  readonly script: string | null
-  readonly diagram: Json
-  readonly warnings: Json
-  readonly publishedVersion: number | null
-  readonly callbackUrl: string | null
-  readonly tags: ReadonlyArray<string>
-  readonly archivedAt: string | null
-  readonly deletedAt: string | null
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly version: number
-}
+const WorkflowForm = Schema.Literal("code", "steps")
+
+/** The slug of a record. */
+export const Slug = Schema.String.pipe(
+  Schema.pattern(slugPattern, {
+    message: () => "must be lower-case letters, digits and hyphens, at most 63, and begin with a letter or a digit"
+  })
+)
+
+/** The pattern is documented here, and checked with a better message when a workflow is saved. */
+const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)).annotations({
+  jsonSchema: { maxLength: 64, pattern: `${flowNamePattern.source}|${slugPattern.source}` }
+})
+
+const NullableText = Schema.NullOr(Schema.String)
+const NullableTime = Schema.NullOr(AnsweredTime)
+const StoredContract = Schema.NullOr(StoredObject)
+const DataContract = Schema.NullOr(JsonObject)
+
+/** A published, immutable version: its record and view. */
+export const WorkflowVersion = recordOf("WorkflowVersion", {
+  organisationId: owner(OrganisationId),
+  workflowId: owner(WorkflowId),
+  version: derivedValue(Schema.Number),
+  number: hidden(Schema.Number),
+  form: hidden(WorkflowForm),
+  source: hidden(NullableText),
+  spec: hidden(StoredJson),
+  script: hidden(NullableText),
+  contentHash: generatedValue(Schema.String),
+  inputContract: hidden(StoredContract),
+  outputContract: hidden(StoredContract),
+  diagram: hidden(StoredJson),
+  publishedAt: generatedValue(AnsweredTime),
+  publishedBy: generatedValue(Schema.String),
+  notes: generatedValue(NullableText),
+  bindings: generatedValue(
+    StoredJson,
+    Schema.Array(BoundAction).annotations({ description: "Frozen when the version was published." })
+  )
+})
+/** The stored version. */
+export type WorkflowVersion = typeof WorkflowVersion.stored.Type
+
+/** A workflow with its draft: its record, bodies and view. Times are RFC 3339. */
+export const Workflow = recordOf(
+  "Workflow",
+  {
+    id: generatedValue(WorkflowId),
+    organisationId: owner(OrganisationId),
+    spaceId: owner(SpaceId),
+    customerId: fixed(optional(Schema.NullOr(CustomerId), null, NullableText, NullableText)),
+    name: required(Schema.String, Name),
+    slug: fixed(optional(Schema.String, undefined, Slug)),
+    description: optional(Schema.String, "", Schema.String.pipe(Schema.maxLength(10_000))),
+    form: fixed(required(WorkflowForm, Schema.Literal("code"), WorkflowForm)),
+    tier: optional(Tier, "instant"),
+    timeoutMs: optional(
+      Schema.NullOr(Schema.Number),
+      null,
+      Schema.NullOr(Schema.Int.pipe(Schema.between(100, 36 * 3_600_000)))
+    ),
+    retry: optional(RetryPolicy, defaultRetryPolicy, Schema.partialWith(RetryPolicy, { exact: true })),
+    enabled: optional(Schema.Boolean, true),
+    status: generatedValue(WorkflowStatus),
+    source: hidden(NullableText),
+    spec: hidden(StoredJson),
+    contentHash: hidden(Schema.String),
+    draftUpdatedAt: hidden(AnsweredTime),
+    script: hidden(NullableText),
+    draft: derivedValue(
+      Schema.Struct({ code: NullableText, spec: Json, contentHash: Schema.String, updatedAt: AnsweredTime })
+    ),
+    publishedVersion: generatedValue(Schema.NullOr(Schema.Number)),
+    versions: derivedValue(Schema.Array(WorkflowVersion.View)),
+    deployments: derivedValue(
+      Schema.Array(Schema.Struct({ environment: Schema.String, version: Schema.Number, deployedAt: AnsweredTime }))
+    ),
+    inputContract: optional(StoredContract, null, DataContract, DataContract),
+    outputContract: optional(StoredContract, null, DataContract, DataContract),
+    bindings: generatedValue(
+      StoredJson,
+      Schema.Array(BoundAction).annotations({
+        description:
+          "Of the published version while the draft equals it: slugs and versions are frozen. Otherwise of the draft: `connector` is as the code writes it, `version` null."
+      })
+    ),
+    warnings: generatedValue(StoredJson, Json),
+    callbackUrl: optional(NullableText, null, Schema.NullOr(Schema.String.pipe(Schema.maxLength(2_048)))),
+    tags: optional(
+      Schema.Array(Schema.String),
+      [],
+      Schema.Array(Schema.String.pipe(Schema.maxLength(64))).pipe(Schema.maxItems(50))
+    ),
+    diagram: generatedValue(StoredJson, Json),
+    archivedAt: generatedValue(NullableTime),
+    deletedAt: hidden(NullableTime),
+    createdBy: generatedValue(Schema.String),
+    createdAt: generatedValue(AnsweredTime),
+    updatedAt: generatedValue(AnsweredTime),
+    version: generatedValue(Schema.Number)
+  },
+  ["name", "slug", "form", "customerId", "inputContract", "outputContract", "description"]
+)
+/** The stored workflow. */
+export type Workflow = typeof Workflow.stored.Type
+
+const Code = Schema.String.pipe(Schema.maxLength(guest.sourceBytes))
+
+const { customerId, form, name, slug, ...created } = Workflow.Create.fields
+/** The body that creates a workflow. */
+export const CreateWorkflow = Schema.Struct({ name, slug, form, customerId, code: Code, ...created }).annotations({
+  identifier: "CreateWorkflow"
+})
+export type CreateWorkflow = typeof CreateWorkflow.Type
+
+const { name: newName, ...changed } = Workflow.Update.fields
+/** The body that changes a workflow. */
+export const UpdateWorkflow = Schema.Struct({
+  name: newName,
+  code: Schema.optional(Code),
+  ...changed
+}).annotations({ identifier: "UpdateWorkflow" })
+export type UpdateWorkflow = typeof UpdateWorkflow.Type
 
 /** The refusal to run an archived workflow, even as a draft. */
 export const archivedRefusal = ({ name, status }: Pick<Workflow, "name" | "status">): WorkflowUnavailable | undefined =>
@@ -78,85 +170,16 @@ export const disabledRefusal = ({ enabled }: Pick<Workflow, "enabled">): Invalid
     ? undefined
     : new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
 
-/** A published, immutable version. */
-export interface WorkflowVersion {
-  readonly organisationId: OrganisationId
-  readonly workflowId: WorkflowId
-  readonly number: number
-  readonly form: "code" | "steps"
-  readonly source: string | null
-  readonly spec: Json
-  readonly script: string | null
-  readonly contentHash: string
-  readonly inputContract: JsonObject | null
-  readonly outputContract: JsonObject | null
-  readonly bindings: Json
-  readonly diagram: Json
-  readonly notes: string | null
-  readonly publishedBy: string
-  readonly publishedAt: string
-}
-
 /** The version that an environment runs. */
-export interface Deployment {
-  readonly organisationId: OrganisationId
-  readonly workflowId: WorkflowId
-  readonly environment: string
-  readonly number: number
-  readonly deployedAt: string
-  readonly deployedBy: string
-}
-
-const RetryInput = Schema.partialWith(RetryPolicy, { exact: true })
-
-const settings = {
-  description: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))),
-  tier: Schema.optional(Tier),
-  timeoutMs: Schema.optional(Schema.NullOr(Schema.Int.pipe(Schema.between(100, 36 * 3_600_000)))),
-  retry: Schema.optional(RetryInput),
-  enabled: Schema.optional(Schema.Boolean),
-  callbackUrl: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.maxLength(2_048)))),
-  tags: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(64))).pipe(Schema.maxItems(50)))
-}
-
-/** The slug of a record. */
-export const Slug = Schema.String.pipe(
-  Schema.pattern(slugPattern, {
-    message: () => "must be lower-case letters, digits and hyphens, at most 63, and begin with a letter or a digit"
-  })
-)
-
-/** The pattern is documented here, and checked with a better message when a workflow is saved. */
-const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)).annotations({
-  jsonSchema: { maxLength: 64, pattern: `${flowNamePattern.source}|${slugPattern.source}` }
+export const Deployment = Schema.Struct({
+  organisationId: OrganisationId,
+  workflowId: WorkflowId,
+  environment: Schema.String,
+  number: Schema.Number,
+  deployedAt: AnsweredTime,
+  deployedBy: Schema.String
 })
-
-const draft = {
-  code: Schema.optional(Schema.String.pipe(Schema.maxLength(guest.sourceBytes))),
-  inputContract: Schema.optional(Schema.NullOr(JsonObject)),
-  outputContract: Schema.optional(Schema.NullOr(JsonObject))
-}
-
-/** The body that creates a workflow. */
-export const CreateWorkflow = Schema.Struct({
-  name: Name,
-  slug: Schema.optional(Slug),
-  form: Schema.Literal("code"),
-  customerId: Schema.optional(Schema.NullOr(Schema.String)),
-  ...draft,
-  code: Schema.String.pipe(Schema.maxLength(guest.sourceBytes)),
-  ...settings
-}).annotations({ identifier: "CreateWorkflow" })
-export type CreateWorkflow = typeof CreateWorkflow.Type
-
-/** The body that changes a workflow. */
-export const UpdateWorkflow = Schema.Struct({
-  name: Schema.optional(Name),
-  ...draft,
-  ...settings,
-  version: Schema.optional(Counter)
-}).annotations({ identifier: "UpdateWorkflow" })
-export type UpdateWorkflow = typeof UpdateWorkflow.Type
+export type Deployment = typeof Deployment.Type
 
 /** The slug of a name: lower case, with hyphens. */
 export const slugOf = (name: string): string =>

@@ -11,7 +11,7 @@ import {
   slugOf,
   slugPattern,
   type UpdateWorkflow,
-  type Workflow,
+  Workflow,
   type WorkflowVersion
 } from "./Workflow.js"
 
@@ -75,37 +75,29 @@ export const newWorkflow = (
   customerId: CustomerId | null,
   compiled: CompiledSource,
   contentHash: string
-): Workflow => ({
-  id,
-  organisationId: author.organisationId,
-  spaceId: author.spaceId,
-  customerId,
-  name: input.name,
-  slug: input.slug ?? slugOf(input.name),
-  description: input.description ?? "",
-  form: input.form,
-  tier: input.tier ?? "instant",
-  timeoutMs: input.timeoutMs ?? null,
-  retry: { ...defaultRetryPolicy, ...input.retry },
-  enabled: input.enabled ?? true,
-  status: "draft",
-  source: input.code,
-  spec: null,
-  contentHash,
-  draftUpdatedAt: author.now,
-  inputContract: input.inputContract ?? null,
-  outputContract: input.outputContract ?? null,
-  ...compiled,
-  publishedVersion: null,
-  callbackUrl: input.callbackUrl ?? null,
-  tags: input.tags ?? [],
-  archivedAt: null,
-  deletedAt: null,
-  createdBy: author.by,
-  createdAt: author.now,
-  updatedAt: author.now,
-  version: 1
-})
+): Workflow =>
+  Workflow.create(
+    { ...input, customerId, retry: { ...defaultRetryPolicy, ...input.retry } },
+    {
+      id,
+      organisationId: author.organisationId,
+      spaceId: author.spaceId,
+      slug: slugOf(input.name),
+      status: "draft",
+      source: input.code,
+      spec: null,
+      contentHash,
+      draftUpdatedAt: author.now,
+      ...compiled,
+      publishedVersion: null,
+      archivedAt: null,
+      deletedAt: null,
+      createdBy: author.by,
+      createdAt: author.now,
+      updatedAt: author.now,
+      version: 1
+    }
+  )
 
 /** The record after a change. Code and contracts change the draft only; other members take effect at once. */
 export const changedWorkflow = (
@@ -115,23 +107,11 @@ export const changedWorkflow = (
   contentHash: string,
   now: string
 ): Workflow => ({
-  ...workflow,
-  name: input.name ?? workflow.name,
-  description: input.description ?? workflow.description,
-  tier: input.tier ?? workflow.tier,
-  timeoutMs: input.timeoutMs === undefined ? workflow.timeoutMs : input.timeoutMs,
-  retry: { ...workflow.retry, ...input.retry },
-  enabled: input.enabled ?? workflow.enabled,
-  callbackUrl: input.callbackUrl === undefined ? workflow.callbackUrl : input.callbackUrl,
-  tags: input.tags ?? workflow.tags,
+  ...Workflow.change(workflow, { ...input, retry: { ...workflow.retry, ...input.retry } }, now),
   source: input.code ?? workflow.source,
-  inputContract: input.inputContract === undefined ? workflow.inputContract : input.inputContract,
-  outputContract: input.outputContract === undefined ? workflow.outputContract : input.outputContract,
   ...compiled,
   contentHash,
-  draftUpdatedAt: contentHash === workflow.contentHash ? workflow.draftUpdatedAt : now,
-  updatedAt: now,
-  version: workflow.version + 1
+  draftUpdatedAt: contentHash === workflow.contentHash ? workflow.draftUpdatedAt : now
 })
 
 /** The draft as an immutable version. */

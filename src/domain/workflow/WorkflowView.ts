@@ -1,16 +1,10 @@
 /** Workflows and versions as the API shows them. Contract: workflow record. */
 import { readBindings } from "../connector/Binding.js"
-import type { Deployment, Workflow, WorkflowVersion } from "./Workflow.js"
+import { type Deployment, type Workflow, WorkflowVersion } from "./Workflow.js"
 
 /** A version as the API shows it. */
-export const versionView = (version: WorkflowVersion) => ({
-  version: version.number,
-  contentHash: version.contentHash,
-  publishedAt: version.publishedAt,
-  publishedBy: version.publishedBy,
-  notes: version.notes,
-  bindings: readBindings(version.bindings)
-})
+export const versionView = (version: WorkflowVersion) =>
+  WorkflowVersion.show(version, { version: version.number, bindings: readBindings(version.bindings) })
 /** A frozen version as the API shows it. */
 export type VersionView = ReturnType<typeof versionView>
 

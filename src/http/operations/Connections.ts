@@ -1,68 +1,28 @@
 /** The operations on connections. Only `reveal` answers with a credential. Specification: Surface C. */
 import { Schema } from "effect"
-import { connectionStatuses } from "../../domain/connection/Connection.js"
-import { CreateConnection, ReconnectConnection, UpdateConnection } from "../../domain/connection/Requests.js"
+import { Connection, connectionStatuses } from "../../domain/connection/Connection.js"
+import { CreateConnection, ReconnectConnection } from "../../domain/connection/Requests.js"
 import { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { JsonObject } from "../../domain/Json.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
-import { listParams, NullableTime, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
 import { record, newRecord, page } from "../operation/Output.js"
 
-const nullable = Schema.NullOr(Schema.String)
-
-const Status = Schema.Literal(...connectionStatuses)
-
-const members = {
-  id: ConnectionId,
-  connector: Schema.String,
-  connectorVersion: Schema.String,
-  customerId: CustomerId,
-  userId: nullable,
-  scope: Schema.Literal("customer", "user"),
-  label: Schema.String,
-  accountLabel: nullable,
-  authMethod: Schema.String,
-  authProvider: nullable,
-  status: Status,
-  health: Schema.Struct({
-    state: Schema.Literal("ok", "degraded"),
-    lastCheckedAt: NullableTime,
-    lastError: nullable,
-    consecutiveFailures: Schema.Number
-  }),
-  config: JsonObject,
-  scopes: Schema.Array(Schema.String),
-  isDefault: Schema.Boolean,
-  expiresAt: NullableTime,
-  lastRefreshAt: NullableTime,
-  refreshFailedAt: NullableTime,
-  lastUsedAt: NullableTime,
-  metadata: JsonObject,
-  tags: Schema.Record({ key: Schema.String, value: Schema.String }),
-  credentialFingerprint: nullable,
-  createdBy: Schema.String,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-} as const
-
-const ConnectionView = Schema.Struct(members).annotations({ identifier: "Connection" })
-
 /** A pending connection also has its link; `expiresAt` is then the link's expiry. */
 const OpenedConnection = Schema.Struct({
-  ...members,
+  ...Connection.View.fields,
   connectUrl: Schema.optional(Schema.String),
   connectSessionId: Schema.optional(Schema.String)
 }).annotations({ identifier: "OpenedConnection" })
 
 const TestOutcome = Schema.Struct({
   ok: Schema.Boolean,
-  message: nullable,
-  accountLabel: nullable,
-  connection: ConnectionView
+  message: Schema.NullOr(Schema.String),
+  accountLabel: Schema.NullOr(Schema.String),
+  connection: Connection.View
 }).annotations({ identifier: "ConnectionTest" })
 
 const RevealedCredential = Schema.Struct({
@@ -87,12 +47,12 @@ export const connectionsOperations = [
     route: "GET /api/v1/connections",
     query: Schema.Struct({
       ...listParams,
-      status: Schema.optional(Status),
+      status: Schema.optional(Schema.Literal(...connectionStatuses)),
       customer_id: Schema.optional(Schema.String),
       user_id: Schema.optional(Schema.String),
       connector: Schema.optional(Schema.String)
     }),
-    output: page(ConnectionView),
+    output: page(Connection.View),
     permit: "connections:read",
     audit: auditRead("connection"),
     sharing: "customers",
@@ -129,7 +89,7 @@ export const connectionsOperations = [
     description: "Reads a connection with its health, without its credential.",
     answers: { 200: "The connection." },
     route: "GET /api/v1/connections/:conn",
-    output: record(ConnectionView),
+    output: record(Connection.View),
     permit: "connections:read",
     audit: auditRead("connection"),
     ...ofConnection,
@@ -142,8 +102,8 @@ export const connectionsOperations = [
     answers: { 200: "The connection after the change." },
     example: { label: "Head office", tags: { team: "sales" } },
     route: "PUT /api/v1/connections/:conn",
-    body: putPayload(UpdateConnection, ConnectionView),
-    output: record(ConnectionView),
+    body: putPayload(Connection.Update, Connection.View),
+    output: record(Connection.View),
     permit: "connections:update",
     audit: auditAction("connection.update"),
     ...ofConnection,
@@ -155,7 +115,7 @@ export const connectionsOperations = [
     description: "Deletes a connection and its credential, and revokes the credential where the provider can.",
     answers: { 200: "The connection before it was deleted." },
     route: "DELETE /api/v1/connections/:conn",
-    output: record(ConnectionView),
+    output: record(Connection.View),
     permit: "connections:delete",
     audit: auditAction("connection.delete"),
     ...ofConnection,
@@ -196,7 +156,7 @@ export const connectionsOperations = [
     description: "Renews the access token of a connection now.",
     answers: { 200: "The connection." },
     route: "POST /api/v1/connections/:conn/refresh",
-    output: record(ConnectionView),
+    output: record(Connection.View),
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.refresh"),
@@ -209,7 +169,7 @@ export const connectionsOperations = [
     description: "Tests a disabled connection and makes it active.",
     answers: { 200: "The connection." },
     route: "POST /api/v1/connections/:conn/enable",
-    output: record(ConnectionView),
+    output: record(Connection.View),
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.enable"),
@@ -222,7 +182,7 @@ export const connectionsOperations = [
     description: "Disables a connection: no run can use it until it is enabled.",
     answers: { 200: "The connection." },
     route: "POST /api/v1/connections/:conn/disable",
-    output: record(ConnectionView),
+    output: record(Connection.View),
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.disable"),

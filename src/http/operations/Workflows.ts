@@ -4,7 +4,7 @@ import { Schema, Effect } from "effect"
 import { RetryPolicy, Tier } from "../../domain/run/Execution.js"
 import { Json, JsonObject } from "../../domain/Json.js"
 import { WorkflowId } from "../../domain/Ids.js"
-import { CreateWorkflow, UpdateWorkflow } from "../../domain/workflow/Workflow.js"
+import { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
@@ -15,61 +15,12 @@ import { maxVersionsShown, WorkflowVersions } from "../../actors/management/work
 import { NotFound } from "../../domain/Failure.js"
 import { record, newRecord, page, bareValue, empty } from "../operation/Output.js"
 
-/** An action that a workflow's code calls. */
-const BoundAction = Schema.Struct({
-  connector: Schema.String,
-  action: Schema.String.annotations({ description: "`*`: any action of the connector." }),
-  version: Schema.NullOr(Schema.Number).annotations({
-    description:
-      "null: the newest. So for a draft, and for an action that did not exist when the version was published."
-  }),
-  perCustomer: Schema.Boolean.annotations({ description: "Each customer's own connection is used." })
-}).annotations({ identifier: "BoundAction" })
-
 /** The number of a version in a path. */
 const VersionNumber = Schema.String.annotations({ jsonSchema: { type: "integer", minimum: 1 } })
 
-const VersionView = Schema.Struct({
-  version: Schema.Number,
-  contentHash: Schema.String,
-  publishedAt: Time,
-  publishedBy: Schema.String,
-  notes: Schema.NullOr(Schema.String),
-  bindings: Schema.Array(BoundAction).annotations({ description: "Frozen when the version was published." })
-}).annotations({ identifier: "WorkflowVersion" })
-
-const WorkflowView = Schema.Struct({
-  id: WorkflowId,
-  customerId: Schema.NullOr(Schema.String),
-  name: Schema.String,
-  slug: Schema.String,
-  description: Schema.String,
-  form: Schema.Literal("code", "steps"),
-  tier: Tier,
-  timeoutMs: Schema.NullOr(Schema.Number),
-  retry: RetryPolicy,
-  enabled: Schema.Boolean,
-  status: Schema.Literal("draft", "published", "archived"),
-  draft: Schema.Struct({ code: Schema.NullOr(Schema.String), spec: Json, contentHash: Schema.String, updatedAt: Time }),
-  publishedVersion: Schema.NullOr(Schema.Number),
-  versions: Schema.Array(VersionView),
-  deployments: Schema.Array(Schema.Struct({ environment: Schema.String, version: Schema.Number, deployedAt: Time })),
-  inputContract: Schema.NullOr(JsonObject),
-  outputContract: Schema.NullOr(JsonObject),
-  bindings: Schema.Array(BoundAction).annotations({
-    description:
-      "Of the published version while the draft equals it: slugs and versions are frozen. Otherwise of the draft: `connector` is as the code writes it, `version` null."
-  }),
-  warnings: Json,
-  callbackUrl: Schema.NullOr(Schema.String),
-  tags: Schema.Array(Schema.String),
-  diagram: Schema.optional(Json),
-  archivedAt: NullableTime,
-  createdBy: Schema.String,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "Workflow" })
+const WorkflowView = Schema.Struct({ ...Workflow.View.fields, diagram: Schema.optional(Json) }).annotations({
+  identifier: "Workflow"
+})
 
 /** A workflow in a list, without members that can be large. */
 const WorkflowSummary = WorkflowView.pipe(
@@ -228,7 +179,7 @@ export const workflowsOperations = [
     description: "Lists the published versions, newest first.",
     answers: { 200: "A page of versions." },
     route: "GET /api/v1/workflows/:wid/versions",
-    output: page(VersionView),
+    output: page(WorkflowVersion.View),
     permit: "workflows:read",
     audit: auditRead("workflow"),
     sharing: "perRecord",

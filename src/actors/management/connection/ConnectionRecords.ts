@@ -1,8 +1,7 @@
 /** Finds and shows connections for use cases. A key's scope applies to their id and to their connector. */
 import { Effect, Option, Redacted } from "effect"
-import { type Connection, connectionView, liveStatuses } from "../../../domain/connection/Connection.js"
+import { Connection, liveStatuses, type UpdateConnection } from "../../../domain/connection/Connection.js"
 import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../../domain/Failure.js"
-import { UpdateConnection } from "../../../domain/connection/Requests.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
 import type { Initiator, CredentialSecrets } from "../../ports/connection/Connections.js"
 import type { Tx, Where } from "../../ports/Records.js"
@@ -63,10 +62,8 @@ export const connectionListFilter = (
 
 export const livingConnections: Pick<Where<Connection>, "status"> = { status: liveStatuses }
 
-export const viewOfConnection = (connection: Connection) => ({
-  ...connectionView(connection),
-  scope: connection.userId === null ? ("customer" as const) : ("user" as const)
-})
+export const viewOfConnection = (connection: Connection) =>
+  Connection.show(connection, { scope: connection.userId === null ? "customer" : "user" })
 export type ConnectionView = ReturnType<typeof viewOfConnection>
 
 /** Members that the service changes without a new version of the connection. */
@@ -77,7 +74,7 @@ export const pickConnectionChanges = Effect.fnUntraced(function* (
   connection: Connection,
   input: UpdateConnection
 ): Effect.fn.Return<UpdateConnection, ValidationFailed> {
-  const changes = yield* pickChanges(UpdateConnection, input, viewOfConnection(connection), volatileMembers)
+  const changes = yield* pickChanges(Connection.Update, input, viewOfConnection(connection), volatileMembers)
   if (changes.isDefault === false && connection.isDefault)
     return yield* invalid(
       "isDefault",

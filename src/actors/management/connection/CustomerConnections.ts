@@ -3,8 +3,8 @@
  * write the audit entries. Contract: connection record and states; surface C bodies.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
-import type { Connection, ConnectionStatus } from "../../../domain/connection/Connection.js"
-import type { CreateConnection, ReconnectConnection, UpdateConnection } from "../../../domain/connection/Requests.js"
+import type { Connection, ConnectionStatus, UpdateConnection } from "../../../domain/connection/Connection.js"
+import type { CreateConnection, ReconnectConnection } from "../../../domain/connection/Requests.js"
 import type { Failure } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
 import {

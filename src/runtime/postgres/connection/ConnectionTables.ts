@@ -1,52 +1,12 @@
 /** Table descriptions of connections and their credentials, as requests read them, and of installations. */
-import type { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
+import { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
 import { Installation } from "../../../domain/organisation/Installation.js"
-import { type Table, tableOf } from "../record/Table.js"
+import { tableOf } from "../record/Table.js"
 
-export const connections: Table<Connection> = {
-  name: "connections",
-  members: [
-    "id",
-    "organisationId",
-    "connector",
-    "connectorVersion",
-    "customerId",
-    "userId",
-    "label",
-    "accountLabel",
-    "authMethod",
-    "authProvider",
-    "status",
-    "health",
-    "config",
-    "scopes",
-    "isDefault",
-    "expiresAt",
-    "lastRefreshAt",
-    "refreshFailedAt",
-    "lastUsedAt",
-    "metadata",
-    "tags",
-    "credentialFingerprint",
-    "createdBy",
-    "createdAt",
-    "updatedAt",
-    "version"
-  ],
-  json: ["health", "config", "metadata", "tags"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const connections = tableOf("connections", Connection.stored, { json: ["health", "config", "metadata", "tags"] })
 
 /** Without the sealed column, which the request role may not select. */
-export const credentials: Table<CredentialRecord> = {
-  name: "credentials",
-  members: ["id", "organisationId", "connectionId", "members", "fingerprint", "expiresAt", "createdAt", "rotatedAt"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: false
-}
+export const credentials = tableOf("credentials", CredentialRecord)
 
 export const installations = tableOf("installations", Installation.stored, {
   json: ["connections", "config", "configSchema"]

@@ -9,7 +9,7 @@ import { Role, User } from "../../../domain/access/Person.js"
 import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
 import type { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
 import type { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
-import type { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
+import { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { type Table, tableOf } from "./Table.js"
 
 export const organisations = tableOf("organisations", Organisation.stored, { json: ["settings"] })
@@ -33,80 +33,20 @@ export const secretVersions = tableOf("secret_versions", SecretVersion, {
   createdMember: "number"
 })
 
-export const workflows: Table<Workflow> = {
-  name: "workflows",
-  members: [
-    "id",
-    "organisationId",
-    "spaceId",
-    "customerId",
-    "name",
-    "slug",
-    "description",
-    "form",
-    "tier",
-    "timeoutMs",
-    "retry",
-    "enabled",
-    "status",
-    "source",
-    "spec",
-    "contentHash",
-    "draftUpdatedAt",
-    "inputContract",
-    "outputContract",
-    "bindings",
-    "script",
-    "diagram",
-    "warnings",
-    "publishedVersion",
-    "callbackUrl",
-    "tags",
-    "archivedAt",
-    "deletedAt",
-    "createdBy",
-    "createdAt",
-    "updatedAt",
-    "version"
-  ],
-  json: ["retry", "spec", "inputContract", "outputContract", "bindings", "diagram", "warnings"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const workflows = tableOf("workflows", Workflow.stored, {
+  json: ["retry", "spec", "inputContract", "outputContract", "bindings", "diagram", "warnings"]
+})
 
-export const workflowVersions: Table<WorkflowVersion> = {
-  name: "workflow_versions",
-  members: [
-    "organisationId",
-    "workflowId",
-    "number",
-    "form",
-    "source",
-    "spec",
-    "script",
-    "contentHash",
-    "inputContract",
-    "outputContract",
-    "bindings",
-    "diagram",
-    "notes",
-    "publishedBy",
-    "publishedAt"
-  ],
+export const workflowVersions = tableOf("workflow_versions", WorkflowVersion.stored, {
   json: ["spec", "inputContract", "outputContract", "bindings", "diagram"],
   key: ["workflowId", "number"],
-  createdMember: "publishedAt",
-  isVersioned: false
-}
+  createdMember: "publishedAt"
+})
 
-export const deployments: Table<Deployment> = {
-  name: "deployments",
-  members: ["organisationId", "workflowId", "environment", "number", "deployedAt", "deployedBy"],
+export const deployments = tableOf("deployments", Deployment, {
   key: ["workflowId", "environment"],
-  createdMember: "deployedAt",
-  isVersioned: false
-}
+  createdMember: "deployedAt"
+})
 
 export const configuration = tableOf("settings", StoredValue, {
   json: ["value"],
