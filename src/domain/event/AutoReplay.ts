@@ -15,11 +15,12 @@ export const ReplayCause = Schema.Literal("connection.reactivated", "deploy", "s
 export type ReplayCause = typeof ReplayCause.Type
 
 /** A policy. No causes: never. */
-export interface AutoReplay {
-  readonly on: ReadonlyArray<ReplayCause>
+export const AutoReplay = Schema.Struct({
+  on: Schema.Array(ReplayCause),
   /** Replays of one event, by whomever, after which the service does not replay it any more. */
-  readonly maxReplays: number
-}
+  maxReplays: Schema.Number
+})
+export type AutoReplay = typeof AutoReplay.Type
 
 /** The key of the policy in the configuration hierarchy. */
 export const autoReplayKey = "autoReplay"

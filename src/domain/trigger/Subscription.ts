@@ -1,21 +1,23 @@
 /** Subscriptions of triggers at providers: their states, and when they are tried again. Pure. Contract: trigger states. */
+import { Schema } from "effect"
 import { makeScrubber } from "../access/Redaction.js"
 import { redacted } from "../access/SecretNames.js"
 import type { ProviderFailure } from "../connector/request/ProviderAnswer.js"
-import type { ConnectionId, OrganisationId, TriggerId } from "../Ids.js"
-import { isStorableTime, parseProviderTime } from "../Time.js"
-import type { SubscriptionState } from "./TriggerView.js"
+import { ConnectionId, OrganisationId, TriggerId } from "../Ids.js"
+import { AnsweredTime, isStorableTime, parseProviderTime } from "../Time.js"
+import { type SubscriptionState, subscriptionStates } from "./TriggerView.js"
 
 /** The members of a subscription that the API shows or changes. */
-export interface SubscriptionStatus {
-  readonly triggerId: TriggerId
-  readonly connectionId: ConnectionId
-  readonly organisationId: OrganisationId
-  readonly state: Exclude<SubscriptionState, "none">
-  readonly attempts: number
-  /** RFC 3339; `null`: nothing is due. */
-  readonly nextAt: string | null
-}
+export const SubscriptionStatus = Schema.Struct({
+  triggerId: TriggerId,
+  connectionId: ConnectionId,
+  organisationId: OrganisationId,
+  state: Schema.Literal(...subscriptionStates.filter((state) => state !== "none")),
+  attempts: Schema.Number,
+  /** `null`: nothing is due. */
+  nextAt: Schema.NullOr(AnsweredTime)
+})
+export type SubscriptionStatus = typeof SubscriptionStatus.Type
 
 /** The pauses after failed attempts to subscribe, in seconds; after the last one the subscription stays failed. */
 const retrySeconds = [60, 300, 1_800, 7_200]

@@ -3,15 +3,15 @@
  * create and change it. Specification: Triggers; contract: trigger record and states.
  */
 import { Schema } from "effect"
-import { type AutoReplay, AutoReplayInput } from "../event/AutoReplay.js"
+import { AutoReplay, AutoReplayInput } from "../event/AutoReplay.js"
 import { Condition } from "../connector/expression/Condition.js"
 import { WebhookVerification } from "../connector/Webhook.js"
 import { Retry } from "../run/Execution.js"
-import type { ConnectionId, CustomerId, OrganisationId, RouteId, SpaceId, TriggerId, WorkflowId } from "../Ids.js"
-import { JsonObject } from "../Json.js"
+import { ConnectionId, CustomerId, OrganisationId, RouteId, SpaceId, TriggerId, WorkflowId } from "../Ids.js"
+import { JsonObject, StoredObject } from "../Json.js"
 import { scheduleLimits, triggerLimits } from "../Limits.js"
 import { Counter } from "../Scalars.js"
-import { Rfc3339 } from "../Time.js"
+import { AnsweredTime, Rfc3339 } from "../Time.js"
 
 /** What fires a trigger. It never changes. */
 export const TriggerKind = Schema.Literal("webhook", "schedule", "app_event", "event", "manual")
@@ -21,125 +21,135 @@ export type TriggerKind = typeof TriggerKind.Type
 export const TriggerStatus = Schema.Literal("active", "disabled", "auto_disabled")
 export type TriggerStatus = typeof TriggerStatus.Type
 
-/** The stored trigger. Times are RFC 3339. The settings of types other than its own are `null`. */
-export interface Trigger {
-  readonly id: TriggerId
-  readonly organisationId: OrganisationId
-  readonly spaceId: SpaceId
-  /** `null`: all customers. */
-  readonly customerId: CustomerId | null
-  readonly type: TriggerKind
-  readonly name: string
-  readonly description: string
-  readonly status: TriggerStatus
-  readonly routes: ReadonlyArray<TriggerRoute>
-  /** The workflows and environments of the routes, for filters. */
-  readonly workflowIds: ReadonlyArray<WorkflowId>
-  readonly environments: ReadonlyArray<string>
-  /** How many different patterns its filters have. */
-  readonly patterns: number
-  /** How handing an event over to its runs is retried. Once a run exists, the workflow's policy applies. */
-  readonly delivery: Retry
-  /** Which of its dead letters are replayed without a request; `null`: as the configuration says. */
-  readonly autoReplay: AutoReplay | null
-  readonly webhook: WebhookSettings | null
-  readonly schedule: ScheduleSettings | null
-  readonly appEvent: AppEventSettings | null
-  readonly event: EventSettings | null
-  /** When the service disabled it; `null` unless it is `auto_disabled`. */
-  readonly autoDisabledAt: string | null
-  readonly createdBy: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly deletedAt: string | null
-  readonly version: number
-}
-
 /** A workflow that the trigger starts for the events that its filter matches. */
-export interface TriggerRoute {
-  readonly id: RouteId
-  readonly workflowId: WorkflowId
+export const TriggerRoute = Schema.Struct({
+  id: RouteId,
+  workflowId: WorkflowId,
   /** The slug of the environment. */
-  readonly environment: string
+  environment: Schema.String,
   /** `null`: every event. */
-  readonly filter: Condition | null
+  filter: Schema.NullOr(Condition),
   /** Headers of the run, names in lower case. */
-  readonly headers: { readonly [name: string]: string }
+  headers: Schema.Record({ key: Schema.String, value: Schema.String }),
   /** The input of a schedule's runs. */
-  readonly payload: JsonObject | null
-}
+  payload: Schema.NullOr(StoredObject)
+})
+export type TriggerRoute = typeof TriggerRoute.Type
 
-/** What firing a trigger writes, apart from its record. Times are RFC 3339. */
-export interface TriggerState {
-  readonly triggerId: TriggerId
-  readonly organisationId: OrganisationId
-  /** When its schedule fires next; `null`: it does not. */
-  readonly nextFireAt: string | null
-  readonly lastFiredAt: string | null
-  readonly consecutiveFailures: number
-}
+const NullableText = Schema.NullOr(Schema.String)
+const NullableTime = Schema.NullOr(AnsweredTime)
 
 /** The settings of a webhook. Paths lead into the payload. */
-export interface WebhookSettings {
-  readonly auth: "access_key" | "public"
+const WebhookSettings = Schema.Struct({
+  auth: Schema.Literal("access_key", "public"),
   /** In hexadecimal; `null` if the webhook is public. */
-  readonly accessKeyHash: string | null
-  readonly accessKeyPrefix: string | null
-  readonly executionMode: "parallel" | "sequential"
+  accessKeyHash: NullableText,
+  accessKeyPrefix: NullableText,
+  executionMode: Schema.Literal("parallel", "sequential"),
   /** The value that divides the lane of a sequential webhook. */
-  readonly partitionKey: string | null
-  readonly deduplicationKey: string | null
-  readonly verify: WebhookVerification | null
+  partitionKey: NullableText,
+  deduplicationKey: NullableText,
+  verify: Schema.NullOr(WebhookVerification),
   /** `result`: the sender waits for the run's result. */
-  readonly respond: "ack" | "result"
+  respond: Schema.Literal("ack", "result"),
   /** How integers beyond 2^53 arrive; absent: as numbers, which rounds them. */
-  readonly bigIntegers?: "number" | "text"
-}
+  bigIntegers: Schema.optionalWith(Schema.Literal("number", "text"), { exact: true })
+})
+export type WebhookSettings = typeof WebhookSettings.Type
 
 export const ScheduleMode = Schema.Literal("interval", "daily", "weekly", "monthly", "cron")
 export const ScheduleUnit = Schema.Literal("minutes", "hours", "days", "weeks", "months")
 
 /** The settings of a schedule. */
-export interface ScheduleSettings {
-  readonly mode: typeof ScheduleMode.Type
+const ScheduleSettings = Schema.Struct({
+  mode: ScheduleMode,
   /** Five fields; `null` in other modes. */
-  readonly cron: string | null
+  cron: NullableText,
   /** `null` in the mode cron. */
-  readonly every: { readonly n: number; readonly unit: typeof ScheduleUnit.Type } | null
+  every: Schema.NullOr(Schema.Struct({ n: Schema.Number, unit: ScheduleUnit })),
   /** An IANA name. */
-  readonly timezone: string
+  timezone: Schema.String,
   /** The first tick of the other modes, and their time of day; a cron's ticks begin after it. */
-  readonly startsAt: string | null
-  readonly runOnCreate: boolean
+  startsAt: NullableText,
+  runOnCreate: Schema.Boolean,
   /** Minutes from a tick to its run. */
-  readonly delayMinutes: number
+  delayMinutes: Schema.Number,
   /** What happens to a tick while the run of an earlier one has not ended. */
-  readonly overlap: "skip" | "queue" | "allow"
+  overlap: Schema.Literal("skip", "queue", "allow"),
   /** Which of the ticks that were missed fire afterwards. */
-  readonly catchUp: "none" | "one" | "all"
+  catchUp: Schema.Literal("none", "one", "all"),
   /** The time from which intervals are counted if there is no `startsAt`: when the schedule was last edited. */
-  readonly anchorAt: string
-}
+  anchorAt: Schema.String
+})
+export type ScheduleSettings = typeof ScheduleSettings.Type
 
 /** The settings of an app event. */
-export interface AppEventSettings {
+const AppEventSettings = Schema.Struct({
   /** The slug of the connector, which cannot be changed. */
-  readonly connector: string
+  connector: Schema.String,
   /** `null`: every active connection of the trigger's customer, or of all customers. */
-  readonly connectionId: ConnectionId | null
+  connectionId: Schema.NullOr(ConnectionId),
   /** The id of the connector's event. */
-  readonly event: string
+  event: Schema.String,
   /** Arguments of the subscription. */
-  readonly args: JsonObject
+  args: StoredObject,
   /** How the connector delivers the event. */
-  readonly delivery: "webhook" | "poll"
-}
+  delivery: Schema.Literal("webhook", "poll")
+})
+export type AppEventSettings = typeof AppEventSettings.Type
 
 /** The settings of a trigger that fires on the service's own events. */
-export interface EventSettings {
+const EventSettings = Schema.Struct({
   /** An event's type, such as `connection.expired`; `*` at its end matches any continuation. */
-  readonly type: string
-}
+  type: Schema.String
+})
+export type EventSettings = typeof EventSettings.Type
+
+/** The stored trigger. Times are RFC 3339. The settings of types other than its own are `null`. */
+export const Trigger = Schema.Struct({
+  id: TriggerId,
+  organisationId: OrganisationId,
+  spaceId: SpaceId,
+  /** `null`: all customers. */
+  customerId: Schema.NullOr(CustomerId),
+  type: TriggerKind,
+  name: Schema.String,
+  description: Schema.String,
+  status: TriggerStatus,
+  routes: Schema.Array(TriggerRoute),
+  /** The workflows and environments of the routes, for filters. */
+  workflowIds: Schema.Array(WorkflowId),
+  environments: Schema.Array(Schema.String),
+  /** How many different patterns its filters have. */
+  patterns: Schema.Number,
+  /** How handing an event over to its runs is retried. Once a run exists, the workflow's policy applies. */
+  delivery: Retry,
+  /** Which of its dead letters are replayed without a request; `null`: as the configuration says. */
+  autoReplay: Schema.NullOr(AutoReplay),
+  webhook: Schema.NullOr(WebhookSettings),
+  schedule: Schema.NullOr(ScheduleSettings),
+  appEvent: Schema.NullOr(AppEventSettings),
+  event: Schema.NullOr(EventSettings),
+  /** When the service disabled it; `null` unless it is `auto_disabled`. */
+  autoDisabledAt: NullableTime,
+  createdBy: Schema.String,
+  createdAt: AnsweredTime,
+  updatedAt: AnsweredTime,
+  deletedAt: NullableTime,
+  version: Schema.Number
+})
+export type Trigger = typeof Trigger.Type
+
+/** What firing a trigger writes, apart from its record. Times are RFC 3339. */
+export const TriggerState = Schema.Struct({
+  triggerId: TriggerId,
+  organisationId: OrganisationId,
+  /** When its schedule fires next; `null`: it does not. */
+  nextFireAt: NullableTime,
+  lastFiredAt: NullableTime,
+  consecutiveFailures: Schema.Number
+})
+export type TriggerState = typeof TriggerState.Type
 
 // --- Bodies ---
 

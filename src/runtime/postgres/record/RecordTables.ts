@@ -7,10 +7,10 @@ import { Environment } from "../../../domain/organisation/Environment.js"
 import { Organisation, Workspace } from "../../../domain/organisation/Organisation.js"
 import { Role, User } from "../../../domain/access/Person.js"
 import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
-import type { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
-import type { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
+import { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
+import { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
 import { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
-import { type Table, tableOf } from "./Table.js"
+import { tableOf } from "./Table.js"
 
 export const organisations = tableOf("organisations", Organisation.stored, { json: ["settings"] })
 
@@ -64,53 +64,14 @@ export const connectorVersions = tableOf("connector_versions", ConnectorVersion,
 
 export const authProviders = tableOf("auth_providers", AuthProvider.stored)
 
-export const triggers: Table<Trigger> = {
-  name: "triggers",
-  members: [
-    "id",
-    "organisationId",
-    "spaceId",
-    "customerId",
-    "type",
-    "name",
-    "description",
-    "status",
-    "routes",
-    "workflowIds",
-    "environments",
-    "patterns",
-    "delivery",
-    "autoReplay",
-    "webhook",
-    "schedule",
-    "appEvent",
-    "event",
-    "autoDisabledAt",
-    "createdBy",
-    "createdAt",
-    "updatedAt",
-    "deletedAt",
-    "version"
-  ],
-  json: ["routes", "delivery", "autoReplay", "webhook", "schedule", "appEvent", "event"],
-  key: ["id"],
-  createdMember: "createdAt",
-  isVersioned: true
-}
+export const triggers = tableOf("triggers", Trigger, {
+  json: ["routes", "delivery", "autoReplay", "webhook", "schedule", "appEvent", "event"]
+})
 
-export const triggerStates: Table<TriggerState> = {
-  name: "trigger_states",
-  members: ["triggerId", "organisationId", "nextFireAt", "lastFiredAt", "consecutiveFailures"],
-  key: ["triggerId"],
-  createdMember: "triggerId",
-  isVersioned: false
-}
+export const triggerStates = tableOf("trigger_states", TriggerState, { key: ["triggerId"], createdMember: "triggerId" })
 
 /** Without the columns that the request role may not select. */
-export const subscriptions: Table<SubscriptionStatus> = {
-  name: "subscriptions",
-  members: ["triggerId", "connectionId", "organisationId", "state", "attempts", "nextAt"],
+export const subscriptions = tableOf("subscriptions", SubscriptionStatus, {
   key: ["triggerId", "connectionId"],
-  createdMember: "connectionId",
-  isVersioned: false
-}
+  createdMember: "connectionId"
+})
