@@ -41,7 +41,9 @@ export const JsonObject: Schema.Schema<JsonObject> = Schema.declare(
 )
 
 /** A stored JSON value. Postgres' own parser made it, so its parts are not checked again, which takes long for megabytes. */
-export const StoredJson: Schema.Schema<Json> = Schema.declare((value: unknown): value is Json => value !== undefined)
+export const StoredJson: Schema.Schema<Json> = Schema.declare((value: unknown): value is Json =>
+  ["string", "number", "boolean", "object"].includes(typeof value)
+)
 /** A stored JSON object, of which nothing else is checked, either. */
 export const StoredObject: Schema.Schema<JsonObject> = Schema.declare(
   (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)

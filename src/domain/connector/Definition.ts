@@ -3,7 +3,7 @@
  * of import and of export. Contract: connector definition.
  */
 import { Schema } from "effect"
-import { slugPattern } from "../workflow/Workflow.js"
+import { slugPattern } from "../Slug.js"
 import { ActionDefinition } from "./Action.js"
 import { AuthMethod, ConnectionConfig } from "./AuthMethod.js"
 import { withDefault, optionalList, optional, required, partWithDefault } from "./Members.js"

@@ -6,7 +6,7 @@ import { derivedValue, generatedValue, hidden, optional, owner, recordOf, requir
 import { AnsweredTime } from "../Time.js"
 import { JsonObject } from "../Json.js"
 import { PlanName } from "./Plan.js"
-import { slugOf, Slug } from "../workflow/Workflow.js"
+import { slugOf, Slug } from "../Slug.js"
 import { Counter } from "../Scalars.js"
 
 /** Only an `active` customer has runs; the events of a suspended one are held. */

@@ -6,7 +6,7 @@ import { InvalidState, invalid, type ValidationFailed } from "../Failure.js"
 import { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } from "../Ids.js"
 import { JsonObject } from "../Json.js"
 import { configurationValues, installationLimits } from "../Limits.js"
-import { Slug } from "../workflow/Workflow.js"
+import { Slug } from "../Slug.js"
 import { fixed, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { AnsweredTime } from "../Time.js"
 

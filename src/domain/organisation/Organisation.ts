@@ -5,7 +5,7 @@ import { OrganisationId, SpaceId } from "../Ids.js"
 import { PlanName } from "./Plan.js"
 import { changeable, generatedValue, hidden, optional, recordOf, required } from "../Record.js"
 import { AnsweredTime } from "../Time.js"
-import { slugOf, Slug } from "../workflow/Workflow.js"
+import { slugOf, Slug } from "../Slug.js"
 
 /** A suspended organisation starts no runs, and its keys change nothing but the organisation itself. */
 export const OrganisationStatus = Schema.Literal("active", "suspended")

@@ -7,10 +7,9 @@ import { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { Json, JsonObject, StoredJson, StoredObject } from "../Json.js"
 import { guest } from "../Limits.js"
 import { derivedValue, fixed, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { Slug, slugPattern } from "../Slug.js"
 import { AnsweredTime } from "../Time.js"
 
-/** The form of a slug. */
-export const slugPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 /** The form of a flow's name, which is also a path of surface B. */
 export const flowNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 
@@ -31,13 +30,6 @@ const WorkflowStatus = Schema.Literal("draft", "published", "archived")
 export type WorkflowStatus = typeof WorkflowStatus.Type
 
 const WorkflowForm = Schema.Literal("code", "steps")
-
-/** The slug of a record. */
-export const Slug = Schema.String.pipe(
-  Schema.pattern(slugPattern, {
-    message: () => "must be lower-case letters, digits and hyphens, at most 63, and begin with a letter or a digit"
-  })
-)
 
 /** The pattern is documented here, and checked with a better message when a workflow is saved. */
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)).annotations({
@@ -180,11 +172,3 @@ export const Deployment = Schema.Struct({
   deployedBy: Schema.String
 })
 export type Deployment = typeof Deployment.Type
-
-/** The slug of a name: lower case, with hyphens. */
-export const slugOf = (name: string): string =>
-  name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 63) || "workflow"

@@ -3,13 +3,12 @@ import { defaultRetryPolicy } from "../run/Execution.js"
 import { InvalidState, invalid, ValidationFailed } from "../Failure.js"
 import type { CustomerId, EventId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { canonicalJson, type Json, type JsonObject } from "../Json.js"
+import { slugOf, slugPattern } from "../Slug.js"
 import {
   type CreateWorkflow,
   type Deployment,
   flowNamePattern,
   reservedNames,
-  slugOf,
-  slugPattern,
   type UpdateWorkflow,
   Workflow,
   type WorkflowVersion

@@ -19,7 +19,7 @@ import { newWorkspace } from "../../domain/organisation/Organisation.js"
 import { builtinRoles } from "../../domain/access/Person.js"
 import { allPermissions, toMatrix } from "../../domain/access/Permission.js"
 import type { PlanName } from "../../domain/organisation/Plan.js"
-import { slugOf } from "../../domain/workflow/Workflow.js"
+import { slugOf } from "../../domain/Slug.js"
 import { OperatorError } from "../process/OperatorError.js"
 
 export interface FirstOrganisation {

@@ -4,7 +4,7 @@
  */
 import { Either } from "effect"
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { slugOf } from "../../workflow/Workflow.js"
+import { slugOf } from "../../Slug.js"
 import {
   type OpenApiDocument,
   readDocument,

@@ -1,11 +1,12 @@
 /** The port `ConnectionReads`: finds the connection of a call, cached for less than a second. */
 import { Effect, Layer } from "effect"
 import {
-  type AccountConnection,
   ConnectionReads,
   type ConnectionQuery,
   type CallableConnection
 } from "../../../actors/ports/connection/ConnectionReads.js"
+import { Connection } from "../../../domain/connection/Connection.js"
+import { rowDecoder } from "../record/Table.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { firstRow, rowsOf } from "../database/DatabaseUnavailable.js"
@@ -23,6 +24,13 @@ const accountSql = `WITH found AS MATERIALIZED (SELECT id, org, connector, custo
   SELECT id, customer_id AS "customerId", config, account_label AS "accountLabel" FROM found
   WHERE org = $1 AND connector = $2 AND status <> 'pending' AND credential_fingerprint IS NOT NULL ORDER BY id`
 
+const { stored } = Connection
+const decode = rowDecoder(
+  "connections",
+  stored.pick("id", "customerId", "userId", "label", "status", "connector", "connectorVersion", "config", "isDefault")
+)
+const decodeAccount = rowDecoder("connections", stored.pick("id", "customerId", "config", "accountLabel"))
+
 export const layer = Layer.effect(
   ConnectionReads,
   Effect.gen(function* () {
@@ -34,13 +42,14 @@ export const layer = Layer.effect(
 
     const load = ({ customerId, named, organisationId, slug, userId }: ConnectionQuery) =>
       firstRow(
-        sql.unsafe<CallableConnection>(
+        sql.unsafe(
           `SELECT ${columns} FROM connections
            WHERE org = $1 AND customer_id = $2 AND connector = $3 AND disconnected_at IS NULL
              AND (user_id IS NULL OR user_id = $4) AND ($5::text IS NULL OR id = $5 OR label = $5)
            ORDER BY id = $5 DESC NULLS LAST, status = 'active' DESC, user_id IS NULL, is_default DESC, id LIMIT 1`,
           [organisationId, customerId, slug, userId, named]
-        )
+        ),
+        decode
       )
 
     return ConnectionReads.of({
@@ -55,14 +64,15 @@ export const layer = Layer.effect(
         cache.find(
           `${organisation}|${id}`,
           firstRow(
-            sql.unsafe<CallableConnection>(
-              `SELECT ${columns} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`,
-              [organisation, id]
-            )
+            sql.unsafe(`SELECT ${columns} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`, [
+              organisation,
+              id
+            ]),
+            decode
           )
         ),
       withAccount: (organisation, slug, account) =>
-        rowsOf(sql.unsafe<AccountConnection>(accountSql, [organisation, slug, account]))
+        Effect.map(rowsOf(sql.unsafe(accountSql, [organisation, slug, account])), (rows) => rows.map(decodeAccount))
     })
   })
 )

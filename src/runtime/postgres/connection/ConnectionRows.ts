@@ -3,20 +3,20 @@ import type { OwnedConnection } from "../../../actors/ports/connection/Connectio
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { memoize } from "../../../domain/RecentMap.js"
 import type { CredentialId } from "../../../domain/Ids.js"
-import { columnOf, recordOf, selectColumns } from "../record/Table.js"
+import { columnOf, selectColumns } from "../record/Table.js"
 import { connections } from "./ConnectionTables.js"
 
 /** Members that the statement of a change does not write. */
 const separatelyWritten: ReadonlySet<string> = new Set(["id", "isDefault", "lastUsedAt"])
 export const updatedMembers = connections.members.filter((member) => !separatelyWritten.has(member))
 
-export const insertSql = `INSERT INTO connections (${connections.members.map((member) => `"${columnOf(connections, member)}"`).join(", ")},
+export const insertSql = `INSERT INTO connections (${connections.members.map((member) => `"${columnOf(member)}"`).join(", ")},
     next_look_at)
   VALUES (${connections.members.map((_, i) => `$${i + 1}`).join(", ")}, $${connections.members.length + 1})
   ON CONFLICT (id) DO NOTHING RETURNING 1`
 
 export const updateSql = `UPDATE connections SET ${updatedMembers
-  .map((member, i) => `"${columnOf(connections, member)}" = $${i + 1}`)
+  .map((member, i) => `"${columnOf(member)}" = $${i + 1}`)
   .join(
     ", "
   )}, next_look_at = $${updatedMembers.length + 1}, revision = revision + 1, is_default = is_default AND $${updatedMembers.length + 4},
@@ -94,7 +94,7 @@ export const ownedConnection = ({
   token_hash,
   ...row
 }: LoadRow & { readonly [member: string]: unknown }): OwnedConnection => ({
-  connection: compactConnection(recordOf<Connection>(row)),
+  connection: compactConnection(connections.decode(row)),
   revision: held_revision,
   credential:
     credential_id === null ? null : { id: credential_id, number: credential_number, sealed: credential_sealed },

@@ -5,17 +5,14 @@
 import { Effect, Layer, Option, type Redacted } from "effect"
 import { Connectors } from "../../../actors/ports/connection/Connectors.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import {
-  clientSecretPlace,
-  type ConnectorVersion,
-  readStoredDefinition
-} from "../../../domain/connector/ConnectorRecord.js"
+import { clientSecretPlace, ConnectorVersion, readStoredDefinition } from "../../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { builtInAtVersion, callableActionVersions } from "../../../domain/connector/Versions.js"
 import { builtInFor, builtInOf, builtInSlugs } from "../../../domain/connectors/index.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
+import { rowDecoder } from "../record/Table.js"
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable, firstRow } from "../database/DatabaseUnavailable.js"
 
@@ -32,6 +29,8 @@ interface PublishedVersion {
 }
 
 const builtIn = (slug: string) => Option.fromNullable(builtInOf(slug))
+
+const decodeVersion = rowDecoder("connector_versions", ConnectorVersion.pick("definition", "form"))
 
 export const layer = Layer.effect(
   Connectors,
@@ -68,8 +67,8 @@ export const layer = Layer.effect(
         `${id}|${number}`,
         Effect.flatMap(
           firstRow(
-            sql<Pick<ConnectorVersion, "definition" | "form">>`SELECT definition, form FROM connector_versions
-          WHERE connector_id = ${id} AND number = ${number}`
+            sql`SELECT definition, form FROM connector_versions WHERE connector_id = ${id} AND number = ${number}`,
+            decodeVersion
           ),
           (row) => (row === undefined ? Effect.succeed(undefined) : readStoredDefinition(row))
         )

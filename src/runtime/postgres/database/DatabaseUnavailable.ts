@@ -19,9 +19,9 @@ export const rowsOf = <Row>(read: Effect.Effect<ReadonlyArray<Row>, SqlError>) =
 export const execute = (change: Effect.Effect<unknown, SqlError>) =>
   Effect.asVoid(Effect.mapError(change, databaseUnavailable))
 
-/** The first row of a read. */
-export const firstRow = <Row>(read: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
-  Effect.map(rowsOf(read), ([row]): Row | undefined => row)
+/** The record of the first row of a read. */
+export const firstRow = <R>(read: Effect.Effect<ReadonlyArray<object>, SqlError>, decode: (row: object) => R) =>
+  Effect.map(rowsOf(read), ([row]): R | undefined => (row === undefined ? undefined : decode(row)))
 
 /** The failure of a statement of the journal: `reason` is for the operator, `refusal` is for the client. */
 export const journalUnavailable = (error: unknown): JournalUnavailable =>

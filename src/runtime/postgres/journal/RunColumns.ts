@@ -4,7 +4,7 @@
  * module loads. `runs` and `executions` have no other columns.
  */
 import type { FinishedRun, OpenRun, RunPatch } from "../../../actors/ports/run/Journal.js"
-import { defaultColumn } from "../record/Table.js"
+import { columnOf } from "../record/Table.js"
 
 /** The Postgres types that hold a value. A time is Unix milliseconds in memory and `timestamptz` in Postgres. */
 type TypeFor<Value> = [NonNullable<Value>] extends [boolean]
@@ -87,7 +87,7 @@ interface Members {
 const bind = (columns: {
   readonly [member: string]: Omit<BoundColumn, "member" | "column"> & { readonly column?: string }
 }): ReadonlyArray<BoundColumn> =>
-  Object.entries(columns).map(([member, { column = defaultColumn(member), ended, type }]) => ({
+  Object.entries(columns).map(([member, { column = columnOf(member), ended, type }]) => ({
     member,
     column,
     type,
@@ -211,11 +211,12 @@ const selectColumn = ({ column, member, type }: BoundColumn, table: string): str
 export const selectOpen = (table: string): string => runsColumns.map((column) => selectColumn(column, table)).join(", ")
 
 const allColumns = [...runsColumns, ...executionsColumns]
-const columnOf = (table: "runs" | "executions", member: string): BoundColumn | undefined =>
+const boundColumnOf = (table: "runs" | "executions", member: string): BoundColumn | undefined =>
   (table === "runs" ? runsColumns : endedTableColumns).find((column) => column.member === member)
 
 /** Whether the member has a column of its own in the table; if not, it is in the document `record` or nowhere. */
-export const isColumn = (table: "runs" | "executions", member: string): boolean => columnOf(table, member) !== undefined
+export const isColumn = (table: "runs" | "executions", member: string): boolean =>
+  boundColumnOf(table, member) !== undefined
 
 const selectNull = (member: string): string => {
   const type = allColumns.find((column) => column.member === member)?.type ?? "text"
@@ -226,13 +227,13 @@ const selectNull = (member: string): string => {
 export const selectMembers = (table: "runs" | "executions", members: ReadonlyArray<string>): string =>
   members
     .map((member) => {
-      const column = columnOf(table, member)
+      const column = boundColumnOf(table, member)
       return column === undefined ? selectNull(member) : selectColumn(column, table)
     })
     .join(", ")
 
 /** The name of a column that both tables have, so that one condition serves both. */
-export const sharedColumn = (member: keyof OpenRun): string => columnOf("executions", member)?.column ?? member
+export const sharedColumn = (member: keyof OpenRun): string => boundColumnOf("executions", member)?.column ?? member
 
 /** Whether the member is a time: Unix milliseconds in the service, `timestamptz` in its column. */
 export const isTime = (member: string): boolean =>

@@ -1,9 +1,13 @@
 /** The port `CustomerReads`, cached for less than a second and never beyond a change that this node commits. */
 import { Effect, Layer } from "effect"
 import { CustomerReads, type KnownCustomer } from "../../../actors/ports/organisation/CustomerReads.js"
+import { Customer } from "../../../domain/organisation/Customer.js"
+import { rowDecoder } from "../record/Table.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { firstRow } from "../database/DatabaseUnavailable.js"
+
+const decode = rowDecoder("customers", Customer.stored.pick("id", "externalRef", "status", "plan", "limits"))
 
 export const layer = Layer.effect(
   CustomerReads,
@@ -14,9 +18,9 @@ export const layer = Layer.effect(
     return CustomerReads.of({
       find: (organisation, reference) => {
         const [column, value] = "id" in reference ? ["id", reference.id] : ["external_ref", reference.ref]
-        const read = sql<KnownCustomer>`SELECT id, external_ref AS "externalRef", status, plan, limits FROM customers
+        const read = sql`SELECT id, external_ref AS "externalRef", status, plan, limits FROM customers
           WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql(column)} = ${value}`
-        return customers.find(`${organisation}|${column}|${value}`, firstRow(read))
+        return customers.find(`${organisation}|${column}|${value}`, firstRow(read, decode))
       }
     })
   })

@@ -1,9 +1,16 @@
 /** The port `InstallationReads`, cached for less than a second. */
 import { Effect, Layer } from "effect"
 import { InstallationReads, type KnownInstallation } from "../../../actors/ports/organisation/InstallationReads.js"
+import { Installation } from "../../../domain/organisation/Installation.js"
+import { rowDecoder } from "../record/Table.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { firstRow } from "../database/DatabaseUnavailable.js"
+
+const decode = rowDecoder(
+  "installations",
+  Installation.stored.pick("id", "customerId", "workflowIds", "connections", "config", "status")
+)
 
 export const layer = Layer.effect(
   InstallationReads,
@@ -15,8 +22,11 @@ export const layer = Layer.effect(
       find: (organisation, id) =>
         cache.find(
           `${organisation}|${id}`,
-          firstRow(sql<KnownInstallation>`SELECT id, customer_id AS "customerId", workflow_ids AS "workflowIds",
-            connections, config, status FROM installations WHERE org = ${organisation} AND id = ${id}`)
+          firstRow(
+            sql`SELECT id, customer_id AS "customerId", workflow_ids AS "workflowIds",
+            connections, config, status FROM installations WHERE org = ${organisation} AND id = ${id}`,
+            decode
+          )
         )
     })
   })

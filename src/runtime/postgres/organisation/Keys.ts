@@ -6,10 +6,10 @@ import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { Effect, Layer, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../../actors/ports/organisation/Keys.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import type { ApiKey } from "../../../domain/access/ApiKey.js"
+import { Organisation } from "../../../domain/organisation/Organisation.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
-import { recordOf, selectColumns } from "../record/Table.js"
+import { rowDecoder, selectColumns } from "../record/Table.js"
 import { apiKeys } from "../record/RecordTables.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 
@@ -30,14 +30,10 @@ export const identityPlace = (organisation: string, keyId: string) => ({
   row: keyId
 })
 
-interface OrganisationRow {
-  readonly org_name: string
-  readonly org_plan: KnownKey["organisation"]["plan"]
-  readonly org_status: KnownKey["organisation"]["status"]
-  readonly org_environment: string
-  readonly org_settings: KnownKey["organisation"]["settings"]
-  readonly org_parent: KnownKey["organisation"]["parentId"]
-}
+const decodeOrganisation = rowDecoder(
+  "organisations",
+  Organisation.stored.pick("id", "name", "plan", "status", "defaultEnvironment", "settings", "parentId")
+)
 
 export const layer = Layer.scoped(
   Keys,
@@ -53,31 +49,18 @@ export const layer = Layer.scoped(
     const lastUsed = new Map<string, number>()
 
     const load = Effect.fnUntraced(function* (hash: string) {
-      const [row] = yield* sql.unsafe<OrganisationRow & { readonly [column: string]: unknown }>(
+      const [row] = yield* sql.unsafe<{ readonly organisation: object }>(
         `SELECT ${selectColumns(apiKeys)
           .split(", ")
           .map((part) => `k.${part}`)
-          .join(", ")}, o.name AS org_name, o.plan AS org_plan,
-     o.status AS org_status, o.default_environment AS org_environment, o.settings AS org_settings, o.parent_id AS org_parent
+          .join(", ")}, json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'status', o.status,
+     'defaultEnvironment', o.default_environment, 'settings', o.settings, 'parentId', o.parent_id) AS organisation
    FROM api_keys k JOIN organisations o ON o.id = k.org WHERE k.hash = $1 OR k.hash_before = $1`,
         [hash]
       )
       if (row === undefined) return undefined
-      const { org_environment, org_name, org_parent, org_plan, org_settings, org_status, ...columns } = row
-      const key = recordOf<ApiKey>(columns)
-      return {
-        key,
-        rotated: key.hash !== hash,
-        organisation: {
-          id: key.organisationId,
-          name: org_name,
-          plan: org_plan,
-          status: org_status,
-          defaultEnvironment: org_environment,
-          settings: org_settings,
-          parentId: org_parent
-        }
-      } satisfies KnownKey
+      const key = apiKeys.decode(row)
+      return { key, rotated: key.hash !== hash, organisation: decodeOrganisation(row.organisation) } satisfies KnownKey
     }, Effect.mapError(databaseUnavailable))
 
     const loadPrefixes = sql<{ begin: string }>`

@@ -1,9 +1,13 @@
 /** The port `OrganisationReads`, cached for less than a second. */
 import { Effect, Layer } from "effect"
 import { type KnownOrganisation, OrganisationReads } from "../../../actors/ports/organisation/OrganisationReads.js"
+import { Organisation } from "../../../domain/organisation/Organisation.js"
+import { rowDecoder } from "../record/Table.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { firstRow } from "../database/DatabaseUnavailable.js"
+
+const decode = rowDecoder("organisations", Organisation.stored.pick("id", "plan", "status", "settings"))
 
 export const layer = Layer.effect(
   OrganisationReads,
@@ -13,10 +17,7 @@ export const layer = Layer.effect(
 
     return OrganisationReads.of({
       find: (id) =>
-        cache.find(
-          id,
-          firstRow(sql<KnownOrganisation>`SELECT id, plan, status, settings FROM organisations WHERE id = ${id}`)
-        )
+        cache.find(id, firstRow(sql`SELECT id, plan, status, settings FROM organisations WHERE id = ${id}`, decode))
     })
   })
 )

@@ -17,7 +17,7 @@ export const conditionsOf = <R>(
   table.members.flatMap((member) => {
     const value = where[member]
     if (value === undefined) return []
-    const name = `"${columnOf(table, member)}"`
+    const name = `"${columnOf(member)}"`
     if (value === null) return [`${name} IS NULL`]
     if (!Array.isArray(value)) return [`${name} = ${add(value)}`]
     const any = `${name} = ANY(${add(value.filter((one) => one !== null))})`
@@ -30,7 +30,7 @@ const amongCondition = <R>(
   { among, member, part }: MemberFilter<R>,
   add: (value: unknown) => string
 ): string => {
-  const name = `"${columnOf(table, member)}"`
+  const name = `"${columnOf(member)}"`
   const values = `${add(among)}::text[]`
   if (part === "items") return `${name} <@ ${values}`
   const item = part === "keys" ? "key" : "value"
@@ -43,16 +43,16 @@ export const listConditions = <R>(
   query: ListQuery<R>,
   add: (value: unknown) => string
 ): ReadonlyArray<string> => {
-  const created = `"${columnOf(table, table.createdMember)}"`
+  const created = `"${columnOf(table.createdMember)}"`
   const found = query.search
   const pattern = found === undefined ? "" : add(`%${found.text.replace(/[\\%_]/g, "\\$&")}%`)
   return [
     ...conditionsOf(table, query.where ?? {}, add),
     ...(query.only ?? []).map((only) => amongCondition(table, only, add)),
-    ...(query.some ?? []).map(({ among, member }) => `"${columnOf(table, member)}" && ${add(among)}::text[]`),
+    ...(query.some ?? []).map(({ among, member }) => `"${columnOf(member)}" && ${add(among)}::text[]`),
     ...(found === undefined
       ? []
-      : [`(${found.in.map((member) => `"${columnOf(table, member)}" ILIKE ${pattern}`).join(" OR ")})`]),
+      : [`(${found.in.map((member) => `"${columnOf(member)}" ILIKE ${pattern}`).join(" OR ")})`]),
     ...(query.createdAfter === undefined ? [] : [`${created} > ${add(query.createdAfter)}`]),
     ...(query.createdBefore === undefined ? [] : [`${created} < ${add(query.createdBefore)}`]),
     // The API shows milliseconds and Postgres stores microseconds: both sides are truncated to milliseconds.

@@ -5,7 +5,7 @@ import { Changed, type ListQuery, type Repository, type Where } from "../../../a
 import { transactionWrites } from "../database/CommitLog.js"
 import { conditionsOf, listConditions, makeParameters, whereClause } from "./Conditions.js"
 import { readError, writeError } from "./RecordErrors.js"
-import { columnOf, parameterOf, recordOf, selectColumns, type Table } from "./Table.js"
+import { columnOf, parameterOf, selectColumns, type Table } from "./Table.js"
 
 /** A table and the connection that reads it. */
 interface TableAccess<R> {
@@ -21,28 +21,28 @@ const noteWrite = Effect.map(FiberRef.get(transactionWrites), (state) => {
 const select = <R>({ sql, table }: TableAccess<R>, conditions: Where<R>, lock: string) => {
   const { add, values } = makeParameters()
   return sql
-    .unsafe<{ [member: string]: unknown }>(
+    .unsafe(
       `SELECT ${selectColumns(table)} FROM ${table.name}${whereClause(conditionsOf(table, conditions, add))} LIMIT 1${lock}`,
       values
     )
     .pipe(
-      Effect.map(([row]) => Option.map(Option.fromNullable(row), recordOf<R>)),
+      Effect.map(([row]) => Option.map(Option.fromNullable(row), table.decode)),
       Effect.catchAll(readError)
     )
 }
 
 const list = <R>({ sql, table }: TableAccess<R>, query: ListQuery<R>) => {
   const { add, values } = makeParameters()
-  const created = `date_trunc('milliseconds', "${columnOf(table, table.createdMember)}")`
+  const created = `date_trunc('milliseconds', "${columnOf(table.createdMember)}")`
   const order =
     table.createdMember === "number"
       ? "number DESC"
       : table.members.includes("id" as keyof R & string)
         ? `${created} DESC, id DESC`
-        : `"${columnOf(table, table.createdMember)}" DESC`
+        : `"${columnOf(table.createdMember)}" DESC`
   const text = `SELECT ${selectColumns(table)} FROM ${table.name}${whereClause(listConditions(table, query, add))} ORDER BY ${order} LIMIT ${add(query.limit)}`
-  return sql.unsafe<{ [member: string]: unknown }>(text, values).pipe(
-    Effect.map((rows) => rows.map((row) => recordOf<R>(row))),
+  return sql.unsafe(text, values).pipe(
+    Effect.map((rows) => rows.map(table.decode)),
     Effect.catchAll(readError)
   )
 }
@@ -64,7 +64,7 @@ const countBy = <R>({ sql, table }: TableAccess<R>, member: keyof R & string, co
   const { add, values } = makeParameters()
   return sql
     .unsafe<{ value: string; n: number }>(
-      `SELECT "${columnOf(table, member)}" AS value, count(*)::int AS n FROM ${table.name}${whereClause(conditionsOf(table, conditions, add))} GROUP BY 1`,
+      `SELECT "${columnOf(member)}" AS value, count(*)::int AS n FROM ${table.name}${whereClause(conditionsOf(table, conditions, add))} GROUP BY 1`,
       values
     )
     .pipe(
@@ -75,7 +75,7 @@ const countBy = <R>({ sql, table }: TableAccess<R>, member: keyof R & string, co
 
 const insert = <R>({ sql, table }: TableAccess<R>, record: R) => {
   const { add, values } = makeParameters()
-  const columns = table.members.map((member) => `"${columnOf(table, member)}"`).join(", ")
+  const columns = table.members.map((member) => `"${columnOf(member)}"`).join(", ")
   const places = table.members.map((member) => add(parameterOf(table, member, record[member]))).join(", ")
   return sql
     .unsafe(`INSERT INTO ${table.name} (${columns}) VALUES (${places})`, values)
@@ -86,8 +86,8 @@ const update = <R>({ sql, table }: TableAccess<R>, record: R) => {
   const { add, values } = makeParameters()
   const sets = table.members
     .filter((member) => !table.key.includes(member))
-    .map((member) => `"${columnOf(table, member)}" = ${add(parameterOf(table, member, record[member]))}`)
-  const conditions = table.key.map((member) => `"${columnOf(table, member)}" = ${add(record[member])}`)
+    .map((member) => `"${columnOf(member)}" = ${add(parameterOf(table, member, record[member]))}`)
+  const conditions = table.key.map((member) => `"${columnOf(member)}" = ${add(record[member])}`)
   const version = table.isVersioned ? Number(record["version" as keyof R]) - 1 : undefined
   const versionedConditions = version === undefined ? conditions : [...conditions, `version = ${add(version)}`]
   return sql

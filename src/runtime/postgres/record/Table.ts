@@ -2,7 +2,8 @@
  * Maps records to rows: member `externalRef` is column `external_ref`, times are RFC 3339 text, `organisationId` is
  * `org`.
  */
-import type { Schema } from "effect"
+import { Data, Schema, SchemaAST } from "effect"
+import { operatorText } from "../../../domain/OperatorText.js"
 
 export interface Table<R> {
   readonly name: string
@@ -10,36 +11,59 @@ export interface Table<R> {
   readonly members: ReadonlyArray<keyof R & string>
   /** Members that are JSON documents. */
   readonly json?: ReadonlyArray<keyof R & string>
-  /** The columns of members that are not called like them in snake case. */
-  readonly columns?: { readonly [K in keyof R]?: string }
   /** The primary key. */
   readonly key: ReadonlyArray<keyof R & string>
   /** The member that lists are ordered by, newest first. */
   readonly createdMember: keyof R & string
   readonly isVersioned: boolean
+  /** The record of a row that was selected with `selectColumns`; see `rowDecoder`. */
+  readonly decode: (row: object) => R
 }
 
 const renamedColumns: { readonly [member: string]: string } = { organisationId: "org", spaceId: "space" }
 
-/** The column of a member, unless its table names another one. */
-export const defaultColumn = (member: string): string =>
+/** The column of a member: its name in snake case, but for `renamedColumns`. */
+export const columnOf = (member: string): string =>
   renamedColumns[member] ?? member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
-/** The column of a member: its name in snake case, unless the table says another. */
-export const columnOf = <R>(table: Table<R>, member: keyof R & string): string =>
-  table.columns?.[member] ?? defaultColumn(member)
 
 /** The query parameter for a member's value. */
 export const parameterOf = <R>(table: Table<R>, member: keyof R & string, value: unknown): unknown =>
   table.json?.includes(member) === true && value !== null ? JSON.stringify(value) : value
 
-/** The record of a row that was selected with `selectColumns`. */
-export const recordOf = <R>(row: { readonly [member: string]: unknown }): R => {
-  const record: { [member: string]: unknown } = {}
-  for (const [member, value] of Object.entries(row))
-    record[member] = value instanceof Date ? value.toISOString() : value
-  // The columns are the table's members, and the migrations give them the members' types.
-  return record as R
+/** A stored row that its record's schema does not admit: this release did not write it. */
+export class UnexpectedRow extends Data.Error<{ readonly table: string; readonly column: string }> {
+  override readonly name = "UnexpectedRow"
+  /** Quotes no value. */
+  get [operatorText]() {
+    return `a row of the table ${this.table} has a value in the column ${this.column} that this release cannot read: run the release that wrote it, or restore the row`
+  }
+}
+
+/**
+ * Decodes rows that were selected under the names of the record's members: times become RFC 3339, and each member must fit
+ * its schema. A row that does not fit is the defect `UnexpectedRow`.
+ */
+export const rowDecoder = <F extends Schema.Struct.Fields>(
+  table: string,
+  schema: Schema.Struct<F>
+): ((row: object) => Schema.Struct.Type<F>) => {
+  // Compiled with the first row, so that a start of the service does not wait for it.
+  let checks: ReadonlyArray<readonly [string, (value: unknown) => boolean]> | undefined
+  return (row) => {
+    checks ??= SchemaAST.getPropertySignatures(schema.ast).map(({ name, type }) => [
+      String(name),
+      Schema.is(Schema.make(type))
+    ])
+    const record: { [member: string]: unknown } = {}
+    for (const [member, isValid] of checks) {
+      const read: unknown = Reflect.get(row, member)
+      const value = read instanceof Date ? read.toISOString() : read
+      if (!isValid(value)) throw new UnexpectedRow({ table, column: columnOf(member) })
+      record[member] = value
+    }
+    // Each member was checked.
+    return record as Schema.Struct.Type<F>
+  }
 }
 
 /**
@@ -49,7 +73,7 @@ export const recordOf = <R>(row: { readonly [member: string]: unknown }): R => {
 export const tableOf = <F extends Schema.Struct.Fields>(
   name: string,
   stored: Schema.Struct<F>,
-  options: Partial<Omit<Table<Schema.Struct.Type<F>>, "name" | "members">> = {}
+  options: Partial<Omit<Table<Schema.Struct.Type<F>>, "name" | "members" | "decode">> = {}
 ): Table<Schema.Struct.Type<F>> => {
   // A struct's members are the names of its fields, and the defaults name members that a table without them overrides.
   const members = Object.keys(stored.fields) as Array<keyof Schema.Struct.Type<F> & string>
@@ -60,10 +84,11 @@ export const tableOf = <F extends Schema.Struct.Fields>(
     key: [named("id")],
     createdMember: named("createdAt"),
     isVersioned: "version" in stored.fields,
+    decode: rowDecoder(name, stored),
     ...options
   }
 }
 
 /** The columns of a record under the names of its members. */
 export const selectColumns = <R>(table: Table<R>): string =>
-  table.members.map((member) => `"${columnOf(table, member)}" AS "${member}"`).join(", ")
+  table.members.map((member) => `"${columnOf(member)}" AS "${member}"`).join(", ")

@@ -2,12 +2,11 @@
 import { Effect, Layer } from "effect"
 import { type DueSchedule, Schedules } from "../../../actors/ports/event/Schedules.js"
 import { triggerLimits } from "../../../domain/Limits.js"
-import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { AuditRows } from "../AuditRow.js"
 import { makeLeasedWork, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { triggers } from "../record/RecordTables.js"
-import { recordOf, selectColumns } from "../record/Table.js"
+import { selectColumns } from "../record/Table.js"
 import { disableTrigger } from "./TriggerDisabling.js"
 import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { schedules as kind } from "../WorkKinds.js"
@@ -26,12 +25,10 @@ export const layer = Layer.effect(
     const { leaseDue } = makeLeasedWork<DueSchedule>(sql, kind)
 
     const select = (condition: string, values: ReadonlyArray<unknown>) =>
-      sql
-        .unsafe<{ readonly [member: string]: unknown }>(`SELECT ${columns} FROM triggers WHERE ${condition}`, values)
-        .pipe(
-          Effect.map((rows) => rows.map((row) => recordOf<Trigger>(row))),
-          Effect.mapError(databaseUnavailable)
-        )
+      sql.unsafe(`SELECT ${columns} FROM triggers WHERE ${condition}`, values).pipe(
+        Effect.map((rows) => rows.map(triggers.decode)),
+        Effect.mapError(databaseUnavailable)
+      )
 
     return Schedules.of({
       leaseDue,

@@ -1,5 +1,5 @@
 /** The port `Subscriptions`. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import {
   type DueSubscription,
   type Subscription,
@@ -8,6 +8,8 @@ import {
 } from "../../../actors/ports/event/Subscriptions.js"
 import { AuditRows } from "../AuditRow.js"
 import { changeSql, endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "../LeasedWork.js"
+import { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
+import { rowDecoder } from "../record/Table.js"
 import { WriterSql } from "../database/Pools.js"
 import { transact, transactAudited, writeEvents } from "../connection/ChangeWrites.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
@@ -40,6 +42,17 @@ const columnsOf = (change: SubscriptionChange): ReadonlyArray<readonly [string, 
     number: change.number,
     secret: change.secret
   }).filter(([, value]) => value !== undefined)
+
+const decode = rowDecoder(
+  "subscriptions",
+  Schema.Struct({
+    ...SubscriptionStatus.pick("triggerId", "connectionId", "organisationId", "state", "attempts").fields,
+    number: Schema.NullOr(Schema.String),
+    externalId: Schema.NullOr(Schema.String),
+    secret: Schema.NullOr(Schema.Uint8ArrayFromSelf),
+    expiresAt: Schema.NullOr(Schema.Number)
+  })
+)
 
 export const layer = Layer.effect(
   Subscriptions,
@@ -88,10 +101,11 @@ export const layer = Layer.effect(
         cache.find(
           number,
           firstRow(
-            sql.unsafe<Subscription>(
+            sql.unsafe(
               `SELECT ${subscriptionColumns} FROM subscriptions w WHERE w.number = $1 AND w.state <> 'unsubscribed'`,
               [number]
-            )
+            ),
+            decode
           )
         )
     })

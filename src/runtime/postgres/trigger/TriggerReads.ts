@@ -6,7 +6,7 @@ import { matchesEventType } from "../../../domain/trigger/TriggerChecks.js"
 import { WriterSql } from "../database/Pools.js"
 import { makeReadCache } from "../ReadCache.js"
 import { triggers } from "../record/RecordTables.js"
-import { recordOf, selectColumns } from "../record/Table.js"
+import { selectColumns } from "../record/Table.js"
 import { rowsOf } from "../database/DatabaseUnavailable.js"
 
 /** A trigger may have a megabyte, so that the caches hold fewer than those of small records. */
@@ -29,13 +29,8 @@ export const layer = Layer.effect(
 
     const select = (condition: string, values: ReadonlyArray<unknown>, limit: number) =>
       Effect.map(
-        rowsOf(
-          sql.unsafe<{ readonly [member: string]: unknown }>(
-            `SELECT ${columns} FROM triggers WHERE ${condition} ORDER BY id LIMIT ${limit}`,
-            values
-          )
-        ),
-        (rows) => rows.map((row) => recordOf<Trigger>(row))
+        rowsOf(sql.unsafe(`SELECT ${columns} FROM triggers WHERE ${condition} ORDER BY id LIMIT ${limit}`, values)),
+        (rows) => rows.map(triggers.decode)
       )
 
     const isActive = "status = 'active' AND deleted_at IS NULL"
