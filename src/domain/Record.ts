@@ -91,7 +91,7 @@ export const optional = <S extends AnySchema, B extends AnySchema = S, V extends
   bodies: "both"
 })
 /** Given when the record is created, and never changed. */
-export const fixed = <S extends AnySchema, B extends AnySchema, V extends AnySchema, R extends boolean>(
+export const fixedValue = <S extends AnySchema, B extends AnySchema, V extends AnySchema, R extends boolean>(
   member: GivenMember<S, B, V, R, "both">
 ): GivenMember<S, B, V, R, "create"> => ({ ...member, bodies: "create" })
 /** Not given when the record is created, only to change it. */

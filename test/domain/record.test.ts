@@ -4,7 +4,7 @@ import { Either, Schema } from "effect"
 import {
   changeable,
   derivedValue,
-  fixed,
+  fixedValue,
   generatedValue,
   hidden,
   optional,
@@ -79,7 +79,7 @@ describe("a record", () => {
   it("has members that are given only to create it, or only to change it, and shows some in another form", () => {
     const Place = recordOf("Place", {
       id: generatedValue(Schema.String.pipe(Schema.minLength(3)), Schema.String),
-      kind: fixed(required(Schema.Literal("a", "b"))),
+      kind: fixedValue(required(Schema.Literal("a", "b"))),
       state: changeable(optional(Schema.Literal("on", "off"), "on")),
       parts: generatedValue(Schema.NullOr(Schema.Number), Schema.Struct({ count: Schema.Number })),
       updatedAt: generatedValue(Schema.String),

@@ -7,7 +7,7 @@ import { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } 
 import { JsonObject } from "../Json.js"
 import { configurationValues, installationLimits } from "../Limits.js"
 import { Slug } from "../Slug.js"
-import { fixed, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { fixedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { AnsweredTime } from "../Time.js"
 
 /** `needs_connection` is not stored; it is derived from the status of the connections. */
@@ -23,9 +23,9 @@ const SmallObject = JsonObject.pipe(
 export const Installation = recordOf("Installation", {
   id: generatedValue(InstallationId, Schema.String),
   organisationId: owner(OrganisationId),
-  customerId: fixed(required(CustomerId, Schema.String, Schema.String)),
+  customerId: fixedValue(required(CustomerId, Schema.String, Schema.String)),
   /** The slug of the integration. */
-  integration: fixed(required(Schema.String, Slug)),
+  integration: fixedValue(required(Schema.String, Slug)),
   workflowIds: optional(
     Schema.Array(WorkflowId),
     [],

@@ -6,7 +6,7 @@ import { InvalidState, WorkflowUnavailable } from "../Failure.js"
 import { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { Json, JsonObject, StoredJson, StoredObject } from "../Json.js"
 import { guest } from "../Limits.js"
-import { derivedValue, fixed, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { derivedValue, fixedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { Slug, slugPattern } from "../Slug.js"
 import { AnsweredTime } from "../Time.js"
 
@@ -73,11 +73,11 @@ export const Workflow = recordOf(
     id: generatedValue(WorkflowId),
     organisationId: owner(OrganisationId),
     spaceId: owner(SpaceId),
-    customerId: fixed(optional(Schema.NullOr(CustomerId), null, NullableText, NullableText)),
+    customerId: fixedValue(optional(Schema.NullOr(CustomerId), null, NullableText, NullableText)),
     name: required(Schema.String, Name),
-    slug: fixed(optional(Schema.String, undefined, Slug)),
+    slug: fixedValue(optional(Schema.String, undefined, Slug)),
     description: optional(Schema.String, "", Schema.String.pipe(Schema.maxLength(10_000))),
-    form: fixed(required(WorkflowForm, Schema.Literal("code"), WorkflowForm)),
+    form: fixedValue(required(WorkflowForm, Schema.Literal("code"), WorkflowForm)),
     tier: optional(Tier, "instant"),
     timeoutMs: optional(
       Schema.NullOr(Schema.Number),
