@@ -3,11 +3,9 @@
  * address list, Test mode, workspace), and verifies the whole request (identity signature). Refused attempts are counted,
  * audited and, beyond a limit, answered 429. The same for every kind of credential. Specification: Authentication.
  */
-import { type Clock, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { Addresses } from "../../actors/ports/organisation/Addresses.js"
-import { AuditTrail } from "../../actors/ports/AuditTrail.js"
-import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Failure, Unauthorized } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
 import { plans } from "../../domain/organisation/Plan.js"
@@ -22,7 +20,7 @@ import {
 import { makeClientAddress } from "./ClientAddress.js"
 import { makeKeyReader } from "./KeyReader.js"
 import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
-import { counterKey, type RefusalContext, refuseAndAudit, refuseUnknown, verifyWithinLimit } from "./Refusals.js"
+import { counterKey, makeRefusals } from "./Refusals.js"
 
 const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
 
@@ -46,13 +44,6 @@ const readText = ({ headers }: RequestHead, keyHint: string): string | undefined
   if (token !== undefined && header !== undefined && header !== "" && token !== header)
     return unauthorized("the two keys of this request differ: send one")
   return token ?? (header === "" ? undefined : header)
-}
-
-/** What authenticating needs. */
-interface AuthenticationContext extends RefusalContext {
-  readonly readers: ReadonlyArray<CredentialReader>
-  readonly addresses: Addresses["Type"]
-  readonly clock: Clock.Clock
 }
 
 /** A request whose head is being authenticated. */
@@ -87,25 +78,6 @@ const principalOf = (
   userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null
 })
 
-/** Admits the caller of a known credential, unless its state, address or environment forbids it. */
-const admit = (
-  context: AuthenticationContext,
-  known: KnownCredential,
-  attempt: Attempt
-): Effect.Effect<AdmittedCaller, Failure> => {
-  const { now, openWhileSuspended, request } = attempt
-  const ip = context.addressOf(request)
-  const refusal = known.refusal(now) ?? callerRefusal(context.addresses, known, request, ip, openWhileSuspended)
-  const caller = principalOf(known, attempt, ip)
-  if (refusal === undefined) return Effect.succeed({ known, caller, now })
-  const counted = counterKey(caller, ip)
-  const exceeded = context.refusals.knownCallers.exceeded(counted, now)
-  context.refusals.knownCallers.count(counted, now)
-  return Effect.catchAll(refuseAndAudit(context, caller, refusal, now), (failure) =>
-    exceeded === undefined ? Effect.fail(failure) : context.refusals.failInTurn(exceeded)
-  )
-}
-
 /** The credential by the first reader of its kind. */
 const readCredential = (
   readers: ReadonlyArray<CredentialReader>,
@@ -119,93 +91,94 @@ const readCredential = (
   return undefined
 }
 
-/** Admits the caller of a credential, which is looked up where it is not cached. */
-const findAndAdmit = (
-  context: AuthenticationContext,
-  { find, findCached, mayExist, unknownMessage }: PresentedCredential,
-  attempt: Attempt
-): Effect.Effect<AdmittedCaller, Failure> => {
-  const { now, request } = attempt
-  const cached = findCached(now)
-  if (cached !== undefined) return admit(context, cached, attempt)
-  const refused = Effect.suspend(() => refuseUnknown(context, request, unknownMessage, now))
-  const found = Effect.flatMap(
-    Effect.suspend(find),
-    Option.match({ onNone: () => refused, onSome: (known) => admit(context, known, attempt) })
-  )
-  if (context.refusals.unknownCredentials.exceeded(subscriberOf(context.addressOf(request)), now) === undefined)
-    return found
-  // Other clients may share the address: a credential that may exist is still looked up.
-  return Effect.flatMap(Effect.suspend(mayExist), (may) => (may ? found : refused))
-}
-
-/** The caller by its credential alone, without its signature: needs only the request's head. */
-const recognise = (
-  context: AuthenticationContext,
-  request: RequestHead,
-  requestId: RequestId,
-  { keyHint = bothSchemesHint, openWhileSuspended = false }: Admittance = {}
-): Effect.Effect<AdmittedCaller, Failure> =>
-  Effect.suspend(() => {
-    const now = context.clock.unsafeCurrentTimeMillis()
-    const text = readText(request, keyHint)
-    if (text instanceof Unauthorized) return Effect.fail(text)
-    const presented = readCredential(context.readers, text, request)
-    if (presented !== undefined)
-      return findAndAdmit(context, presented, { request, requestId, now, openWhileSuspended })
-    if (text === undefined) return Effect.fail(unauthorized(`no API key: ${keyHint}`))
-    return refuseUnknown(
-      context,
-      request,
-      "this is not an API key of this service: a key is svk_live_ or svk_test_ and 43 characters",
-      now
-    )
-  })
-
-/** Verifies the whole request of an admitted caller, whose credential is now used. */
-const verify = (
-  context: AuthenticationContext,
-  { caller, known }: AdmittedCaller,
-  request: LazyRequest,
-  now: number
-): Effect.Effect<Principal, Failure> => {
-  known.recordUse(now)
-  return known.verify === undefined
-    ? Effect.succeed(caller)
-    : Effect.as(verifyWithinLimit(context, known.verify, caller, request, now), caller)
-}
-
 /** Makes the authentication that all surfaces of the node share. */
 export const make = Effect.gen(function* () {
   const addresses = yield* Addresses
   const addressOf = makeClientAddress(addresses)
   const further = yield* CredentialReaders
-  const context: AuthenticationContext = {
-    readers: [...further, yield* makeKeyReader],
-    addresses,
-    addressOf,
-    trail: yield* AuditTrail,
-    identifiers: yield* Identifiers,
-    refusals: yield* RefusalCounters,
-    clock: yield* Effect.clock
+  const readers = [...further, yield* makeKeyReader]
+  const { refuseAndAudit, refuseUnknown, verifyWithinLimit } = yield* makeRefusals(addressOf)
+  const refusals = yield* RefusalCounters
+  const clock = yield* Effect.clock
+
+  /** Admits the caller of a known credential, unless its state, address or environment forbids it. */
+  const admit = (known: KnownCredential, attempt: Attempt): Effect.Effect<AdmittedCaller, Failure> => {
+    const { now, openWhileSuspended, request } = attempt
+    const ip = addressOf(request)
+    const refusal = known.refusal(now) ?? callerRefusal(addresses, known, request, ip, openWhileSuspended)
+    const caller = principalOf(known, attempt, ip)
+    if (refusal === undefined) return Effect.succeed({ known, caller, now })
+    const counted = counterKey(caller, ip)
+    const exceeded = refusals.knownCallers.exceeded(counted, now)
+    refusals.knownCallers.count(counted, now)
+    return Effect.catchAll(refuseAndAudit(caller, refusal, now), (failure) =>
+      exceeded === undefined ? Effect.fail(failure) : refusals.failInTurn(exceeded)
+    )
+  }
+
+  /** Admits the caller of a credential, which is looked up where it is not cached. */
+  const findAndAdmit = (
+    { find, findCached, mayExist, unknownMessage }: PresentedCredential,
+    attempt: Attempt
+  ): Effect.Effect<AdmittedCaller, Failure> => {
+    const { now, request } = attempt
+    const cached = findCached(now)
+    if (cached !== undefined) return admit(cached, attempt)
+    const refused = Effect.suspend(() => refuseUnknown(request, unknownMessage, now))
+    const found = Effect.flatMap(
+      Effect.suspend(find),
+      Option.match({ onNone: () => refused, onSome: (known) => admit(known, attempt) })
+    )
+    if (refusals.unknownCredentials.exceeded(subscriberOf(addressOf(request)), now) === undefined) return found
+    // Other clients may share the address: a credential that may exist is still looked up.
+    return Effect.flatMap(Effect.suspend(mayExist), (may) => (may ? found : refused))
+  }
+
+  /** The caller by its credential alone, without its signature: needs only the request's head. */
+  const recognise = (
+    request: RequestHead,
+    requestId: RequestId,
+    { keyHint = bothSchemesHint, openWhileSuspended = false }: Admittance = {}
+  ): Effect.Effect<AdmittedCaller, Failure> =>
+    Effect.suspend(() => {
+      const now = clock.unsafeCurrentTimeMillis()
+      const text = readText(request, keyHint)
+      if (text instanceof Unauthorized) return Effect.fail(text)
+      const presented = readCredential(readers, text, request)
+      if (presented !== undefined) return findAndAdmit(presented, { request, requestId, now, openWhileSuspended })
+      if (text === undefined) return Effect.fail(unauthorized(`no API key: ${keyHint}`))
+      return refuseUnknown(
+        request,
+        "this is not an API key of this service: a key is svk_live_ or svk_test_ and 43 characters",
+        now
+      )
+    })
+
+  /** Verifies the whole request of an admitted caller, whose credential is now used. */
+  const verify = (
+    { caller, known }: AdmittedCaller,
+    request: LazyRequest,
+    now: number
+  ): Effect.Effect<Principal, Failure> => {
+    known.recordUse(now)
+    return known.verify === undefined
+      ? Effect.succeed(caller)
+      : Effect.as(verifyWithinLimit(known.verify, caller, request, now), caller)
   }
 
   return {
     /** The authenticated caller. */
     authenticate: (request: LazyRequest, requestId: RequestId, admittance?: Admittance) =>
       request.recognised === undefined
-        ? Effect.flatMap(recognise(context, request, requestId, admittance), (found) =>
-            verify(context, found, request, found.now)
-          )
+        ? Effect.flatMap(recognise(request, requestId, admittance), (found) => verify(found, request, found.now))
         : request.recognised.verify(request),
     /** The caller by the request's head alone. */
     recognise: (request: RequestHead, requestId: RequestId, admittance?: Admittance) =>
-      Effect.map(recognise(context, request, requestId, admittance), (found): RecognisedCaller => {
+      Effect.map(recognise(request, requestId, admittance), (found): RecognisedCaller => {
         const { caller } = found
         return {
           caller,
-          verify: (whole) =>
-            Effect.suspend(() => verify(context, found, whole, context.clock.unsafeCurrentTimeMillis()))
+          verify: (whole) => Effect.suspend(() => verify(found, whole, clock.unsafeCurrentTimeMillis()))
         }
       }),
     addressOf

@@ -56,163 +56,9 @@ const requireActive = (customer: KnownCustomer): Effect.Effect<KnownCustomer, In
 const connectionNotOfCustomer = () =>
   new Forbidden({ code: "FORBIDDEN", message: "x-svc-connections names a connection that is not this customer's" })
 
-/** Where customers, connections and installations are looked up, and calls counted. */
-interface CustomerLookups {
-  readonly customers: CustomerReads["Type"]
-  readonly connections: ConnectionReads["Type"]
-  readonly installations: InstallationReads["Type"]
-  readonly limits: RateLimits["Type"]
-}
-
-/** The customer of the connection that the request names; null if it names none or several. */
-const customerOfConnection = Effect.fnUntraced(function* (
-  { connections }: CustomerLookups,
-  caller: Principal,
-  named: Tenancy["connections"]
-): Effect.fn.Return<CustomerReference | null, Failure> {
-  const [one, ...others] = named ?? []
-  if (one === undefined || others.length > 0) return null
-  // The text is only compared with stored ids.
-  const id = one.connectionId as ConnectionId
-  const scopeRefusal = outOfScope(caller, "connection", id)
-  if (scopeRefusal !== undefined) return yield* scopeRefusal
-  const connection = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
-  // A connection that the key does not reach is answered like an unknown one.
-  if (connection === undefined || !reaches(caller, connection.customerId)) return yield* connectionNotOfCustomer()
-  return { id: connection.customerId }
-})
-
-/** Counts the call against the customer's own limit per minute. */
-const admit = (
-  { limits }: CustomerLookups,
-  caller: Principal,
-  customer: KnownCustomer
-): Effect.Effect<void, Failure> => {
-  const limit = customerCeiling(customer, "api_calls_per_minute")
-  return limit === null ? Effect.void : limits.admitFor(caller.organisationId, customer.id, limit)
-}
-
-/** The customer of a reference, if the key reaches it and `x-end-org-ref` agrees; counts the call against its limit. */
-const resolveCustomer = Effect.fnUntraced(function* (
-  lookups: CustomerLookups,
-  caller: Principal,
-  header: (name: string) => string | undefined,
-  reference: CustomerReference
-): Effect.fn.Return<KnownCustomer, Failure> {
-  const found = yield* lookups.customers.find(caller.organisationId, reference)
-  // Only a key that reaches all customers learns whether one exists.
-  if (Option.isNone(found))
-    return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : customerNotReachable(caller)
-  const customer = found.value
-  if (!reaches(caller, customer.id)) return yield* customerNotReachable(caller)
-  const ref = claimedExternalRef(header)
-  if (ref !== undefined && ref !== customer.externalRef) {
-    return yield* new InvalidRequest({
-      code: "INVALID_HEADER",
-      message: "x-end-org-ref names another customer than the request's id"
-    })
-  }
-  yield* admit(lookups, caller, customer)
-  return customer
-})
-
-/** The active customer that the request names. */
-const customerOf = Effect.fnUntraced(function* (
-  lookups: CustomerLookups,
-  caller: Principal,
-  request: RequestHead,
-  tenancy: Tenancy,
-  implied: CustomerSource
-): Effect.fn.Return<KnownCustomer | null, Failure> {
-  const reference =
-    tenancy.customer ??
-    (implied === "connection" ? yield* customerOfConnection(lookups, caller, tenancy.connections) : null)
-  if (reference === null) return null
-  return yield* requireActive(yield* resolveCustomer(lookups, caller, (name) => request.headers[name], reference))
-})
-
-/** Fails unless the customer owns every named connection and the key reaches it. */
-const checkConnections = Effect.fnUntraced(function* (
-  { connections }: CustomerLookups,
-  caller: Principal,
-  customer: KnownCustomer | null,
-  named: NonNullable<Tenancy["connections"]>
-): Effect.fn.Return<ReadonlyArray<ChosenConnection>, Failure> {
-  const found: Array<ChosenConnection> = []
-  for (const { alias, connectionId, connector } of named) {
-    // The text is only compared with stored ids.
-    const id = connectionId as ConnectionId
-    const scopeRefusal = outOfScope(caller, "connection", id)
-    if (scopeRefusal !== undefined) return yield* scopeRefusal
-    const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
-    if (known === undefined || known.customerId !== customer?.id) return yield* connectionNotOfCustomer()
-    const connectorRefusal = outOfScope(caller, "connector", known.connector)
-    if (connectorRefusal !== undefined) return yield* connectorRefusal
-    if (connector !== null && connector !== known.connector) {
-      return yield* new InvalidRequest({
-        code: "INVALID_HEADER",
-        message: `x-svc-connections: ${id} is a connection to ${known.connector}, not to ${connector}`
-      })
-    }
-    found.push({ connector: known.connector, alias, id })
-  }
-  return found
-})
-
-/** The installation; that of another customer is answered like an unknown one. */
-const installationOf = Effect.fnUntraced(function* (
-  { installations }: CustomerLookups,
-  caller: Principal,
-  customer: KnownCustomer | null,
-  id: string
-): Effect.fn.Return<KnownInstallation, Failure> {
-  const found = Option.getOrUndefined(yield* installations.find(caller.organisationId, id))
-  if (found === undefined || found.customerId !== customer?.id) return yield* new NotFound({ what: "installation" })
-  const refusal = installationRefusal(caller, found) ?? inactiveInstallation(found)
-  return refusal === undefined ? found : yield* refusal
-})
-
 /** Runs of an installation use its own connections only. */
 const connectionsOf = ({ connections }: KnownInstallation): ReadonlyArray<ChosenConnection> =>
   Object.entries(connections).map(([connector, id]) => ({ connector, alias: null, id }))
-
-/** Reads the headers and checks what they name. */
-const readContext = Effect.fnUntraced(function* (
-  lookups: CustomerLookups,
-  caller: Principal,
-  request: RequestHead,
-  implied: CustomerSource
-): Effect.fn.Return<CustomerContext, Failure> {
-  const tenancy = yield* parseTenancy((name) => request.headers[name], caller.organisationId)
-  const customer = yield* customerOf(lookups, caller, request, tenancy, implied)
-  const named = tenancy.installationId
-  const installation = named === null ? null : yield* installationOf(lookups, caller, customer, named)
-  const config = tenancy.installationConfig ?? installation?.config ?? null
-  const own = installation === null ? null : connectionsOf(installation)
-  return {
-    customer,
-    connections:
-      tenancy.connections === null ? own : yield* checkConnections(lookups, caller, customer, tenancy.connections),
-    installation: config === null ? null : { id: installation?.id ?? null, config },
-    userId: tenancy.userId
-  }
-})
-
-/** Costs no look-up for a request without these headers. A key that reaches only some customers must name one. */
-const resolveContext = (
-  lookups: CustomerLookups,
-  caller: Principal,
-  request: RequestHead,
-  implied: CustomerSource = "headers"
-): Effect.Effect<CustomerContext, Failure> =>
-  contextHeaders.some((name) => request.headers[name] !== undefined)
-    ? readContext(lookups, caller, request, implied)
-    : caller.customers === "all"
-      ? Effect.succeed(noCustomer)
-      : new Forbidden({
-          code: "CUSTOMER_NOT_REACHABLE",
-          message: `this ${nounOf(caller)} reaches only some customers: name one in x-end-org-id`
-        })
 
 export const make = Effect.gen(function* () {
   const customers = yield* CustomerReads
@@ -220,12 +66,138 @@ export const make = Effect.gen(function* () {
   const installations = yield* InstallationReads
   const limits = yield* RateLimits
 
-  const lookups: CustomerLookups = { customers, connections, installations, limits }
+  /** The customer of the connection that the request names; null if it names none or several. */
+  const customerOfConnection = Effect.fnUntraced(function* (
+    caller: Principal,
+    named: Tenancy["connections"]
+  ): Effect.fn.Return<CustomerReference | null, Failure> {
+    const [one, ...others] = named ?? []
+    if (one === undefined || others.length > 0) return null
+    // The text is only compared with stored ids.
+    const id = one.connectionId as ConnectionId
+    const scopeRefusal = outOfScope(caller, "connection", id)
+    if (scopeRefusal !== undefined) return yield* scopeRefusal
+    const connection = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
+    // A connection that the key does not reach is answered like an unknown one.
+    if (connection === undefined || !reaches(caller, connection.customerId)) return yield* connectionNotOfCustomer()
+    return { id: connection.customerId }
+  })
 
-  return {
-    resolveContext: (caller: Principal, request: RequestHead, implied?: CustomerSource) =>
-      resolveContext(lookups, caller, request, implied),
-    resolveCustomer: (caller: Principal, header: (name: string) => string | undefined, reference: CustomerReference) =>
-      resolveCustomer(lookups, caller, header, reference)
+  /** Counts the call against the customer's own limit per minute. */
+  const admit = (caller: Principal, customer: KnownCustomer): Effect.Effect<void, Failure> => {
+    const limit = customerCeiling(customer, "api_calls_per_minute")
+    return limit === null ? Effect.void : limits.admitFor(caller.organisationId, customer.id, limit)
   }
+
+  /** The customer of a reference, if the key reaches it and `x-end-org-ref` agrees; counts the call against its limit. */
+  const resolveCustomer = Effect.fnUntraced(function* (
+    caller: Principal,
+    header: (name: string) => string | undefined,
+    reference: CustomerReference
+  ): Effect.fn.Return<KnownCustomer, Failure> {
+    const found = yield* customers.find(caller.organisationId, reference)
+    // Only a key that reaches all customers learns whether one exists.
+    if (Option.isNone(found))
+      return yield* caller.customers === "all" ? new NotFound({ what: "customer" }) : customerNotReachable(caller)
+    const customer = found.value
+    if (!reaches(caller, customer.id)) return yield* customerNotReachable(caller)
+    const ref = claimedExternalRef(header)
+    if (ref !== undefined && ref !== customer.externalRef) {
+      return yield* new InvalidRequest({
+        code: "INVALID_HEADER",
+        message: "x-end-org-ref names another customer than the request's id"
+      })
+    }
+    yield* admit(caller, customer)
+    return customer
+  })
+
+  /** The active customer that the request names. */
+  const customerOf = Effect.fnUntraced(function* (
+    caller: Principal,
+    request: RequestHead,
+    tenancy: Tenancy,
+    implied: CustomerSource
+  ): Effect.fn.Return<KnownCustomer | null, Failure> {
+    const reference =
+      tenancy.customer ?? (implied === "connection" ? yield* customerOfConnection(caller, tenancy.connections) : null)
+    if (reference === null) return null
+    return yield* requireActive(yield* resolveCustomer(caller, (name) => request.headers[name], reference))
+  })
+
+  /** Fails unless the customer owns every named connection and the key reaches it. */
+  const checkConnections = Effect.fnUntraced(function* (
+    caller: Principal,
+    customer: KnownCustomer | null,
+    named: NonNullable<Tenancy["connections"]>
+  ): Effect.fn.Return<ReadonlyArray<ChosenConnection>, Failure> {
+    const found: Array<ChosenConnection> = []
+    for (const { alias, connectionId, connector } of named) {
+      // The text is only compared with stored ids.
+      const id = connectionId as ConnectionId
+      const scopeRefusal = outOfScope(caller, "connection", id)
+      if (scopeRefusal !== undefined) return yield* scopeRefusal
+      const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
+      if (known === undefined || known.customerId !== customer?.id) return yield* connectionNotOfCustomer()
+      const connectorRefusal = outOfScope(caller, "connector", known.connector)
+      if (connectorRefusal !== undefined) return yield* connectorRefusal
+      if (connector !== null && connector !== known.connector) {
+        return yield* new InvalidRequest({
+          code: "INVALID_HEADER",
+          message: `x-svc-connections: ${id} is a connection to ${known.connector}, not to ${connector}`
+        })
+      }
+      found.push({ connector: known.connector, alias, id })
+    }
+    return found
+  })
+
+  /** The installation; that of another customer is answered like an unknown one. */
+  const installationOf = Effect.fnUntraced(function* (
+    caller: Principal,
+    customer: KnownCustomer | null,
+    id: string
+  ): Effect.fn.Return<KnownInstallation, Failure> {
+    const found = Option.getOrUndefined(yield* installations.find(caller.organisationId, id))
+    if (found === undefined || found.customerId !== customer?.id) return yield* new NotFound({ what: "installation" })
+    const refusal = installationRefusal(caller, found) ?? inactiveInstallation(found)
+    return refusal === undefined ? found : yield* refusal
+  })
+
+  /** Reads the headers and checks what they name. */
+  const readContext = Effect.fnUntraced(function* (
+    caller: Principal,
+    request: RequestHead,
+    implied: CustomerSource
+  ): Effect.fn.Return<CustomerContext, Failure> {
+    const tenancy = yield* parseTenancy((name) => request.headers[name], caller.organisationId)
+    const customer = yield* customerOf(caller, request, tenancy, implied)
+    const named = tenancy.installationId
+    const installation = named === null ? null : yield* installationOf(caller, customer, named)
+    const config = tenancy.installationConfig ?? installation?.config ?? null
+    const own = installation === null ? null : connectionsOf(installation)
+    return {
+      customer,
+      connections: tenancy.connections === null ? own : yield* checkConnections(caller, customer, tenancy.connections),
+      installation: config === null ? null : { id: installation?.id ?? null, config },
+      userId: tenancy.userId
+    }
+  })
+
+  /** Costs no look-up for a request without these headers. A key that reaches only some customers must name one. */
+  const resolveContext = (
+    caller: Principal,
+    request: RequestHead,
+    implied: CustomerSource = "headers"
+  ): Effect.Effect<CustomerContext, Failure> =>
+    contextHeaders.some((name) => request.headers[name] !== undefined)
+      ? readContext(caller, request, implied)
+      : caller.customers === "all"
+        ? Effect.succeed(noCustomer)
+        : new Forbidden({
+            code: "CUSTOMER_NOT_REACHABLE",
+            message: `this ${nounOf(caller)} reaches only some customers: name one in x-end-org-id`
+          })
+
+  return { resolveContext, resolveCustomer }
 })

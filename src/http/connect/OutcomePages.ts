@@ -1,12 +1,19 @@
 /** The pages that end a visit: connected or not, link ended, other browser, service unavailable. */
+import { Effect } from "effect"
 import type { AuthorizingSession } from "../../actors/ports/connection/ConnectionStore.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { Origin } from "../../actors/ports/Origin.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import { html } from "../Markup.js"
 import type { RawReply } from "../Wire.js"
 import { pageReply, scriptJson } from "./PageReply.js"
 
-/** `origin`: the service's own. `nonce`: a new one for each page. */
-export const makeOutcomePages = (origin: string, nonce: () => string) => {
+/** Makes the pages, and the nonces of their scripts. */
+export const makeOutcomePages = Effect.gen(function* () {
+  const origin = yield* Origin
+  const identifiers = yield* Identifiers
+  const nonce = () => identifiers.token(22)
+
   const messagePage = (status: number, title: string, text: string): RawReply =>
     pageReply({ status, title, nonce: nonce(), body: html`<p>${text}</p>` })
 
@@ -66,5 +73,5 @@ export const makeOutcomePages = (origin: string, nonce: () => string) => {
     return { ...reply, headers: { ...reply.headers, "retry-after": String(retryAfterSeconds) } }
   }
 
-  return { limitedPage, linkEndedPage, messagePage, otherBrowserPage, outcomePage, unavailablePage }
-}
+  return { limitedPage, linkEndedPage, messagePage, nonce, otherBrowserPage, outcomePage, unavailablePage }
+})
