@@ -99,17 +99,22 @@ export const newCustomer = (
     version: 1
   })
 
-/** The record of a deleted customer, kept for thirty days: its id and the time of deletion. */
-export const customerTombstone = (customer: Customer, now: string): Customer => ({
-  ...customer,
+/** What a deleted customer has instead of its data. */
+export const erasedMembers = {
   name: "",
-  slug: customer.id.slice(4),
   externalRef: null,
-  status: "deleted",
   plan: null,
   adminEmail: null,
   metadata: {},
-  limits: {},
+  limits: {}
+} satisfies Partial<Customer>
+
+/** The record of a deleted customer, kept for thirty days: its id and the time of deletion. */
+export const customerTombstone = (customer: Customer, now: string): Customer => ({
+  ...customer,
+  ...erasedMembers,
+  slug: customer.id.slice(4),
+  status: "deleted",
   updatedAt: now,
   deletedAt: now,
   version: customer.version + 1

@@ -15,6 +15,7 @@ import {
 } from "../../domain/workflow/WorkflowChanges.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { newCustomer } from "../../domain/organisation/Customer.js"
 import { newWorkspace } from "../../domain/organisation/Organisation.js"
 import { builtinRoles } from "../../domain/access/Person.js"
 import { allPermissions, toMatrix } from "../../domain/access/Permission.js"
@@ -196,22 +197,8 @@ export const makeExample = Effect.fn("First.example")(function* ({ organisationI
   yield* records
     .transact(organisationId, (tx) =>
       Effect.gen(function* () {
-        yield* tx.customers.insert({
-          id: customerId,
-          organisationId,
-          name: "Example customer",
-          slug: "example",
-          externalRef: "example",
-          status: "active",
-          plan: null,
-          adminEmail: null,
-          metadata: {},
-          limits: {},
-          createdAt: by.now,
-          updatedAt: by.now,
-          deletedAt: null,
-          version: 1
-        })
+        const customer = { name: "Example customer", slug: "example", externalRef: "example" }
+        yield* tx.customers.insert(newCustomer(organisationId, customerId, customer, by.now))
         yield* tx.workflows.insert({ ...workflow, version: 1 })
         yield* tx.workflowVersions.insert(newVersion(workflow, 1, null, by))
         yield* tx.deployments.insert(newDeployment(workflow, "live", 1, by))

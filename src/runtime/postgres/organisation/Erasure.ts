@@ -4,8 +4,10 @@
  * catalogue and fails for a table without one. Contract: conventions, status codes.
  */
 import { Effect } from "effect"
+import { erasedMembers } from "../../../domain/organisation/Customer.js"
 import { addCounts, areCountsKept, countedColumns } from "../event/EventCounts.js"
 import { WriterSql } from "../database/Pools.js"
+import { columnOf } from "../record/Table.js"
 
 /** Runs that one statement erases, so that it holds its locks for milliseconds only. */
 const batchSize = 1_000
@@ -21,6 +23,11 @@ const deletedBefore = (age: string) => `SELECT id FROM customers WHERE deleted_a
 const erasableCustomers = deletedBefore(eraseAfter)
 /** Workflows that belong to such a customer. */
 const erasableWorkflows = `SELECT w.id FROM workflows w WHERE w.customer_id IN (${erasableCustomers})`
+/** What is left of a customer. An empty array of Postgres is written as an empty object of JSON. */
+const erasedColumns = Object.entries(erasedMembers)
+  .map(([member, value]) => `${columnOf(member)} = ${value === null ? "NULL" : value === "" ? "''" : "'{}'"}`)
+  .join(", ")
+
 /** The customers of a person: `[]` means all customers. */
 const customersOf = (user: string) => `jsonb_array_elements_text(${user}.customer_ids) AS c (id)`
 
@@ -96,8 +103,7 @@ const eraseRecordsSql = [
        FROM api_keys o WHERE o.customer_ids && ARRAY(${erasableCustomers})) kept
      WHERE k.id = kept.id`,
   // The id stays as a tombstone: records may refer to it.
-  `UPDATE customers SET name = '', slug = id, external_ref = NULL, admin_email = NULL, metadata = '{}', limits = '{}',
-     plan = NULL, erased_at = now() WHERE deleted_at < now() - ${eraseAfter} AND erased_at IS NULL`,
+  `UPDATE customers SET ${erasedColumns}, slug = id, erased_at = now() WHERE deleted_at < now() - ${eraseAfter} AND erased_at IS NULL`,
   `DELETE FROM customers WHERE deleted_at < now() - ${forgetAfter} AND erased_at IS NOT NULL`
 ]
 
