@@ -37,6 +37,7 @@ import deadLetterWorkflow from "./0034_dead_letter_workflow.js"
 import eventCounts from "./0035_event_counts.js"
 import mailAnswers from "./0036_mail_answers.js"
 import sealedState from "./0037_sealed_state.js"
+import customerTags from "./0038_customer_tags.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -75,5 +76,6 @@ export const migrations = {
   "0034_dead_letter_workflow": Effect.asVoid(deadLetterWorkflow),
   "0035_event_counts": Effect.asVoid(eventCounts),
   "0036_mail_answers": Effect.asVoid(mailAnswers),
-  "0037_sealed_state": Effect.asVoid(sealedState)
+  "0037_sealed_state": Effect.asVoid(sealedState),
+  "0038_customer_tags": Effect.asVoid(customerTags)
 }

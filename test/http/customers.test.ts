@@ -33,6 +33,30 @@ describe("a customer", () => {
     assert.deepInclude(data, kept)
   })
 
+  it("has tags, by which a list is filtered", async () => {
+    const tagged = async (name: string, ...tags: ReadonlyArray<string>) =>
+      (await ask("POST", at, { name, tags })).body.data
+    const [first, second] = [await tagged("One", "trial", "größte"), await tagged("Two", "trial")]
+    assert.deepStrictEqual(first.tags, ["trial", "größte"])
+    const named = async (tag: string) =>
+      (await ask("GET", `${at}?tag=${encodeURIComponent(tag)}`)).body.data.map(({ id }: { id: string }) => id)
+    assert.deepStrictEqual(await named("trial"), [second.id, first.id])
+    assert.deepStrictEqual(await named("größte"), [first.id])
+    assert.deepStrictEqual(await named("größ%"), [])
+    const changed = await ask("PUT", `${at}/${first.id}`, { tags: [] })
+    assert.deepStrictEqual([changed.status, changed.body.data.tags], [200, []])
+    assert.deepStrictEqual(await named("trial"), [second.id])
+    assert.deepStrictEqual((await ask("POST", at, { name: "Untagged" })).body.data.tags, [])
+    const many = Array.from({ length: 21 }, (_, i) => `tag ${i}`)
+    for (const tags of [[""], ["x".repeat(65)], ["twice", "twice"], many, [7], null, "trial"]) {
+      const refused = await ask("POST", at, { name: "Refused", tags })
+      assert.strictEqual(refused.status, 422, JSON.stringify(tags))
+      assert.match(refused.body.details[0].path, /^tags/)
+    }
+    const deleted = await ask("DELETE", `${at}/${second.id}`)
+    assert.deepStrictEqual([deleted.status, deleted.body.data.tags], [202, []])
+  })
+
   it("is deleted only in the version that the client read, if it sends one", async () => {
     const { data } = (await ask("POST", at, { name: "Gone", plan: "starter" })).body
     const path = `${at}/${data.id}`

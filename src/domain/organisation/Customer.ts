@@ -37,6 +37,10 @@ const CustomerLimits = Schema.Struct({
 
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 const Reference = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128))
+const Tags = Schema.Array(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64))).pipe(
+  Schema.maxItems(20),
+  Schema.filter((tags) => new Set(tags).size === tags.length || "must name each tag once")
+)
 const Email = Schema.String.pipe(
   Schema.pattern(/^[^\s@]+@[^\s@]+$/, { message: () => "must be an e-mail address" }),
   Schema.maxLength(254)
@@ -55,6 +59,7 @@ export const Customer = recordOf(
     plan: optional(Schema.NullOr(PlanName), null),
     adminEmail: optional(Schema.NullOr(Schema.String), null, Schema.NullOr(Email)),
     metadata: optional(JsonObject, {}),
+    tags: optional(Schema.Array(Schema.String), [], Tags),
     limits: optional(Schema.Record({ key: Schema.String, value: Schema.NullOr(Schema.Number) }), {}, CustomerLimits),
     connectionCount: derivedValue(Schema.Number),
     createdAt: generatedValue(AnsweredTime),
@@ -62,7 +67,7 @@ export const Customer = recordOf(
     deletedAt: hidden(Schema.NullOr(AnsweredTime)),
     version: generatedValue(Schema.Number)
   },
-  ["name", "slug", "externalRef", "adminEmail", "metadata", "limits", "plan", "status"]
+  ["name", "slug", "externalRef", "adminEmail", "metadata", "tags", "limits", "plan", "status"]
 )
 /** The stored customer. */
 export type Customer = typeof Customer.stored.Type
@@ -106,6 +111,7 @@ export const erasedMembers = {
   plan: null,
   adminEmail: null,
   metadata: {},
+  tags: [],
   limits: {}
 } satisfies Partial<Customer>
 

@@ -14,10 +14,14 @@ export const customersOperations = [
   operation({
     name: "customers.list",
     summary: "List customers",
-    description: "Lists the customers that the key reaches, newest first.",
+    description: "Lists the customers that the key reaches, newest first. `tag`: only those with this tag.",
     answers: { 200: "A page of customers." },
     route: "GET /api/v1/customers",
-    query: Schema.Struct({ ...listParams, status: Schema.optional(CustomerStatus) }),
+    query: Schema.Struct({
+      ...listParams,
+      status: Schema.optional(CustomerStatus),
+      tag: Schema.optional(Schema.String)
+    }),
     output: page(Customer.View),
     permit: "users:read",
     audit: auditRead("customer"),
@@ -32,7 +36,7 @@ export const customersOperations = [
     description:
       "Creates a customer of the organisation. Runs act for customers; only those with the status `active` can run.",
     answers: { 201: "The customer is created." },
-    example: { name: "Globex", externalRef: "crm-4711", metadata: { region: "eu" } },
+    example: { name: "Globex", externalRef: "crm-4711", metadata: { region: "eu" }, tags: ["trial"] },
     route: "POST /api/v1/customers",
     body: strictPayload(Customer.Create),
     output: newRecord(Customer.View),

@@ -25,6 +25,7 @@ export type CustomerView = typeof Customer.View.Type
 
 export interface CustomerListParams extends PageRequest {
   readonly status?: CustomerStatus | undefined
+  readonly tag?: string | undefined
   readonly q?: string | undefined
 }
 
@@ -79,13 +80,14 @@ const list =
     read(context, (tx) =>
       Effect.gen(function* () {
         const { customers } = context.caller
-        const { q, status } = params
+        const { q, status, tag } = params
         const page = yield* pages.list(tx.customers, params, {
           where: {
             deletedAt: null,
             ...(status === undefined ? {} : { status }),
             ...(customers === "all" ? {} : { id: [...customers] })
           },
+          ...(tag === undefined ? {} : { some: [{ member: "tags", part: "items", among: [tag] }] }),
           ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
         })
         const counts = yield* countConnections(tx, page.data)
