@@ -21,11 +21,16 @@ const stringLiterals = (node) => findNodes(node, ts.isStringLiteral).map((litera
 
 const readFailures = () =>
   findNodes(parse("domain/Failure.ts"), ts.isClassDeclaration).map((declared) => {
-    const code = findNodes(declared, ts.isPropertySignature).find((member) => member.name.getText() === "code")
+    const members = [...findNodes(declared, ts.isPropertySignature), ...findNodes(declared, ts.isPropertyAssignment)]
+    const code = members.find((member) => member.name.getText() === "code")
     const [doc] = ts.getJSDocCommentsAndTags(declared)
     if (doc === undefined) throw new Error(`${declared.name.text} has no docstring`)
     const meaning = ts.getTextOfJSDocComment(doc.comment).replaceAll(/\s+/g, " ").trim()
-    return { tag: declared.name.text, meaning, codes: code === undefined ? [] : stringLiterals(code.type) }
+    return {
+      tag: declared.name.text,
+      meaning,
+      codes: code === undefined ? [] : stringLiterals(code.type ?? code.initializer)
+    }
   })
 
 /** The members of an object literal by their names. */

@@ -1,20 +1,22 @@
 /**
  * The failures that clients are told of, one class for each reason. Each surface translates them into its own bodies and
- * statuses; any other error is answered as `INTERNAL_ERROR`. Specification: Errors; contract: error codes.
+ * statuses; any other error is answered as `INTERNAL_ERROR`. Those that actors answer
+ * with have a schema, and cross nodes as they are. Specification: Errors; contract: error codes.
  */
 import { operatorText } from "./OperatorText.js"
-import { Data } from "effect"
+import { Data, Schema } from "effect"
 import type { Json } from "./Json.js"
 import type { Permission } from "./access/Permission.js"
 
 /** One mistake in a request: its place, its code, and what to send instead. */
-export interface Detail {
-  readonly path: string
-  readonly code: string
-  readonly message: string
-  readonly line?: number
-  readonly column?: number
-}
+const Detail = Schema.Struct({
+  path: Schema.String,
+  code: Schema.String,
+  message: Schema.String,
+  line: Schema.optionalWith(Schema.Number, { exact: true }),
+  column: Schema.optionalWith(Schema.Number, { exact: true })
+})
+export type Detail = typeof Detail.Type
 
 /** The request cannot be read: malformed JSON, a header or parameter of the wrong type. */
 export class InvalidRequest extends Data.TaggedError("InvalidRequest")<{
@@ -68,24 +70,24 @@ export class QuotaExceeded extends Data.TaggedError("QuotaExceeded")<{
 }> {}
 
 /** There is no such record, or the caller does not reach it. */
-export class NotFound extends Data.TaggedError("NotFound")<{
-  readonly what: string
+export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {
+  what: Schema.String,
   /** The closest name, if there is one. */
-  readonly meant?: string | undefined
-}> {}
+  meant: Schema.optional(Schema.String)
+}) {}
 
 /** The record was changed since it was read, or its name is taken. */
-export class Conflict extends Data.TaggedError("Conflict")<{
-  readonly code: "CONFLICT" | "VERSION_MISMATCH"
-  readonly message: string
-  readonly details?: ReadonlyArray<Detail>
-}> {}
+export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", {
+  code: Schema.Literal("CONFLICT", "VERSION_MISMATCH"),
+  message: Schema.String,
+  details: Schema.optionalWith(Schema.Array(Detail), { exact: true })
+}) {}
 
 /** The record's state does not allow it. */
-export class InvalidState extends Data.TaggedError("InvalidState")<{
-  readonly state: string
-  readonly message: string
-}> {}
+export class InvalidState extends Schema.TaggedError<InvalidState>()("InvalidState", {
+  state: Schema.String,
+  message: Schema.String
+}) {}
 
 /** The workflow has no version that can run in the environment. */
 export class WorkflowUnavailable extends Data.TaggedError("WorkflowUnavailable")<{
@@ -94,18 +96,19 @@ export class WorkflowUnavailable extends Data.TaggedError("WorkflowUnavailable")
 }> {}
 
 /** The request is well-formed and its content is not valid. */
-export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
-  readonly code:
-    | "VALIDATION_FAILED"
-    | "INPUT_CONTRACT_VIOLATION"
-    | "RESERVED_NAME"
-    | "UNKNOWN_FIELD"
-    | "IMMUTABLE_FIELD"
-    | "IDEMPOTENCY_KEY_REUSED"
-    | "CREDENTIAL_TEST_FAILED"
-  readonly message: string
-  readonly details: ReadonlyArray<Detail>
-}> {}
+export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("ValidationFailed", {
+  code: Schema.Literal(
+    "VALIDATION_FAILED",
+    "INPUT_CONTRACT_VIOLATION",
+    "RESERVED_NAME",
+    "UNKNOWN_FIELD",
+    "IMMUTABLE_FIELD",
+    "IDEMPOTENCY_KEY_REUSED",
+    "CREDENTIAL_TEST_FAILED"
+  ),
+  message: Schema.String,
+  details: Schema.Array(Detail)
+}) {}
 
 /** The first request with this Idempotency-Key has not been answered yet. */
 export class IdempotencyInProgress extends Data.TaggedError("IdempotencyInProgress")<{}> {}
@@ -139,12 +142,12 @@ export class TooManyRuns extends Data.TaggedError("TooManyRuns")<{ readonly limi
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}
 
 /** The node drains, its queue is full or Postgres is unreachable. Nothing was changed; the client can retry. */
-export class Unavailable extends Data.TaggedError("Unavailable")<{
-  readonly reason: string
-  readonly retryAfterSeconds: number
+export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
+  reason: Schema.String,
+  retryAfterSeconds: Schema.Number,
   /** For the operator only; quotes no data of a client, a workflow or a provider. */
-  readonly detail?: string
-}> {
+  detail: Schema.optionalWith(Schema.String, { exact: true })
+}) {
   get [operatorText]() {
     return this.detail === undefined ? this.reason : `${this.reason} (${this.detail})`
   }

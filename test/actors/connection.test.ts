@@ -173,7 +173,7 @@ describe("a provider", () => {
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
         const answer = yield* Effect.flip(world.authorize(id))
-        assert.strictEqual(answer._tag, "NotActive")
+        assert.strictEqual(answer._tag, "ConnectionNotActive")
         yield* Effect.exit(world.authorize(id))
         assert.lengthOf(world.asked, 1)
         const { health, status } = world.row(id).connection

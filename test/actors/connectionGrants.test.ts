@@ -25,7 +25,7 @@ describe("a grant", () => {
           timeoutMillis: 1_000
         })
       )
-      assert.strictEqual(elsewhere._tag, "Invalid")
+      assert.strictEqual(elsewhere._tag, "ValidationFailed")
     })
   )
 
@@ -57,7 +57,7 @@ describe("a token that cannot be refreshed", () => {
       yield* TestClock.adjust("3599 seconds")
       assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
       yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* Effect.flip(world.authorize(id)))._tag, "NotActive")
+      assert.strictEqual((yield* Effect.flip(world.authorize(id)))._tag, "ConnectionNotActive")
       assert.strictEqual(world.row(id).connection.status, "expired")
     })
   )

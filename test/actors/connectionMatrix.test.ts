@@ -9,7 +9,7 @@ import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { layer as callsLayer } from "../../src/actors/connection/ConnectedCalls.js"
 import { type ConnectedCall, ConnectedCalls } from "../../src/actors/ports/connection/ConnectedCalls.js"
 import { ConnectedEgress } from "../../src/actors/ports/connection/ConnectedEgress.js"
-import { ConnectionNotActive, Connections } from "../../src/actors/ports/connection/Connections.js"
+import { Connections } from "../../src/actors/ports/connection/Connections.js"
 import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import { initiator, failedAnswer, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
@@ -69,13 +69,10 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
 
     const connections = Connections.of({
       ...unused(Connections.key),
-      authorize: ({ connectionId, executionId, organisationId, origin: to, timeoutMillis }) =>
-        actor.Authorize({ organisationId, origin: to, executionId, timeoutMillis }).pipe(
-          Effect.catchTag("NotActive", ({ reason, status }) =>
-            Effect.fail(new ConnectionNotActive({ connectionId, status, message: reason }))
-          ),
-          Effect.catchIf((refusal) => refusal._tag !== "ConnectionNotActive", Effect.die)
-        ),
+      authorize: ({ connectionId: _id, executionId, organisationId, origin: to, timeoutMillis }) =>
+        actor
+          .Authorize({ organisationId, origin: to, executionId, timeoutMillis })
+          .pipe(Effect.catchIf((refusal) => refusal._tag !== "ConnectionNotActive", Effect.die)),
       settle: ({ connectionId: _id, ...settlement }) => actor.Settle(settlement).pipe(Effect.orDie),
       renewRefused: ({ organisationId, permit }) => Effect.orDie(commands.renewRefused({ organisationId, permit }))
     })
@@ -139,7 +136,7 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
       enable: Effect.catchIf(
         commands.enable(asked),
         // Another of the concurrent callers was first.
-        (refusal) => refusal._tag === "WrongState" && refusal.status === "active",
+        (refusal) => refusal._tag === "InvalidState" && refusal.state === "active",
         () => Effect.void
       ),
       refresh: commands.refresh(asked),

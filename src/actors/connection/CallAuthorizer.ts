@@ -4,6 +4,7 @@
  * lock.
  */
 import { Clock, Deferred, Effect, type Scope } from "effect"
+import { ConnectionNotActive } from "../ports/connection/Connections.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { notActiveReason } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
@@ -18,7 +19,7 @@ import {
   type UsableCredential
 } from "./CallGrant.js"
 import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
-import { busy, isRenewable, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
+import { busy, isRenewable, type ConnectionOwner } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { CredentialTest } from "./credential/CredentialTest.js"
 import { canRenew, holdsNewToken, StoredCredentialTest } from "./credential/StoredCredentialTest.js"
@@ -30,11 +31,12 @@ import { makeConnectorCache } from "./ConnectorCache.js"
 /** Refusals of a fresh credential that end the connection. */
 const maxRefusals = 2
 /** Refuses a call because the connection is not active. */
-export const notActive = (connection: Connection): CommandRefusal => ({
-  _tag: "NotActive",
-  status: connection.status,
-  reason: notActiveReason(connection)
-})
+export const notActive = (connection: Connection): ConnectionNotActive =>
+  new ConnectionNotActive({
+    connectionId: connection.id,
+    status: connection.status,
+    message: notActiveReason(connection)
+  })
 
 /** A request that the method's own scheme signs. `challenge`: what the provider's refusal asked for. */
 export interface SignatureRequest {
@@ -61,7 +63,7 @@ export const make = Effect.gen(function* () {
     for (let round = 0; ; round++) {
       const open = yield* owners.read(self, organisation)
       const credential = open.plain
-      if (open.connection.status !== "active" || credential === null) return yield* failWith(notActive(open.connection))
+      if (open.connection.status !== "active" || credential === null) return yield* notActive(open.connection)
       const now = yield* Clock.currentTimeMillis
       const connector = yield* connectorOf(self, open, now)
       const lifetime = credentialLifetime(credential)
@@ -170,12 +172,13 @@ export const make = Effect.gen(function* () {
   const sign = Effect.fnUntraced(function* (self: ConnectionOwner, request: SignatureRequest) {
     const open = yield* owners.read(self, request.organisationId)
     const { connection, plain } = open
-    if (connection.status !== "active" || plain === null) return yield* failWith(notActive(connection))
+    if (connection.status !== "active" || plain === null) return yield* notActive(connection)
     const { method, origins } = yield* connectorOf(self, open, yield* Clock.currentTimeMillis)
     if (!origins.includes(parseUrl(request.url)?.origin ?? "")) return []
     return yield* Effect.catchAll(
       signatureHeaders(method, credentialValues(plain), request, request.challenge),
-      ({ message, path }) => failWith({ _tag: "NotActive", status: connection.status, reason: `${path} ${message}` })
+      ({ message, path }) =>
+        new ConnectionNotActive({ connectionId: self.id, status: connection.status, message: `${path} ${message}` })
     )
   })
 

@@ -3,6 +3,8 @@
  * can come between the check of a limit and the count of its permit. Design: the actor is the lock.
  */
 import { Effect, Either } from "effect"
+import { invalid } from "../../domain/Failure.js"
+import { ConnectionNotActive } from "../ports/connection/Connections.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { type Credential, credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
@@ -49,12 +51,7 @@ export const grantCall = (
 ): Either.Either<GrantAnswer, CommandRefusal> | undefined => {
   const { connector, open } = found
   if (!connector.origins.includes(request.origin))
-    return Either.left({
-      _tag: "Invalid",
-      path: "origin",
-      code: "NOT_ALLOWED",
-      message: "is not one that the connector's requests go to"
-    })
+    return Either.left(invalid("origin", "NOT_ALLOWED", "is not one that the connector's requests go to"))
   const shared = connector.shared === null ? unshared : connector.shared.take(now)
   if (shared === undefined) return undefined
   if ("at" in shared) return Either.right({ _tag: "WaitUntil", at: shared.at, why: "rate_limit" })
@@ -128,11 +125,12 @@ const sealGrant = (
 ): Either.Either<Uint8Array, CommandRefusal> => {
   const values = credentialValues(credential)
   return Either.mapBoth(injectedParts(method, values, open.connection.config), {
-    onLeft: ({ message, path }): CommandRefusal => ({
-      _tag: "NotActive",
-      status: open.connection.status,
-      reason: `${path} ${message}`
-    }),
+    onLeft: ({ message, path }) =>
+      new ConnectionNotActive({
+        connectionId: open.connection.id,
+        status: open.connection.status,
+        message: `${path} ${message}`
+      }),
     onRight: (injected) => {
       const signs = method.type === "custom" && method.sign !== undefined
       const expiresAt = now + grantLifetimeMillis

@@ -3,6 +3,7 @@
  * the lock of changes, refusals, the rules of renewal.
  */
 import { type Deferred, Effect } from "effect"
+import { NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { serviceActor } from "../../domain/access/Caller.js"
 import type { Credential } from "../../domain/connection/Credential.js"
 import { idleLimiter, type LimiterState, type CallLimits } from "../../domain/connection/RateLimiter.js"
@@ -75,18 +76,21 @@ export const newOwner = (id: ConnectionId, shard: number): ConnectionOwner => ({
 export const withWriteLock = <A, E, R>(self: ConnectionOwner, change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => (self.writeLock ??= Effect.unsafeMakeSemaphore(1)).withPermits(1)(change))
 
-/** Fails with a refusal. */
-export const failWith = (refusal: CommandRefusal): Effect.Effect<never, CommandRefusal> => Effect.fail(refusal)
 /** The refusal of a command that may be sent again after so many seconds. */
-export const busy = (reason: string, retryAfterSeconds = 1): CommandRefusal => ({
-  _tag: "Busy",
-  reason,
-  retryAfterSeconds
-})
-/** Maps a store that does not answer to `Busy`. */
-export const orBusy = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, CommandRefusal> =>
+export const busy = (reason: string, retryAfterSeconds = 1): Unavailable =>
+  new Unavailable({ reason, retryAfterSeconds })
+/** Maps a store that does not answer to `busy`. */
+export const orBusy = <A>(effect: Effect.Effect<A, { readonly reason: string }>): Effect.Effect<A, Unavailable> =>
   Effect.mapError(effect, ({ reason }) => busy(reason))
-export const notFound: CommandRefusal = { _tag: "NotFound" }
+/** The refusal of a command to a connection that does not exist, or belongs to another organisation. */
+export const notFound = (): NotFound => new NotFound({ what: "connection" })
+/** The refusal of a credential that the provider rejects, or that cannot be tested since the provider cannot be reached. */
+export const credentialRefused = (message: string): ValidationFailed =>
+  new ValidationFailed({
+    code: "CREDENTIAL_TEST_FAILED",
+    message,
+    details: [{ path: "credential", code: "CREDENTIAL_TEST_FAILED", message }]
+  })
 
 /** The initiator of changes that the service makes by itself. */
 export const system: Initiator = {

@@ -3,6 +3,7 @@
  * overtook is decided again on what that owner wrote.
  */
 import { didYouMean } from "../../domain/ClosestName.js"
+import { InvalidState, invalid } from "../../domain/Failure.js"
 import { Clock, Context, Effect, Either, Layer, Option } from "effect"
 import {
   outboundEventType,
@@ -25,7 +26,6 @@ import {
   type ConnectionOwner,
   type OpenConnection,
   busy,
-  failWith,
   notFound,
   type ChangeOptions,
   withWriteLock
@@ -54,12 +54,11 @@ const methodOf = (definition: ConnectorDefinition, id: string | null): Effect.Ef
       ? (definition.auth.find((method) => method.default) ?? definition.auth[0])
       : definition.auth.find((method) => method.id === id)
   return found === undefined
-    ? failWith({
-        _tag: "Invalid",
-        path: "authMethod",
-        code: "INVALID_VALUE",
-        message: `is none of the connector's: ${definition.auth.map((method) => method.id).join(", ")}`
-      })
+    ? invalid(
+        "authMethod",
+        "INVALID_VALUE",
+        `is none of the connector's: ${definition.auth.map((method) => method.id).join(", ")}`
+      )
     : Effect.succeed(found)
 }
 
@@ -72,7 +71,7 @@ export const make = Effect.gen(function* () {
   /** Reads the connection from the store and caches it. */
   const load = Effect.fnUntraced(function* (self: ConnectionOwner): Effect.fn.Return<OpenConnection, CommandRefusal> {
     const found = yield* Effect.mapError(store.load(self.id), ({ reason }) => busy(reason))
-    if (Option.isNone(found)) return yield* failWith(notFound)
+    if (Option.isNone(found)) return yield* notFound()
     const open = yield* openStored(found.value)
     self.open = open
     return open
@@ -81,7 +80,7 @@ export const make = Effect.gen(function* () {
   /** The connection, from memory or the store; `NotFound` for another organisation. */
   const read = (self: ConnectionOwner, organisation: string): Effect.Effect<OpenConnection, CommandRefusal> =>
     Effect.flatMap(self.open === undefined ? load(self) : Effect.succeed(self.open), (open) =>
-      open.connection.organisationId === organisation ? Effect.succeed(open) : failWith(notFound)
+      open.connection.organisationId === organisation ? Effect.succeed(open) : notFound()
     )
 
   /** The connector in this version, else in its latest one. */
@@ -99,12 +98,11 @@ export const make = Effect.gen(function* () {
         Effect.flatMap(
           Effect.mapError(connectors.slugs(organisation), ({ reason }) => busy(reason)),
           (slugs) =>
-            failWith({
-              _tag: "Invalid",
-              path: "connector",
-              code: "NOT_FOUND",
-              message: `names no connector.${didYouMean(slug, slugs)} GET /api/v1/connectors lists them`
-            })
+            invalid(
+              "connector",
+              "NOT_FOUND",
+              `names no connector.${didYouMean(slug, slugs)} GET /api/v1/connectors lists them`
+            )
         ),
       onSome: Effect.succeed
     })
@@ -119,11 +117,12 @@ export const make = Effect.gen(function* () {
   ) {
     const open = yield* read(self, organisation)
     const refusal = extras.precondition?.(open)
-    if (refusal !== undefined) return yield* failWith(refusal)
+    if (refusal !== undefined) return yield* refusal
     const now = yield* Clock.currentTimeMillis
     const at = new Date(now).toISOString()
     const decided = decide(open.connection, command, now)
-    if (Either.isLeft(decided)) return yield* failWith({ _tag: "WrongState", ...decided.left })
+    if (Either.isLeft(decided))
+      return yield* new InvalidState({ state: decided.left.status, message: decided.left.message })
     const event = decided.right
     const after = evolve(open.connection, event, at)
     const definition = yield* Effect.option(definitionOf(after.organisationId, after.connector, after.connectorVersion))
@@ -177,10 +176,7 @@ export const make = Effect.gen(function* () {
           })
         ),
         Effect.retry({ times: 3, while: ({ _tag }) => _tag === "Stale" }),
-        Effect.catchTags({
-          Stale: () => failWith(busy("the connection is being changed elsewhere")),
-          Unavailable: ({ reason }) => failWith(busy(reason))
-        })
+        Effect.catchTag("Stale", () => busy("the connection is being changed elsewhere"))
       )
     )
 

@@ -1,6 +1,6 @@
 /** The port `Connections`: sends requests to the connection's actor on whichever node owns it, each with a timeout. */
-import { Context, Duration, Effect, Either, Layer, Redacted } from "effect"
-import { Conflict, InvalidState, invalid, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { Context, Duration, Effect, Either, Layer, Redacted, Schema } from "effect"
+import { InvalidState, type NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
 import {
   ConnectionNotActive,
@@ -10,79 +10,32 @@ import {
 } from "../ports/connection/Connections.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { makeActorClient } from "./ActorClient.js"
-import { Connection, type CommandRefusal, type ConnectSessionLink } from "./Protocol.js"
+import { Connection, CommandRefusal, type ConnectSessionLink } from "./Protocol.js"
 import { LocalOwners } from "./LocalOwners.js"
 
 /** A refresh may wait for a dead owner's request and then take as long itself. */
 const commandTimeout = Duration.seconds(75)
 const shortTimeout = Duration.seconds(5)
 
-const notFound = () => new NotFound({ what: "connection" })
 const ownerUnreachable = () =>
   new Unavailable({ reason: "the connection's owner does not answer now", retryAfterSeconds: 1 })
 
-const isRefusal = (value: unknown): value is CommandRefusal =>
-  typeof value === "object" &&
-  value !== null &&
-  "_tag" in value &&
-  typeof value._tag === "string" &&
-  tags.has(value._tag)
-const tags: ReadonlySet<string> = new Set<CommandRefusal["_tag"]>([
-  "NotFound",
-  "NotActive",
-  "WrongState",
-  "Invalid",
-  "CredentialRefused",
-  "VersionMismatch",
-  "Busy"
-])
+const isRefusal = Schema.is(CommandRefusal)
 
-/** Maps the refusal of a command to a failure of the port. */
-const failureOf = (refusal: CommandRefusal): ConnectionRequestFailure => {
-  switch (refusal._tag) {
-    case "NotFound":
-      return notFound()
-    case "NotActive":
-      return new InvalidState({ state: refusal.status, message: refusal.reason })
-    case "WrongState":
-      return new InvalidState({ state: refusal.status, message: refusal.message })
-    case "Invalid":
-      return invalid(refusal.path, refusal.code, refusal.message)
-    case "CredentialRefused":
-      return new ValidationFailed({
-        code: "CREDENTIAL_TEST_FAILED",
-        message: refusal.message,
-        details: [{ path: "credential", code: "CREDENTIAL_TEST_FAILED", message: refusal.message }]
-      })
-    case "VersionMismatch":
-      return new Conflict({
-        code: "VERSION_MISMATCH",
-        message: "the record has changed since you read it: read it again"
-      })
-    case "Busy":
-      return new Unavailable({ reason: refusal.reason, retryAfterSeconds: refusal.retryAfterSeconds })
-  }
-}
+/** A command is refused as the record's state does not allow it. */
+const commandFailure = (refusal: CommandRefusal): ConnectionRequestFailure =>
+  refusal._tag === "ConnectionNotActive"
+    ? new InvalidState({ state: refusal.status, message: refusal.message })
+    : refusal
 
-/** Maps a refusal to the failures that a call can have. */
+/** A call that is refused for another reason cannot use the connection: its connector is gone, or has no such origin. */
 const callFailure =
   (connectionId: ConnectionId) =>
   (refusal: CommandRefusal): ConnectionNotActive | NotFound | Unavailable => {
-    switch (refusal._tag) {
-      case "NotFound":
-        return notFound()
-      case "NotActive":
-        return new ConnectionNotActive({ connectionId, status: refusal.status, message: refusal.reason })
-      case "Busy":
-        return new Unavailable({ reason: refusal.reason, retryAfterSeconds: refusal.retryAfterSeconds })
-      default:
-        // The connector is gone, or the origin is not one of its own.
-        return new ConnectionNotActive({
-          connectionId,
-          status: "active",
-          message: "message" in refusal ? refusal.message : "the connection cannot be used"
-        })
-    }
+    if (refusal._tag === "ConnectionNotActive" || refusal._tag === "NotFound" || refusal._tag === "Unavailable")
+      return refusal
+    const [detail = refusal] = refusal._tag === "ValidationFailed" ? refusal.details : []
+    return new ConnectionNotActive({ connectionId, status: "active", message: detail.message })
   }
 
 /** Sends a message. An actor on a dying node does not answer, or answers with a defect: `Unavailable`. */
@@ -101,7 +54,7 @@ const askActor = <A, E, F>(
     })
   )
 
-const runCommand = <A, E>(effect: Effect.Effect<A, E>) => askActor(effect, commandTimeout, failureOf)
+const runCommand = <A, E>(effect: Effect.Effect<A, E>) => askActor(effect, commandTimeout, commandFailure)
 
 const openedSession = ({ expiresAt, id, token }: ConnectSessionLink): OpenedSession => ({
   // The actor made it.

@@ -2,9 +2,9 @@
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
-import type { CallPermit, Initiator } from "../ports/connection/Connections.js"
+import { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { type CallPermit, ConnectionNotActive, type Initiator } from "../ports/connection/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
-import { connectionStatuses } from "../../domain/connection/Connection.js"
 
 const text = Schema.String
 const nullableText = Schema.NullOr(text)
@@ -16,17 +16,14 @@ const plainData = <A extends object>() =>
 const Secrets = Schema.Record({ key: text, value: Schema.Redacted(text) })
 const Texts = Schema.Record({ key: text, value: text })
 
-/** Why a command failed, as data. */
+/** Why a command or a call failed. A connection of another organisation is not found, either. */
 export const CommandRefusal = Schema.Union(
-  /** Also for a connection of another organisation. */
-  Schema.TaggedStruct("NotFound", {}),
-  Schema.TaggedStruct("NotActive", { status: Schema.Literal(...connectionStatuses), reason: text }),
-  Schema.TaggedStruct("WrongState", { status: Schema.Literal(...connectionStatuses), message: text }),
-  Schema.TaggedStruct("Invalid", { path: text, code: text, message: text }),
-  /** The provider rejects the credential, or cannot be reached to test it. */
-  Schema.TaggedStruct("CredentialRefused", { message: text }),
-  Schema.TaggedStruct("VersionMismatch", {}),
-  Schema.TaggedStruct("Busy", { reason: text, retryAfterSeconds: Schema.Number })
+  NotFound,
+  ConnectionNotActive,
+  InvalidState,
+  ValidationFailed,
+  Conflict,
+  Unavailable
 )
 export type CommandRefusal = typeof CommandRefusal.Type
 

@@ -1,22 +1,18 @@
 /** An open connect session with what it is about, and how it completes. */
 import { Clock, Effect, Option } from "effect"
+import { type ValidationFailed, invalid } from "../../domain/Failure.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ConnectSessionId } from "../../domain/Ids.js"
 import { type AuthorizingSession, ConnectionStore } from "../ports/connection/ConnectionStore.js"
 import type { CredentialCandidate, CredentialTarget } from "./credential/CredentialBuilder.js"
-import { type ConnectionOwner, failWith, orBusy, system } from "./ConnectionOwner.js"
+import { type ConnectionOwner, orBusy, system } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import type { CommandRefusal } from "./Protocol.js"
 
 /** Refuses a session that has ended, was redeemed or belongs to another connection. */
-export const sessionEnded: CommandRefusal = {
-  _tag: "Invalid",
-  path: "session",
-  code: "SESSION_ENDED",
-  message: "has ended: ask for a new link"
-}
+export const sessionEnded = (): ValidationFailed => invalid("session", "SESSION_ENDED", "has ended: ask for a new link")
 
 /** Associated data of a sealed PKCE verifier: it can be opened for its own session only. */
 export const verifierPlace = (id: ConnectSessionId) => ({ table: "connect_sessions", column: "verifier", row: id })
@@ -51,10 +47,10 @@ export const makeSessionDetails = Effect.gen(function* () {
     // From a request, unchecked: an id of another form matches no row.
     const found = yield* orBusy(store.session({ id: sessionId as ConnectSessionId }))
     const now = yield* Clock.currentTimeMillis
-    if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* failWith(sessionEnded)
+    if (Option.isNone(found) || found.value.connectionId !== self.id) return yield* sessionEnded()
     const session = found.value
     if (session.status !== "open" || Date.parse(session.expiresAt) <= now || connection.status === "disconnected")
-      return yield* failWith(sessionEnded)
+      return yield* sessionEnded()
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
     const method = yield* owners.methodOf(definition, session.authMethod)
     const { connector, organisationId } = connection

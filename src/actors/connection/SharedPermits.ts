@@ -3,6 +3,7 @@
  * owner in batches, so that most calls need no message, and reports each lease when it ends.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { busy } from "./ConnectionOwner.js"
 import { nextBlockedUntil, type CallLimits, type ProviderQuota } from "../../domain/connection/RateLimiter.js"
 import { leaseMillis } from "../../domain/connection/SharedLimiter.js"
 import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
@@ -54,11 +55,7 @@ const closeDelay = Duration.millis(leaseMillis + 5)
  */
 const slotMillis = 60_000
 const keepInterval = Duration.seconds(15)
-const limitUnavailable: CommandRefusal = {
-  _tag: "Busy",
-  reason: "the provider's limit cannot be looked up now",
-  retryAfterSeconds: 1
-}
+const limitUnavailable = () => busy("the provider's limit cannot be looked up now")
 const maxPools = 10_000
 
 /** Age after which a permit is treated as lost: its call must have ended a minute before. */
@@ -133,7 +130,7 @@ export const layer = Layer.scoped(
             Effect.timeout(ownerTimeout),
             // An owner on a dying node does not answer, or answers with a defect.
             Effect.sandbox,
-            Effect.mapError(() => limitUnavailable)
+            Effect.mapError(limitUnavailable)
           )
         if (answer._tag === "WaitUntil") {
           pool.blockedUntil = Math.max(pool.blockedUntil, answer.at)

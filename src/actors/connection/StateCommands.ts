@@ -1,9 +1,12 @@
 /** The commands that change a connection's state or labels: enable, disable, edit, disconnect. */
 import { Effect, Either, type Scope } from "effect"
+import { Conflict } from "../../domain/Failure.js"
+import { credentialRefused } from "./ConnectionOwner.js"
+import { notFound } from "./ConnectionOwner.js"
 import { configuredUrl } from "../../domain/connector/request/BaseUrl.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { notActive } from "./CallAuthorizer.js"
-import { type CommandPayload, type OpenConnection, type ConnectionOwner, failWith } from "./ConnectionOwner.js"
+import { type CommandPayload, type OpenConnection, type ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { TokenEndpoint } from "../ports/connection/TokenEndpoint.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
@@ -13,7 +16,12 @@ import { TokenRefresh } from "./credential/TokenRefresh.js"
 const requireVersion =
   (version: number | null) =>
   ({ connection }: OpenConnection): CommandRefusal | undefined =>
-    version === null || version === connection.version ? undefined : { _tag: "VersionMismatch" }
+    version === null || version === connection.version
+      ? undefined
+      : new Conflict({
+          code: "VERSION_MISMATCH",
+          message: "the record has changed since you read it: read it again"
+        })
 
 export const makeStateCommands = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
@@ -31,8 +39,8 @@ export const makeStateCommands = Effect.gen(function* () {
     if (connection.status === "inactive" && plain !== null) {
       const { open, result } = yield* testStored(self, request.organisationId, scope)
       // The refresh before the test found that the provider has revoked the grant.
-      if (open.connection.status === "expired") return yield* failWith(notActive(open.connection))
-      if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
+      if (open.connection.status === "expired") return yield* notActive(open.connection)
+      if (result._tag === "NotPassed") return yield* credentialRefused(result.message)
     }
     const audit = { action: "connection.enable", by: request.by }
     yield* owners.change(self, request.organisationId, { _tag: "Enable" }, { audit })
@@ -83,7 +91,7 @@ export const makeStateCommands = Effect.gen(function* () {
     request: CommandPayload & { readonly version: number | null }
   ) {
     const before = yield* owners.read(self, request.organisationId)
-    if (before.connection.status === "disconnected") return yield* failWith({ _tag: "NotFound" })
+    if (before.connection.status === "disconnected") return yield* notFound()
     const found = yield* Effect.option(connectorOf(before))
     // A refresh may replace the token before the change commits: `precondition` sees the token to revoke.
     let last = before

@@ -27,10 +27,9 @@ export const layer = OrganisationLimits.toLayer(
 
     return OrganisationLimits.of({
       LeaseCalls: ({ payload: { bucket, limit, minute, most } }) =>
-        windows.take(organisation, bucket, minute, size(bucket, minute, limit, most), limit).pipe(
-          Effect.tap((lease) => Effect.sync(() => left.set(bucket, { minute, calls: lease.left }))),
-          Effect.mapError(() => "unavailable" as const)
-        ),
+        windows
+          .take(organisation, bucket, minute, size(bucket, minute, limit, most), limit)
+          .pipe(Effect.tap((lease) => Effect.sync(() => left.set(bucket, { minute, calls: lease.left })))),
       GiveBack: ({ payload: { bucket, calls, limit, minute } }) =>
         Effect.ignore(windows.take(organisation, bucket, minute, -calls, limit))
     })

@@ -2,6 +2,7 @@
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
+import { Unavailable } from "../../domain/Failure.js"
 
 /** The calls that were granted: fewer than requested, or none, when the window is nearly used up. */
 export const Lease = Schema.Struct({
@@ -15,7 +16,7 @@ export type Lease = typeof Lease.Type
 export const LeaseOrganisationCalls = Rpc.make("LeaseCalls", {
   payload: { bucket: Schema.String, minute: Schema.Number, limit: Schema.Int, most: Schema.Int },
   success: Lease,
-  error: Schema.Literal("unavailable")
+  error: Unavailable
 })
 
 /** Returns unused calls of a lease. */

@@ -12,6 +12,7 @@ import {
   type SharedState
 } from "../../domain/connection/SharedLimiter.js"
 import { ProviderWindows, type StoredWindow } from "../ports/connection/ProviderWindows.js"
+import { Unavailable } from "../../domain/Failure.js"
 import { ProviderLimit } from "./Protocol.js"
 
 const maxAttempts = 3
@@ -38,8 +39,8 @@ export const layer = ProviderLimit.toLayer(
           cached = next
           return decided
         }
-        return yield* Effect.fail("unavailable" as const)
-      }).pipe(Effect.mapError(() => "unavailable" as const))
+        return yield* new Unavailable({ reason: "the limit is being changed elsewhere", retryAfterSeconds: 1 })
+      })
 
     return ProviderLimit.of({
       LeaseCalls: ({ payload: { limits, ...asked } }) =>

@@ -2,10 +2,10 @@
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
+import { Unavailable } from "../../domain/Failure.js"
 
 const nullable = Schema.NullOr(Schema.Number)
 const limits = Schema.Struct({ requests: nullable, perMillis: Schema.Number, concurrency: nullable })
-const unavailable = Schema.Literal("unavailable")
 
 /** Leases calls to a node. A repeated message makes another lease; the first one expires. */
 export const LeaseCalls = Rpc.make("LeaseCalls", {
@@ -14,7 +14,7 @@ export const LeaseCalls = Rpc.make("LeaseCalls", {
     Schema.TaggedStruct("Leased", { count: Schema.Int, at: Schema.Number }),
     Schema.TaggedStruct("WaitUntil", { at: Schema.Number })
   ),
-  error: unavailable
+  error: Unavailable
 })
 
 /** Reports the use of leases, and the quota that the provider sent. Idempotent. */
@@ -26,13 +26,13 @@ export const Report = Rpc.make("Report", {
       Schema.Struct({ limit: nullable, remaining: nullable, resetAt: nullable, retryAfterAt: nullable })
     )
   },
-  error: unavailable
+  error: Unavailable
 })
 
 /** Extends the slots of these leases, whose calls are still in flight, by `forMillis` from now. Idempotent. */
 export const Keep = Rpc.make("Keep", {
   payload: { ids: Schema.Array(Schema.String), forMillis: Schema.Number },
-  error: unavailable
+  error: Unavailable
 })
 
 /** The entity of a limit; its id is `<organisation>|<connector slug>`. */

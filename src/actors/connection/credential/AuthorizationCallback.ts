@@ -1,5 +1,6 @@
 /** Completes a connect session with the answer that the provider sent through the browser; redeems its code once. */
 import { Effect, Either, Redacted } from "effect"
+import { credentialRefused } from "../ConnectionOwner.js"
 import { authorizationRequestOf, commonCallbackPath, isSameAuthorization } from "../../../domain/connection/Callback.js"
 import { configuredUrl } from "../../../domain/connector/request/BaseUrl.js"
 import type { OAuth2Method } from "../../../domain/connector/AuthMethod.js"
@@ -7,7 +8,7 @@ import type { JsonObject } from "../../../domain/Json.js"
 import { ConnectionStore } from "../../ports/connection/ConnectionStore.js"
 import { Origin } from "../../ports/Origin.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
-import { busy, type ConnectionOwner, failWith, orBusy } from "../ConnectionOwner.js"
+import { busy, type ConnectionOwner, orBusy } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
 import { CredentialBuilder } from "./CredentialBuilder.js"
 import { TokenRefresh } from "./TokenRefresh.js"
@@ -62,7 +63,7 @@ export const makeAuthorizationCallback = Effect.gen(function* () {
           { session: { id: session.id, status: "failed", error: message } }
         )
       : orBusy(store.failSession(session.id, message))
-    return yield* failWith({ _tag: "CredentialRefused", message })
+    return yield* credentialRefused(message)
   })
 
   /** Redeems the session, once, and stores the credential that its code yields. */
@@ -72,12 +73,12 @@ export const makeAuthorizationCallback = Effect.gen(function* () {
   ): Effect.fn.Return<ConnectStepOutcome, CommandRefusal> {
     const found = yield* readSession(self, request.organisationId, request.sessionId)
     const { method, session, target } = found
-    if (method.type !== "oauth2") return yield* failWith(sessionEnded)
+    if (method.type !== "oauth2") return yield* sessionEnded()
     const param = (name: string) => {
       const value = request.params[name]
       return value === undefined ? undefined : Redacted.value(value)
     }
-    if (!(yield* orBusy(store.redeemSession(session.id)))) return yield* failWith(sessionEnded)
+    if (!(yield* orBusy(store.redeemSession(session.id)))) return yield* sessionEnded()
     const error = param("error")
     if (error !== undefined)
       return yield* decline(
@@ -114,9 +115,12 @@ export const makeAuthorizationCallback = Effect.gen(function* () {
     )
     const grant = { type: "authorization_code", code, redirectUri: asked.redirectUri, verifier } as const
     return yield* buildFromGrant(found.definition, method, target, grant, {}, callbackConfig).pipe(
-      Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message })),
+      Effect.catchTag("TokenRequestFailed", ({ message }) => credentialRefused(message)),
       Effect.flatMap((candidate) => activateConnection(self, found, candidate)),
-      Effect.catchTag("CredentialRefused", ({ message }) => decline(self, found, message))
+      Effect.catchIf(
+        (failure) => failure._tag === "ValidationFailed" && failure.code === "CREDENTIAL_TEST_FAILED",
+        ({ message }) => decline(self, found, message)
+      )
     )
   })
 

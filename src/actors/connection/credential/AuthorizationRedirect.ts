@@ -1,5 +1,6 @@
 /** Sends the person of a connect session to the provider: the authorization URL, with `state` and PKCE's challenge. */
 import { Effect, Either, Encoding, Option } from "effect"
+import { invalid } from "../../../domain/Failure.js"
 import {
   authorizationRequestOf,
   callbackPath,
@@ -16,7 +17,7 @@ import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { Origin } from "../../ports/Origin.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
-import { failWith, orBusy } from "../ConnectionOwner.js"
+import { orBusy } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { type SessionDetails, tokenLength, verifierPlace } from "../SessionDetails.js"
@@ -52,13 +53,7 @@ export const makeAuthorizationRedirect = Effect.gen(function* () {
     )
     const clientScopes = Option.match(client, { onNone: () => [], onSome: ({ scopes }) => scopes })
     const base = configuredUrl(method.authorizationUrl ?? "", config)
-    if (Either.isLeft(base))
-      return yield* failWith({
-        _tag: "Invalid",
-        path: base.left.path,
-        code: "INVALID_VALUE",
-        message: base.left.message
-      })
+    if (Either.isLeft(base)) return yield* invalid(base.left.path, "INVALID_VALUE", base.left.message)
     const state = identifiers.token(tokenLength)
     const verifier = method.pkce ? identifiers.token(64) : null
     const doors = yield* owners.vaultOf(target.organisationId)

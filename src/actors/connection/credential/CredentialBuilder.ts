@@ -3,6 +3,8 @@
  * needs one, and tests the result at the provider.
  */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { invalid } from "../../../domain/Failure.js"
+import { credentialRefused } from "../ConnectionOwner.js"
 import type { CredentialFacts } from "../../../domain/connection/Connection.js"
 import { type Credential, credentialFingerprint } from "../../../domain/connection/Credential.js"
 import type { AuthMethod, CredentialField, OAuth2Method } from "../../../domain/connector/AuthMethod.js"
@@ -13,12 +15,11 @@ import { timeAfter } from "../../../domain/Time.js"
 import type { CredentialSecrets } from "../../ports/connection/Connections.js"
 import { Digests } from "../../ports/Digests.js"
 import type { OAuthGrant, TokenRequestFailed, Tokens } from "../../ports/connection/TokenEndpoint.js"
-import { failWith } from "../ConnectionOwner.js"
 import { CredentialTest } from "./CredentialTest.js"
 import type { CommandRefusal } from "../Protocol.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { tokensCredential } from "./TokenRequests.js"
-import { invalidInput, makeInputChecks } from "./CredentialInput.js"
+import { makeInputChecks } from "./CredentialInput.js"
 
 /** A credential that passed its checks and its test, with the facts for the connection's record. */
 export interface CredentialCandidate {
@@ -53,7 +54,7 @@ const make = Effect.gen(function* () {
       more.skipTest === true
         ? ({ _tag: "Passed", accountLabel: null, config: {} } as const)
         : yield* testCredential(target.organisationId, definition, method, value, config)
-    if (result._tag === "NotPassed") return yield* failWith({ _tag: "CredentialRefused", message: result.message })
+    if (result._tag === "NotPassed") return yield* credentialRefused(result.message)
     const expiresAt = value._tag === "Tokens" ? value.expiresAt : null
     return {
       value,
@@ -118,13 +119,11 @@ const make = Effect.gen(function* () {
   ): Effect.Effect<CredentialCandidate, CommandRefusal> =>
     Effect.gen(function* () {
       const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
-      if (unknown !== undefined)
-        return yield* failWith(invalidInput(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known"))
-      if (accessToken === undefined)
-        return yield* failWith(invalidInput("credential.accessToken", "REQUIRED", "is required"))
+      if (unknown !== undefined) return yield* invalid(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known")
+      if (accessToken === undefined) return yield* invalid("credential.accessToken", "REQUIRED", "is required")
       const seconds = expiresIn === undefined ? null : Number(Redacted.value(expiresIn))
       if (seconds !== null && !(seconds > 0))
-        return yield* failWith(invalidInput("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds"))
+        return yield* invalid("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds")
       const now = yield* Clock.currentTimeMillis
       const value: Credential = {
         _tag: "Tokens",
@@ -137,7 +136,7 @@ const make = Effect.gen(function* () {
           Effect.map((client) => client.provider),
           // Without an OAuth client the tokens cannot be renewed; they are used until they end.
           Effect.catchIf(
-            ({ _tag }) => _tag === "Invalid",
+            ({ _tag }) => _tag === "ValidationFailed",
             () => Effect.succeed(null)
           )
         )
@@ -176,7 +175,7 @@ const make = Effect.gen(function* () {
     return Effect.zipRight(
       checkFields(target.organisationId, fields, given),
       buildFromGrant(definition, method, target, { type: "client_credentials", scope }, given).pipe(
-        Effect.catchTag("TokenRequestFailed", ({ message }) => failWith({ _tag: "CredentialRefused", message }))
+        Effect.catchTag("TokenRequestFailed", ({ message }) => credentialRefused(message))
       )
     )
   }

@@ -1,5 +1,6 @@
 /** The commands for a connection's credential: store, reconnect, reveal, test, refresh. */
 import { Clock, Effect, Redacted, type Scope } from "effect"
+import { InvalidState, invalid } from "../../../domain/Failure.js"
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { remedyOf } from "../../../domain/connection/ConnectionStates.js"
 import { credentialValues } from "../../../domain/connection/Credential.js"
@@ -7,8 +8,7 @@ import { needsClient } from "../../../domain/connector/AuthMethod.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import type { CredentialSecrets } from "../../ports/connection/Connections.js"
 import { notActive } from "../CallAuthorizer.js"
-import { busy, type CommandPayload, isRenewable, orBusy, type ConnectionOwner, failWith } from "../ConnectionOwner.js"
-import type { CommandRefusal } from "../Protocol.js"
+import { busy, type CommandPayload, isRenewable, orBusy, type ConnectionOwner } from "../ConnectionOwner.js"
 import { ConnectionStore } from "../../ports/connection/ConnectionStore.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
 import { ConnectSessions } from "../ConnectSessions.js"
@@ -38,7 +38,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
     }
   ) {
     const { connection } = yield* owners.read(self, request.organisationId)
-    if (connection.status === "disconnected") return yield* failWith(disconnectedRefusal(connection))
+    if (connection.status === "disconnected") return yield* disconnectedRefusal(connection)
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
     const method = yield* owners.methodOf(definition, request.authMethod ?? connection.authMethod)
     const target = { ...connection, config: { ...connection.config, ...request.config } }
@@ -62,7 +62,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
     }
   ) {
     const { connection } = yield* owners.read(self, request.organisationId)
-    if (connection.status === "disconnected") return yield* failWith(disconnectedRefusal(connection))
+    if (connection.status === "disconnected") return yield* disconnectedRefusal(connection)
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
     const method = yield* owners.methodOf(definition, request.authMethod ?? connection.authMethod)
     const config = { ...connection.config, ...request.config }
@@ -87,9 +87,8 @@ export const makeCredentialCommands = Effect.gen(function* () {
   const revealCredential = Effect.fnUntraced(function* (self: ConnectionOwner, request: CommandPayload) {
     const { connection, plain } = yield* owners.read(self, request.organisationId)
     if (plain === null)
-      return yield* failWith({
-        _tag: "WrongState",
-        status: connection.status,
+      return yield* new InvalidState({
+        state: connection.status,
         message: `the connection holds no credential: ${remedyOf(connection.status)}`
       })
     return Object.fromEntries(
@@ -128,26 +127,22 @@ export const makeCredentialCommands = Effect.gen(function* () {
     scope: Scope.Scope
   ) {
     const open = yield* owners.read(self, request.organisationId)
-    if (open.connection.status !== "active") return yield* failWith(notActive(open.connection))
+    if (open.connection.status !== "active") return yield* notActive(open.connection)
     const { method } = yield* connectorOf(open)
     if (!isRenewable(method, open.plain))
-      return yield* failWith({
-        _tag: "Invalid",
-        path: "connection",
-        code: "NOT_RENEWABLE",
-        message: "has nothing to renew its credential with: reconnect it to store a new one"
-      })
+      return yield* invalid(
+        "connection",
+        "NOT_RENEWABLE",
+        "has nothing to renew its credential with: reconnect it to store a new one"
+      )
     const { connection, credential } = yield* renewAndRead(self, request.organisationId, scope)
-    if (connection.status !== "active") return yield* failWith(notActive(connection))
+    if (connection.status !== "active") return yield* notActive(connection)
     if (credential?.number === open.credential?.number)
-      return yield* failWith(busy(connection.health.lastError ?? "the token was not renewed", 30))
+      return yield* busy(connection.health.lastError ?? "the token was not renewed", 30)
   })
 
   return { storeCredential, openReconnectSession, revealCredential, testConnection, refreshToken }
 })
 
-const disconnectedRefusal = ({ status }: Connection): CommandRefusal => ({
-  _tag: "WrongState",
-  status,
-  message: "the connection is disconnected for good: make a new one"
-})
+const disconnectedRefusal = ({ status }: Connection): InvalidState =>
+  new InvalidState({ state: status, message: "the connection is disconnected for good: make a new one" })

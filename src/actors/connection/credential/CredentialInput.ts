@@ -2,35 +2,23 @@
 import { Effect, Redacted } from "effect"
 import type { CredentialField } from "../../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
-import type { Unavailable } from "../../../domain/Failure.js"
+import { invalid, type Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import type { CredentialSecrets } from "../../ports/connection/Connections.js"
 import { Computations, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
-import { failWith } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
 
 const maxFieldLength = 16_384
-
-/** Refuses a member of the request. */
-export const invalidInput = (path: string, code: string, message: string): CommandRefusal => ({
-  _tag: "Invalid",
-  path,
-  code,
-  message
-})
 
 /** Runs a computation over a definition's patterns or schemas; refuses one that costs too much. */
 const runComputation = <A>(
   computation: Effect.Effect<A, TooCostly | Unavailable>,
   path: string
 ): Effect.Effect<A, CommandRefusal> =>
-  Effect.catchTags(computation, {
-    TooCostly: (error) => {
-      const { code, message } = tooCostlyDetail(path, error)
-      return failWith(invalidInput(path, code, message))
-    },
-    Unavailable: ({ reason, retryAfterSeconds }) => failWith({ _tag: "Busy", reason, retryAfterSeconds })
+  Effect.catchTag(computation, "TooCostly", (error) => {
+    const { code, message } = tooCostlyDetail(path, error)
+    return invalid(path, code, message)
   })
 
 /** The checks, with what computes patterns and schemas. */
@@ -52,9 +40,7 @@ export const makeInputChecks = Effect.gen(function* () {
     )
     const first = found.find(({ code, path }) => !(incomplete && path === "" && code === "required"))
     if (first !== undefined)
-      return yield* failWith(
-        invalidInput(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
-      )
+      return yield* invalid(first.path === "" ? "config" : `config.${first.path}`, "INVALID_VALUE", first.message)
   })
 
   /** Refuses an unknown or missing field, and one that does not match its pattern. */
@@ -64,7 +50,7 @@ export const makeInputChecks = Effect.gen(function* () {
     given: CredentialSecrets
   ): Effect.fn.Return<void, CommandRefusal> {
     const mistake = findFieldMistake(fields, given)
-    if (mistake !== undefined) return yield* failWith(mistake)
+    if (mistake !== undefined) return yield* mistake
     const fieldsWithPattern = fields.flatMap(({ name, pattern }) => {
       const text = given[name] === undefined ? "" : Redacted.value(given[name])
       return pattern === undefined || text === "" ? [] : [{ name, pattern, text }]
@@ -74,12 +60,10 @@ export const makeInputChecks = Effect.gen(function* () {
     const matched = yield* runComputation(compute("matchPatterns", organisation, asked), "credential")
     const mismatch = fieldsWithPattern.find((_, at) => matched[at] !== true)
     if (mismatch !== undefined)
-      return yield* failWith(
-        invalidInput(
-          `credential.${mismatch.name}`,
-          "INVALID_VALUE",
-          "does not have the form that the connector asks for"
-        )
+      return yield* invalid(
+        `credential.${mismatch.name}`,
+        "INVALID_VALUE",
+        "does not have the form that the connector asks for"
       )
   })
 
@@ -93,12 +77,12 @@ const findFieldMistake = (
   for (const [name, value] of Object.entries(given)) {
     const field = fields.find((one) => one.name === name)
     const text = Redacted.value(value)
-    if (field === undefined) return invalidInput(`credential.${name}`, "UNKNOWN_FIELD", "is not a field of this method")
+    if (field === undefined) return invalid(`credential.${name}`, "UNKNOWN_FIELD", "is not a field of this method")
     if (text.length > maxFieldLength || text.includes("\u0000") || !text.isWellFormed())
-      return invalidInput(`credential.${name}`, "INVALID_VALUE", "is too long or holds characters that it cannot have")
+      return invalid(`credential.${name}`, "INVALID_VALUE", "is too long or holds characters that it cannot have")
   }
   const missing = fields.find(
     ({ name, required }) => required && (given[name] === undefined || Redacted.value(given[name]) === "")
   )
-  return missing === undefined ? undefined : invalidInput(`credential.${missing.name}`, "REQUIRED", "is required")
+  return missing === undefined ? undefined : invalid(`credential.${missing.name}`, "REQUIRED", "is required")
 }

@@ -14,7 +14,7 @@ import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { Vault } from "../../ports/Vault.js"
 import type { CommandRefusal } from "../Protocol.js"
-import { busy, type OpenConnection, failWith } from "../ConnectionOwner.js"
+import { busy, type OpenConnection } from "../ConnectionOwner.js"
 
 /** Associated data of a sealed credential: it can be opened in its own row and under its own number only. */
 const sealPlace = (id: CredentialId, number: number) => ({
@@ -46,7 +46,7 @@ export const makeCredentialSeal = Effect.gen(function* () {
       catch: () => busy("the stored credential does not open", 60)
     })
     const credential = credentialOf(text)
-    if (Option.isNone(credential)) return yield* failWith(busy("the stored credential is damaged", 60))
+    if (Option.isNone(credential)) return yield* busy("the stored credential is damaged", 60)
     return { connection, intent, revision, credential: { id, number }, plain: credential.value }
   })
 

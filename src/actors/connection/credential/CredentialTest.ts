@@ -21,7 +21,7 @@ import { holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { MailEgress } from "../../ports/delivery/MailEgress.js"
 import { Digests } from "../../ports/Digests.js"
-import { busy, failWith } from "../ConnectionOwner.js"
+import { busy } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
 
 export type CredentialTestResult =
@@ -37,7 +37,7 @@ const passedWithoutTest: CredentialTestResult = { _tag: "Passed", accountLabel: 
 const maxAnswerBytes = 1024 * 1024
 const maxLabelLength = 200
 
-const noPlace = (): CommandRefusal => busy("too many connections are tested at the moment", 5)
+const noPlace = () => busy("too many connections are tested at the moment", 5)
 
 const make = Effect.gen(function* () {
   const egress = yield* Egress
@@ -137,9 +137,7 @@ const make = Effect.gen(function* () {
       )
     )
     const partner = `${organisation}|${definition.slug}`
-    const placed = Effect.catchTag(places.withPlace(organisation, partner, testing), "NoPlace", () =>
-      failWith(noPlace())
-    )
+    const placed = Effect.catchTag(places.withPlace(organisation, partner, testing), "NoPlace", () => noPlace())
     return holdAnswers(ledger, organisation, placed)
   }
 

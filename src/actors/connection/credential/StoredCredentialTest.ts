@@ -3,13 +3,14 @@
  * it. Only a refusal of the token endpoint, or the rejection of a token that was just issued, counts against the credential.
  */
 import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
+import { InvalidState } from "../../../domain/Failure.js"
 import { type Connection } from "../../../domain/connection/Connection.js"
 import { notActiveReason, remedyOf } from "../../../domain/connection/ConnectionStates.js"
 import { credentialLifetime } from "../../../domain/connection/Credential.js"
 import { isAlive, isDue, isJustIssued } from "../../../domain/connection/Refresh.js"
 import type { AuthMethod } from "../../../domain/connector/AuthMethod.js"
 import { coolDownEnd } from "../CallGrant.js"
-import { isRenewable, marginOf, type OpenConnection, type ConnectionOwner, failWith } from "../ConnectionOwner.js"
+import { isRenewable, marginOf, type OpenConnection, type ConnectionOwner } from "../ConnectionOwner.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
 import { CredentialTest, type CredentialTestResult } from "./CredentialTest.js"
 import type { CommandRefusal } from "../Protocol.js"
@@ -39,11 +40,8 @@ export const canRenew = ({ connection, plain }: OpenConnection, method: AuthMeth
   (connection.status === "active" || connection.status === "inactive") &&
   coolDownEnd(connection) <= now
 
-const noCredential = ({ status }: Connection): CommandRefusal => ({
-  _tag: "WrongState",
-  status,
-  message: `the connection holds no credential: ${remedyOf(status)}`
-})
+const noCredential = ({ status }: Connection): InvalidState =>
+  new InvalidState({ state: status, message: `the connection holds no credential: ${remedyOf(status)}` })
 
 const unrenewableReason = "the access token has ended, and the provider gave nothing to renew it with"
 
@@ -104,7 +102,7 @@ const make = Effect.gen(function* () {
     for (let round = 0; ; round++) {
       const open = yield* renewIfDue(self, organisation, scope)
       const { connection, credential, plain } = open
-      if (plain === null || credential === null) return yield* failWith(noCredential(connection))
+      if (plain === null || credential === null) return yield* noCredential(connection)
       const notPassed = (message: string): StoredCredentialTestResult => ({
         open,
         result: { _tag: "NotPassed", refused: false, final: false, message },

@@ -15,7 +15,6 @@ import {
   isRenewable,
   type OpenConnection,
   type ConnectionOwner,
-  failWith,
   system,
   withWriteLock
 } from "../ConnectionOwner.js"
@@ -108,7 +107,7 @@ const make = Effect.gen(function* () {
     if (elapsed <= latestSendMillis) return held
     // So late that another owner may already treat the intent as that of a dead owner.
     self.open = undefined
-    return yield* failWith(busy("the refresh came too late to be sent; it is begun again"))
+    return yield* busy("the refresh came too late to be sent; it is begun again")
   })
 
   /** Commits the tokens or the failure that the token endpoint answered. */
@@ -160,12 +159,9 @@ const make = Effect.gen(function* () {
     yield* Effect.uninterruptible(
       Effect.gen(function* () {
         const held = yield* commitIntent(self, found).pipe(
-          Effect.catchTags({
-            Stale: () => {
-              self.open = undefined
-              return failWith(busy("the connection is being changed elsewhere"))
-            },
-            Unavailable: ({ reason }) => failWith(busy(reason))
+          Effect.catchTag("Stale", () => {
+            self.open = undefined
+            return busy("the connection is being changed elsewhere")
           })
         )
         if (held === undefined) return
@@ -197,7 +193,7 @@ const make = Effect.gen(function* () {
         Effect.catchAll((refusal) =>
           Effect.annotateLogs(Effect.logInfo("connection.refresh_postponed"), {
             connectionId: self.id,
-            reason: refusal._tag === "Busy" ? refusal.reason : refusal._tag
+            reason: refusal._tag === "Unavailable" ? refusal.reason : refusal._tag
           })
         ),
         Effect.catchAllCause((cause) =>
@@ -222,9 +218,9 @@ const requestNotSent = (refusal: CommandRefusal): TokenRequestFailed =>
     status: null,
     code: null,
     message:
-      refusal._tag === "Invalid"
-        ? `${refusal.path} ${refusal.message}`
-        : refusal._tag === "Busy"
+      refusal._tag === "ValidationFailed"
+        ? refusal.message
+        : refusal._tag === "Unavailable"
           ? refusal.reason
           : "the token endpoint could not be asked"
   })

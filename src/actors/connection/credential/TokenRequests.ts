@@ -1,5 +1,6 @@
 /** Requests to a provider's token endpoint: with which OAuth client, under which grant, and what credential they yield. */
 import { Effect, Option, Redacted } from "effect"
+import { invalid } from "../../../domain/Failure.js"
 import type { Credential } from "../../../domain/connection/Credential.js"
 import { configuredUrl } from "../../../domain/connector/request/BaseUrl.js"
 import type { OAuth2Method } from "../../../domain/connector/AuthMethod.js"
@@ -13,7 +14,7 @@ import {
   type TokenRequestFailed,
   type Tokens
 } from "../../ports/connection/TokenEndpoint.js"
-import { busy, failWith } from "../ConnectionOwner.js"
+import { busy } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
 
 /** A credential that a token endpoint issues. */
@@ -74,12 +75,11 @@ export const makeTokenRequests = Effect.gen(function* () {
         auth: method.clientAuth,
         provider: null
       }
-    return yield* failWith({
-      _tag: "Invalid",
-      path: "authMethod",
-      code: "NO_OAUTH_CLIENT",
-      message: "has no OAuth client: add an auth provider with your clientId and clientSecret to the connector"
-    })
+    return yield* invalid(
+      "authMethod",
+      "NO_OAUTH_CLIENT",
+      "has no OAuth client: add an auth provider with your clientId and clientSecret to the connector"
+    )
   })
 
   /** Requests tokens from the method's token endpoint. */
@@ -90,8 +90,7 @@ export const makeTokenRequests = Effect.gen(function* () {
     grant: OAuthGrant
   ): Effect.fn.Return<Tokens, CommandRefusal | TokenRequestFailed> {
     const url = configuredUrl(method.tokenUrl, config)
-    if (url._tag === "Left")
-      return yield* failWith({ _tag: "Invalid", path: url.left.path, code: "INVALID_VALUE", message: url.left.message })
+    if (url._tag === "Left") return yield* invalid(url.left.path, "INVALID_VALUE", url.left.message)
     return yield* endpoint.request({
       organisationId,
       url: url.right,

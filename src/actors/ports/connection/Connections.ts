@@ -1,19 +1,19 @@
 /** Customers' connections: what calls, pages and the API request from their actors. Contract: connection record and states. */
 import type { Effect, Redacted } from "effect"
-import { Context, Data } from "effect"
+import { Context, Schema } from "effect"
 import type { AuditActor } from "../../../domain/audit/Audit.js"
-import type { ConnectionStatus } from "../../../domain/connection/Connection.js"
+import { connectionStatuses } from "../../../domain/connection/Connection.js"
 import type { ProviderQuota } from "../../../domain/connection/RateLimiter.js"
 import type { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
-import type { ConnectionId, ConnectSessionId, CustomerId, OrganisationId } from "../../../domain/Ids.js"
+import { ConnectionId, type ConnectSessionId, type CustomerId, type OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
 
 /** The connection cannot be used until it is reconnected or enabled. */
-export class ConnectionNotActive extends Data.TaggedError("ConnectionNotActive")<{
-  readonly connectionId: ConnectionId
-  readonly status: ConnectionStatus
-  readonly message: string
-}> {}
+export class ConnectionNotActive extends Schema.TaggedError<ConnectionNotActive>()("ConnectionNotActive", {
+  connectionId: ConnectionId,
+  status: Schema.Literal(...connectionStatuses),
+  message: Schema.String
+}) {}
 
 /** Names a connection and the organisation that the request is for. */
 export interface ConnectionAddress {
