@@ -70,7 +70,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   "a verdict of a runner, written by the program of the service": ["src/runtime/sandbox/RunnerProcess.ts#startRunner"],
   "a part of a request's head, by a parser that the rows of queryFields and readAppWebhookId measure": [
     "src/actors/connection/credential/AuthorizationCallback.ts#isForeignIssuer",
-    "src/actors/management/connector/ConnectorPages.ts#list",
+    "src/actors/management/connector/ConnectorPages.ts#make",
     "src/domain/event/WebhookPayload.ts#bodyForm",
     "src/http/auth/RefusalCounters.ts#groups",
     "src/http/auth/RefusalCounters.ts#subscriberOf",

@@ -36,91 +36,66 @@ const identityPlace = (key: Pick<ApiKey, "organisationId" | "id">) => ({
 
 const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
-/** What the functions of this module need. */
-interface IssuerServices {
-  readonly identifiers: Identifiers["Type"]
-  readonly digests: Digests["Type"]
-  readonly vault: Vault["Type"]
-  readonly addressRefusal: Effect.Effect.Success<typeof makeApiKeyChecks>["addressRefusal"]
-  readonly checkWithinCaller: Effect.Effect.Success<typeof makeApiKeyChecks>["checkWithinCaller"]
-  readonly resolveScope: Effect.Effect.Success<typeof makeApiKeyChecks>["resolveScope"]
-}
-
-const makeSecret = (
-  { identifiers, digests }: IssuerServices,
-  mode: KeyMode
-): { readonly text: string; readonly stored: StoredSecret } => {
-  const text = `${keyPrefix(mode)}${identifiers.token(secretLength)}`
-  return { text, stored: { hash: digests.keyHash(text), last4: text.slice(-4) } }
-}
-
-const makeIdentitySecret = Effect.fnUntraced(function* (
-  { identifiers, vault }: IssuerServices,
-  key: Pick<ApiKey, "organisationId" | "id">
-): Effect.fn.Return<{ readonly text: string; readonly sealed: Uint8Array }, Unavailable> {
-  const text = `svs_${identifiers.token(secretLength)}`
-  const sealed = yield* Effect.mapError(vault.seal(identityPlace(key), Redacted.make(text)), vaultClosed)
-  return { text, sealed }
-})
-
-/** Issues a key that was checked; the caller must store it. */
-const issue = Effect.fnUntraced(function* (
-  services: IssuerServices,
-  tx: Tx,
-  caller: Principal,
-  input: CreateApiKey
-): Effect.fn.Return<IssuedKey, Failure> {
-  const at = yield* Clock.currentTimeMillis
-  const permissions = requestedPermissions(input.preset ?? "viewer", input.permissions)
-  if (permissions instanceof ValidationFailed) return yield* permissions
-  const expiresAt = requestedExpiry(caller, input.expires, at)
-  if (expiresAt instanceof ValidationFailed) return yield* expiresAt
-  const mistake = services.addressRefusal(input.allowedIps)
-  if (mistake !== undefined) return yield* mistake
-  const customers = yield* findKeyCustomers(tx, input.customers)
-  const resourceScope = yield* services.resolveScope(tx, input.resourceScope ?? [])
-  const { organisationId } = caller
-  const spaceId = yield* findKeyWorkspace(tx, caller, input.spaceId)
-  const id = services.identifiers.next("key")
-  const secret = makeSecret(services, input.mode ?? "test")
-  const identity = input.hmac?.enabled === true ? yield* makeIdentitySecret(services, { organisationId, id }) : null
-  const key = newKey(input, {
-    id,
-    organisationId,
-    spaceId,
-    createdBy: caller.id,
-    at,
-    expiresAt,
-    permissions,
-    customers,
-    resourceScope,
-    secret: secret.stored,
-    identitySecret: identity?.sealed ?? null
-  })
-  yield* services.checkWithinCaller(caller, key)
-  yield* checkKeyPlan(tx, caller, customers)
-  return { key, secret: secret.text, hmacSecret: identity?.text ?? null }
-})
-
-/** Opens the secret that signs the identity of the key's callers. */
-const openIdentitySecret = (
-  { vault }: IssuerServices,
-  key: ApiKey,
-  sealed: Uint8Array
-): Effect.Effect<string, Unavailable> =>
-  Effect.mapBoth(vault.open(identityPlace(key), sealed), { onFailure: vaultClosed, onSuccess: Redacted.value })
-
 export const makeApiKeyIssuer = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const digests = yield* Digests
   const vault = yield* Vault
   const { addressRefusal, checkWithinCaller, resolveScope } = yield* makeApiKeyChecks
 
-  const services: IssuerServices = { identifiers, digests, vault, addressRefusal, checkWithinCaller, resolveScope }
-
-  return {
-    issue: (tx: Tx, caller: Principal, input: CreateApiKey) => issue(services, tx, caller, input),
-    makeSecret: (mode: KeyMode) => makeSecret(services, mode),
-    openIdentitySecret: (key: ApiKey, sealed: Uint8Array) => openIdentitySecret(services, key, sealed)
+  const makeSecret = (mode: KeyMode): { readonly text: string; readonly stored: StoredSecret } => {
+    const text = `${keyPrefix(mode)}${identifiers.token(secretLength)}`
+    return { text, stored: { hash: digests.keyHash(text), last4: text.slice(-4) } }
   }
+
+  const makeIdentitySecret = Effect.fnUntraced(function* (
+    key: Pick<ApiKey, "organisationId" | "id">
+  ): Effect.fn.Return<{ readonly text: string; readonly sealed: Uint8Array }, Unavailable> {
+    const text = `svs_${identifiers.token(secretLength)}`
+    const sealed = yield* Effect.mapError(vault.seal(identityPlace(key), Redacted.make(text)), vaultClosed)
+    return { text, sealed }
+  })
+
+  /** Issues a key that was checked; the caller must store it. */
+  const issue = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    input: CreateApiKey
+  ): Effect.fn.Return<IssuedKey, Failure> {
+    const at = yield* Clock.currentTimeMillis
+    const permissions = requestedPermissions(input.preset ?? "viewer", input.permissions)
+    if (permissions instanceof ValidationFailed) return yield* permissions
+    const expiresAt = requestedExpiry(caller, input.expires, at)
+    if (expiresAt instanceof ValidationFailed) return yield* expiresAt
+    const mistake = addressRefusal(input.allowedIps)
+    if (mistake !== undefined) return yield* mistake
+    const customers = yield* findKeyCustomers(tx, input.customers)
+    const resourceScope = yield* resolveScope(tx, input.resourceScope ?? [])
+    const { organisationId } = caller
+    const spaceId = yield* findKeyWorkspace(tx, caller, input.spaceId)
+    const id = identifiers.next("key")
+    const secret = makeSecret(input.mode ?? "test")
+    const identity = input.hmac?.enabled === true ? yield* makeIdentitySecret({ organisationId, id }) : null
+    const key = newKey(input, {
+      id,
+      organisationId,
+      spaceId,
+      createdBy: caller.id,
+      at,
+      expiresAt,
+      permissions,
+      customers,
+      resourceScope,
+      secret: secret.stored,
+      identitySecret: identity?.sealed ?? null
+    })
+    yield* checkWithinCaller(caller, key)
+    yield* checkKeyPlan(tx, caller, customers)
+    return { key, secret: secret.text, hmacSecret: identity?.text ?? null }
+  })
+
+  /** Opens the secret that signs the identity of the key's callers. */
+  const openIdentitySecret = (key: ApiKey, sealed: Uint8Array): Effect.Effect<string, Unavailable> =>
+    Effect.mapBoth(vault.open(identityPlace(key), sealed), { onFailure: vaultClosed, onSuccess: Redacted.value })
+
+  return { issue, makeSecret, openIdentitySecret }
 })

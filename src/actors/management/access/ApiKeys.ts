@@ -82,135 +82,6 @@ const outcomeOf = <A>(value: A, before: ApiKey, after: ApiKey, at: number) => ({
   after: keyView(after, at)
 })
 
-/** What the functions of this module need. */
-interface ApiKeyServices {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-  readonly addressRefusal: Effect.Effect.Success<typeof makeApiKeyChecks>["addressRefusal"]
-  readonly checkWithinCaller: Effect.Effect.Success<typeof makeApiKeyChecks>["checkWithinCaller"]
-  readonly issue: Effect.Effect.Success<typeof makeApiKeyIssuer>["issue"]
-  readonly makeSecret: Effect.Effect.Success<typeof makeApiKeyIssuer>["makeSecret"]
-  readonly openIdentitySecret: Effect.Effect.Success<typeof makeApiKeyIssuer>["openIdentitySecret"]
-}
-
-const applyChanges = Effect.fnUntraced(function* (
-  { addressRefusal, checkWithinCaller }: ApiKeyServices,
-  tx: Tx,
-  caller: Principal,
-  key: ApiKey,
-  input: UpdateApiKey,
-  at: number
-): Effect.fn.Return<ApiKey, Failure> {
-  const mistake = addressRefusal(input.allowedIps)
-  if (mistake !== undefined) return yield* mistake
-  const customers = input.customers === undefined ? key : yield* findKeyCustomers(tx, input.customers)
-  const { customerIds, customersMode } = customers
-  const after = changedKey(key, input, { customersMode, customerIds }, at)
-  if (after instanceof ValidationFailed) return yield* after
-  yield* checkWithinCaller(caller, after)
-  return after
-})
-
-const list =
-  ({ read, pages }: ApiKeyServices): ApiKeys["Type"]["list"] =>
-  (context, params) =>
-    Effect.gen(function* () {
-      const { mode, q } = params
-      const page = yield* read(context, (tx) =>
-        pages.list(tx.apiKeys, params, {
-          where: { spaceId: context.caller.spaceId, ...(mode === undefined || mode === "all" ? {} : { mode }) },
-          ...(q === undefined ? {} : { search: { text: q, in: ["name", "last4"] } })
-        })
-      )
-      const at = yield* Clock.currentTimeMillis
-      return { ...page, data: page.data.map((key) => keyView(key, at)) }
-    })
-
-const create =
-  ({ change, issue }: ApiKeyServices): ApiKeys["Type"]["create"] =>
-  (context, input) =>
-    change(context, (tx) =>
-      Effect.gen(function* () {
-        const { hmacSecret, key, secret } = yield* issue(tx, context.caller, input)
-        yield* tx.apiKeys.insert(key)
-        const view = keyView(key, Date.parse(key.createdAt))
-        return { value: { ...view, key: secret, hmacSecret }, resource: resourceOf(key), after: view }
-      })
-    )
-
-const get =
-  ({ read }: ApiKeyServices): ApiKeys["Type"]["get"] =>
-  (context, id) =>
-    Effect.zipWith(
-      read(context, (tx) => findKey(tx, context.caller, id)),
-      Clock.currentTimeMillis,
-      keyView
-    )
-
-const update =
-  (services: ApiKeyServices): ApiKeys["Type"]["update"] =>
-  (context, id, input) =>
-    services.change(context, (tx) =>
-      Effect.gen(function* () {
-        const at = yield* Clock.currentTimeMillis
-        const before = yield* lockActiveKey(tx, context.caller, id, at)
-        yield* checkVersion(context, input.version, before.version)
-        const changes = yield* pickChanges(UpdateApiKey, input, keyView(before, at), volatileMembers)
-        const after = yield* applyChanges(services, tx, context.caller, before, changes, at)
-        yield* tx.apiKeys.update(after)
-        return outcomeOf(keyView(after, at), before, after, at)
-      })
-    )
-
-const revoke =
-  ({ change, checkWithinCaller }: ApiKeyServices): ApiKeys["Type"]["revoke"] =>
-  (context, id) =>
-    change(context, (tx) =>
-      Effect.gen(function* () {
-        const at = yield* Clock.currentTimeMillis
-        const before = yield* findKey(tx, context.caller, id, true)
-        // For emergencies, a caller for all customers may revoke a key with more rights than its own.
-        if (context.caller.customers !== "all") yield* checkWithinCaller(context.caller, before)
-        if (before.revokedAt !== null) return { value: keyView(before, at), resource: resourceOf(before) }
-        const after = revokedKey(before, at)
-        yield* tx.apiKeys.update(after)
-        return outcomeOf(keyView(after, at), before, after, at)
-      })
-    )
-
-const rotate =
-  ({ change, checkWithinCaller, makeSecret }: ApiKeyServices): ApiKeys["Type"]["rotate"] =>
-  (context, id, graceSeconds) =>
-    change(context, (tx) =>
-      Effect.gen(function* () {
-        const at = yield* Clock.currentTimeMillis
-        const before = yield* lockActiveKey(tx, context.caller, id, at)
-        yield* checkWithinCaller(context.caller, before)
-        const secret = makeSecret(before.mode)
-        const after = rotatedKey(before, secret.stored, graceSeconds, at)
-        yield* tx.apiKeys.update(after)
-        return outcomeOf({ ...keyView(after, at), key: secret.text, hmacSecret: null }, before, after, at)
-      })
-    )
-
-const revealIdentitySecret =
-  ({ change, checkWithinCaller, openIdentitySecret }: ApiKeyServices): ApiKeys["Type"]["revealIdentitySecret"] =>
-  (context, id) =>
-    change(context, (tx) =>
-      Effect.gen(function* () {
-        const key = yield* findKey(tx, context.caller, id)
-        if (key.hmacSecret === null)
-          return yield* new InvalidState({
-            state: "hmac_disabled",
-            message: "this key does not verify its callers"
-          })
-        yield* checkWithinCaller(context.caller, key)
-        const hmacSecret = yield* openIdentitySecret(key, key.hmacSecret)
-        return { value: { hmacSecret }, resource: resourceOf(key) }
-      })
-    )
-
 export const layer = Layer.effect(
   ApiKeys,
   Effect.gen(function* () {
@@ -219,25 +90,108 @@ export const layer = Layer.effect(
     const { addressRefusal, checkWithinCaller } = yield* makeApiKeyChecks
     const { issue, makeSecret, openIdentitySecret } = yield* makeApiKeyIssuer
 
-    const services: ApiKeyServices = {
-      change,
-      read,
-      pages,
-      addressRefusal,
-      checkWithinCaller,
-      issue,
-      makeSecret,
-      openIdentitySecret
-    }
-
-    return ApiKeys.of({
-      list: list(services),
-      create: create(services),
-      get: get(services),
-      update: update(services),
-      revoke: revoke(services),
-      rotate: rotate(services),
-      revealIdentitySecret: revealIdentitySecret(services)
+    const applyChanges = Effect.fnUntraced(function* (
+      tx: Tx,
+      caller: Principal,
+      key: ApiKey,
+      input: UpdateApiKey,
+      at: number
+    ): Effect.fn.Return<ApiKey, Failure> {
+      const mistake = addressRefusal(input.allowedIps)
+      if (mistake !== undefined) return yield* mistake
+      const customers = input.customers === undefined ? key : yield* findKeyCustomers(tx, input.customers)
+      const { customerIds, customersMode } = customers
+      const after = changedKey(key, input, { customersMode, customerIds }, at)
+      if (after instanceof ValidationFailed) return yield* after
+      yield* checkWithinCaller(caller, after)
+      return after
     })
+
+    const list: ApiKeys["Type"]["list"] = (context, params) =>
+      Effect.gen(function* () {
+        const { mode, q } = params
+        const page = yield* read(context, (tx) =>
+          pages.list(tx.apiKeys, params, {
+            where: { spaceId: context.caller.spaceId, ...(mode === undefined || mode === "all" ? {} : { mode }) },
+            ...(q === undefined ? {} : { search: { text: q, in: ["name", "last4"] } })
+          })
+        )
+        const at = yield* Clock.currentTimeMillis
+        return { ...page, data: page.data.map((key) => keyView(key, at)) }
+      })
+
+    const create: ApiKeys["Type"]["create"] = (context, input) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const { hmacSecret, key, secret } = yield* issue(tx, context.caller, input)
+          yield* tx.apiKeys.insert(key)
+          const view = keyView(key, Date.parse(key.createdAt))
+          return { value: { ...view, key: secret, hmacSecret }, resource: resourceOf(key), after: view }
+        })
+      )
+
+    const get: ApiKeys["Type"]["get"] = (context, id) =>
+      Effect.zipWith(
+        read(context, (tx) => findKey(tx, context.caller, id)),
+        Clock.currentTimeMillis,
+        keyView
+      )
+
+    const update: ApiKeys["Type"]["update"] = (context, id, input) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const at = yield* Clock.currentTimeMillis
+          const before = yield* lockActiveKey(tx, context.caller, id, at)
+          yield* checkVersion(context, input.version, before.version)
+          const changes = yield* pickChanges(UpdateApiKey, input, keyView(before, at), volatileMembers)
+          const after = yield* applyChanges(tx, context.caller, before, changes, at)
+          yield* tx.apiKeys.update(after)
+          return outcomeOf(keyView(after, at), before, after, at)
+        })
+      )
+
+    const revoke: ApiKeys["Type"]["revoke"] = (context, id) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const at = yield* Clock.currentTimeMillis
+          const before = yield* findKey(tx, context.caller, id, true)
+          // For emergencies, a caller for all customers may revoke a key with more rights than its own.
+          if (context.caller.customers !== "all") yield* checkWithinCaller(context.caller, before)
+          if (before.revokedAt !== null) return { value: keyView(before, at), resource: resourceOf(before) }
+          const after = revokedKey(before, at)
+          yield* tx.apiKeys.update(after)
+          return outcomeOf(keyView(after, at), before, after, at)
+        })
+      )
+
+    const rotate: ApiKeys["Type"]["rotate"] = (context, id, graceSeconds) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const at = yield* Clock.currentTimeMillis
+          const before = yield* lockActiveKey(tx, context.caller, id, at)
+          yield* checkWithinCaller(context.caller, before)
+          const secret = makeSecret(before.mode)
+          const after = rotatedKey(before, secret.stored, graceSeconds, at)
+          yield* tx.apiKeys.update(after)
+          return outcomeOf({ ...keyView(after, at), key: secret.text, hmacSecret: null }, before, after, at)
+        })
+      )
+
+    const revealIdentitySecret: ApiKeys["Type"]["revealIdentitySecret"] = (context, id) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const key = yield* findKey(tx, context.caller, id)
+          if (key.hmacSecret === null)
+            return yield* new InvalidState({
+              state: "hmac_disabled",
+              message: "this key does not verify its callers"
+            })
+          yield* checkWithinCaller(context.caller, key)
+          const hmacSecret = yield* openIdentitySecret(key, key.hmacSecret)
+          return { value: { hmacSecret }, resource: resourceOf(key) }
+        })
+      )
+
+    return ApiKeys.of({ list, create, get, update, revoke, rotate, revealIdentitySecret })
   })
 )

@@ -63,24 +63,6 @@ type ChangeFailure = Failure | AlreadyExists | Changed
 const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 const resourceOf = ({ customerId, id, name }: Secret) => ({ id, name, customerId })
 
-/** What the functions of this module need. */
-interface SecretServices {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly vault: Vault["Type"]
-}
-
-/** Seals a value as the secret's current version. */
-const seal = ({ vault }: SecretServices, tx: Tx, { current, id, organisationId }: Secret, text: string) =>
-  vault.seal(secretPlace(organisationId, id, current), Redacted.make(text)).pipe(
-    Effect.mapError(vaultUnavailable),
-    Effect.flatMap((sealed) =>
-      tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
-    )
-  )
-
 /** Retires the current version, which is kept until no run can refer to it. */
 const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, ChangeFailure> =>
   Effect.flatMap(
@@ -91,138 +73,6 @@ const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, Change
     })
   )
 
-/** The current value in the clear. */
-const open = Effect.fnUntraced(function* (
-  { vault }: SecretServices,
-  tx: Tx,
-  secret: Secret
-): Effect.fn.Return<Json, Failure> {
-  const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
-  if (Option.isNone(version)) return yield* secretNotFound()
-  const place = secretPlace(secret.organisationId, secret.id, secret.current)
-  const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
-  return secretValue(secret.type, Redacted.value(text))
-})
-
-const insert = Effect.fnUntraced(function* (
-  services: SecretServices,
-  tx: Tx,
-  caller: Principal,
-  secret: Secret,
-  text: string
-) {
-  const refused = narrowedCallerRefusal(caller, "secret", "it makes none")
-  if (refused !== undefined) return yield* refused
-  yield* tx.secrets.insert(secret)
-  yield* seal(services, tx, secret, text)
-  const view = secretView(secret)
-  return { value: { isNew: true, secret: view }, resource: resourceOf(secret), after: view }
-})
-
-const overwrite = Effect.fnUntraced(function* (
-  services: SecretServices,
-  tx: Tx,
-  context: CallContext,
-  before: Secret,
-  after: Secret,
-  text: string
-) {
-  const refused = outOfScope(context.caller, "secret", before.id)
-  if (refused !== undefined) return yield* refused
-  yield* checkVersion(context, undefined, before.version)
-  yield* retire(tx, before, after.updatedAt)
-  yield* seal(services, tx, after, text)
-  yield* tx.secrets.update(after)
-  return {
-    value: { isNew: false, secret: secretView(after) },
-    resource: resourceOf(after),
-    action: "secret.update",
-    before: { type: before.type, value: before.current },
-    after: { type: after.type, value: after.current }
-  }
-})
-
-/** Overwrites the secret with this name and scope; without one, creates it. */
-const insertOrOverwrite = Effect.fnUntraced(function* (
-  services: SecretServices,
-  tx: Tx,
-  context: CallContext,
-  input: CreateSecret,
-  text: string
-) {
-  const { caller } = context
-  const { organisationId, spaceId } = caller
-  const customerId = yield* findSecretOwner(tx, caller, input.customerId)
-  const environment = yield* findEnvironment(tx, input.environment)
-  const refused = environmentChangeRefusal(caller, environment)
-  if (refused !== undefined) return yield* refused
-  const now = yield* currentTimestamp
-  const { name, type = "text" } = input
-  const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
-  if (Option.isSome(found))
-    return yield* overwrite(services, tx, context, found.value, overwrittenSecret(found.value, type, now), text)
-  const place = { id: services.identifiers.next("sec"), organisationId, spaceId, name, type, customerId, environment }
-  return yield* insert(services, tx, caller, newSecret(place, now), text)
-})
-
-const list =
-  ({ read, pages }: SecretServices): Secrets["Type"]["list"] =>
-  (context, params) =>
-    Effect.map(
-      read(context, (tx) =>
-        pages.list(tx.secrets, params, {
-          where: secretListFilter(context.caller, params),
-          ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
-        })
-      ),
-      (page) => ({ ...page, data: page.data.map(secretView) })
-    )
-
-const store =
-  (services: SecretServices): Secrets["Type"]["store"] =>
-  (context, input) => {
-    const text = secretText(input.type ?? "text", input.value)
-    if (text instanceof ValidationFailed) return Effect.fail(text)
-    return services
-      .change(context, (tx) => insertOrOverwrite(services, tx, context, input, text))
-      .pipe(
-        // Another request created the same secret meanwhile: the second attempt overwrites it.
-        Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
-      )
-  }
-
-const reveal =
-  (services: SecretServices): Secrets["Type"]["reveal"] =>
-  (context, id) =>
-    services.change(context, (tx) =>
-      Effect.gen(function* () {
-        const secret = yield* lockSecret(tx, context.caller, id)
-        const refused = environmentReadRefusal(context.caller, secret.environment)
-        if (refused !== undefined) return yield* refused
-        const { name, type } = secret
-        return {
-          value: { id: secret.id, name, type, value: yield* open(services, tx, secret) },
-          resource: resourceOf(secret)
-        }
-      })
-    )
-
-const remove =
-  ({ change }: SecretServices): Secrets["Type"]["remove"] =>
-  (context, id) =>
-    change(context, (tx) =>
-      Effect.gen(function* () {
-        const before = yield* lockSecret(tx, context.caller, id)
-        const refused = environmentChangeRefusal(context.caller, before.environment)
-        if (refused !== undefined) return yield* refused
-        yield* checkVersion(context, undefined, before.version)
-        const now = yield* currentTimestamp
-        yield* retire(tx, before, now)
-        yield* tx.secrets.update(deletedSecret(before, now))
-        return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
-      })
-    )
-
 export const layer = Layer.effect(
   Secrets,
   Effect.gen(function* () {
@@ -231,13 +81,125 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
     const vault = yield* Vault
 
-    const services: SecretServices = { change, read, pages, identifiers, vault }
+    /** Seals a value as the secret's current version. */
+    const seal = (tx: Tx, { current, id, organisationId }: Secret, text: string) =>
+      vault.seal(secretPlace(organisationId, id, current), Redacted.make(text)).pipe(
+        Effect.mapError(vaultUnavailable),
+        Effect.flatMap((sealed) =>
+          tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
+        )
+      )
 
-    return Secrets.of({
-      list: list(services),
-      store: store(services),
-      reveal: reveal(services),
-      remove: remove(services)
+    /** The current value in the clear. */
+    const open = Effect.fnUntraced(function* (tx: Tx, secret: Secret): Effect.fn.Return<Json, Failure> {
+      const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
+      if (Option.isNone(version)) return yield* secretNotFound()
+      const place = secretPlace(secret.organisationId, secret.id, secret.current)
+      const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
+      return secretValue(secret.type, Redacted.value(text))
     })
+
+    const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, secret: Secret, text: string) {
+      const refused = narrowedCallerRefusal(caller, "secret", "it makes none")
+      if (refused !== undefined) return yield* refused
+      yield* tx.secrets.insert(secret)
+      yield* seal(tx, secret, text)
+      const view = secretView(secret)
+      return { value: { isNew: true, secret: view }, resource: resourceOf(secret), after: view }
+    })
+
+    const overwrite = Effect.fnUntraced(function* (
+      tx: Tx,
+      context: CallContext,
+      before: Secret,
+      after: Secret,
+      text: string
+    ) {
+      const refused = outOfScope(context.caller, "secret", before.id)
+      if (refused !== undefined) return yield* refused
+      yield* checkVersion(context, undefined, before.version)
+      yield* retire(tx, before, after.updatedAt)
+      yield* seal(tx, after, text)
+      yield* tx.secrets.update(after)
+      return {
+        value: { isNew: false, secret: secretView(after) },
+        resource: resourceOf(after),
+        action: "secret.update",
+        before: { type: before.type, value: before.current },
+        after: { type: after.type, value: after.current }
+      }
+    })
+
+    /** Overwrites the secret with this name and scope; without one, creates it. */
+    const insertOrOverwrite = Effect.fnUntraced(function* (
+      tx: Tx,
+      context: CallContext,
+      input: CreateSecret,
+      text: string
+    ) {
+      const { caller } = context
+      const { organisationId, spaceId } = caller
+      const customerId = yield* findSecretOwner(tx, caller, input.customerId)
+      const environment = yield* findEnvironment(tx, input.environment)
+      const refused = environmentChangeRefusal(caller, environment)
+      if (refused !== undefined) return yield* refused
+      const now = yield* currentTimestamp
+      const { name, type = "text" } = input
+      const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
+      if (Option.isSome(found))
+        return yield* overwrite(tx, context, found.value, overwrittenSecret(found.value, type, now), text)
+      const place = { id: identifiers.next("sec"), organisationId, spaceId, name, type, customerId, environment }
+      return yield* insert(tx, caller, newSecret(place, now), text)
+    })
+
+    const list: Secrets["Type"]["list"] = (context, params) =>
+      Effect.map(
+        read(context, (tx) =>
+          pages.list(tx.secrets, params, {
+            where: secretListFilter(context.caller, params),
+            ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
+          })
+        ),
+        (page) => ({ ...page, data: page.data.map(secretView) })
+      )
+
+    const store: Secrets["Type"]["store"] = (context, input) => {
+      const text = secretText(input.type ?? "text", input.value)
+      if (text instanceof ValidationFailed) return Effect.fail(text)
+      return change(context, (tx) => insertOrOverwrite(tx, context, input, text)).pipe(
+        // Another request created the same secret meanwhile: the second attempt overwrites it.
+        Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
+      )
+    }
+
+    const reveal: Secrets["Type"]["reveal"] = (context, id) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const secret = yield* lockSecret(tx, context.caller, id)
+          const refused = environmentReadRefusal(context.caller, secret.environment)
+          if (refused !== undefined) return yield* refused
+          const { name, type } = secret
+          return {
+            value: { id: secret.id, name, type, value: yield* open(tx, secret) },
+            resource: resourceOf(secret)
+          }
+        })
+      )
+
+    const remove: Secrets["Type"]["remove"] = (context, id) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* lockSecret(tx, context.caller, id)
+          const refused = environmentChangeRefusal(context.caller, before.environment)
+          if (refused !== undefined) return yield* refused
+          yield* checkVersion(context, undefined, before.version)
+          const now = yield* currentTimestamp
+          yield* retire(tx, before, now)
+          yield* tx.secrets.update(deletedSecret(before, now))
+          return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
+        })
+      )
+
+    return Secrets.of({ list, store, reveal, remove })
   })
 )

@@ -25,65 +25,12 @@ export interface AuthProviderChange {
 
 type Written<A> = Effect.Effect<A, Failure | AlreadyExists | Changed>
 
-/** What the functions of this module need. */
-interface ProviderServices {
-  readonly identifiers: Identifiers["Type"]
-  readonly vault: Vault["Type"]
-}
-
-const withSecret = (
-  { vault }: ProviderServices,
-  provider: AuthProvider,
-  secret: string | null
-): Effect.Effect<AuthProvider, Unavailable> =>
-  secret === null
-    ? Effect.succeed({ ...provider, clientSecret: null })
-    : vault
-        .seal(clientSecretPlace(provider.organisationId, provider.id), Redacted.make(secret))
-        .pipe(Effect.mapBoth({ onFailure: vaultClosed, onSuccess: (clientSecret) => ({ ...provider, clientSecret }) }))
-
 const clearDefaults = (tx: Tx, providers: ReadonlyArray<AuthProvider>, updatedAt: string): Written<void> =>
   Effect.forEach(
     providers.filter(({ isDefault }) => isDefault),
     (provider) => tx.authProviders.update({ ...provider, isDefault: false, updatedAt, version: provider.version + 1 }),
     { discard: true }
   )
-
-/** Creates a client, or changes the existing one, `found`. The first client of a method is its default. */
-const write = (
-  services: ProviderServices,
-  tx: Tx,
-  { organisationId }: Pick<Principal, "organisationId">,
-  connector: string,
-  input: UpsertAuthProvider,
-  found: AuthProvider | null
-): Written<AuthProviderChange> =>
-  Effect.gen(function* () {
-    const { clientId, clientSecret, methodId, name } = input
-    const now = yield* currentTimestamp
-    const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: maxAuthProviders })
-    const otherProviders = ofMethod.filter((provider) => provider.name !== name)
-    const isDefault = input.isDefault ?? found?.isDefault ?? !otherProviders.some((provider) => provider.isDefault)
-    if (isDefault) yield* clearDefaults(tx, otherProviders, now)
-    const provider: AuthProvider = {
-      id: found?.id ?? services.identifiers.next("aup"),
-      organisationId,
-      connector,
-      name,
-      methodId,
-      clientId,
-      // A stored secret belongs to its client id.
-      clientSecret: found !== null && found.clientId === clientId ? found.clientSecret : null,
-      scopes: input.scopes ?? found?.scopes ?? [],
-      isDefault,
-      createdAt: found?.createdAt ?? now,
-      updatedAt: now,
-      version: (found?.version ?? 0) + 1
-    }
-    const after = clientSecret === undefined ? provider : yield* withSecret(services, provider, clientSecret)
-    yield* found === null ? tx.authProviders.insert(after) : tx.authProviders.update(after)
-    return { before: found, after }
-  })
 
 /** The client of that name, locked until the transaction ends. */
 const lock = (
@@ -97,16 +44,49 @@ export const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const vault = yield* Vault
 
-  const services: ProviderServices = { identifiers, vault }
+  const withSecret = (provider: AuthProvider, secret: string | null): Effect.Effect<AuthProvider, Unavailable> =>
+    secret === null
+      ? Effect.succeed({ ...provider, clientSecret: null })
+      : vault
+          .seal(clientSecretPlace(provider.organisationId, provider.id), Redacted.make(secret))
+          .pipe(
+            Effect.mapBoth({ onFailure: vaultClosed, onSuccess: (clientSecret) => ({ ...provider, clientSecret }) })
+          )
 
-  return {
-    lock,
-    write: (
-      tx: Tx,
-      caller: Pick<Principal, "organisationId">,
-      connector: string,
-      input: UpsertAuthProvider,
-      found: AuthProvider | null
-    ) => write(services, tx, caller, connector, input, found)
-  }
+  /** Creates a client, or changes the existing one, `found`. The first client of a method is its default. */
+  const write = (
+    tx: Tx,
+    { organisationId }: Pick<Principal, "organisationId">,
+    connector: string,
+    input: UpsertAuthProvider,
+    found: AuthProvider | null
+  ): Written<AuthProviderChange> =>
+    Effect.gen(function* () {
+      const { clientId, clientSecret, methodId, name } = input
+      const now = yield* currentTimestamp
+      const ofMethod = yield* tx.authProviders.list({ where: { connector, methodId }, limit: maxAuthProviders })
+      const otherProviders = ofMethod.filter((provider) => provider.name !== name)
+      const isDefault = input.isDefault ?? found?.isDefault ?? !otherProviders.some((provider) => provider.isDefault)
+      if (isDefault) yield* clearDefaults(tx, otherProviders, now)
+      const provider: AuthProvider = {
+        id: found?.id ?? identifiers.next("aup"),
+        organisationId,
+        connector,
+        name,
+        methodId,
+        clientId,
+        // A stored secret belongs to its client id.
+        clientSecret: found !== null && found.clientId === clientId ? found.clientSecret : null,
+        scopes: input.scopes ?? found?.scopes ?? [],
+        isDefault,
+        createdAt: found?.createdAt ?? now,
+        updatedAt: now,
+        version: (found?.version ?? 0) + 1
+      }
+      const after = clientSecret === undefined ? provider : yield* withSecret(provider, clientSecret)
+      yield* found === null ? tx.authProviders.insert(after) : tx.authProviders.update(after)
+      return { before: found, after }
+    })
+
+  return { lock, write }
 })

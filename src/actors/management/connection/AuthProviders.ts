@@ -44,86 +44,6 @@ const trailOf = (provider: AuthProvider | null) =>
         isDefault: provider.isDefault
       }
 
-/** What the functions of this module need. */
-interface AuthProviderServices {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly providers: Effect.Effect.Success<typeof makeAuthProviderRecords>
-  readonly connectors: ConnectorRecords["Type"]
-}
-
-/** The connector's slug, and those of its methods that need a client. */
-const findMethods = Effect.fnUntraced(function* (
-  { connectors }: AuthProviderServices,
-  tx: Tx,
-  caller: Principal,
-  connector: string
-) {
-  const found = yield* connectors.find(tx, caller, connector)
-  const { auth, slug } = yield* definitionOf(tx, found, undefined)
-  return { slug, methods: auth.filter(({ type }) => type === "oauth2").map(({ id }) => id) }
-})
-
-const viewOf = (
-  { connectors }: AuthProviderServices,
-  { organisationId }: Principal,
-  provider: AuthProvider
-): AuthProviderView =>
-  AuthProvider.show(provider, {
-    hasClientSecret: provider.clientSecret !== null,
-    redirectUri: connectors.redirectUri(organisationId, provider.connector)
-  })
-
-const list = (services: AuthProviderServices, context: CallContext, connector: string) =>
-  services.read(context, (tx) =>
-    Effect.gen(function* () {
-      const { slug } = yield* findMethods(services, tx, context.caller, connector)
-      const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
-      const data = rows.map((row) => viewOf(services, context.caller, row))
-      return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
-    })
-  )
-
-const upsert = (services: AuthProviderServices, context: CallContext, connector: string, input: UpsertAuthProvider) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const { caller } = context
-      const { methods, slug } = yield* findMethods(services, tx, caller, connector)
-      if (!methods.includes(input.methodId))
-        return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
-      const found = yield* services.providers.lock(tx, slug, input)
-      yield* checkVersion(context, input.version, found?.version ?? 0)
-      const changes = yield* pickChanges(
-        UpsertAuthProvider,
-        input,
-        found === null ? {} : viewOf(services, caller, found)
-      )
-      const { after, before } = yield* services.providers.write(tx, caller, slug, changes, found)
-      return {
-        value: viewOf(services, caller, after),
-        resource: { id: after.id, name: after.name },
-        before: trailOf(before),
-        after: trailOf(after)
-      }
-    })
-  )
-
-const remove = (services: AuthProviderServices, context: CallContext, connector: string, id: string) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const { slug } = yield* findMethods(services, tx, context.caller, connector)
-      // Unchecked text from the request: an id of another form matches no row.
-      const where = { id: id as AuthProvider["id"], connector: slug }
-      const found = yield* tx.authProviders.lock(where)
-      if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })
-      const before = found.value
-      yield* checkVersion(context, undefined, before.version)
-      yield* tx.authProviders.remove(where)
-      const resource = { id: before.id, name: before.name }
-      return { value: undefined, resource, before: trailOf(before), after: null }
-    })
-  )
-
 export const layer = Layer.effect(
   AuthProviders,
   Effect.gen(function* () {
@@ -131,12 +51,65 @@ export const layer = Layer.effect(
     const providers = yield* makeAuthProviderRecords
     const connectors = yield* ConnectorRecords
 
-    const services: AuthProviderServices = { change, read, providers, connectors }
-
-    return AuthProviders.of({
-      list: (context, connector) => list(services, context, connector),
-      upsert: (context, connector, input) => upsert(services, context, connector, input),
-      remove: (context, connector, id) => remove(services, context, connector, id)
+    /** The connector's slug, and those of its methods that need a client. */
+    const findMethods = Effect.fnUntraced(function* (tx: Tx, caller: Principal, connector: string) {
+      const found = yield* connectors.find(tx, caller, connector)
+      const { auth, slug } = yield* definitionOf(tx, found, undefined)
+      return { slug, methods: auth.filter(({ type }) => type === "oauth2").map(({ id }) => id) }
     })
+
+    const viewOf = ({ organisationId }: Principal, provider: AuthProvider): AuthProviderView =>
+      AuthProvider.show(provider, {
+        hasClientSecret: provider.clientSecret !== null,
+        redirectUri: connectors.redirectUri(organisationId, provider.connector)
+      })
+
+    const list = (context: CallContext, connector: string) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const { slug } = yield* findMethods(tx, context.caller, connector)
+          const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
+          const data = rows.map((row) => viewOf(context.caller, row))
+          return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
+        })
+      )
+
+    const upsert = (context: CallContext, connector: string, input: UpsertAuthProvider) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const { caller } = context
+          const { methods, slug } = yield* findMethods(tx, caller, connector)
+          if (!methods.includes(input.methodId))
+            return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
+          const found = yield* providers.lock(tx, slug, input)
+          yield* checkVersion(context, input.version, found?.version ?? 0)
+          const changes = yield* pickChanges(UpsertAuthProvider, input, found === null ? {} : viewOf(caller, found))
+          const { after, before } = yield* providers.write(tx, caller, slug, changes, found)
+          return {
+            value: viewOf(caller, after),
+            resource: { id: after.id, name: after.name },
+            before: trailOf(before),
+            after: trailOf(after)
+          }
+        })
+      )
+
+    const remove = (context: CallContext, connector: string, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const { slug } = yield* findMethods(tx, context.caller, connector)
+          // Unchecked text from the request: an id of another form matches no row.
+          const where = { id: id as AuthProvider["id"], connector: slug }
+          const found = yield* tx.authProviders.lock(where)
+          if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })
+          const before = found.value
+          yield* checkVersion(context, undefined, before.version)
+          yield* tx.authProviders.remove(where)
+          const resource = { id: before.id, name: before.name }
+          return { value: undefined, resource, before: trailOf(before), after: null }
+        })
+      )
+
+    return AuthProviders.of({ list, upsert, remove })
   })
 )

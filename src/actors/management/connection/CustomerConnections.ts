@@ -82,189 +82,6 @@ export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
   }
 >() {}
 
-/** What the functions of this module need. */
-interface ConnectionServices {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-  readonly connections: Connections["Type"]
-  readonly origin: Origin["Type"]
-}
-
-/** The link to the connect session, if one was opened. */
-const linkOf = ({ origin }: ConnectionServices, session: OpenedSession | null) =>
-  session === null
-    ? {}
-    : {
-        connectUrl: `${origin}/connect/${Redacted.value(session.token)}`,
-        connectSessionId: session.id,
-        expiresAt: session.expiresAt
-      }
-
-/** The current record, also of a disconnected connection. */
-const readView = (
-  { read }: ConnectionServices,
-  context: CallContext,
-  id: ConnectionId
-): Effect.Effect<ConnectionView, Failure> =>
-  read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
-
-/** Sends a command to the actor of a connection that is not disconnected. */
-const sendCommand = <A>(
-  { read }: ConnectionServices,
-  context: CallContext,
-  id: string,
-  order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
-): Effect.Effect<A, Failure> =>
-  Effect.flatMap(
-    read(context, (tx) => findLivingConnection(tx, context, id)),
-    (connection) => {
-      const { organisationId } = context.caller
-      return order({ organisationId, connectionId: connection.id, by: initiatorOf(context) }, connection)
-    }
-  )
-
-/** Sends a command of which the actor writes the audit entry. */
-const executeCommand = <A>(
-  services: ConnectionServices,
-  context: CallContext,
-  id: string,
-  order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
-): Effect.Effect<A, Failure> =>
-  sendCommand(services, context, id, (target, connection) => runAuditedCommand(context, order(target, connection)))
-
-/** Like `executeCommand`, and returns the record after it. */
-const executeAndView = (
-  services: ConnectionServices,
-  context: CallContext,
-  id: string,
-  order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<void, Failure>
-): Effect.Effect<ConnectionView, Failure> =>
-  executeCommand(services, context, id, (target, connection) =>
-    Effect.zipRight(order(target, connection), readView(services, context, connection.id))
-  )
-
-const list = ({ read, pages }: ConnectionServices, context: CallContext, params: ConnectionListParams) =>
-  read(context, (tx) =>
-    Effect.gen(function* () {
-      const page = yield* pages.list(tx.connections, params, {
-        where: {
-          ...(params.status === undefined ? livingConnections : { status: params.status }),
-          ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
-          ...connectionListFilter(context.caller, params.connector),
-          ...(params.user_id === undefined ? {} : { userId: params.user_id })
-        },
-        ...(params.q === undefined ? {} : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
-      })
-      return { ...page, data: page.data.map(viewOfConnection) }
-    })
-  )
-
-const create = Effect.fnUntraced(function* (
-  services: ConnectionServices,
-  context: CallContext,
-  input: CreateConnection
-): Effect.fn.Return<OpenedConnection, Failure> {
-  const outside = outOfScope(context.caller, "connector", input.connector)
-  if (outside !== undefined) return yield* outside
-  const customerId = yield* services.read(context, (tx) => customerOfBody(tx, context.caller, input.customerId))
-  context.customerId = customerId
-  yield* services.read(context, (tx) => checkCustomerConnector(tx, customerId, input.connector))
-  const opened = services.connections.connect({
-    organisationId: context.caller.organisationId,
-    customerId,
-    connector: input.connector,
-    userId: input.userId ?? null,
-    authMethod: input.authMethod ?? null,
-    authProvider: input.authProvider ?? null,
-    label: input.label ?? null,
-    config: input.config ?? {},
-    tags: input.tags ?? {},
-    metadata: input.metadata ?? {},
-    credential: input.credential === undefined ? null : redactedCredential(input.credential),
-    redirectUrl: input.redirectUrl ?? null,
-    by: initiatorOf(context)
-  })
-  return yield* runAuditedCommand(
-    context,
-    Effect.flatMap(opened, ({ id, session }) =>
-      Effect.map(readView(services, context, id), (view) => ({ ...view, ...linkOf(services, session) }))
-    )
-  )
-})
-
-const get =
-  ({ read }: ConnectionServices): Change =>
-  (context, id) =>
-    read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
-
-/** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
-const refresh =
-  (services: ConnectionServices): Change =>
-  (context, id) =>
-    sendCommand(services, context, id, (target, { id: known }) =>
-      Effect.zipRight(services.connections.refresh(target), readView(services, context, known))
-    )
-
-const update = (services: ConnectionServices, context: CallContext, id: string, input: UpdateConnection) =>
-  executeAndView(services, context, id, (target, connection) =>
-    Effect.gen(function* () {
-      yield* checkVersion(context, input.version, connection.version)
-      const { isDefault = false, label, tags } = yield* pickConnectionChanges(connection, input)
-      const version = input.version ?? null
-      yield* services.connections.edit({ ...target, label: label ?? null, tags: tags ?? null, isDefault, version })
-    })
-  )
-
-const disconnect =
-  (services: ConnectionServices): Change =>
-  (context, id) =>
-    executeAndView(services, context, id, (target) => services.connections.disconnect({ ...target, version: null }))
-
-const test = (services: ConnectionServices, context: CallContext, id: string) =>
-  executeCommand(services, context, id, (target) =>
-    Effect.flatMap(services.connections.test(target), (tested) =>
-      Effect.map(readView(services, context, target.connectionId), (connection) => ({ ...tested, connection }))
-    )
-  )
-
-const reconnect = (services: ConnectionServices, context: CallContext, id: string, input: ReconnectConnection) => {
-  const { authMethod = null, config = null, credential, redirectUrl = null } = input
-  return executeCommand(services, context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
-    const done =
-      credential === undefined
-        ? Effect.map(services.connections.reconnect({ ...target, redirectUrl, authMethod, config }), (session) =>
-            linkOf(services, session)
-          )
-        : Effect.as(
-            services.connections.storeCredential({
-              ...target,
-              authMethod,
-              credential: redactedCredential(credential),
-              config,
-              skipTest: false
-            }),
-            {}
-          )
-    return Effect.flatMap(done, (link) =>
-      Effect.map(readView(services, context, target.connectionId), (view) => ({ ...view, ...link }))
-    )
-  })
-}
-
-const reveal = Effect.fnUntraced(function* (
-  { read, connections, change }: ConnectionServices,
-  context: CallContext,
-  named: string
-): Effect.fn.Return<RevealedCredential, Failure> {
-  const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
-  const { authMethod, customerId, id, label } = connection
-  const { organisationId } = context.caller
-  const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: initiatorOf(context) })
-  yield* change(context, () => Effect.succeed({ value: null, resource: { id, name: label, customerId } }))
-  return { id, authMethod, credential: plainCredential(secrets) }
-})
-
 export const layer = Layer.effect(
   CustomerConnections,
   Effect.gen(function* () {
@@ -273,20 +90,179 @@ export const layer = Layer.effect(
     const connections = yield* Connections
     const origin = yield* Origin
 
-    const services: ConnectionServices = { change, read, pages, connections, origin }
+    /** The link to the connect session, if one was opened. */
+    const linkOf = (session: OpenedSession | null) =>
+      session === null
+        ? {}
+        : {
+            connectUrl: `${origin}/connect/${Redacted.value(session.token)}`,
+            connectSessionId: session.id,
+            expiresAt: session.expiresAt
+          }
+
+    /** The current record, also of a disconnected connection. */
+    const readView = (context: CallContext, id: ConnectionId): Effect.Effect<ConnectionView, Failure> =>
+      read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
+
+    /** Sends a command to the actor of a connection that is not disconnected. */
+    const sendCommand = <A>(
+      context: CallContext,
+      id: string,
+      order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
+    ): Effect.Effect<A, Failure> =>
+      Effect.flatMap(
+        read(context, (tx) => findLivingConnection(tx, context, id)),
+        (connection) => {
+          const { organisationId } = context.caller
+          return order({ organisationId, connectionId: connection.id, by: initiatorOf(context) }, connection)
+        }
+      )
+
+    /** Sends a command of which the actor writes the audit entry. */
+    const executeCommand = <A>(
+      context: CallContext,
+      id: string,
+      order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
+    ): Effect.Effect<A, Failure> =>
+      sendCommand(context, id, (target, connection) => runAuditedCommand(context, order(target, connection)))
+
+    /** Like `executeCommand`, and returns the record after it. */
+    const executeAndView = (
+      context: CallContext,
+      id: string,
+      order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<void, Failure>
+    ): Effect.Effect<ConnectionView, Failure> =>
+      executeCommand(context, id, (target, connection) =>
+        Effect.zipRight(order(target, connection), readView(context, connection.id))
+      )
+
+    const list = (context: CallContext, params: ConnectionListParams) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const page = yield* pages.list(tx.connections, params, {
+            where: {
+              ...(params.status === undefined ? livingConnections : { status: params.status }),
+              ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
+              ...connectionListFilter(context.caller, params.connector),
+              ...(params.user_id === undefined ? {} : { userId: params.user_id })
+            },
+            ...(params.q === undefined
+              ? {}
+              : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
+          })
+          return { ...page, data: page.data.map(viewOfConnection) }
+        })
+      )
+
+    const create = Effect.fnUntraced(function* (
+      context: CallContext,
+      input: CreateConnection
+    ): Effect.fn.Return<OpenedConnection, Failure> {
+      const outside = outOfScope(context.caller, "connector", input.connector)
+      if (outside !== undefined) return yield* outside
+      const customerId = yield* read(context, (tx) => customerOfBody(tx, context.caller, input.customerId))
+      context.customerId = customerId
+      yield* read(context, (tx) => checkCustomerConnector(tx, customerId, input.connector))
+      const opened = connections.connect({
+        organisationId: context.caller.organisationId,
+        customerId,
+        connector: input.connector,
+        userId: input.userId ?? null,
+        authMethod: input.authMethod ?? null,
+        authProvider: input.authProvider ?? null,
+        label: input.label ?? null,
+        config: input.config ?? {},
+        tags: input.tags ?? {},
+        metadata: input.metadata ?? {},
+        credential: input.credential === undefined ? null : redactedCredential(input.credential),
+        redirectUrl: input.redirectUrl ?? null,
+        by: initiatorOf(context)
+      })
+      return yield* runAuditedCommand(
+        context,
+        Effect.flatMap(opened, ({ id, session }) =>
+          Effect.map(readView(context, id), (view) => ({ ...view, ...linkOf(session) }))
+        )
+      )
+    })
+
+    const get: Change = (context, id) =>
+      read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
+
+    /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
+    const refresh: Change = (context, id) =>
+      sendCommand(context, id, (target, { id: known }) =>
+        Effect.zipRight(connections.refresh(target), readView(context, known))
+      )
+
+    const update = (context: CallContext, id: string, input: UpdateConnection) =>
+      executeAndView(context, id, (target, connection) =>
+        Effect.gen(function* () {
+          yield* checkVersion(context, input.version, connection.version)
+          const { isDefault = false, label, tags } = yield* pickConnectionChanges(connection, input)
+          const version = input.version ?? null
+          yield* connections.edit({ ...target, label: label ?? null, tags: tags ?? null, isDefault, version })
+        })
+      )
+
+    const disconnect: Change = (context, id) =>
+      executeAndView(context, id, (target) => connections.disconnect({ ...target, version: null }))
+
+    const test = (context: CallContext, id: string) =>
+      executeCommand(context, id, (target) =>
+        Effect.flatMap(connections.test(target), (tested) =>
+          Effect.map(readView(context, target.connectionId), (connection) => ({ ...tested, connection }))
+        )
+      )
+
+    const reconnect = (context: CallContext, id: string, input: ReconnectConnection) => {
+      const { authMethod = null, config = null, credential, redirectUrl = null } = input
+      return executeCommand(context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
+        const done =
+          credential === undefined
+            ? Effect.map(connections.reconnect({ ...target, redirectUrl, authMethod, config }), (session) =>
+                linkOf(session)
+              )
+            : Effect.as(
+                connections.storeCredential({
+                  ...target,
+                  authMethod,
+                  credential: redactedCredential(credential),
+                  config,
+                  skipTest: false
+                }),
+                {}
+              )
+        return Effect.flatMap(done, (link) =>
+          Effect.map(readView(context, target.connectionId), (view) => ({ ...view, ...link }))
+        )
+      })
+    }
+
+    const reveal = Effect.fnUntraced(function* (
+      context: CallContext,
+      named: string
+    ): Effect.fn.Return<RevealedCredential, Failure> {
+      const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
+      const { authMethod, customerId, id, label } = connection
+      const { organisationId } = context.caller
+      const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: initiatorOf(context) })
+      yield* change(context, () => Effect.succeed({ value: null, resource: { id, name: label, customerId } }))
+      return { id, authMethod, credential: plainCredential(secrets) }
+    })
 
     return CustomerConnections.of({
-      list: (context, params) => list(services, context, params),
-      create: (context, input) => create(services, context, input),
-      get: get(services),
-      update: (context, id, input) => update(services, context, id, input),
-      disconnect: disconnect(services),
-      test: (context, id) => test(services, context, id),
-      reconnect: (context, id, input) => reconnect(services, context, id, input),
-      refresh: refresh(services),
-      enable: (context, id) => executeAndView(services, context, id, connections.enable),
-      disable: (context, id) => executeAndView(services, context, id, connections.disable),
-      reveal: (context, named) => reveal(services, context, named)
+      list,
+      create,
+      get,
+      update,
+      disconnect,
+      test,
+      reconnect,
+      refresh,
+      enable: (context, id) => executeAndView(context, id, connections.enable),
+      disable: (context, id) => executeAndView(context, id, connections.disable),
+      reveal
     })
   })
 )

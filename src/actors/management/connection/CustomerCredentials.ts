@@ -66,184 +66,6 @@ export class CustomerCredentials extends Context.Tag("svc/CustomerCredentials")<
 
 const revealsAtOnce = 8
 
-/** What the functions of this module need. */
-interface CredentialServices {
-  readonly connections: Connections["Type"]
-  readonly tenants: Tenants["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly trail: AuditTrail["Type"]
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-}
-
-const readView = (
-  { read }: CredentialServices,
-  context: CallContext,
-  customerId: CustomerId,
-  connectionId: ConnectionId
-): Effect.Effect<CredentialView, Failure> =>
-  read(context, (tx) =>
-    Effect.map(findCredential(tx, context.caller, customerId, { connectionId }), ({ connection, credential }) =>
-      viewOfCredential(credential, connection)
-    )
-  )
-
-const page = (
-  { read, pages }: CredentialServices,
-  context: CallContext,
-  customerId: CustomerId,
-  params: CredentialListParams
-) =>
-  read(context, (tx) =>
-    Effect.gen(function* () {
-      const reached = yield* tx.connections.list({
-        where: { customerId, ...livingConnections, ...connectionListFilter(context.caller, params.connector) },
-        limit: maxConnections
-      })
-      const byId = new Map(reached.map((connection) => [connection.id, connection]))
-      const found = yield* pages.list(tx.credentials, params, { where: { connectionId: [...byId.keys()] } })
-      return {
-        ...found,
-        data: found.data.flatMap((credential) => {
-          const connection = byId.get(credential.connectionId)
-          return connection === undefined ? [] : [viewOfCredential(credential, connection)]
-        })
-      }
-    })
-  )
-
-const reveal = Effect.fnUntraced(function* (
-  { connections, trail, identifiers }: CredentialServices,
-  context: CallContext,
-  view: CredentialView
-) {
-  const { organisationId, requestId } = context.caller
-  const secrets = yield* connections.reveal({
-    organisationId,
-    connectionId: view.connectionId,
-    by: initiatorOf(context)
-  })
-  trail.append({
-    id: identifiers.next("aud"),
-    organisationId,
-    at: new Date(yield* Clock.currentTimeMillis).toISOString(),
-    actor: actorOf(context.caller),
-    action: "connection.decrypt",
-    resource: { type: "connection", id: view.connectionId, name: view.label },
-    customerId: context.customerId,
-    outcome: "success",
-    requestId,
-    changes: [],
-    count: 1
-  })
-  return { ...view, credential: plainCredential(secrets) }
-})
-
-const connect = (
-  { connections }: CredentialServices,
-  context: CallContext,
-  customerId: CustomerId,
-  input: StoreCredential
-) => {
-  const { authMethod, config = {}, connector, credential, label = null } = input
-  return connections.connect({
-    organisationId: context.caller.organisationId,
-    customerId,
-    connector,
-    authMethod,
-    label,
-    credential: redactedCredential(credential),
-    config,
-    userId: null,
-    authProvider: null,
-    tags: {},
-    metadata: {},
-    redirectUrl: null,
-    by: initiatorOf(context)
-  })
-}
-
-const replace = (
-  { connections }: CredentialServices,
-  context: CallContext,
-  { id }: Connection,
-  { config, credential, skipTest = false }: RotateCredential & Pick<StoreCredential, "config">
-) =>
-  connections.storeCredential({
-    organisationId: context.caller.organisationId,
-    connectionId: id,
-    credential: redactedCredential(credential),
-    config: config ?? null,
-    authMethod: null,
-    skipTest,
-    by: initiatorOf(context)
-  })
-
-const list = Effect.fnUntraced(function* (
-  services: CredentialServices,
-  context: CallContext,
-  tenant: string,
-  params: CredentialListParams,
-  reveals: boolean
-): Effect.fn.Return<PageOf<CredentialView>, Failure> {
-  const refused = reveals ? missingPermission(context.caller, "connections:decrypt") : undefined
-  if (refused !== undefined) return yield* refused
-  const customerId = yield* services.tenants.find(context, tenant)
-  const found = yield* page(services, context, customerId, params)
-  if (!reveals) return found
-  const data = yield* Effect.forEach(found.data, (view) => reveal(services, context, view), {
-    concurrency: revealsAtOnce
-  })
-  return { ...found, data }
-})
-
-const store = Effect.fnUntraced(function* (
-  services: CredentialServices,
-  context: CallContext,
-  tenant: string,
-  input: StoreCredential
-): Effect.fn.Return<CredentialView, Failure> {
-  const customerId = yield* services.tenants.find(context, tenant)
-  const { caller } = context
-  const target = yield* services.read(context, (tx) => findReplaced(tx, customerId, input))
-  const outside =
-    target === undefined
-      ? (outOfScope(caller, "connector", input.connector) ??
-        narrowedCallerRefusal(caller, "connection", "it makes none"))
-      : connectionScopeRefusal(caller, target)
-  if (outside !== undefined) return yield* outside
-  const storedId =
-    target === undefined
-      ? Effect.map(connect(services, context, customerId, input), ({ id }) => id)
-      : Effect.as(replace(services, context, target, input), target.id)
-  return yield* runAuditedCommand(
-    context,
-    Effect.flatMap(storedId, (id) => readView(services, context, customerId, id))
-  )
-})
-
-const rotate = Effect.fnUntraced(function* (
-  services: CredentialServices,
-  context: CallContext,
-  tenant: string,
-  id: string,
-  input: RotateCredential
-): Effect.fn.Return<CredentialView, Failure> {
-  const customerId = yield* services.tenants.find(context, tenant)
-  // Unchecked text from the request: an id of another form matches no row.
-  const where = { id: id as CredentialId }
-  const found = yield* services.read(context, (tx) => findCredential(tx, context.caller, customerId, where))
-  const { connection } = found
-  const changes = yield* pickChanges(RotateCredential, input, viewOfCredential(found.credential, connection))
-  return yield* runAuditedCommand(
-    context,
-    Effect.zipRight(
-      replace(services, context, connection, changes),
-      readView(services, context, customerId, connection.id)
-    )
-  )
-})
-
 export const layer = Layer.effect(
   CustomerCredentials,
   Effect.gen(function* () {
@@ -254,12 +76,152 @@ export const layer = Layer.effect(
     const { read } = yield* Changes
     const pages = yield* Pages
 
-    const services: CredentialServices = { connections, tenants, identifiers, trail, read, pages }
+    const readView = (
+      context: CallContext,
+      customerId: CustomerId,
+      connectionId: ConnectionId
+    ): Effect.Effect<CredentialView, Failure> =>
+      read(context, (tx) =>
+        Effect.map(findCredential(tx, context.caller, customerId, { connectionId }), ({ connection, credential }) =>
+          viewOfCredential(credential, connection)
+        )
+      )
 
-    return CustomerCredentials.of({
-      list: (context, tenant, params, reveals) => list(services, context, tenant, params, reveals),
-      store: (context, tenant, input) => store(services, context, tenant, input),
-      rotate: (context, tenant, id, input) => rotate(services, context, tenant, id, input)
+    const page = (context: CallContext, customerId: CustomerId, params: CredentialListParams) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const reached = yield* tx.connections.list({
+            where: { customerId, ...livingConnections, ...connectionListFilter(context.caller, params.connector) },
+            limit: maxConnections
+          })
+          const byId = new Map(reached.map((connection) => [connection.id, connection]))
+          const found = yield* pages.list(tx.credentials, params, { where: { connectionId: [...byId.keys()] } })
+          return {
+            ...found,
+            data: found.data.flatMap((credential) => {
+              const connection = byId.get(credential.connectionId)
+              return connection === undefined ? [] : [viewOfCredential(credential, connection)]
+            })
+          }
+        })
+      )
+
+    const reveal = Effect.fnUntraced(function* (context: CallContext, view: CredentialView) {
+      const { organisationId, requestId } = context.caller
+      const secrets = yield* connections.reveal({
+        organisationId,
+        connectionId: view.connectionId,
+        by: initiatorOf(context)
+      })
+      trail.append({
+        id: identifiers.next("aud"),
+        organisationId,
+        at: new Date(yield* Clock.currentTimeMillis).toISOString(),
+        actor: actorOf(context.caller),
+        action: "connection.decrypt",
+        resource: { type: "connection", id: view.connectionId, name: view.label },
+        customerId: context.customerId,
+        outcome: "success",
+        requestId,
+        changes: [],
+        count: 1
+      })
+      return { ...view, credential: plainCredential(secrets) }
     })
+
+    const connect = (context: CallContext, customerId: CustomerId, input: StoreCredential) => {
+      const { authMethod, config = {}, connector, credential, label = null } = input
+      return connections.connect({
+        organisationId: context.caller.organisationId,
+        customerId,
+        connector,
+        authMethod,
+        label,
+        credential: redactedCredential(credential),
+        config,
+        userId: null,
+        authProvider: null,
+        tags: {},
+        metadata: {},
+        redirectUrl: null,
+        by: initiatorOf(context)
+      })
+    }
+
+    const replace = (
+      context: CallContext,
+      { id }: Connection,
+      { config, credential, skipTest = false }: RotateCredential & Pick<StoreCredential, "config">
+    ) =>
+      connections.storeCredential({
+        organisationId: context.caller.organisationId,
+        connectionId: id,
+        credential: redactedCredential(credential),
+        config: config ?? null,
+        authMethod: null,
+        skipTest,
+        by: initiatorOf(context)
+      })
+
+    const list = Effect.fnUntraced(function* (
+      context: CallContext,
+      tenant: string,
+      params: CredentialListParams,
+      reveals: boolean
+    ): Effect.fn.Return<PageOf<CredentialView>, Failure> {
+      const refused = reveals ? missingPermission(context.caller, "connections:decrypt") : undefined
+      if (refused !== undefined) return yield* refused
+      const customerId = yield* tenants.find(context, tenant)
+      const found = yield* page(context, customerId, params)
+      if (!reveals) return found
+      const data = yield* Effect.forEach(found.data, (view) => reveal(context, view), {
+        concurrency: revealsAtOnce
+      })
+      return { ...found, data }
+    })
+
+    const store = Effect.fnUntraced(function* (
+      context: CallContext,
+      tenant: string,
+      input: StoreCredential
+    ): Effect.fn.Return<CredentialView, Failure> {
+      const customerId = yield* tenants.find(context, tenant)
+      const { caller } = context
+      const target = yield* read(context, (tx) => findReplaced(tx, customerId, input))
+      const outside =
+        target === undefined
+          ? (outOfScope(caller, "connector", input.connector) ??
+            narrowedCallerRefusal(caller, "connection", "it makes none"))
+          : connectionScopeRefusal(caller, target)
+      if (outside !== undefined) return yield* outside
+      const storedId =
+        target === undefined
+          ? Effect.map(connect(context, customerId, input), ({ id }) => id)
+          : Effect.as(replace(context, target, input), target.id)
+      return yield* runAuditedCommand(
+        context,
+        Effect.flatMap(storedId, (id) => readView(context, customerId, id))
+      )
+    })
+
+    const rotate = Effect.fnUntraced(function* (
+      context: CallContext,
+      tenant: string,
+      id: string,
+      input: RotateCredential
+    ): Effect.fn.Return<CredentialView, Failure> {
+      const customerId = yield* tenants.find(context, tenant)
+      // Unchecked text from the request: an id of another form matches no row.
+      const where = { id: id as CredentialId }
+      const found = yield* read(context, (tx) => findCredential(tx, context.caller, customerId, where))
+      const { connection } = found
+      const changes = yield* pickChanges(RotateCredential, input, viewOfCredential(found.credential, connection))
+      return yield* runAuditedCommand(
+        context,
+        Effect.zipRight(replace(context, connection, changes), readView(context, customerId, connection.id))
+      )
+    })
+
+    return CustomerCredentials.of({ list, store, rotate })
   })
 )

@@ -46,80 +46,6 @@ const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Eff
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
 })
 
-/** What the functions of this module need. */
-interface AuthoringServices {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly drafts: Effect.Effect.Success<typeof makeConnectorDrafts>
-  readonly imports: ConnectorImport["Type"]
-  readonly records: ConnectorRecords["Type"]
-}
-
-/** The connector to be changed, at the version that the caller read. */
-const lockExpected = (
-  { records }: AuthoringServices,
-  tx: Tx,
-  context: CallContext,
-  idOrSlug: string
-): Effect.Effect<ConnectorRecord, Failure> =>
-  Effect.tap(records.lockOwn(tx, context.caller, idOrSlug), ({ version }) => checkVersion(context, undefined, version))
-
-const create = Effect.fnUntraced(function* (
-  { imports, change, drafts }: AuthoringServices,
-  context: CallContext,
-  body: JsonObject
-): Effect.fn.Return<SavedConnector, Failure> {
-  const { caller } = context
-  const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
-  const saved = yield* change(context, (tx) =>
-    Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
-  )
-  return { ...saved, ...report }
-})
-
-const update = Effect.fnUntraced(function* (
-  services: AuthoringServices,
-  context: CallContext,
-  idOrSlug: string,
-  body: JsonObject
-): Effect.fn.Return<SavedConnector, Failure> {
-  const { caller } = context
-  // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
-  const { view } = yield* services.read(context, (tx) =>
-    Effect.flatMap(services.records.lockOwn(tx, caller, idOrSlug), (record) =>
-      Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
-        services.drafts.savedOf(record, definition)
-      )
-    )
-  )
-  const document = yield* readDefinitionBody(body, jsonOf(view))
-  const { definition, ...report } = yield* services.imports.readBody(caller.organisationId, document, view.slug)
-  const saved = yield* services.change(context, (tx) =>
-    Effect.flatMap(lockExpected(services, tx, context, idOrSlug), (before) =>
-      services.drafts.save(tx, caller, before, definition)
-    )
-  )
-  return { ...saved, ...report }
-})
-
-const publish = (services: AuthoringServices, context: CallContext, idOrSlug: string, notes: string | undefined) =>
-  services.change(context, (tx) =>
-    Effect.flatMap(lockExpected(services, tx, context, idOrSlug), (before) =>
-      services.drafts.publish(tx, context.caller, before, notes)
-    )
-  )
-
-const remove = (services: AuthoringServices, context: CallContext, idOrSlug: string) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const before = yield* lockExpected(services, tx, context, idOrSlug)
-      const now = yield* currentTimestamp
-      yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
-      yield* tx.authProviders.remove({ connector: before.slug })
-      return { value: undefined, resource: before, before: trailOf(before), after: null }
-    })
-  )
-
 export const layer = Layer.effect(
   ConnectorAuthoring,
   Effect.gen(function* () {
@@ -128,13 +54,64 @@ export const layer = Layer.effect(
     const imports = yield* ConnectorImport
     const records = yield* ConnectorRecords
 
-    const services: AuthoringServices = { change, read, drafts, imports, records }
+    /** The connector to be changed, at the version that the caller read. */
+    const lockExpected = (tx: Tx, context: CallContext, idOrSlug: string): Effect.Effect<ConnectorRecord, Failure> =>
+      Effect.tap(records.lockOwn(tx, context.caller, idOrSlug), ({ version }) =>
+        checkVersion(context, undefined, version)
+      )
 
-    return ConnectorAuthoring.of({
-      create: (context, body) => create(services, context, body),
-      update: (context, idOrSlug, body) => update(services, context, idOrSlug, body),
-      publish: (context, idOrSlug, notes) => publish(services, context, idOrSlug, notes),
-      remove: (context, idOrSlug) => remove(services, context, idOrSlug)
+    const create = Effect.fnUntraced(function* (
+      context: CallContext,
+      body: JsonObject
+    ): Effect.fn.Return<SavedConnector, Failure> {
+      const { caller } = context
+      const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
+      const saved = yield* change(context, (tx) =>
+        Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
+      )
+      return { ...saved, ...report }
     })
+
+    const update = Effect.fnUntraced(function* (
+      context: CallContext,
+      idOrSlug: string,
+      body: JsonObject
+    ): Effect.fn.Return<SavedConnector, Failure> {
+      const { caller } = context
+      // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
+      const { view } = yield* read(context, (tx) =>
+        Effect.flatMap(records.lockOwn(tx, caller, idOrSlug), (record) =>
+          Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
+            drafts.savedOf(record, definition)
+          )
+        )
+      )
+      const document = yield* readDefinitionBody(body, jsonOf(view))
+      const { definition, ...report } = yield* imports.readBody(caller.organisationId, document, view.slug)
+      const saved = yield* change(context, (tx) =>
+        Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) => drafts.save(tx, caller, before, definition))
+      )
+      return { ...saved, ...report }
+    })
+
+    const publish = (context: CallContext, idOrSlug: string, notes: string | undefined) =>
+      change(context, (tx) =>
+        Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) =>
+          drafts.publish(tx, context.caller, before, notes)
+        )
+      )
+
+    const remove = (context: CallContext, idOrSlug: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* lockExpected(tx, context, idOrSlug)
+          const now = yield* currentTimestamp
+          yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+          yield* tx.authProviders.remove({ connector: before.slug })
+          return { value: undefined, resource: before, before: trailOf(before), after: null }
+        })
+      )
+
+    return ConnectorAuthoring.of({ create, update, publish, remove })
   })
 )

@@ -59,207 +59,165 @@ const findPublished = Effect.fnUntraced(function* (tx: Tx, { id, latestVersion }
   return Option.isNone(row) ? undefined : yield* readStoredDefinition(row.value)
 })
 
-/** What the functions of this module need. */
-interface DraftServices {
-  readonly sha256Hex: Digests["Type"]["sha256Hex"]
-  readonly identifiers: Identifiers["Type"]
-  readonly providers: Effect.Effect.Success<typeof makeAuthProviderRecords>
-  readonly records: ConnectorRecords["Type"]
-}
-
-const versionOf = (
-  { sha256Hex }: DraftServices,
-  record: ConnectorRecord,
-  definition: ConnectorDefinition
-): ConnectorVersion => ({
-  organisationId: record.organisationId,
-  connectorId: record.id,
-  number: record.current,
-  semver: definition.version,
-  definition: jsonOf(definition),
-  form: definitionForm,
-  actions: Object.fromEntries(definition.actions.map(({ name, version }) => [name, version])),
-  contentHash: sha256Hex(definitionText(definition)),
-  notes: null,
-  publishedAt: null,
-  publishedBy: null
-})
-
-const draftOf = (
-  services: DraftServices,
-  record: ConnectorRecord,
-  definition: ConnectorDefinition
-): Effect.Effect<ConnectorVersion> =>
-  Effect.zipLeft(
-    Effect.map(yieldToOthers, () => versionOf(services, record, definition)),
-    yieldToOthers
-  )
-
-const savedOf = (
-  { records }: DraftServices,
-  record: ConnectorRecord,
-  definition: ConnectorDefinition
-): SavedConnector => ({
-  view: records.view(record.organisationId, ownConnector(record), definition),
-  revision: record.version
-})
-
-const outcomeOf = (
-  services: DraftServices,
-  before: ConnectorRecord,
-  record: ConnectorRecord,
-  definition: ConnectorDefinition
-): SavedOutcome => ({
-  value: savedOf(services, record, definition),
-  resource: record,
-  before: trailOf(before),
-  after: trailOf(record)
-})
-
-/** Stores the OAuth clients in a definition as the defaults of their methods. */
-const storeClients = (
-  { providers }: DraftServices,
-  tx: Tx,
-  caller: Principal,
-  slug: string,
-  clients: ReadonlyArray<InlineClient>
-): Written<void> =>
-  Effect.forEach(
-    clients,
-    ({ clientId, clientSecret, methodId }) => {
-      const secret = clientSecret === undefined ? {} : { clientSecret }
-      const input = { name: inlineProviderName, methodId, clientId, ...secret }
-      return Effect.flatMap(providers.lock(tx, slug, input), (found) => providers.write(tx, caller, slug, input, found))
-    },
-    { discard: true }
-  )
-
-/** Creates a connector with its first draft. */
-const insert = Effect.fnUntraced(function* (
-  services: DraftServices,
-  tx: Tx,
-  caller: Principal,
-  document: ConnectorDefinition
-): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-  const { clients, definition } = extractClients(document)
-  const now = yield* currentTimestamp
-  const record: ConnectorRecord = {
-    id: services.identifiers.next("ctr"),
-    organisationId: caller.organisationId,
-    slug: definition.slug,
-    ...membersOf(definition),
-    current: 1,
-    latestVersion: null,
-    createdBy: caller.id,
-    createdAt: now,
-    updatedAt: now,
-    deletedAt: null,
-    version: 1
-  }
-  yield* tx.connectors.insert(record)
-  yield* tx.connectorVersions.insert(yield* draftOf(services, record, definition))
-  yield* storeClients(services, tx, caller, record.slug, clients)
-  return { value: savedOf(services, record, definition), resource: record, after: trailOf(record) }
-})
-
-/** Whether the definition equals the current published version, so that saving it changes nothing. */
-const isPublished = (
-  { sha256Hex }: DraftServices,
-  current: ConnectorVersion,
-  definition: ConnectorDefinition
-): boolean =>
-  current.publishedAt !== null &&
-  current.semver === definition.version &&
-  current.contentHash === sha256Hex(definitionText(definition))
-
-/** Changes the draft, or creates one if there is none. Published versions stay unchanged. */
-const save = Effect.fnUntraced(function* (
-  services: DraftServices,
-  tx: Tx,
-  caller: Principal,
-  before: ConnectorRecord,
-  document: ConnectorDefinition
-): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-  const { clients, definition } = extractClients(document)
-  const number = { connectorId: before.id, number: before.current }
-  const current = Option.getOrUndefined(yield* tx.connectorVersions.find(number))
-  const published = yield* findPublished(tx, before)
-  yield* storeClients(services, tx, caller, before.slug, clients)
-  if (current !== undefined && published !== undefined && isPublished(services, current, definition))
-    return outcomeOf(services, before, before, published)
-  const problem = draftRefusal(before, published, definition)
-  if (problem !== undefined) return yield* problem
-  const isDraft = current?.publishedAt === null
-  const record: ConnectorRecord = {
-    ...before,
-    ...membersOf(definition),
-    current: isDraft ? before.current : before.current + 1,
-    updatedAt: yield* currentTimestamp,
-    version: before.version + 1
-  }
-  const row = yield* draftOf(services, record, definition)
-  yield* isDraft ? tx.connectorVersions.update(row) : tx.connectorVersions.insert(row)
-  yield* tx.connectors.update(record)
-  return outcomeOf(services, before, record, definition)
-})
-
-const publishDraft = Effect.fnUntraced(function* (
-  services: DraftServices,
-  tx: Tx,
-  { id: callerId }: Principal,
-  before: ConnectorRecord,
-  draft: ConnectorVersion,
-  notes: string | undefined
-): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-  const now = yield* currentTimestamp
-  yield* yieldToOthers
-  const definition = assignActionVersions(yield* findPublished(tx, before), yield* readStoredDefinition(draft))
-  const record: ConnectorRecord = {
-    ...before,
-    ...membersOf(definition),
-    latestVersion: definition.version,
-    updatedAt: now,
-    version: before.version + 1
-  }
-  const version = yield* draftOf(services, record, definition)
-  yield* tx.connectorVersions.update({
-    ...version,
-    notes: notes ?? null,
-    publishedAt: now,
-    publishedBy: callerId
-  })
-  yield* tx.connectors.update(record)
-  return outcomeOf(services, before, record, definition)
-})
-
-/** Publishes the draft; without a draft, returns the published version. */
-const publish = Effect.fnUntraced(function* (
-  services: DraftServices,
-  tx: Tx,
-  caller: Principal,
-  before: ConnectorRecord,
-  notes: string | undefined
-): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-  const draft = yield* tx.connectorVersions.find({ connectorId: before.id, publishedAt: null })
-  return Option.isNone(draft)
-    ? outcomeOf(services, before, before, yield* definitionOf(tx, ownConnector(before), undefined))
-    : yield* publishDraft(services, tx, caller, before, draft.value, notes)
-})
-
 export const make = Effect.gen(function* () {
   const { sha256Hex } = yield* Digests
   const identifiers = yield* Identifiers
   const providers = yield* makeAuthProviderRecords
   const records = yield* ConnectorRecords
 
-  const services: DraftServices = { sha256Hex, identifiers, providers, records }
+  const versionOf = (record: ConnectorRecord, definition: ConnectorDefinition): ConnectorVersion => ({
+    organisationId: record.organisationId,
+    connectorId: record.id,
+    number: record.current,
+    semver: definition.version,
+    definition: jsonOf(definition),
+    form: definitionForm,
+    actions: Object.fromEntries(definition.actions.map(({ name, version }) => [name, version])),
+    contentHash: sha256Hex(definitionText(definition)),
+    notes: null,
+    publishedAt: null,
+    publishedBy: null
+  })
 
-  return {
-    savedOf: (record: ConnectorRecord, definition: ConnectorDefinition) => savedOf(services, record, definition),
-    insert: (tx: Tx, caller: Principal, document: ConnectorDefinition) => insert(services, tx, caller, document),
-    save: (tx: Tx, caller: Principal, before: ConnectorRecord, document: ConnectorDefinition) =>
-      save(services, tx, caller, before, document),
-    publish: (tx: Tx, caller: Principal, before: ConnectorRecord, notes: string | undefined) =>
-      publish(services, tx, caller, before, notes)
-  }
+  const draftOf = (record: ConnectorRecord, definition: ConnectorDefinition): Effect.Effect<ConnectorVersion> =>
+    Effect.zipLeft(
+      Effect.map(yieldToOthers, () => versionOf(record, definition)),
+      yieldToOthers
+    )
+
+  const savedOf = (record: ConnectorRecord, definition: ConnectorDefinition): SavedConnector => ({
+    view: records.view(record.organisationId, ownConnector(record), definition),
+    revision: record.version
+  })
+
+  const outcomeOf = (
+    before: ConnectorRecord,
+    record: ConnectorRecord,
+    definition: ConnectorDefinition
+  ): SavedOutcome => ({
+    value: savedOf(record, definition),
+    resource: record,
+    before: trailOf(before),
+    after: trailOf(record)
+  })
+
+  /** Stores the OAuth clients in a definition as the defaults of their methods. */
+  const storeClients = (tx: Tx, caller: Principal, slug: string, clients: ReadonlyArray<InlineClient>): Written<void> =>
+    Effect.forEach(
+      clients,
+      ({ clientId, clientSecret, methodId }) => {
+        const secret = clientSecret === undefined ? {} : { clientSecret }
+        const input = { name: inlineProviderName, methodId, clientId, ...secret }
+        return Effect.flatMap(providers.lock(tx, slug, input), (found) =>
+          providers.write(tx, caller, slug, input, found)
+        )
+      },
+      { discard: true }
+    )
+
+  /** Creates a connector with its first draft. */
+  const insert = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    document: ConnectorDefinition
+  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+    const { clients, definition } = extractClients(document)
+    const now = yield* currentTimestamp
+    const record: ConnectorRecord = {
+      id: identifiers.next("ctr"),
+      organisationId: caller.organisationId,
+      slug: definition.slug,
+      ...membersOf(definition),
+      current: 1,
+      latestVersion: null,
+      createdBy: caller.id,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+      version: 1
+    }
+    yield* tx.connectors.insert(record)
+    yield* tx.connectorVersions.insert(yield* draftOf(record, definition))
+    yield* storeClients(tx, caller, record.slug, clients)
+    return { value: savedOf(record, definition), resource: record, after: trailOf(record) }
+  })
+
+  /** Whether the definition equals the current published version, so that saving it changes nothing. */
+  const isPublished = (current: ConnectorVersion, definition: ConnectorDefinition): boolean =>
+    current.publishedAt !== null &&
+    current.semver === definition.version &&
+    current.contentHash === sha256Hex(definitionText(definition))
+
+  /** Changes the draft, or creates one if there is none. Published versions stay unchanged. */
+  const save = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    before: ConnectorRecord,
+    document: ConnectorDefinition
+  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+    const { clients, definition } = extractClients(document)
+    const number = { connectorId: before.id, number: before.current }
+    const current = Option.getOrUndefined(yield* tx.connectorVersions.find(number))
+    const published = yield* findPublished(tx, before)
+    yield* storeClients(tx, caller, before.slug, clients)
+    if (current !== undefined && published !== undefined && isPublished(current, definition))
+      return outcomeOf(before, before, published)
+    const problem = draftRefusal(before, published, definition)
+    if (problem !== undefined) return yield* problem
+    const isDraft = current?.publishedAt === null
+    const record: ConnectorRecord = {
+      ...before,
+      ...membersOf(definition),
+      current: isDraft ? before.current : before.current + 1,
+      updatedAt: yield* currentTimestamp,
+      version: before.version + 1
+    }
+    const row = yield* draftOf(record, definition)
+    yield* isDraft ? tx.connectorVersions.update(row) : tx.connectorVersions.insert(row)
+    yield* tx.connectors.update(record)
+    return outcomeOf(before, record, definition)
+  })
+
+  const publishDraft = Effect.fnUntraced(function* (
+    tx: Tx,
+    { id: callerId }: Principal,
+    before: ConnectorRecord,
+    draft: ConnectorVersion,
+    notes: string | undefined
+  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+    const now = yield* currentTimestamp
+    yield* yieldToOthers
+    const definition = assignActionVersions(yield* findPublished(tx, before), yield* readStoredDefinition(draft))
+    const record: ConnectorRecord = {
+      ...before,
+      ...membersOf(definition),
+      latestVersion: definition.version,
+      updatedAt: now,
+      version: before.version + 1
+    }
+    const version = yield* draftOf(record, definition)
+    yield* tx.connectorVersions.update({
+      ...version,
+      notes: notes ?? null,
+      publishedAt: now,
+      publishedBy: callerId
+    })
+    yield* tx.connectors.update(record)
+    return outcomeOf(before, record, definition)
+  })
+
+  /** Publishes the draft; without a draft, returns the published version. */
+  const publish = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    before: ConnectorRecord,
+    notes: string | undefined
+  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+    const draft = yield* tx.connectorVersions.find({ connectorId: before.id, publishedAt: null })
+    return Option.isNone(draft)
+      ? outcomeOf(before, before, yield* definitionOf(tx, ownConnector(before), undefined))
+      : yield* publishDraft(tx, caller, before, draft.value, notes)
+  })
+
+  return { savedOf, insert, save, publish }
 })

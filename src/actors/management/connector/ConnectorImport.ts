@@ -57,29 +57,6 @@ const isUrl = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
 
 const locationOf = (source: Json) => (typeof source === "string" && isUrl(source) ? { location: source.trim() } : {})
 
-/** What the functions of this module need. */
-interface ImportServices {
-  readonly ledger: HeldBytes["Type"]
-  readonly compute: Computations["Type"]["compute"]
-  readonly egress: Egress["Type"]
-  readonly networks: OperatorNetworks["Type"]
-  readonly allowsHttp: boolean
-}
-
-/** Refuses URLs without TLS, except for hosts in the operator's networks. */
-const checkPlainUrls = (
-  { networks }: ImportServices,
-  definition: ConnectorDefinition
-): Effect.Effect<void, ValidationFailed> =>
-  Effect.filter(plainUrls(definition), ({ url }) => {
-    const host = plainOrigin(url)
-    return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
-  }).pipe(
-    Effect.flatMap((found) =>
-      found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainHttpMistake(path)))
-    )
-  )
-
 /** The value; fails with all mistakes in the document. */
 const valueOrFail = <A>(
   computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>,
@@ -90,109 +67,6 @@ const valueOrFail = <A>(
     Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))
   )
 
-const fetchText = (
-  { egress }: ImportServices,
-  organisationId: OrganisationId,
-  url: string,
-  path: string
-): Effect.Effect<string, ValidationFailed | Unavailable, AnswerHolding> =>
-  egress
-    .send({
-      organisationId,
-      method: "GET",
-      url,
-      headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
-      body: null,
-      timeout,
-      maxBytes: importBytes,
-      redirects: 3
-    })
-    .pipe(
-      Effect.catchTags({
-        EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
-        EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
-        EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
-        EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
-        EgressNoMemory: () =>
-          new Unavailable({ reason: "the service has no memory for the document now", retryAfterSeconds: 5 }),
-        EgressBusy: ({ reason }) =>
-          new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
-      }),
-      Effect.flatMap(({ body, status }) =>
-        status === 200
-          ? Effect.succeed(new TextDecoder().decode(body))
-          : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
-      )
-    )
-
-/** The content of a source: the document or text itself, or the text at its URL. */
-const contentOf = (
-  services: ImportServices,
-  organisation: OrganisationId,
-  source: Json,
-  path: string
-): Effect.Effect<Json, ValidationFailed | Unavailable, AnswerHolding> =>
-  typeof source === "string" && isUrl(source)
-    ? fetchText(services, organisation, source.trim(), path)
-    : Effect.succeed(source)
-
-const importFrom = Effect.fnUntraced(function* (
-  services: ImportServices,
-  organisation: OrganisationId,
-  body: JsonObject,
-  slug?: string
-) {
-  const path = "import.source"
-  const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (issues) =>
-    validationFailure(detailsOf(issues, "is not a member of this request"))
-  )
-  const source = yield* contentOf(services, organisation, request.source, path)
-  const options = {
-    ...(request.name === undefined ? {} : { name: request.name }),
-    ...(request.kind === undefined ? {} : { kind: request.kind }),
-    ...locationOf(request.source),
-    ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
-  }
-  const imported = services.compute("importDefinition", organisation, {
-    source,
-    path,
-    format: request.format,
-    options,
-    allowsHttp: services.allowsHttp
-  })
-  return yield* valueOrFail(imported, path)
-})
-
-const readDefinition = ({ compute, allowsHttp }: ImportServices, organisation: OrganisationId, document: JsonObject) =>
-  Effect.map(
-    valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
-    (definition): ReadDefinition => ({ definition })
-  )
-
-const readBody =
-  (services: ImportServices): ConnectorImport["Type"]["readBody"] =>
-  (organisation, body, slug) =>
-    Effect.tap(
-      body["import"] === undefined
-        ? readDefinition(services, organisation, body)
-        : holdAnswers(services.ledger, organisation, importFrom(services, organisation, body, slug)),
-      ({ definition }) => checkPlainUrls(services, definition)
-    )
-
-const readOpenApi =
-  (services: ImportServices): ConnectorImport["Type"]["readOpenApi"] =>
-  (organisation, document) => {
-    const path = "openapi"
-    const imported = Effect.flatMap(contentOf(services, organisation, document, path), (source) => {
-      const options = locationOf(document)
-      return valueOrFail(
-        services.compute("importDefinition", organisation, { source, path, format: "openapi", options }),
-        path
-      )
-    })
-    return holdAnswers(services.ledger, organisation, imported)
-  }
-
 export const layer = Layer.effect(
   ConnectorImport,
   Effect.gen(function* () {
@@ -200,9 +74,111 @@ export const layer = Layer.effect(
     const egress = yield* Egress
     const networks = yield* OperatorNetworks
     const allowsHttp = !networks.isEmpty
+    const ledger = yield* HeldBytes
 
-    const services: ImportServices = { compute, egress, networks, allowsHttp, ledger: yield* HeldBytes }
+    /** Refuses URLs without TLS, except for hosts in the operator's networks. */
+    const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
+      Effect.filter(plainUrls(definition), ({ url }) => {
+        const host = plainOrigin(url)
+        return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
+      }).pipe(
+        Effect.flatMap((found) =>
+          found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainHttpMistake(path)))
+        )
+      )
 
-    return ConnectorImport.of({ readBody: readBody(services), readOpenApi: readOpenApi(services) })
+    const fetchText = (
+      organisationId: OrganisationId,
+      url: string,
+      path: string
+    ): Effect.Effect<string, ValidationFailed | Unavailable, AnswerHolding> =>
+      egress
+        .send({
+          organisationId,
+          method: "GET",
+          url,
+          headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
+          body: null,
+          timeout,
+          maxBytes: importBytes,
+          redirects: 3
+        })
+        .pipe(
+          Effect.catchTags({
+            EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
+            EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
+            EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
+            EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
+            EgressNoMemory: () =>
+              new Unavailable({ reason: "the service has no memory for the document now", retryAfterSeconds: 5 }),
+            EgressBusy: ({ reason }) =>
+              new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
+          }),
+          Effect.flatMap(({ body, status }) =>
+            status === 200
+              ? Effect.succeed(new TextDecoder().decode(body))
+              : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
+          )
+        )
+
+    /** The content of a source: the document or text itself, or the text at its URL. */
+    const contentOf = (
+      organisation: OrganisationId,
+      source: Json,
+      path: string
+    ): Effect.Effect<Json, ValidationFailed | Unavailable, AnswerHolding> =>
+      typeof source === "string" && isUrl(source)
+        ? fetchText(organisation, source.trim(), path)
+        : Effect.succeed(source)
+
+    const importFrom = Effect.fnUntraced(function* (organisation: OrganisationId, body: JsonObject, slug?: string) {
+      const path = "import.source"
+      const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (issues) =>
+        validationFailure(detailsOf(issues, "is not a member of this request"))
+      )
+      const source = yield* contentOf(organisation, request.source, path)
+      const options = {
+        ...(request.name === undefined ? {} : { name: request.name }),
+        ...(request.kind === undefined ? {} : { kind: request.kind }),
+        ...locationOf(request.source),
+        ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
+      }
+      const imported = compute("importDefinition", organisation, {
+        source,
+        path,
+        format: request.format,
+        options,
+        allowsHttp: allowsHttp
+      })
+      return yield* valueOrFail(imported, path)
+    })
+
+    const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
+      Effect.map(
+        valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
+        (definition): ReadDefinition => ({ definition })
+      )
+
+    const readBody: ConnectorImport["Type"]["readBody"] = (organisation, body, slug) =>
+      Effect.tap(
+        body["import"] === undefined
+          ? readDefinition(organisation, body)
+          : holdAnswers(ledger, organisation, importFrom(organisation, body, slug)),
+        ({ definition }) => checkPlainUrls(definition)
+      )
+
+    const readOpenApi: ConnectorImport["Type"]["readOpenApi"] = (organisation, document) => {
+      const path = "openapi"
+      const imported = Effect.flatMap(contentOf(organisation, document, path), (source) => {
+        const options = locationOf(document)
+        return valueOrFail(
+          compute("importDefinition", organisation, { source, path, format: "openapi", options }),
+          path
+        )
+      })
+      return holdAnswers(ledger, organisation, imported)
+    }
+
+    return ConnectorImport.of({ readBody, readOpenApi })
   })
 )

@@ -28,90 +28,11 @@ export interface ConnectorListParams extends PageRequest {
 /** Largest page with complete actions, which may have megabytes. */
 const maxDetailedPageSize = 20
 
-/** What the functions of this module need. */
-interface ConnectorPageServices {
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-  readonly builtIns: BuiltInConnector[]
-}
-
-/** Built-in connectors that match the filters and the scope, without those that an own connector replaces. */
-const listBuiltIns = Effect.fnUntraced(function* (
-  { builtIns }: ConnectorPageServices,
-  tx: Tx,
-  caller: Principal,
-  params: ConnectorListParams,
-  after: { readonly createdAt: string; readonly id: string } | undefined
-): Effect.fn.Return<ReadonlyArray<BuiltInConnector>, Failure> {
-  const range = bounds(params)
-  if (range.after !== undefined && range.after >= builtInSince) return []
-  if (range.before !== undefined && range.before <= builtInSince) return []
-  const text = params.q?.toLowerCase() ?? ""
-  const replaced = yield* tx.connectors.list({
-    where: { slug: builtIns.map(({ definition }) => definition.slug), deletedAt: null },
-    limit: builtIns.length
-  })
-  const isListed = ({ definition: { description, kind, name, slug }, id }: BuiltInConnector) =>
-    (params.kind === undefined || kind === params.kind) &&
-    [name, slug, description].some((one) => one.toLowerCase().includes(text)) &&
-    outOfScope(caller, "connector", slug) === undefined &&
-    !replaced.some((own) => own.slug === slug) &&
-    (after === undefined || after.createdAt > builtInSince || id < after.id)
-  return builtIns.filter(isListed)
-})
-
-const listOwn = ({ pages }: ConnectorPageServices, tx: Tx, caller: Principal, params: ConnectorListParams) => {
-  const slugs = scopedIds(caller, "connector")
-  return pages.list(tx.connectors, params, {
-    where: {
-      deletedAt: null,
-      ...(slugs === undefined ? {} : { slug: slugs }),
-      ...(params.kind === undefined ? {} : { kind: params.kind })
-    },
-    ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
-  })
-}
-
 const withActions = (tx: Tx, found: FoundConnector): Effect.Effect<ConnectorSummaryView, Failure> =>
   Effect.map(definitionOf(tx, found, undefined), ({ actions }) => ({
     ...summaryView(found),
     actions: actions.map(jsonOf)
   }))
-
-const list = (
-  services: ConnectorPageServices,
-  context: CallContext,
-  listParams: ConnectorListParams
-): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
-  const { caller } = context
-  const isDetailed = listParams.include?.split(",").includes("actions") ?? false
-  const params = isDetailed
-    ? { ...listParams, page_size: Math.min(sizeOf(listParams), maxDetailedPageSize) }
-    : listParams
-  return services.read(context, (tx) =>
-    Effect.gen(function* () {
-      const after = yield* services.pages.position(params.cursor)
-      const inBuiltIns = after !== undefined && after.createdAt <= builtInSince
-      const own = inBuiltIns ? { data: [], page: { hasMore: false } } : yield* listOwn(services, tx, caller, params)
-      const size = sizeOf(params)
-      const rows: ReadonlyArray<FoundConnector> = [
-        ...own.data.map((record) => ({ _tag: "Own" as const, record })),
-        ...(own.page.hasMore ? [] : yield* listBuiltIns(services, tx, caller, params, after))
-      ]
-      // One row beyond the page shows that there are more.
-      const more = own.page.hasMore ? [...rows, ...rows.slice(-1)] : rows
-      const page = yield* services.pages.pageOf(more.slice(0, size + 1), size, (row) =>
-        row._tag === "Own"
-          ? { createdAt: row.record.createdAt, id: row.record.id }
-          : { createdAt: builtInSince, id: row.id }
-      )
-      const data = yield* Effect.forEach(page.data, (row) =>
-        isDetailed ? withActions(tx, row) : Effect.succeed(summaryView(row))
-      )
-      return { ...page, data }
-    })
-  )
-}
 
 export const make = Effect.gen(function* () {
   const { read } = yield* Changes
@@ -119,7 +40,75 @@ export const make = Effect.gen(function* () {
   const records = yield* ConnectorRecords
   const builtIns = [...records.builtIns].sort((a, b) => (a.id < b.id ? 1 : -1))
 
-  const services: ConnectorPageServices = { read, pages, builtIns }
+  /** Built-in connectors that match the filters and the scope, without those that an own connector replaces. */
+  const listBuiltIns = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    params: ConnectorListParams,
+    after: { readonly createdAt: string; readonly id: string } | undefined
+  ): Effect.fn.Return<ReadonlyArray<BuiltInConnector>, Failure> {
+    const range = bounds(params)
+    if (range.after !== undefined && range.after >= builtInSince) return []
+    if (range.before !== undefined && range.before <= builtInSince) return []
+    const text = params.q?.toLowerCase() ?? ""
+    const replaced = yield* tx.connectors.list({
+      where: { slug: builtIns.map(({ definition }) => definition.slug), deletedAt: null },
+      limit: builtIns.length
+    })
+    const isListed = ({ definition: { description, kind, name, slug }, id }: BuiltInConnector) =>
+      (params.kind === undefined || kind === params.kind) &&
+      [name, slug, description].some((one) => one.toLowerCase().includes(text)) &&
+      outOfScope(caller, "connector", slug) === undefined &&
+      !replaced.some((own) => own.slug === slug) &&
+      (after === undefined || after.createdAt > builtInSince || id < after.id)
+    return builtIns.filter(isListed)
+  })
 
-  return { list: (context: CallContext, listParams: ConnectorListParams) => list(services, context, listParams) }
+  const listOwn = (tx: Tx, caller: Principal, params: ConnectorListParams) => {
+    const slugs = scopedIds(caller, "connector")
+    return pages.list(tx.connectors, params, {
+      where: {
+        deletedAt: null,
+        ...(slugs === undefined ? {} : { slug: slugs }),
+        ...(params.kind === undefined ? {} : { kind: params.kind })
+      },
+      ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
+    })
+  }
+
+  const list = (
+    context: CallContext,
+    listParams: ConnectorListParams
+  ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
+    const { caller } = context
+    const isDetailed = listParams.include?.split(",").includes("actions") ?? false
+    const params = isDetailed
+      ? { ...listParams, page_size: Math.min(sizeOf(listParams), maxDetailedPageSize) }
+      : listParams
+    return read(context, (tx) =>
+      Effect.gen(function* () {
+        const after = yield* pages.position(params.cursor)
+        const inBuiltIns = after !== undefined && after.createdAt <= builtInSince
+        const own = inBuiltIns ? { data: [], page: { hasMore: false } } : yield* listOwn(tx, caller, params)
+        const size = sizeOf(params)
+        const rows: ReadonlyArray<FoundConnector> = [
+          ...own.data.map((record) => ({ _tag: "Own" as const, record })),
+          ...(own.page.hasMore ? [] : yield* listBuiltIns(tx, caller, params, after))
+        ]
+        // One row beyond the page shows that there are more.
+        const more = own.page.hasMore ? [...rows, ...rows.slice(-1)] : rows
+        const page = yield* pages.pageOf(more.slice(0, size + 1), size, (row) =>
+          row._tag === "Own"
+            ? { createdAt: row.record.createdAt, id: row.record.id }
+            : { createdAt: builtInSince, id: row.id }
+        )
+        const data = yield* Effect.forEach(page.data, (row) =>
+          isDetailed ? withActions(tx, row) : Effect.succeed(summaryView(row))
+        )
+        return { ...page, data }
+      })
+    )
+  }
+
+  return { list }
 })

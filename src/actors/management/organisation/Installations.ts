@@ -86,118 +86,10 @@ const checkPlan = Effect.fnUntraced(function* (
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "active_integrations", limit, used })
 })
 
-/** What the functions of this module need. */
-interface InstallationServices {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly compute: Computations["Type"]["compute"]
-}
-
-/** Adds the outbound event to the transaction. `status`: as the API shows it. */
-const announce = (
-  { identifiers }: InstallationServices,
-  tx: Tx,
-  { customerId, id, integration, organisationId, updatedAt }: Installation,
-  event: "created" | "updated" | "removed",
-  status: InstallationStatus
-) =>
-  tx.emit({
-    id: identifiers.next("evt"),
-    organisationId,
-    type: `installation.${event}`,
-    subject: id,
-    customerId,
-    payload: { installationId: id, integration, customerId, status },
-    at: updatedAt
-  })
-
 /** Installations that one request looks at when few have the status that it asks for. */
 const mostLooked = 2_000
 /** Installations of one query then, so that a small page does not take a query each. */
 const leastLooked = 100
-
-const list = ({ read, pages }: InstallationServices, context: CallContext, params: InstallationListParams) =>
-  read(context, (tx) =>
-    Effect.gen(function* () {
-      const { customer_id, integration, q, status } = params
-      const query = {
-        where: {
-          ...(yield* customerListFilter(tx, context.caller, customer_id)),
-          ...(integration === undefined ? {} : { integration }),
-          status: storedStatus(status)
-        },
-        only: installationListFilter(context.caller),
-        ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
-      }
-      const size = sizeOf(params)
-      const found: Array<InstallationView> = []
-      // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
-      const batch = status === undefined ? size : Math.max(size, leastLooked)
-      for (let request: PageRequest = { ...params, page_size: batch }, looked = 0; ; looked += batch) {
-        const page = yield* pages.list(tx.installations, request, query)
-        const views = yield* viewsOf(tx, page.data)
-        found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
-        const { nextCursor } = page.page
-        if (nextCursor === null || found.length >= size || looked >= mostLooked)
-          return yield* pages.pageOf(
-            found,
-            size,
-            ({ createdAt, id }) => ({ createdAt, id }),
-            yield* pages.position(nextCursor ?? undefined)
-          )
-        request = { ...request, cursor: nextCursor }
-      }
-    })
-  )
-
-const newInstallation = Effect.fnUntraced(function* (
-  { identifiers }: InstallationServices,
-  tx: Tx,
-  caller: Principal,
-  input: CreateInstallation
-): Effect.fn.Return<Installation, Failure> {
-  const customerId = yield* customerOfBody(tx, caller, input.customerId)
-  const now = yield* currentTimestamp
-  const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? [])
-  const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? {})
-  return Installation.create(
-    { ...input, customerId, workflowIds, connections },
-    {
-      id: identifiers.next("inst"),
-      organisationId: caller.organisationId,
-      createdBy: caller.id,
-      createdAt: now,
-      updatedAt: now,
-      uninstalledAt: null,
-      version: 1
-    }
-  )
-})
-
-const create = Effect.fnUntraced(function* (
-  services: InstallationServices,
-  context: CallContext,
-  input: CreateInstallation
-): Effect.fn.Return<InstallationView, Failure> {
-  yield* checkConfig(services.compute, context.caller, input.configSchema ?? null, input.config ?? {})
-  return yield* services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const installation = yield* newInstallation(services, tx, context.caller, input)
-      if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
-      yield* tx.installations.insert(installation)
-      const value = yield* viewOfInstallation(tx, installation)
-      yield* announce(services, tx, installation, "created", value.status)
-      return { value, resource: resourceOf(installation), after: value }
-    })
-  )
-})
-
-const get = ({ read }: InstallationServices, context: CallContext, id: string) =>
-  read(context, (tx) =>
-    Effect.flatMap(findInstallation(tx, context.caller, id), (found) => viewOfInstallation(tx, found))
-  )
 
 const withChanges = Effect.fnUntraced(function* (
   tx: Tx,
@@ -211,65 +103,6 @@ const withChanges = Effect.fnUntraced(function* (
   return Installation.change(before, { ...input, workflowIds, connections }, yield* currentTimestamp)
 })
 
-/** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
-const checkConfigAfter = Effect.fnUntraced(function* (
-  { read, compute }: InstallationServices,
-  context: CallContext,
-  id: string,
-  input: UpdateInstallation
-) {
-  if (input.config === undefined && input.configSchema === undefined) return undefined
-  const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))
-  const { config, configSchema } = configAfter(before, input)
-  yield* checkConfig(compute, context.caller, configSchema, config)
-  return before.version
-})
-
-const update = Effect.fnUntraced(function* (
-  services: InstallationServices,
-  context: CallContext,
-  id: string,
-  input: UpdateInstallation
-): Effect.fn.Return<InstallationView, Failure> {
-  const checked = yield* checkConfigAfter(services, context, id, input)
-  return yield* services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const before = yield* lockInstalled(tx, context, id, input.version)
-      if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
-      const view = yield* viewOfInstallation(tx, before)
-      const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
-      const after = yield* withChanges(tx, context.caller, before, changes)
-      if (before.status !== "active" && after.status === "active")
-        yield* checkPlan(tx, context.caller, after.customerId)
-      yield* tx.installations.update(after)
-      const value = yield* viewOfInstallation(tx, after)
-      yield* announce(services, tx, after, "updated", value.status)
-      return { value, resource: resourceOf(after), before: view, after: value }
-    })
-  )
-})
-
-const uninstall = (services: InstallationServices, context: CallContext, id: string) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const before = yield* findInstallation(tx, context.caller, id, true)
-      if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
-      yield* checkVersion(context, undefined, before.version)
-      const now = yield* currentTimestamp
-      const after: Installation = {
-        ...before,
-        status: "uninstalled",
-        updatedAt: now,
-        uninstalledAt: now,
-        version: before.version + 1
-      }
-      const view = yield* viewOfInstallation(tx, before)
-      yield* tx.installations.update(after)
-      yield* announce(services, tx, after, "removed", "uninstalled")
-      return { value: undefined, resource: resourceOf(after), before: view, after: null }
-    })
-  )
-
 export const layer = Layer.effect(
   Installations,
   Effect.gen(function* () {
@@ -278,14 +111,155 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
     const { compute } = yield* Computations
 
-    const services: InstallationServices = { change, read, pages, identifiers, compute }
+    /** Adds the outbound event to the transaction. `status`: as the API shows it. */
+    const announce = (
+      tx: Tx,
+      { customerId, id, integration, organisationId, updatedAt }: Installation,
+      event: "created" | "updated" | "removed",
+      status: InstallationStatus
+    ) =>
+      tx.emit({
+        id: identifiers.next("evt"),
+        organisationId,
+        type: `installation.${event}`,
+        subject: id,
+        customerId,
+        payload: { installationId: id, integration, customerId, status },
+        at: updatedAt
+      })
 
-    return Installations.of({
-      list: (context, params) => list(services, context, params),
-      create: (context, input) => create(services, context, input),
-      get: (context, id) => get(services, context, id),
-      update: (context, id, input) => update(services, context, id, input),
-      uninstall: (context, id) => uninstall(services, context, id)
+    const list = (context: CallContext, params: InstallationListParams) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const { customer_id, integration, q, status } = params
+          const query = {
+            where: {
+              ...(yield* customerListFilter(tx, context.caller, customer_id)),
+              ...(integration === undefined ? {} : { integration }),
+              status: storedStatus(status)
+            },
+            only: installationListFilter(context.caller),
+            ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
+          }
+          const size = sizeOf(params)
+          const found: Array<InstallationView> = []
+          // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
+          const batch = status === undefined ? size : Math.max(size, leastLooked)
+          for (let request: PageRequest = { ...params, page_size: batch }, looked = 0; ; looked += batch) {
+            const page = yield* pages.list(tx.installations, request, query)
+            const views = yield* viewsOf(tx, page.data)
+            found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
+            const { nextCursor } = page.page
+            if (nextCursor === null || found.length >= size || looked >= mostLooked)
+              return yield* pages.pageOf(
+                found,
+                size,
+                ({ createdAt, id }) => ({ createdAt, id }),
+                yield* pages.position(nextCursor ?? undefined)
+              )
+            request = { ...request, cursor: nextCursor }
+          }
+        })
+      )
+
+    const newInstallation = Effect.fnUntraced(function* (
+      tx: Tx,
+      caller: Principal,
+      input: CreateInstallation
+    ): Effect.fn.Return<Installation, Failure> {
+      const customerId = yield* customerOfBody(tx, caller, input.customerId)
+      const now = yield* currentTimestamp
+      const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? [])
+      const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? {})
+      return Installation.create(
+        { ...input, customerId, workflowIds, connections },
+        {
+          id: identifiers.next("inst"),
+          organisationId: caller.organisationId,
+          createdBy: caller.id,
+          createdAt: now,
+          updatedAt: now,
+          uninstalledAt: null,
+          version: 1
+        }
+      )
     })
+
+    const create = Effect.fnUntraced(function* (
+      context: CallContext,
+      input: CreateInstallation
+    ): Effect.fn.Return<InstallationView, Failure> {
+      yield* checkConfig(compute, context.caller, input.configSchema ?? null, input.config ?? {})
+      return yield* change(context, (tx) =>
+        Effect.gen(function* () {
+          const installation = yield* newInstallation(tx, context.caller, input)
+          if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
+          yield* tx.installations.insert(installation)
+          const value = yield* viewOfInstallation(tx, installation)
+          yield* announce(tx, installation, "created", value.status)
+          return { value, resource: resourceOf(installation), after: value }
+        })
+      )
+    })
+
+    const get = (context: CallContext, id: string) =>
+      read(context, (tx) =>
+        Effect.flatMap(findInstallation(tx, context.caller, id), (found) => viewOfInstallation(tx, found))
+      )
+
+    /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
+    const checkConfigAfter = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateInstallation) {
+      if (input.config === undefined && input.configSchema === undefined) return undefined
+      const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))
+      const { config, configSchema } = configAfter(before, input)
+      yield* checkConfig(compute, context.caller, configSchema, config)
+      return before.version
+    })
+
+    const update = Effect.fnUntraced(function* (
+      context: CallContext,
+      id: string,
+      input: UpdateInstallation
+    ): Effect.fn.Return<InstallationView, Failure> {
+      const checked = yield* checkConfigAfter(context, id, input)
+      return yield* change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* lockInstalled(tx, context, id, input.version)
+          if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
+          const view = yield* viewOfInstallation(tx, before)
+          const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
+          const after = yield* withChanges(tx, context.caller, before, changes)
+          if (before.status !== "active" && after.status === "active")
+            yield* checkPlan(tx, context.caller, after.customerId)
+          yield* tx.installations.update(after)
+          const value = yield* viewOfInstallation(tx, after)
+          yield* announce(tx, after, "updated", value.status)
+          return { value, resource: resourceOf(after), before: view, after: value }
+        })
+      )
+    })
+
+    const uninstall = (context: CallContext, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findInstallation(tx, context.caller, id, true)
+          if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
+          yield* checkVersion(context, undefined, before.version)
+          const now = yield* currentTimestamp
+          const after: Installation = {
+            ...before,
+            status: "uninstalled",
+            updatedAt: now,
+            uninstalledAt: now,
+            version: before.version + 1
+          }
+          const view = yield* viewOfInstallation(tx, before)
+          yield* tx.installations.update(after)
+          yield* announce(tx, after, "removed", "uninstalled")
+          return { value: undefined, resource: resourceOf(after), before: view, after: null }
+        })
+      )
+
+    return Installations.of({ list, create, get, update, uninstall })
   })
 )

@@ -59,13 +59,6 @@ const dayMillis = 86_400_000
 const mostDays = 92
 const defaultDays = 30
 
-/** What the functions of this module need. */
-interface QuotaServices {
-  readonly read: Changes["Type"]["read"]
-  readonly reads: UsageReads["Type"]
-  readonly storage: StorageUsage["Type"]
-}
-
 /** Whose use is asked for. */
 interface Subject {
   readonly caller: Principal
@@ -75,50 +68,9 @@ interface Subject {
 
 const dateOf = (millis: number) => new Date(millis).toISOString().slice(0, 10)
 
-type Count = (services: QuotaServices, tx: Tx, subject: Subject) => Effect.Effect<number, Unavailable>
+type Count = (tx: Tx, subject: Subject) => Effect.Effect<number, Unavailable>
 
 const ofCustomer = ({ customer }: Subject) => (customer === null ? {} : { customerId: customer.id })
-
-/** The starts of the day. Without a limit nothing is counted at once: then it is the hourly count. */
-const countEvents: Count = ({ reads }, _tx, { caller, customer, now }) =>
-  customer === null && caller.plan.eventsPerDay === null
-    ? Effect.map(reads.days(caller.organisationId, dateOf(now), dateOf(now)), ([day]) => day?.events ?? 0)
-    : reads.granted(
-        caller.organisationId,
-        customer === null ? "starts" : `starts|${customer.id}`,
-        windowStart("day", now)
-      )
-
-/** How the use of each dimension is counted. */
-const counts: { readonly [D in Dimension]: Count } = {
-  events_per_day: countEvents,
-  active_integrations: (_, tx, subject) => tx.installations.count({ ...ofCustomer(subject), status: "active" }),
-  flows_per_tenant: (_, tx, subject) =>
-    // Each customer has as many as the organisation itself.
-    tx.workflows.count({ customerId: subject.customer?.id ?? null, deletedAt: null, status: ["draft", "published"] }),
-  api_calls_per_minute: ({ reads }, _tx, { caller, customer, now }) =>
-    reads.granted(
-      caller.organisationId,
-      customer === null ? "plan" : `calls|${customer.id}`,
-      windowStart("minute", now)
-    ),
-  triggers: (_, tx, subject) => tx.triggers.count({ ...ofCustomer(subject), deletedAt: null }),
-  // No part of the service has agents or language models yet, so none are used.
-  agent_sessions_per_day: () => Effect.succeed(0),
-  llm_tokens_per_day: () => Effect.succeed(0),
-  connectors_per_tenant: (_, tx, subject) =>
-    Effect.map(
-      tx.connections.countBy("connector", { ...ofCustomer(subject), status: liveStatuses }),
-      ({ size }) => size
-    ),
-  storage_mb: ({ storage }, _tx, { caller, customer }) =>
-    customer === null ? Effect.map(storage.megabytes(caller.organisationId), Math.floor) : Effect.succeed(0),
-  api_keys_per_customer: (_, tx, { customer }) =>
-    Effect.map(
-      tx.apiKeys.list({ where: { revokedAt: null, customersMode: "subset" }, limit: 10_000 }),
-      (keys) => keys.filter(({ customerIds }) => customer === null || customerIds.includes(customer.id)).length
-    )
-}
 
 /** Storage is counted for organisations only, and keys of customers for customers only. */
 const dimensionsOf = ({ customer }: Subject): ReadonlyArray<Dimension> =>
@@ -126,15 +78,6 @@ const dimensionsOf = ({ customer }: Subject): ReadonlyArray<Dimension> =>
   (Object.keys(quotaWindows) as ReadonlyArray<Dimension>).filter((dimension) =>
     customer === null ? dimension !== "api_keys_per_customer" : dimension !== "storage_mb"
   )
-
-const usesOf = (services: QuotaServices, tx: Tx, subject: Subject) =>
-  Effect.forEach(dimensionsOf(subject), (dimension) => {
-    const { caller, customer, now } = subject
-    const limit = customer === null ? planCeiling(caller.plan, dimension) : customerCeiling(customer, dimension)
-    return Effect.map(counts[dimension](services, tx, subject), (used) =>
-      quotaUse(dimension, customer === null ? "organisation" : "customer", used, limit, now)
-    )
-  })
 
 /** The customer that the request names, or the only one that the key reaches; `null`: the organisation. */
 const subjectOf = Effect.fnUntraced(function* (
@@ -176,18 +119,70 @@ export const layer = Layer.effect(
     const reads = yield* UsageReads
     const storage = yield* StorageUsage
 
-    const services: QuotaServices = { read, reads, storage }
+    /** The starts of the day. Without a limit nothing is counted at once: then it is the hourly count. */
+    const countEvents: Count = (_tx, { caller, customer, now }) =>
+      customer === null && caller.plan.eventsPerDay === null
+        ? Effect.map(reads.days(caller.organisationId, dateOf(now), dateOf(now)), ([day]) => day?.events ?? 0)
+        : reads.granted(
+            caller.organisationId,
+            customer === null ? "starts" : `starts|${customer.id}`,
+            windowStart("day", now)
+          )
+
+    /** How the use of each dimension is counted. */
+    const counts: { readonly [D in Dimension]: Count } = {
+      events_per_day: countEvents,
+      active_integrations: (tx, subject) => tx.installations.count({ ...ofCustomer(subject), status: "active" }),
+      flows_per_tenant: (tx, subject) =>
+        // Each customer has as many as the organisation itself.
+        tx.workflows.count({
+          customerId: subject.customer?.id ?? null,
+          deletedAt: null,
+          status: ["draft", "published"]
+        }),
+      api_calls_per_minute: (_tx, { caller, customer, now }) =>
+        reads.granted(
+          caller.organisationId,
+          customer === null ? "plan" : `calls|${customer.id}`,
+          windowStart("minute", now)
+        ),
+      triggers: (tx, subject) => tx.triggers.count({ ...ofCustomer(subject), deletedAt: null }),
+      // No part of the service has agents or language models yet, so none are used.
+      agent_sessions_per_day: () => Effect.succeed(0),
+      llm_tokens_per_day: () => Effect.succeed(0),
+      connectors_per_tenant: (tx, subject) =>
+        Effect.map(
+          tx.connections.countBy("connector", { ...ofCustomer(subject), status: liveStatuses }),
+          ({ size }) => size
+        ),
+      storage_mb: (_tx, { caller, customer }) =>
+        customer === null ? Effect.map(storage.megabytes(caller.organisationId), Math.floor) : Effect.succeed(0),
+      api_keys_per_customer: (tx, { customer }) =>
+        Effect.map(
+          tx.apiKeys.list({ where: { revokedAt: null, customersMode: "subset" }, limit: 10_000 }),
+          (keys) => keys.filter(({ customerIds }) => customer === null || customerIds.includes(customer.id)).length
+        )
+    }
+
+    const usesOf = (tx: Tx, subject: Subject) =>
+      Effect.forEach(dimensionsOf(subject), (dimension) => {
+        const { caller, customer, now } = subject
+        const limit = customer === null ? planCeiling(caller.plan, dimension) : customerCeiling(customer, dimension)
+        return Effect.map(counts[dimension](tx, subject), (used) =>
+          quotaUse(dimension, customer === null ? "organisation" : "customer", used, limit, now)
+        )
+      })
 
     return Quotas.of({
       usage: (context, { customer_id }) =>
         read(context, (tx) =>
-          Effect.flatMap(subjectOf(tx, context.caller, customer_id), (subject) => usesOf(services, tx, subject))
+          Effect.flatMap(subjectOf(tx, context.caller, customer_id), (subject) => usesOf(tx, subject))
         ),
       summary: (context) =>
         Effect.gen(function* () {
           const { caller } = context
           const now = yield* Clock.currentTimeMillis
-          const uses = yield* read(context, (tx) => usesOf(services, tx, { caller, customer: null, now }))
+          const uses = yield* read(context, (tx) => usesOf(tx, { caller, customer: null, now }))
           const highest = highestUse(uses)
           const start = windowStart("day", now)
           return {

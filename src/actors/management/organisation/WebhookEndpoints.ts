@@ -96,17 +96,6 @@ const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened"
 const notFound = () => new NotFound({ what: "webhook endpoint" })
 const resourceOf = ({ id, url }: WebhookEndpoint) => ({ id, name: url })
 
-/** What the functions of this module need. */
-interface EndpointServices {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly vault: Vault["Type"]
-  readonly egress: Egress["Type"]
-  readonly wakeups: Wakeups["Type"]
-}
-
 // --- Found and checked ---
 
 const findEndpoint = (tx: Tx, id: string, lock = false): Effect.Effect<WebhookEndpoint, Failure> => {
@@ -119,19 +108,6 @@ const findEndpoint = (tx: Tx, id: string, lock = false): Effect.Effect<WebhookEn
     })
   )
 }
-
-const checkUrl = ({ egress }: EndpointServices, url: string | undefined): Effect.Effect<void, ValidationFailed> =>
-  url === undefined
-    ? Effect.void
-    : Effect.mapError(
-        egress.checkTarget(url),
-        ({ reason }) =>
-          new ValidationFailed({
-            code: "VALIDATION_FAILED",
-            message: `url cannot be called: ${reason}`,
-            details: [{ path: "url", code: "URL_NOT_ALLOWED", message: reason }]
-          })
-      )
 
 /** Exact, because a lock serialises creations in one organisation. */
 const checkCount = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, Failure> {
@@ -146,155 +122,10 @@ const checkActive = ({ status }: WebhookEndpoint): Effect.Effect<void, InvalidSt
     ? Effect.void
     : new InvalidState({ state: status, message: "the endpoint is disabled: enable it first" })
 
-// --- Secrets ---
-
-const newSecret = ({ identifiers }: EndpointServices) =>
-  Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
-
-const seal = (
-  { vault }: EndpointServices,
-  endpoint: Pick<WebhookEndpoint, "id" | "organisationId">,
-  column: "secret" | "secret_before",
-  secret: Redacted.Redacted
-) => Effect.mapError(vault.seal(endpointSecretPlace(endpoint, column), secret), vaultClosed)
-
 const withSecret = (endpoint: WebhookEndpoint, secret: Redacted.Redacted): WebhookEndpointWithSecret => ({
   ...WebhookEndpoint.show(endpoint),
   secret: Redacted.value(secret)
 })
-
-// --- Use cases ---
-
-const create = Effect.fnUntraced(function* (
-  services: EndpointServices,
-  context: CallContext,
-  input: CreateWebhookEndpoint
-): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
-  const { id: callerId, organisationId, spaceId } = context.caller
-  yield* checkUrl(services, input.url)
-  return yield* services.change(context, (tx) =>
-    Effect.gen(function* () {
-      yield* checkCount(tx)
-      const now = yield* currentTimestamp
-      const id = services.identifiers.next("whe")
-      const secret = newSecret(services)
-      const endpoint = WebhookEndpoint.create(input, {
-        id,
-        organisationId,
-        spaceId,
-        disabledReason: null,
-        failingSince: null,
-        secret: yield* seal(services, { id, organisationId }, "secret", secret),
-        secretBefore: null,
-        rotatedAt: null,
-        createdBy: callerId,
-        createdAt: now,
-        updatedAt: now,
-        version: 1
-      })
-      yield* tx.webhookEndpoints.insert(endpoint)
-      const after = WebhookEndpoint.show(endpoint)
-      return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
-    })
-  )
-})
-
-const update = Effect.fnUntraced(function* (
-  services: EndpointServices,
-  context: CallContext,
-  id: string,
-  input: UpdateWebhookEndpoint
-): Effect.fn.Return<WebhookEndpointView, Failure> {
-  yield* checkUrl(services, input.url)
-  return yield* services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const before = yield* findEndpoint(tx, id, true)
-      yield* checkVersion(context, input.version, before.version)
-      const view = WebhookEndpoint.show(before)
-      const changes = yield* pickChanges(WebhookEndpoint.Update, input, view, ["failingSince"])
-      const endpoint = changedEndpoint(before, changes, yield* currentTimestamp)
-      yield* tx.webhookEndpoints.update(endpoint)
-      const after = WebhookEndpoint.show(endpoint)
-      return { value: after, resource: resourceOf(endpoint), before: view, after }
-    })
-  )
-})
-
-const rotateSecret = (services: EndpointServices, context: CallContext, id: string) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const before = yield* findEndpoint(tx, id, true)
-      yield* checkVersion(context, undefined, before.version)
-      const secret = newSecret(services)
-      const previous = yield* Effect.mapError(
-        services.vault.open(endpointSecretPlace(before, "secret"), before.secret),
-        vaultClosed
-      )
-      const now = yield* currentTimestamp
-      const endpoint: WebhookEndpoint = {
-        ...before,
-        secret: yield* seal(services, before, "secret", secret),
-        secretBefore: yield* seal(services, before, "secret_before", previous),
-        rotatedAt: now,
-        updatedAt: now,
-        version: before.version + 1
-      }
-      yield* tx.webhookEndpoints.update(endpoint)
-      const [old, after] = [WebhookEndpoint.show(before), WebhookEndpoint.show(endpoint)]
-      return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), before: old, after }
-    })
-  )
-
-const remove = (services: EndpointServices, context: CallContext, id: string) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const before = yield* findEndpoint(tx, id, true)
-      yield* checkVersion(context, undefined, before.version)
-      yield* tx.webhookEndpoints.remove({ id: before.id })
-      return { value: undefined, resource: resourceOf(before), before: WebhookEndpoint.show(before), after: null }
-    })
-  )
-
-const test = (services: EndpointServices, context: CallContext, id: string) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const endpoint = yield* findEndpoint(tx, id)
-      yield* checkActive(endpoint)
-      const now = yield* currentTimestamp
-      const deliveryId = services.identifiers.next("dlv")
-      const delivery: StoredDelivery = {
-        id: deliveryId,
-        organisationId: endpoint.organisationId,
-        spaceId: endpoint.spaceId,
-        kind: "outbound",
-        url: endpoint.url,
-        endpointId: endpoint.id,
-        eventType: testEventType,
-        customerId: null,
-        notificationId: null,
-        payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
-        status: "pending",
-        attempts: 0,
-        attemptsBefore: 0,
-        nextAt: now,
-        finishedAt: null,
-        createdAt: now
-      }
-      yield* tx.deliveries.insert(delivery)
-      return { value: { deliveryId, type: testEventType }, resource: resourceOf(endpoint) }
-    })
-  )
-
-const attempts = (services: EndpointServices, context: CallContext, id: string, params: AttemptListParams) =>
-  services.read(context, (tx) =>
-    Effect.gen(function* () {
-      const endpoint = yield* findEndpoint(tx, id)
-      const page = yield* services.pages.list(tx.deliveryAttempts, params, {
-        where: { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
-      })
-      return { ...page, data: page.data.map((one) => DeliveryAttempt.show(one)) }
-    })
-  )
 
 const findDelivery = Effect.fnUntraced(function* (
   tx: Tx,
@@ -310,49 +141,8 @@ const findDelivery = Effect.fnUntraced(function* (
   return yield* Option.match(delivery, { onNone: () => new NotFound({ what: "delivery" }), onSome: Effect.succeed })
 })
 
-const resend = (services: EndpointServices, context: CallContext, id: string, attempt: string) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const endpoint = yield* findEndpoint(tx, id)
-      yield* checkActive(endpoint)
-      const delivery = yield* findDelivery(tx, endpoint, attempt)
-      const isPending = delivery.status === "pending"
-      yield* tx.deliveries.update({
-        ...delivery,
-        status: "pending",
-        // A delivery that waits for its next attempt keeps its schedule, and the attempt is made now.
-        attemptsBefore: isPending ? delivery.attemptsBefore : delivery.attempts,
-        nextAt: yield* currentTimestamp,
-        finishedAt: null
-      })
-      return { value: { deliveryId: delivery.id, type: delivery.eventType }, resource: resourceOf(endpoint) }
-    })
-  )
-
 /** The status of finished deliveries by the outcome of their last attempt. */
 const finishedStatus = { skipped: "undelivered", failed: "exhausted" } as const
-
-const resendMany = (
-  services: EndpointServices,
-  context: CallContext,
-  id: string,
-  { from, limit = resendLimits.usual, outcome, ratePerSecond = resendLimits.usualPerSecond, to }: ResendDeliveries
-) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const endpoint = yield* findEndpoint(tx, id)
-      yield* checkActive(endpoint)
-      const value = yield* tx.resendDeliveries({
-        endpointId: endpoint.id,
-        statuses: outcome === undefined ? Object.values(finishedStatus) : [finishedStatus[outcome]],
-        ...(from === undefined ? {} : { from }),
-        ...(to === undefined ? {} : { to }),
-        limit,
-        perSecond: ratePerSecond
-      })
-      return { value, resource: resourceOf(endpoint), before: null, after: value }
-    })
-  )
 
 export const layer = Layer.effect(
   WebhookEndpoints,
@@ -364,7 +154,200 @@ export const layer = Layer.effect(
     const egress = yield* Egress
     const wakeups = yield* Wakeups
 
-    const services: EndpointServices = { change, read, pages, identifiers, vault, egress, wakeups }
+    const checkUrl = (url: string | undefined): Effect.Effect<void, ValidationFailed> =>
+      url === undefined
+        ? Effect.void
+        : Effect.mapError(
+            egress.checkTarget(url),
+            ({ reason }) =>
+              new ValidationFailed({
+                code: "VALIDATION_FAILED",
+                message: `url cannot be called: ${reason}`,
+                details: [{ path: "url", code: "URL_NOT_ALLOWED", message: reason }]
+              })
+          )
+
+    // --- Secrets ---
+
+    const newSecret = () => Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
+
+    const seal = (
+      endpoint: Pick<WebhookEndpoint, "id" | "organisationId">,
+      column: "secret" | "secret_before",
+      secret: Redacted.Redacted
+    ) => Effect.mapError(vault.seal(endpointSecretPlace(endpoint, column), secret), vaultClosed)
+
+    // --- Use cases ---
+
+    const create = Effect.fnUntraced(function* (
+      context: CallContext,
+      input: CreateWebhookEndpoint
+    ): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
+      const { id: callerId, organisationId, spaceId } = context.caller
+      yield* checkUrl(input.url)
+      return yield* change(context, (tx) =>
+        Effect.gen(function* () {
+          yield* checkCount(tx)
+          const now = yield* currentTimestamp
+          const id = identifiers.next("whe")
+          const secret = newSecret()
+          const endpoint = WebhookEndpoint.create(input, {
+            id,
+            organisationId,
+            spaceId,
+            disabledReason: null,
+            failingSince: null,
+            secret: yield* seal({ id, organisationId }, "secret", secret),
+            secretBefore: null,
+            rotatedAt: null,
+            createdBy: callerId,
+            createdAt: now,
+            updatedAt: now,
+            version: 1
+          })
+          yield* tx.webhookEndpoints.insert(endpoint)
+          const after = WebhookEndpoint.show(endpoint)
+          return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
+        })
+      )
+    })
+
+    const update = Effect.fnUntraced(function* (
+      context: CallContext,
+      id: string,
+      input: UpdateWebhookEndpoint
+    ): Effect.fn.Return<WebhookEndpointView, Failure> {
+      yield* checkUrl(input.url)
+      return yield* change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findEndpoint(tx, id, true)
+          yield* checkVersion(context, input.version, before.version)
+          const view = WebhookEndpoint.show(before)
+          const changes = yield* pickChanges(WebhookEndpoint.Update, input, view, ["failingSince"])
+          const endpoint = changedEndpoint(before, changes, yield* currentTimestamp)
+          yield* tx.webhookEndpoints.update(endpoint)
+          const after = WebhookEndpoint.show(endpoint)
+          return { value: after, resource: resourceOf(endpoint), before: view, after }
+        })
+      )
+    })
+
+    const rotateSecret = (context: CallContext, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findEndpoint(tx, id, true)
+          yield* checkVersion(context, undefined, before.version)
+          const secret = newSecret()
+          const previous = yield* Effect.mapError(
+            vault.open(endpointSecretPlace(before, "secret"), before.secret),
+            vaultClosed
+          )
+          const now = yield* currentTimestamp
+          const endpoint: WebhookEndpoint = {
+            ...before,
+            secret: yield* seal(before, "secret", secret),
+            secretBefore: yield* seal(before, "secret_before", previous),
+            rotatedAt: now,
+            updatedAt: now,
+            version: before.version + 1
+          }
+          yield* tx.webhookEndpoints.update(endpoint)
+          const [old, after] = [WebhookEndpoint.show(before), WebhookEndpoint.show(endpoint)]
+          return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), before: old, after }
+        })
+      )
+
+    const remove = (context: CallContext, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findEndpoint(tx, id, true)
+          yield* checkVersion(context, undefined, before.version)
+          yield* tx.webhookEndpoints.remove({ id: before.id })
+          return { value: undefined, resource: resourceOf(before), before: WebhookEndpoint.show(before), after: null }
+        })
+      )
+
+    const test = (context: CallContext, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const endpoint = yield* findEndpoint(tx, id)
+          yield* checkActive(endpoint)
+          const now = yield* currentTimestamp
+          const deliveryId = identifiers.next("dlv")
+          const delivery: StoredDelivery = {
+            id: deliveryId,
+            organisationId: endpoint.organisationId,
+            spaceId: endpoint.spaceId,
+            kind: "outbound",
+            url: endpoint.url,
+            endpointId: endpoint.id,
+            eventType: testEventType,
+            customerId: null,
+            notificationId: null,
+            payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
+            status: "pending",
+            attempts: 0,
+            attemptsBefore: 0,
+            nextAt: now,
+            finishedAt: null,
+            createdAt: now
+          }
+          yield* tx.deliveries.insert(delivery)
+          return { value: { deliveryId, type: testEventType }, resource: resourceOf(endpoint) }
+        })
+      )
+
+    const attempts = (context: CallContext, id: string, params: AttemptListParams) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const endpoint = yield* findEndpoint(tx, id)
+          const page = yield* pages.list(tx.deliveryAttempts, params, {
+            where: { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
+          })
+          return { ...page, data: page.data.map((one) => DeliveryAttempt.show(one)) }
+        })
+      )
+
+    const resend = (context: CallContext, id: string, attempt: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const endpoint = yield* findEndpoint(tx, id)
+          yield* checkActive(endpoint)
+          const delivery = yield* findDelivery(tx, endpoint, attempt)
+          const isPending = delivery.status === "pending"
+          yield* tx.deliveries.update({
+            ...delivery,
+            status: "pending",
+            // A delivery that waits for its next attempt keeps its schedule, and the attempt is made now.
+            attemptsBefore: isPending ? delivery.attemptsBefore : delivery.attempts,
+            nextAt: yield* currentTimestamp,
+            finishedAt: null
+          })
+          return { value: { deliveryId: delivery.id, type: delivery.eventType }, resource: resourceOf(endpoint) }
+        })
+      )
+
+    const resendMany = (
+      context: CallContext,
+      id: string,
+      { from, limit = resendLimits.usual, outcome, ratePerSecond = resendLimits.usualPerSecond, to }: ResendDeliveries
+    ) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const endpoint = yield* findEndpoint(tx, id)
+          yield* checkActive(endpoint)
+          const value = yield* tx.resendDeliveries({
+            endpointId: endpoint.id,
+            statuses: outcome === undefined ? Object.values(finishedStatus) : [finishedStatus[outcome]],
+            ...(from === undefined ? {} : { from }),
+            ...(to === undefined ? {} : { to }),
+            limit,
+            perSecond: ratePerSecond
+          })
+          return { value, resource: resourceOf(endpoint), before: null, after: value }
+        })
+      )
+
     const wakeAfter = <A, E>(change: Effect.Effect<A, E>) =>
       Effect.zipLeft(
         change,
@@ -379,15 +362,15 @@ export const layer = Layer.effect(
             data: page.data.map((one) => WebhookEndpoint.show(one))
           }))
         ),
-      create: (context, input) => create(services, context, input),
+      create,
       get: (context, id) => read(context, (tx) => Effect.map(findEndpoint(tx, id), (one) => WebhookEndpoint.show(one))),
-      update: (context, id, input) => update(services, context, id, input),
-      remove: (context, id) => remove(services, context, id),
-      rotateSecret: (context, id) => rotateSecret(services, context, id),
-      test: (context, id) => wakeAfter(test(services, context, id)),
-      attempts: (context, id, params) => attempts(services, context, id, params),
-      resend: (context, id, attempt) => wakeAfter(resend(services, context, id, attempt)),
-      resendMany: (context, id, input) => wakeAfter(resendMany(services, context, id, input))
+      update,
+      remove,
+      rotateSecret,
+      test: (context, id) => wakeAfter(test(context, id)),
+      attempts,
+      resend: (context, id, attempt) => wakeAfter(resend(context, id, attempt)),
+      resendMany: (context, id, input) => wakeAfter(resendMany(context, id, input))
     })
   })
 )

@@ -44,106 +44,11 @@ export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
 const notEnded = ({ status }: ExecutionView) =>
   new InvalidState({ state: status, message: "the execution has not ended: cancel it first" })
 
-/** What the functions of this module need. */
-interface ControlServices {
-  readonly reads: ExecutionReads["Type"]
-  readonly executions: Executions["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly rerunStart: Effect.Effect.Success<typeof makeRerunStart>
-  readonly find: ({ caller }: Pick<CallContext, "caller">, id: string) => Effect.Effect<ExecutionDetail, Failure>
-  readonly quota: StartQuota["Type"]
-}
-
-const findEnded = Effect.fnUntraced(function* (
-  { reads }: ControlServices,
-  { caller }: CallContext,
-  id: string,
-  request: RerunRequest
-): Effect.fn.Return<RerunSource, Failure> {
-  const found = yield* findExecution(
-    caller,
-    id,
-    (known) => reads.findRerunSource(caller, known),
-    ({ view }) => view
-  )
-  const { view } = found
-  if (!isTerminal(view.status)) return yield* notEnded(view)
-  const isDraft = view.workflowVersion === null && request.version !== "latest"
-  const refused = (isDraft ? missingPermission(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
-  return refused === undefined ? found : yield* refused
-})
-
-const auditEntry = (
-  { identifiers }: ControlServices,
-  { audit, caller }: CallContext,
-  view: ExecutionView,
-  at: string,
-  change: AuditChange
-): AuditEntry => ({
-  id: identifiers.next("aud"),
-  organisationId: caller.organisationId,
-  at,
-  actor: actorOf(caller),
-  action: audit?.action ?? "unknown",
-  resource: { type: "execution", id: view.id, name: view.workflowName },
-  customerId: view.customerId,
-  outcome: "success",
-  requestId: caller.requestId,
-  changes: [change],
-  count: 1
-})
-
 const runOf = (started: StartResult, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
   if (started._tag === "Accepted") return Effect.succeed(started.run.id)
   if (started._tag === "Ended") return new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
   return started.hash === claim?.hash ? Effect.succeed(started.target) : idempotencyKeyReused()
 }
-
-const cancel =
-  (services: ControlServices): ExecutionControl["Type"]["cancel"] =>
-  (context, id) =>
-    Effect.gen(function* () {
-      const view = yield* services.find(context, id)
-      if (isTerminal(view.status))
-        return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
-      const change = { path: "status", before: view.status, after: "cancelled" }
-      const entry = auditEntry(services, context, view, yield* currentTimestamp, change)
-      yield* runAuditedCommand(context, services.executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
-        Effect.catchTag(
-          "NotFound",
-          () => new InvalidState({ state: "completed", message: "the execution has just ended" })
-        )
-      )
-      return yield* services.find(context, id)
-    })
-
-const rerun =
-  (services: ControlServices): ExecutionControl["Type"]["rerun"] =>
-  (context, id, { claim, traceparent, ...request }) =>
-    Effect.gen(function* () {
-      const found = yield* findEnded(services, context, id, request)
-      const start = yield* services.rerunStart(context, found, request)
-      const at = yield* currentTimestamp
-      const order = services.executions.start({
-        ...start,
-        traceparent,
-        ...(claim === undefined ? {} : { idempotency: claim }),
-        audit: (startedId) =>
-          auditEntry(services, context, found.view, at, {
-            path: "executionId",
-            before: found.view.id,
-            after: startedId
-          })
-      })
-      const { customerId } = found.view
-      const acting = customerId === null ? null : { id: customerId }
-      const started = yield* runAuditedCommand(context, services.quota.countStart(context.caller, acting, order))
-      const run = yield* runOf(started, claim)
-      return {
-        execution: executionSummary(yield* services.find(context, run)),
-        isRepeated: started._tag === "Repeated"
-      }
-    })
 
 export const layer = Layer.effect(
   ExecutionControl,
@@ -157,8 +62,85 @@ export const layer = Layer.effect(
 
     const quota = yield* StartQuota
 
-    const services: ControlServices = { reads, executions, identifiers, rerunStart, find, quota }
+    const findEnded = Effect.fnUntraced(function* (
+      { caller }: CallContext,
+      id: string,
+      request: RerunRequest
+    ): Effect.fn.Return<RerunSource, Failure> {
+      const found = yield* findExecution(
+        caller,
+        id,
+        (known) => reads.findRerunSource(caller, known),
+        ({ view }) => view
+      )
+      const { view } = found
+      if (!isTerminal(view.status)) return yield* notEnded(view)
+      const isDraft = view.workflowVersion === null && request.version !== "latest"
+      const refused = (isDraft ? missingPermission(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
+      return refused === undefined ? found : yield* refused
+    })
 
-    return ExecutionControl.of({ cancel: cancel(services), rerun: rerun(services) })
+    const auditEntry = (
+      { audit, caller }: CallContext,
+      view: ExecutionView,
+      at: string,
+      change: AuditChange
+    ): AuditEntry => ({
+      id: identifiers.next("aud"),
+      organisationId: caller.organisationId,
+      at,
+      actor: actorOf(caller),
+      action: audit?.action ?? "unknown",
+      resource: { type: "execution", id: view.id, name: view.workflowName },
+      customerId: view.customerId,
+      outcome: "success",
+      requestId: caller.requestId,
+      changes: [change],
+      count: 1
+    })
+
+    const cancel: ExecutionControl["Type"]["cancel"] = (context, id) =>
+      Effect.gen(function* () {
+        const view = yield* find(context, id)
+        if (isTerminal(view.status))
+          return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
+        const change = { path: "status", before: view.status, after: "cancelled" }
+        const entry = auditEntry(context, view, yield* currentTimestamp, change)
+        yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
+          Effect.catchTag(
+            "NotFound",
+            () => new InvalidState({ state: "completed", message: "the execution has just ended" })
+          )
+        )
+        return yield* find(context, id)
+      })
+
+    const rerun: ExecutionControl["Type"]["rerun"] = (context, id, { claim, traceparent, ...request }) =>
+      Effect.gen(function* () {
+        const found = yield* findEnded(context, id, request)
+        const start = yield* rerunStart(context, found, request)
+        const at = yield* currentTimestamp
+        const order = executions.start({
+          ...start,
+          traceparent,
+          ...(claim === undefined ? {} : { idempotency: claim }),
+          audit: (startedId) =>
+            auditEntry(context, found.view, at, {
+              path: "executionId",
+              before: found.view.id,
+              after: startedId
+            })
+        })
+        const { customerId } = found.view
+        const acting = customerId === null ? null : { id: customerId }
+        const started = yield* runAuditedCommand(context, quota.countStart(context.caller, acting, order))
+        const run = yield* runOf(started, claim)
+        return {
+          execution: executionSummary(yield* find(context, run)),
+          isRepeated: started._tag === "Repeated"
+        }
+      })
+
+    return ExecutionControl.of({ cancel, rerun })
   })
 )

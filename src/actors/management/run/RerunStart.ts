@@ -72,72 +72,6 @@ const connectionRefusal = (caller: Principal, connections: StartRequest["connect
   return undefined
 }
 
-/** What the functions of this module need. */
-interface RerunServices {
-  readonly read: Changes["Type"]["read"]
-  readonly customers: CustomerReads["Type"]
-  readonly installations: InstallationReads["Type"]
-  readonly journal: Journal["Type"]
-  readonly runnables: Runnables["Type"]
-}
-
-const checkCustomer = Effect.fnUntraced(function* (
-  { customers }: RerunServices,
-  { organisationId }: Principal,
-  { customerId }: ExecutionView
-): Effect.fn.Return<void, Failure> {
-  if (customerId === null) return
-  const found = yield* customers.find(organisationId, { id: customerId })
-  if (Option.isNone(found)) return yield* new NotFound({ what: "customer" })
-  const refused = customerRefusal(found.value)
-  if (refused !== undefined) return yield* refused
-})
-
-const checkWorkflow = Effect.fnUntraced(function* (
-  { read }: RerunServices,
-  context: CallContext,
-  id: string
-): Effect.fn.Return<void, Failure> {
-  const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
-  const refused = archivedRefusal(workflow) ?? disabledRefusal(workflow)
-  if (refused !== undefined) return yield* refused
-})
-
-/** The current state of the run's installation. */
-const findInstallation = Effect.fnUntraced(function* (
-  { installations }: RerunServices,
-  caller: Principal,
-  { installationId }: RunRecord
-): Effect.fn.Return<KnownInstallation | null, Failure> {
-  if (installationId === null) return null
-  const found = yield* installations.find(caller.organisationId, installationId)
-  if (Option.isNone(found)) return yield* new NotFound({ what: "installation" })
-  const refused = installationRefusal(caller, found.value) ?? inactiveInstallation(found.value)
-  return refused === undefined ? found.value : yield* refused
-})
-
-/** The code that ran, or the version that is deployed now. */
-const findCode = (
-  { runnables }: RerunServices,
-  { organisationId }: Principal,
-  { record, view }: RerunSource,
-  version: "same" | "latest"
-): Effect.Effect<Runnable, Failure> => {
-  const { environment, status, workflowId, workflowVersion } = view
-  if (version === "latest") return runnables.inEnvironment(organisationId, workflowId, environment)
-  if (workflowVersion !== null) return runnables.version(organisationId, workflowId, workflowVersion)
-  return Effect.flatMap(
-    runnables.draftThatRan(organisationId, workflowId, record.contentHash),
-    Option.match({
-      onSome: Effect.succeed,
-      onNone: () => new InvalidState({ state: status, message: draftGone })
-    })
-  )
-}
-
-const readJournal = ({ journal }: RerunServices, { organisationId }: Principal, id: ExecutionId) =>
-  Effect.mapError(journal.index(organisationId, id), notStored)
-
 export const makeRerunStart = Effect.gen(function* () {
   const { read } = yield* Changes
   const customers = yield* CustomerReads
@@ -145,7 +79,58 @@ export const makeRerunStart = Effect.gen(function* () {
   const journal = yield* Journal
   const runnables = yield* Runnables
 
-  const services: RerunServices = { read, customers, installations, journal, runnables }
+  const checkCustomer = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    { customerId }: ExecutionView
+  ): Effect.fn.Return<void, Failure> {
+    if (customerId === null) return
+    const found = yield* customers.find(organisationId, { id: customerId })
+    if (Option.isNone(found)) return yield* new NotFound({ what: "customer" })
+    const refused = customerRefusal(found.value)
+    if (refused !== undefined) return yield* refused
+  })
+
+  const checkWorkflow = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string
+  ): Effect.fn.Return<void, Failure> {
+    const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
+    const refused = archivedRefusal(workflow) ?? disabledRefusal(workflow)
+    if (refused !== undefined) return yield* refused
+  })
+
+  /** The current state of the run's installation. */
+  const findInstallation = Effect.fnUntraced(function* (
+    caller: Principal,
+    { installationId }: RunRecord
+  ): Effect.fn.Return<KnownInstallation | null, Failure> {
+    if (installationId === null) return null
+    const found = yield* installations.find(caller.organisationId, installationId)
+    if (Option.isNone(found)) return yield* new NotFound({ what: "installation" })
+    const refused = installationRefusal(caller, found.value) ?? inactiveInstallation(found.value)
+    return refused === undefined ? found.value : yield* refused
+  })
+
+  /** The code that ran, or the version that is deployed now. */
+  const findCode = (
+    { organisationId }: Principal,
+    { record, view }: RerunSource,
+    version: "same" | "latest"
+  ): Effect.Effect<Runnable, Failure> => {
+    const { environment, status, workflowId, workflowVersion } = view
+    if (version === "latest") return runnables.inEnvironment(organisationId, workflowId, environment)
+    if (workflowVersion !== null) return runnables.version(organisationId, workflowId, workflowVersion)
+    return Effect.flatMap(
+      runnables.draftThatRan(organisationId, workflowId, record.contentHash),
+      Option.match({
+        onSome: Effect.succeed,
+        onNone: () => new InvalidState({ state: status, message: draftGone })
+      })
+    )
+  }
+
+  const readJournal = ({ organisationId }: Principal, id: ExecutionId) =>
+    Effect.mapError(journal.index(organisationId, id), notStored)
 
   /** `found`: the run to re-run. */
   return Effect.fnUntraced(function* (
@@ -155,10 +140,10 @@ export const makeRerunStart = Effect.gen(function* () {
   ): Effect.fn.Return<RerunStart, Failure> {
     const { caller } = context
     const { record, retention, view } = found
-    yield* checkCustomer(services, caller, view)
-    yield* checkWorkflow(services, context, view.workflowId)
-    const installation = yield* findInstallation(services, caller, record)
-    const { rest: entries, start } = yield* readJournal(services, caller, view.id)
+    yield* checkCustomer(caller, view)
+    yield* checkWorkflow(context, view.workflowId)
+    const installation = yield* findInstallation(caller, record)
+    const { rest: entries, start } = yield* readJournal(caller, view.id)
     const isResumed = request.mode === "resume"
     if (isResumed && start === undefined) return yield* notResumable(journalGone)
     const input = rerunInput(view, record, request, start)
@@ -168,7 +153,7 @@ export const makeRerunStart = Effect.gen(function* () {
     const begun = start === undefined ? startContextWithoutJournal(record, installation) : startContextOf(start)
     const refused = connectionRefusal(caller, begun.connections)
     if (refused !== undefined) return yield* refused
-    const runnable = yield* findCode(services, caller, found, request.version ?? "same")
+    const runnable = yield* findCode(caller, found, request.version ?? "same")
     const at = DateTime.toEpochMillis(yield* DateTime.now)
     const attempt: AttemptEntry = { kind: "attempt", attempt: 1, at, afresh: callsToRepeat(entries) }
     return {

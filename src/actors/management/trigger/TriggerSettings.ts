@@ -7,58 +7,58 @@ import { patternLimits } from "../../../domain/Limits.js"
 import type { Trigger, TriggerKind, UpdateTrigger } from "../../../domain/trigger/Trigger.js"
 import { patternsOfRoutes } from "../../../domain/trigger/TriggerChanges.js"
 import { missingSettings, settingsRefusal } from "../../../domain/trigger/TriggerChecks.js"
-import type { Patterns } from "../../Patterns.js"
-import type { Connectors } from "../../ports/connection/Connectors.js"
+import { Patterns } from "../../Patterns.js"
+import { Connectors } from "../../ports/connection/Connectors.js"
 import type { Tx } from "../../ports/Records.js"
 import type { Principal } from "../Caller.js"
 import { checkCustomerLimit } from "../organisation/CustomerLimits.js"
 import { checkEvent } from "./TriggerReferences.js"
 
-/** What checking settings needs. */
-interface SettingsServices {
-  readonly connectors: Connectors["Type"]
-  readonly patterns: Patterns["Type"]
-}
+/** Checks the bodies of triggers. */
+export const makeTriggerSettings = Effect.gen(function* () {
+  const connectors = yield* Connectors
+  const patterns = yield* Patterns
 
-/** Compiles the patterns of routes: why they cannot be used. */
-const compilePatterns = Effect.fnUntraced(function* (
-  { patterns }: SettingsServices,
-  { organisationId }: Principal,
-  { routes = [] }: UpdateTrigger
-): Effect.fn.Return<ReadonlyMap<string, string>, Failure> {
-  const found = patternsOfRoutes(routes)
-  if (found.size > patternLimits.trigger)
-    return yield* invalid(
-      "routes",
-      "OUT_OF_RANGE",
-      `have more than ${patternLimits.trigger} different patterns: combine some with |, or compare with startsWith or in`
-    )
-  return found.size === 0 ? new Map() : yield* patterns.mistakes(organisationId, found)
-})
+  /** Compiles the patterns of routes: why they cannot be used. */
+  const compilePatterns = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    { routes = [] }: UpdateTrigger
+  ): Effect.fn.Return<ReadonlyMap<string, string>, Failure> {
+    const found = patternsOfRoutes(routes)
+    if (found.size > patternLimits.trigger)
+      return yield* invalid(
+        "routes",
+        "OUT_OF_RANGE",
+        `have more than ${patternLimits.trigger} different patterns: combine some with |, or compare with startsWith or in`
+      )
+    return found.size === 0 ? new Map() : yield* patterns.mistakes(organisationId, found)
+  })
 
-/** Refuses what is wrong with the body alone, and an event that the connector lacks. Returns the event, if it has one. */
-export const checkInput = Effect.fnUntraced(function* (
-  services: SettingsServices,
-  caller: Principal,
-  type: TriggerKind,
-  input: UpdateTrigger,
-  isNew: boolean
-): Effect.fn.Return<EventDefinition | null, Failure> {
-  const missing = isNew ? missingSettings(type, input) : []
-  const [first] = missing
-  if (first !== undefined)
-    return yield* new ValidationFailed({
-      code: "VALIDATION_FAILED",
-      message: `${first.path} ${first.message}`,
-      details: missing
-    })
-  const mistakes = yield* compilePatterns(services, caller, input)
-  const now = yield* Clock.currentTimeMillis
-  const refused = settingsRefusal(type, input, now, (pattern) => mistakes.get(pattern))
-  if (refused !== undefined) return yield* refused
-  return input.appEvent === null || input.appEvent === undefined
-    ? null
-    : yield* checkEvent(services.connectors, caller, input.appEvent)
+  /** Refuses what is wrong with the body alone, and an event that the connector lacks. Returns the event, if it has one. */
+  const checkInput = Effect.fnUntraced(function* (
+    caller: Principal,
+    type: TriggerKind,
+    input: UpdateTrigger,
+    isNew: boolean
+  ): Effect.fn.Return<EventDefinition | null, Failure> {
+    const missing = isNew ? missingSettings(type, input) : []
+    const [first] = missing
+    if (first !== undefined)
+      return yield* new ValidationFailed({
+        code: "VALIDATION_FAILED",
+        message: `${first.path} ${first.message}`,
+        details: missing
+      })
+    const mistakes = yield* compilePatterns(caller, input)
+    const now = yield* Clock.currentTimeMillis
+    const refused = settingsRefusal(type, input, now, (pattern) => mistakes.get(pattern))
+    if (refused !== undefined) return yield* refused
+    return input.appEvent === null || input.appEvent === undefined
+      ? null
+      : yield* checkEvent(connectors, caller, input.appEvent)
+  })
+
+  return checkInput
 })
 
 /** Fails if neither the plan nor the customer's limits leave room for another trigger. Exact: creations wait for the lock. */

@@ -23,7 +23,6 @@ import {
   type StoredAccessKey
 } from "../../../domain/trigger/TriggerChanges.js"
 import type { TriggerView, TriggerWithKey } from "../../../domain/trigger/TriggerView.js"
-import { Patterns } from "../../Patterns.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -36,8 +35,8 @@ import { type PageOf, type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { triggerWarnings } from "./TriggerWarnings.js"
-import { checkInput, checkPatternTotal, checkTriggerLimit } from "./TriggerSettings.js"
-import { retrySubscription } from "./TriggerSubscriptions.js"
+import { makeTriggerSettings, checkPatternTotal, checkTriggerLimit } from "./TriggerSettings.js"
+import { makeSubscriptionRetry } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
   lockTrigger,
@@ -80,27 +79,9 @@ export class Triggers extends Context.Tag("svc/Triggers")<
   }
 >() {}
 
-/** What the functions of this module need. */
-interface TriggerServices {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly digests: Digests["Type"]
-  readonly connectors: Connectors["Type"]
-  readonly patterns: Patterns["Type"]
-  readonly origin: string
-}
-
 /** Characters of the random part of an access key, and of the prefix that is shown. */
 const keyLength = 32
 const shownLength = 8
-
-const newAccessKey = ({ digests, identifiers }: TriggerServices) => {
-  const text = `wak_${identifiers.token(keyLength)}`
-  const stored: StoredAccessKey = { hash: digests.keyHash(text), prefix: text.slice(0, shownLength) }
-  return { text, stored }
-}
 
 /** Stores when the trigger fires next, if it is a schedule. */
 const saveTimes = Effect.fnUntraced(function* (tx: Tx, trigger: Trigger, isNew: boolean, now: string) {
@@ -125,78 +106,10 @@ const saveTimes = Effect.fnUntraced(function* (tx: Tx, trigger: Trigger, isNew: 
   })
 })
 
-const list = ({ origin, pages, read }: TriggerServices, context: CallContext, params: TriggerListParams) =>
-  read(context, (tx) =>
-    Effect.gen(function* () {
-      const { customer_id, q, status, type } = params
-      const page = yield* pages.list(tx.triggers, params, {
-        where: {
-          deletedAt: null,
-          spaceId: context.caller.spaceId,
-          ...(yield* triggerCustomers(tx, context.caller, customer_id)),
-          ...(type === undefined ? {} : { type }),
-          ...(status === undefined ? {} : { status })
-        },
-        only: triggerListFilter(context.caller),
-        ...(q === undefined ? {} : { search: { text: q, in: ["name", "description"] } })
-      })
-      return { ...page, data: yield* viewsOfTriggers(tx, origin, page.data) }
-    })
-  )
-
 const customerOf = (tx: Tx, context: CallContext, input: CreateTrigger): Effect.Effect<CustomerId | null, Failure> =>
   input.customerId === null || input.customerId === undefined
     ? Effect.succeed(null)
     : customerOfBody(tx, context.caller, input.customerId)
-
-const create = Effect.fnUntraced(function* (
-  services: TriggerServices,
-  context: CallContext,
-  input: CreateTrigger
-): Effect.fn.Return<TriggerWithKey, Failure> {
-  const event = yield* checkInput(services, context.caller, input.type, input, true)
-  const { caller } = context
-  const { change, identifiers, origin } = services
-  const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
-  const accessKey = isKeyed ? newAccessKey(services) : null
-  return yield* change(context, (tx) =>
-    Effect.gen(function* () {
-      yield* lockRoutes(tx)
-      const customerId = yield* customerOf(tx, context, input)
-      yield* checkTriggerLimit(tx, caller, customerId)
-      yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
-      const now = yield* currentTimestamp
-      const trigger = newTrigger(input, {
-        id: identifiers.next("trg"),
-        organisationId: caller.organisationId,
-        spaceId: caller.spaceId,
-        customerId,
-        routes: yield* checkRoutes(tx, caller, customerId, input.routes, identifiers.next),
-        appEvent:
-          input.appEvent === null || input.appEvent === undefined || event === null
-            ? null
-            : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
-        accessKey: accessKey?.stored ?? null,
-        createdBy: caller.id,
-        now
-      })
-      yield* checkPatternTotal(tx, trigger)
-      yield* tx.triggers.insert(trigger)
-      yield* saveTimes(tx, trigger, true, now)
-      const view = yield* viewOfTrigger(tx, origin, trigger)
-      return {
-        value: { ...view, accessKey: accessKey?.text ?? null },
-        resource: triggerResource(trigger),
-        after: view
-      }
-    })
-  )
-})
-
-const get = ({ origin, read }: TriggerServices, context: CallContext, id: string) =>
-  read(context, (tx) =>
-    Effect.flatMap(findTrigger(tx, context.caller, id), (found) => viewOfTrigger(tx, origin, found))
-  )
 
 /** Read-only members of the settings may be sent as they were read. */
 const checkReadOnly = (
@@ -223,171 +136,237 @@ const checkReadOnly = (
     : new ValidationFailed({ code: "IMMUTABLE_FIELD", message: `${first.path} ${first.message}`, details })
 }
 
-/** The access key after an update of `auth`: a new one for a webhook that was public, none for one that is now. */
-const accessKeyAfter = (services: TriggerServices, before: Trigger, { webhook }: UpdateTrigger) => {
-  const auth = webhook?.auth ?? (webhook === null || webhook === undefined ? before.webhook?.auth : "access_key")
-  if (before.webhook === null || auth === before.webhook.auth) return undefined
-  return auth === "public" ? null : newAccessKey(services)
-}
-
 const isSameConnection = (before: Trigger, { appEvent }: UpdateTrigger): boolean =>
   before.appEvent?.event === appEvent?.event && before.appEvent?.connectionId === (appEvent?.connectionId ?? null)
-
-const withChanges = Effect.fnUntraced(function* (
-  services: TriggerServices,
-  tx: Tx,
-  { caller }: CallContext,
-  before: Trigger,
-  { changes, event }: { readonly changes: UpdateTrigger; readonly event: EventDefinition | null },
-  now: string
-): Effect.fn.Return<{ readonly after: Trigger; readonly accessKey: string | null }, Failure> {
-  const { appEvent, routes, webhook } = changes
-  const { customerId } = before
-  const secretName = webhook?.verify?.secretName
-  if (secretName !== before.webhook?.verify?.secretName) yield* checkSecretName(tx, caller, secretName)
-  const accessKey = accessKeyAfter(services, before, changes)
-  const after = changedTrigger(
-    before,
-    changes,
-    {
-      routes:
-        routes === undefined
-          ? before.routes
-          : yield* checkRoutes(tx, caller, customerId, routes, services.identifiers.next, before.routes),
-      appEvent:
-        appEvent === null || appEvent === undefined || event === null
-          ? before.appEvent
-          : isSameConnection(before, changes) && before.appEvent !== null
-            ? { ...before.appEvent, args: appEvent.args ?? {} }
-            : yield* checkAppEvent(tx, caller, customerId, appEvent, event),
-      ...(accessKey === undefined ? {} : { accessKey: accessKey?.stored ?? null })
-    },
-    now
-  )
-  return { after, accessKey: accessKey?.text ?? null }
-})
-
-const update = Effect.fnUntraced(function* (
-  services: TriggerServices,
-  context: CallContext,
-  id: string,
-  input: UpdateTrigger
-): Effect.fn.Return<TriggerWithKey, Failure> {
-  const { change, origin, read } = services
-  const { type } = yield* read(context, (tx) => findTrigger(tx, context.caller, id))
-  const event = yield* checkInput(services, context.caller, type, input, false)
-  return yield* change(context, (tx) =>
-    Effect.gen(function* () {
-      if (input.routes !== undefined) yield* lockRoutes(tx)
-      const before = yield* lockTrigger(tx, context, id, input.version)
-      const view = yield* viewOfTrigger(tx, origin, before)
-      const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
-      yield* checkReadOnly(view, changes)
-      const now = yield* currentTimestamp
-      const { accessKey, after } = yield* withChanges(services, tx, context, before, { changes, event }, now)
-      if (changes.routes !== undefined && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
-        return yield* invalid("routes", "INVALID_VALUE", "lead only to workflows that are archived or deleted")
-      yield* checkPatternTotal(tx, after, before)
-      yield* tx.triggers.update(after)
-      if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
-      const value = yield* viewOfTrigger(tx, origin, after)
-      return { value: { ...value, accessKey }, resource: triggerResource(after), before: view, after: value }
-    })
-  )
-})
-
-const remove = ({ change }: TriggerServices, context: CallContext, id: string) =>
-  change(context, (tx) =>
-    Effect.gen(function* () {
-      const before = yield* lockTrigger(tx, context, id)
-      const now = yield* currentTimestamp
-      yield* tx.triggers.update(deletedTrigger(before, now))
-      yield* saveTimes(tx, disabledTrigger(before, now), false, now)
-      return {
-        value: undefined,
-        resource: triggerResource(before),
-        before: { name: before.name, status: before.status },
-        after: null
-      }
-    })
-  )
-
-/** Enables or disables a trigger; without effect on one that is so already. */
-const setStatus = (
-  { change, identifiers, origin }: TriggerServices,
-  context: CallContext,
-  id: string,
-  next: (before: Trigger, now: string) => Trigger | InvalidState
-) =>
-  change(context, (tx) =>
-    Effect.gen(function* () {
-      yield* lockRoutes(tx)
-      const before = yield* lockTrigger(tx, context, id)
-      const now = yield* currentTimestamp
-      const after = next(before, now)
-      if (after instanceof InvalidState) return yield* after
-      if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
-        return yield* new InvalidState({
-          state: before.status,
-          message: "all workflows of the trigger are archived or deleted: publish one again, or change its routes"
-        })
-      if (after !== before) {
-        yield* tx.triggers.update(after)
-        yield* saveTimes(tx, after, false, now)
-        if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers.next("evt"), after, "user", now))
-      }
-      return {
-        value: yield* viewOfTrigger(tx, origin, after),
-        resource: triggerResource(after),
-        before: { status: before.status },
-        after: { status: after.status }
-      }
-    })
-  )
-
-const rotateKey = (services: TriggerServices, context: CallContext, id: string) =>
-  services.change(context, (tx) =>
-    Effect.gen(function* () {
-      const before = yield* lockTrigger(tx, context, id)
-      const { stored, text } = newAccessKey(services)
-      const after = rotatedTrigger(before, stored, yield* currentTimestamp)
-      if (after instanceof InvalidState) return yield* after
-      yield* tx.triggers.update(after)
-      const view = yield* viewOfTrigger(tx, services.origin, after)
-      return {
-        value: { ...view, accessKey: text },
-        resource: triggerResource(after),
-        before: { accessKeyPrefix: before.webhook?.accessKeyPrefix ?? null },
-        after: { accessKeyPrefix: stored.prefix }
-      }
-    })
-  )
 
 export const layer = Layer.effect(
   Triggers,
   Effect.gen(function* () {
     const { change, read } = yield* Changes
-    const services: TriggerServices = {
-      change,
-      read,
-      pages: yield* Pages,
-      identifiers: yield* Identifiers,
-      digests: yield* Digests,
-      connectors: yield* Connectors,
-      patterns: yield* Patterns,
-      origin: yield* Origin
+    const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const digests = yield* Digests
+    const connectors = yield* Connectors
+    const checkInput = yield* makeTriggerSettings
+    const retrySubscription = yield* makeSubscriptionRetry
+    const origin = yield* Origin
+
+    const newAccessKey = () => {
+      const text = `wak_${identifiers.token(keyLength)}`
+      const stored: StoredAccessKey = { hash: digests.keyHash(text), prefix: text.slice(0, shownLength) }
+      return { text, stored }
     }
+
+    const list = (context: CallContext, params: TriggerListParams) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const { customer_id, q, status, type } = params
+          const page = yield* pages.list(tx.triggers, params, {
+            where: {
+              deletedAt: null,
+              spaceId: context.caller.spaceId,
+              ...(yield* triggerCustomers(tx, context.caller, customer_id)),
+              ...(type === undefined ? {} : { type }),
+              ...(status === undefined ? {} : { status })
+            },
+            only: triggerListFilter(context.caller),
+            ...(q === undefined ? {} : { search: { text: q, in: ["name", "description"] } })
+          })
+          return { ...page, data: yield* viewsOfTriggers(tx, origin, page.data) }
+        })
+      )
+
+    const create = Effect.fnUntraced(function* (
+      context: CallContext,
+      input: CreateTrigger
+    ): Effect.fn.Return<TriggerWithKey, Failure> {
+      const event = yield* checkInput(context.caller, input.type, input, true)
+      const { caller } = context
+      const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
+      const accessKey = isKeyed ? newAccessKey() : null
+      return yield* change(context, (tx) =>
+        Effect.gen(function* () {
+          yield* lockRoutes(tx)
+          const customerId = yield* customerOf(tx, context, input)
+          yield* checkTriggerLimit(tx, caller, customerId)
+          yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
+          const now = yield* currentTimestamp
+          const trigger = newTrigger(input, {
+            id: identifiers.next("trg"),
+            organisationId: caller.organisationId,
+            spaceId: caller.spaceId,
+            customerId,
+            routes: yield* checkRoutes(tx, caller, customerId, input.routes, identifiers.next),
+            appEvent:
+              input.appEvent === null || input.appEvent === undefined || event === null
+                ? null
+                : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
+            accessKey: accessKey?.stored ?? null,
+            createdBy: caller.id,
+            now
+          })
+          yield* checkPatternTotal(tx, trigger)
+          yield* tx.triggers.insert(trigger)
+          yield* saveTimes(tx, trigger, true, now)
+          const view = yield* viewOfTrigger(tx, origin, trigger)
+          return {
+            value: { ...view, accessKey: accessKey?.text ?? null },
+            resource: triggerResource(trigger),
+            after: view
+          }
+        })
+      )
+    })
+
+    const get = (context: CallContext, id: string) =>
+      read(context, (tx) =>
+        Effect.flatMap(findTrigger(tx, context.caller, id), (found) => viewOfTrigger(tx, origin, found))
+      )
+
+    /** The access key after an update of `auth`: a new one for a webhook that was public, none for one that is now. */
+    const accessKeyAfter = (before: Trigger, { webhook }: UpdateTrigger) => {
+      const auth = webhook?.auth ?? (webhook === null || webhook === undefined ? before.webhook?.auth : "access_key")
+      if (before.webhook === null || auth === before.webhook.auth) return undefined
+      return auth === "public" ? null : newAccessKey()
+    }
+
+    const withChanges = Effect.fnUntraced(function* (
+      tx: Tx,
+      { caller }: CallContext,
+      before: Trigger,
+      { changes, event }: { readonly changes: UpdateTrigger; readonly event: EventDefinition | null },
+      now: string
+    ): Effect.fn.Return<{ readonly after: Trigger; readonly accessKey: string | null }, Failure> {
+      const { appEvent, routes, webhook } = changes
+      const { customerId } = before
+      const secretName = webhook?.verify?.secretName
+      if (secretName !== before.webhook?.verify?.secretName) yield* checkSecretName(tx, caller, secretName)
+      const accessKey = accessKeyAfter(before, changes)
+      const after = changedTrigger(
+        before,
+        changes,
+        {
+          routes:
+            routes === undefined
+              ? before.routes
+              : yield* checkRoutes(tx, caller, customerId, routes, identifiers.next, before.routes),
+          appEvent:
+            appEvent === null || appEvent === undefined || event === null
+              ? before.appEvent
+              : isSameConnection(before, changes) && before.appEvent !== null
+                ? { ...before.appEvent, args: appEvent.args ?? {} }
+                : yield* checkAppEvent(tx, caller, customerId, appEvent, event),
+          ...(accessKey === undefined ? {} : { accessKey: accessKey?.stored ?? null })
+        },
+        now
+      )
+      return { after, accessKey: accessKey?.text ?? null }
+    })
+
+    const update = Effect.fnUntraced(function* (
+      context: CallContext,
+      id: string,
+      input: UpdateTrigger
+    ): Effect.fn.Return<TriggerWithKey, Failure> {
+      const { type } = yield* read(context, (tx) => findTrigger(tx, context.caller, id))
+      const event = yield* checkInput(context.caller, type, input, false)
+      return yield* change(context, (tx) =>
+        Effect.gen(function* () {
+          if (input.routes !== undefined) yield* lockRoutes(tx)
+          const before = yield* lockTrigger(tx, context, id, input.version)
+          const view = yield* viewOfTrigger(tx, origin, before)
+          const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
+          yield* checkReadOnly(view, changes)
+          const now = yield* currentTimestamp
+          const { accessKey, after } = yield* withChanges(tx, context, before, { changes, event }, now)
+          if (changes.routes !== undefined && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
+            return yield* invalid("routes", "INVALID_VALUE", "lead only to workflows that are archived or deleted")
+          yield* checkPatternTotal(tx, after, before)
+          yield* tx.triggers.update(after)
+          if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
+          const value = yield* viewOfTrigger(tx, origin, after)
+          return { value: { ...value, accessKey }, resource: triggerResource(after), before: view, after: value }
+        })
+      )
+    })
+
+    const remove = (context: CallContext, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* lockTrigger(tx, context, id)
+          const now = yield* currentTimestamp
+          yield* tx.triggers.update(deletedTrigger(before, now))
+          yield* saveTimes(tx, disabledTrigger(before, now), false, now)
+          return {
+            value: undefined,
+            resource: triggerResource(before),
+            before: { name: before.name, status: before.status },
+            after: null
+          }
+        })
+      )
+
+    /** Enables or disables a trigger; without effect on one that is so already. */
+    const setStatus = (
+      context: CallContext,
+      id: string,
+      next: (before: Trigger, now: string) => Trigger | InvalidState
+    ) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          yield* lockRoutes(tx)
+          const before = yield* lockTrigger(tx, context, id)
+          const now = yield* currentTimestamp
+          const after = next(before, now)
+          if (after instanceof InvalidState) return yield* after
+          if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
+            return yield* new InvalidState({
+              state: before.status,
+              message: "all workflows of the trigger are archived or deleted: publish one again, or change its routes"
+            })
+          if (after !== before) {
+            yield* tx.triggers.update(after)
+            yield* saveTimes(tx, after, false, now)
+            if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers.next("evt"), after, "user", now))
+          }
+          return {
+            value: yield* viewOfTrigger(tx, origin, after),
+            resource: triggerResource(after),
+            before: { status: before.status },
+            after: { status: after.status }
+          }
+        })
+      )
+
+    const rotateKey = (context: CallContext, id: string) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* lockTrigger(tx, context, id)
+          const { stored, text } = newAccessKey()
+          const after = rotatedTrigger(before, stored, yield* currentTimestamp)
+          if (after instanceof InvalidState) return yield* after
+          yield* tx.triggers.update(after)
+          const view = yield* viewOfTrigger(tx, origin, after)
+          return {
+            value: { ...view, accessKey: text },
+            resource: triggerResource(after),
+            before: { accessKeyPrefix: before.webhook?.accessKeyPrefix ?? null },
+            after: { accessKeyPrefix: stored.prefix }
+          }
+        })
+      )
+
     return Triggers.of({
-      list: (context, params) => list(services, context, params),
-      create: (context, input) => create(services, context, input),
-      get: (context, id) => get(services, context, id),
-      update: (context, id, input) => update(services, context, id, input),
-      remove: (context, id) => remove(services, context, id),
-      enable: (context, id) => setStatus(services, context, id, enabledTrigger),
-      disable: (context, id) => setStatus(services, context, id, disabledTrigger),
-      retrySubscription: (context, id) => retrySubscription(services, context, id),
-      rotateKey: (context, id) => rotateKey(services, context, id),
-      warnings: ({ caller }, saved) => triggerWarnings(services.connectors, caller, saved)
+      list,
+      create,
+      get,
+      update,
+      remove,
+      enable: (context, id) => setStatus(context, id, enabledTrigger),
+      disable: (context, id) => setStatus(context, id, disabledTrigger),
+      retrySubscription,
+      rotateKey,
+      warnings: ({ caller }, saved) => triggerWarnings(connectors, caller, saved)
     })
   })
 )

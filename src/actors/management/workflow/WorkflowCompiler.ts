@@ -11,126 +11,105 @@ import { codeRefusal } from "./WorkflowAuthor.js"
 
 const nameRefusal = (name: string | undefined) => (name === undefined ? undefined : nameProblem(name))
 
-/** What the functions of this module need. */
-interface CompilerServices {
-  readonly compute: Computations["Type"]["compute"]
-  readonly egress: Egress["Type"]
-}
-
-/** The script for the sandbox, and the analysis of the source. */
-const compile = Effect.fnUntraced(function* (
-  { compute }: CompilerServices,
-  { organisationId }: Principal,
-  code: string
-): Effect.fn.Return<CompiledSource, ValidationFailed | Unavailable> {
-  const analysed = yield* compute("analyseWorkflow", organisationId, code).pipe(
-    Effect.catchTag("TooCostly", (error) => {
-      const { code: issue, message } = tooCostlyDetail("code", error)
-      return Effect.succeed({ ok: false, mistakes: [{ code: issue, message, line: 1, column: 1 }] } as const)
-    })
-  )
-  if (!analysed.ok)
-    return yield* new ValidationFailed({
-      code: "VALIDATION_FAILED",
-      message: `code: ${analysed.mistakes[0]?.message ?? "is not a workflow"}`,
-      details: analysed.mistakes.map((issue) => ({ path: "code", ...issue }))
-    })
-  const { bindings, diagram, script, warnings } = analysed.value
-  if (findUnstorable({ bindings, diagram, warnings }) !== undefined)
-    return yield* invalid("code", "NOT_STORABLE", "names something with the character U+0000 or half a surrogate pair")
-  return {
-    // Plain data of the analysis.
-    script,
-    bindings: bindings as unknown as Json,
-    diagram: diagram as unknown as Json,
-    warnings: warnings as unknown as Json
-  }
-})
-
-/** Fails unless each contract is a usable schema. */
-const checkContracts = Effect.fnUntraced(function* (
-  { compute }: CompilerServices,
-  { organisationId }: Principal,
-  input: {
-    readonly inputContract?: JsonObject | null | undefined
-    readonly outputContract?: JsonObject | null | undefined
-  }
-): Effect.fn.Return<void, ValidationFailed | Unavailable> {
-  const schemas = Object.fromEntries(
-    (["inputContract", "outputContract"] as const).flatMap((name) => {
-      const schema = input[name]
-      return schema === null || schema === undefined ? [] : [[name, schema] as const]
-    })
-  )
-  if (Object.keys(schemas).length === 0) return
-  const details = yield* compute("checkSchemas", organisationId, schemas).pipe(
-    Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail(Object.keys(schemas).join(", "), error)]))
-  )
-  const [first] = details
-  if (first !== undefined)
-    return yield* new ValidationFailed({
-      code: "VALIDATION_FAILED",
-      message: `${first.path}: ${first.message}`,
-      details
-    })
-})
-
-const checkCallback = (
-  { egress }: CompilerServices,
-  url: string | null | undefined
-): Effect.Effect<void, ValidationFailed> =>
-  url === null || url === undefined
-    ? Effect.void
-    : Effect.mapError(
-        egress.checkTarget(url),
-        ({ reason }) =>
-          new ValidationFailed({
-            code: "VALIDATION_FAILED",
-            message: `callbackUrl cannot be called: ${reason}`,
-            details: [{ path: "callbackUrl", code: "URL_NOT_ALLOWED", message: reason }]
-          })
-      )
-
-/** The checks that need no stored record. */
-const checkInput = Effect.fnUntraced(function* (
-  services: CompilerServices,
-  caller: Principal,
-  input: UpdateWorkflow
-): Effect.fn.Return<void, Failure> {
-  const refused = (input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name)
-  if (refused !== undefined) return yield* refused
-  yield* checkContracts(services, caller, input)
-  yield* checkCallback(services, input.callbackUrl)
-})
-
-/** Runs a computation on stored input, whose cost was checked when it was saved. */
-const computeStored = <Name extends ComputationName>(
-  { compute }: CompilerServices,
-  name: Name,
-  { organisationId }: Principal,
-  input: ComputationTable[Name]["input"]
-): Effect.Effect<ComputationTable[Name]["output"], ValidationFailed | Unavailable> =>
-  Effect.catchTag(compute(name, organisationId, input), "TooCostly", (error) => {
-    const { code, message } = tooCostlyDetail("", error)
-    return invalid(name, code, message)
-  })
-
 /** Compiles and checks what a request sends. */
-export type WorkflowCompiler = Effect.Effect.Success<typeof makeWorkflowCompiler>
-
 export const makeWorkflowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
   const egress = yield* Egress
 
-  const services: CompilerServices = { compute, egress }
+  /** The script for the sandbox, and the analysis of the source. */
+  const compile = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    code: string
+  ): Effect.fn.Return<CompiledSource, ValidationFailed | Unavailable> {
+    const analysed = yield* compute("analyseWorkflow", organisationId, code).pipe(
+      Effect.catchTag("TooCostly", (error) => {
+        const { code: issue, message } = tooCostlyDetail("code", error)
+        return Effect.succeed({ ok: false, mistakes: [{ code: issue, message, line: 1, column: 1 }] } as const)
+      })
+    )
+    if (!analysed.ok)
+      return yield* new ValidationFailed({
+        code: "VALIDATION_FAILED",
+        message: `code: ${analysed.mistakes[0]?.message ?? "is not a workflow"}`,
+        details: analysed.mistakes.map((issue) => ({ path: "code", ...issue }))
+      })
+    const { bindings, diagram, script, warnings } = analysed.value
+    if (findUnstorable({ bindings, diagram, warnings }) !== undefined)
+      return yield* invalid(
+        "code",
+        "NOT_STORABLE",
+        "names something with the character U+0000 or half a surrogate pair"
+      )
+    return {
+      // Plain data of the analysis.
+      script,
+      bindings: bindings as unknown as Json,
+      diagram: diagram as unknown as Json,
+      warnings: warnings as unknown as Json
+    }
+  })
 
-  return {
-    checkInput: (caller: Principal, input: UpdateWorkflow) => checkInput(services, caller, input),
-    compile: (request: Principal, code: string) => compile(services, request, code),
-    computeStored: <Name extends ComputationName>(
-      name: Name,
-      caller: Principal,
-      input: ComputationTable[Name]["input"]
-    ) => computeStored(services, name, caller, input)
-  }
+  /** Fails unless each contract is a usable schema. */
+  const checkContracts = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    input: {
+      readonly inputContract?: JsonObject | null | undefined
+      readonly outputContract?: JsonObject | null | undefined
+    }
+  ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
+    const schemas = Object.fromEntries(
+      (["inputContract", "outputContract"] as const).flatMap((name) => {
+        const schema = input[name]
+        return schema === null || schema === undefined ? [] : [[name, schema] as const]
+      })
+    )
+    if (Object.keys(schemas).length === 0) return
+    const details = yield* compute("checkSchemas", organisationId, schemas).pipe(
+      Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail(Object.keys(schemas).join(", "), error)]))
+    )
+    const [first] = details
+    if (first !== undefined)
+      return yield* new ValidationFailed({
+        code: "VALIDATION_FAILED",
+        message: `${first.path}: ${first.message}`,
+        details
+      })
+  })
+
+  const checkCallback = (url: string | null | undefined): Effect.Effect<void, ValidationFailed> =>
+    url === null || url === undefined
+      ? Effect.void
+      : Effect.mapError(
+          egress.checkTarget(url),
+          ({ reason }) =>
+            new ValidationFailed({
+              code: "VALIDATION_FAILED",
+              message: `callbackUrl cannot be called: ${reason}`,
+              details: [{ path: "callbackUrl", code: "URL_NOT_ALLOWED", message: reason }]
+            })
+        )
+
+  /** The checks that need no stored record. */
+  const checkInput = Effect.fnUntraced(function* (
+    caller: Principal,
+    input: UpdateWorkflow
+  ): Effect.fn.Return<void, Failure> {
+    const refused = (input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name)
+    if (refused !== undefined) return yield* refused
+    yield* checkContracts(caller, input)
+    yield* checkCallback(input.callbackUrl)
+  })
+
+  /** Runs a computation on stored input, whose cost was checked when it was saved. */
+  const computeStored = <Name extends ComputationName>(
+    name: Name,
+    { organisationId }: Principal,
+    input: ComputationTable[Name]["input"]
+  ): Effect.Effect<ComputationTable[Name]["output"], ValidationFailed | Unavailable> =>
+    Effect.catchTag(compute(name, organisationId, input), "TooCostly", (error) => {
+      const { code, message } = tooCostlyDetail("", error)
+      return invalid(name, code, message)
+    })
+
+  return { checkInput, compile, computeStored }
 })

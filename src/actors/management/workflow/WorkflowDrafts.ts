@@ -11,18 +11,17 @@ import type { CustomerId } from "../../../domain/Ids.js"
 import { canonicalJson } from "../../../domain/Json.js"
 import { type CreateWorkflow, UpdateWorkflow, type Workflow } from "../../../domain/workflow/Workflow.js"
 import { workflowSummary, type WorkflowView, workflowView } from "../../../domain/workflow/WorkflowView.js"
-import type { Digests } from "../../ports/Digests.js"
-import type { Identifiers } from "../../ports/Identifiers.js"
+import { Digests } from "../../ports/Digests.js"
+import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import { narrowedCallerRefusal, type Principal } from "../Caller.js"
-import type { Changes } from "../Changes.js"
+import { Changes } from "../Changes.js"
 import { findCustomer } from "../organisation/CustomerRecords.js"
-import type { Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
-import type { WorkflowCompiler } from "./WorkflowCompiler.js"
+import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "../organisation/CustomerLimits.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { workflowResource, readWorkflowView } from "./WorkflowViews.js"
@@ -50,74 +49,69 @@ const checkPlan = Effect.fnUntraced(function* (
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
 })
 
-/** What the functions of this module need. */
-export interface WorkflowServices extends WorkflowCompiler {
-  readonly change: Changes["Type"]["change"]
-  readonly read: Changes["Type"]["read"]
-  readonly pages: Pages["Type"]
-  readonly identifiers: Identifiers["Type"]
-  readonly digests: Digests["Type"]
-  /** Drawings by the hash of their diagram. */
-  readonly drawings: Map<string, string>
-}
+/** Saves workflows. */
+export const makeWorkflowDrafts = Effect.gen(function* () {
+  const { change } = yield* Changes
+  const identifiers = yield* Identifiers
+  const digests = yield* Digests
+  const { checkInput, compile } = yield* makeWorkflowCompiler
 
-/** The draft with the hash of its content. */
-const withHash = ({ digests }: WorkflowServices, draft: Workflow): Workflow => ({
-  ...draft,
-  contentHash: digests.sha256Hex(contentText(draft))
-})
+  /** The draft with the hash of its content. */
+  const withHash = (draft: Workflow): Workflow => ({
+    ...draft,
+    contentHash: digests.sha256Hex(contentText(draft))
+  })
 
-/** Creates a workflow with its first draft, within the plan and the customer's limits. */
-const insertWorkflow = Effect.fnUntraced(function* (
-  services: WorkflowServices,
-  tx: Tx,
-  caller: Principal,
-  input: CreateWorkflow,
-  compiled: CompiledSource
-) {
-  const { customerId: named = null } = input
-  const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
-  yield* checkPlan(tx, caller, owner)
-  if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
-  const author = authorOf(caller, yield* currentTimestamp)
-  const workflow = withHash(services, newWorkflow(services.identifiers.workflow(), author, input, owner, compiled, ""))
-  yield* tx.workflows.insert(workflow)
-  return workflow
-})
+  /** Creates a workflow with its first draft, within the plan and the customer's limits. */
+  const insertWorkflow = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    input: CreateWorkflow,
+    compiled: CompiledSource
+  ) {
+    const { customerId: named = null } = input
+    const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
+    yield* checkPlan(tx, caller, owner)
+    if (owner !== null) yield* checkCustomerLimit(tx, owner, "flows_per_tenant")
+    const author = authorOf(caller, yield* currentTimestamp)
+    const workflow = withHash(newWorkflow(identifiers.workflow(), author, input, owner, compiled, ""))
+    yield* tx.workflows.insert(workflow)
+    return workflow
+  })
 
-/** Creates a workflow. */
-export const createWorkflow =
-  (services: WorkflowServices) =>
-  (context: CallContext, input: CreateWorkflow): Effect.Effect<WorkflowView, Failure> =>
+  /** Creates a workflow. */
+  const createWorkflow = (context: CallContext, input: CreateWorkflow): Effect.Effect<WorkflowView, Failure> =>
     Effect.flatMap(
-      Effect.zipRight(services.checkInput(context.caller, input), services.compile(context.caller, input.code)),
+      Effect.zipRight(checkInput(context.caller, input), compile(context.caller, input.code)),
       (compiled) =>
-        services.change(context, (tx) =>
+        change(context, (tx) =>
           Effect.gen(function* () {
-            const workflow = yield* insertWorkflow(services, tx, context.caller, input, compiled)
+            const workflow = yield* insertWorkflow(tx, context.caller, input, compiled)
             const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
             return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
           })
         )
     )
 
-/** Changes a workflow: code and contracts in the draft, the other members at once. */
-export const updateWorkflow =
-  (services: WorkflowServices) =>
-  (context: CallContext, id: string, sent: UpdateWorkflow): Effect.Effect<WorkflowView, Failure> =>
+  /** Changes a workflow: code and contracts in the draft, the other members at once. */
+  const updateWorkflow = (
+    context: CallContext,
+    id: string,
+    sent: UpdateWorkflow
+  ): Effect.Effect<WorkflowView, Failure> =>
     Effect.flatMap(
       Effect.zipRight(
-        services.checkInput(context.caller, sent),
-        sent.code === undefined ? Effect.succeed(null) : services.compile(context.caller, sent.code)
+        checkInput(context.caller, sent),
+        sent.code === undefined ? Effect.succeed(null) : compile(context.caller, sent.code)
       ),
       (compiled) =>
-        services.change(context, (tx) =>
+        change(context, (tx) =>
           Effect.gen(function* () {
             const { caller } = context
             const before = yield* findWorkflow(tx, caller, id, true)
             yield* checkVersion(context, sent.version, before.version)
             const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
-            const { contentHash } = withHash(services, changedWorkflow(before, changes, compiled, "", before.updatedAt))
+            const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
             const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
             const refused = environmentRefusal(caller, before, after)
             if (refused !== undefined) return yield* refused
@@ -131,3 +125,6 @@ export const updateWorkflow =
           })
         )
     )
+
+  return { createWorkflow, updateWorkflow }
+})

@@ -7,7 +7,6 @@ import { RecentMap } from "../../../domain/RecentMap.js"
 import type { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowStatus } from "../../../domain/workflow/Workflow.js"
 import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { type WorkflowSummary, workflowSummary, type WorkflowView } from "../../../domain/workflow/WorkflowView.js"
-import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
@@ -19,7 +18,7 @@ import { currentTimestamp } from "../Timestamp.js"
 import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findWorkflow } from "./WorkflowRecords.js"
-import { type WorkflowServices, createWorkflow, updateWorkflow } from "./WorkflowDrafts.js"
+import { makeWorkflowDrafts } from "./WorkflowDrafts.js"
 import { publishedVersions, readWorkflowView, workflowResource } from "./WorkflowViews.js"
 
 export interface WorkflowListParams extends PageRequest {
@@ -68,118 +67,97 @@ const customersOf = (
 /** Drawings in the cache, by the hash of their diagram. */
 const maxCachedDrawings = 500
 
-/** The drawing of the draft's diagram, from the cache or computed. */
-const drawDiagram = Effect.fnUntraced(function* (
-  { drawings, computeStored }: WorkflowServices,
-  caller: Principal,
-  { contentHash, diagram }: Workflow
-): Effect.fn.Return<string, Failure> {
-  const cached = drawings.get(contentHash)
-  if (cached !== undefined) return cached
-  // The analysis made it.
-  const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
-  drawings.set(contentHash, svg)
-  return svg
-})
-
-const list =
-  ({ read, pages }: WorkflowServices): Workflows["Type"]["list"] =>
-  (context, params) =>
-    read(context, (tx) =>
-      Effect.gen(function* () {
-        const { caller } = context
-        const ids = scopedIds(caller, "workflow")
-        const page = yield* pages.list(tx.workflows, params, {
-          where: {
-            deletedAt: null,
-            spaceId: caller.spaceId,
-            ...(yield* customersOf(tx, caller, params.customer_id)),
-            ...(params.status === undefined ? {} : { status: params.status }),
-            ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
-          },
-          ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
-        })
-        const versions = yield* publishedVersions(tx, page.data)
-        return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
-      })
-    )
-
-const get =
-  ({ read }: WorkflowServices): Workflows["Type"]["get"] =>
-  (context, id, { diagram }) =>
-    read(context, (tx) =>
-      Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
-        readWorkflowView(tx, context.caller, workflow, diagram)
-      )
-    )
-
-const remove =
-  ({ change, identifiers }: WorkflowServices): Workflows["Type"]["remove"] =>
-  (context, id) =>
-    change(context, (tx) =>
-      Effect.gen(function* () {
-        const now = yield* currentTimestamp
-        const before = yield* findWorkflow(tx, context.caller, id, true)
-        yield* checkVersion(context, undefined, before.version)
-        yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
-        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
-        return {
-          value: undefined,
-          resource: workflowResource(before),
-          before: workflowSummary(before, []),
-          after: null
-        }
-      })
-    )
-
-const archive =
-  ({ change, identifiers }: WorkflowServices): Workflows["Type"]["archive"] =>
-  (context, id) =>
-    change(context, (tx) =>
-      Effect.gen(function* () {
-        const before = yield* findWorkflow(tx, context.caller, id, true)
-        const now = yield* currentTimestamp
-        const after = archivedWorkflow(before, now)
-        if (after instanceof Error) return yield* after
-        yield* tx.workflows.update(after)
-        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
-        return {
-          value: yield* readWorkflowView(tx, context.caller, after),
-          resource: workflowResource(after),
-          before: { status: before.status },
-          after: { status: after.status }
-        }
-      })
-    )
-
-const draw =
-  (services: WorkflowServices): Workflows["Type"]["draw"] =>
-  (context, id) =>
-    Effect.gen(function* () {
-      const workflow = yield* services.read(context, (tx) => findWorkflow(tx, context.caller, id))
-      return { contentHash: workflow.contentHash, svg: yield* drawDiagram(services, context.caller, workflow) }
-    })
-
 export const layer = Layer.effect(
   Workflows,
   Effect.gen(function* () {
     const { change, read } = yield* Changes
     const pages = yield* Pages
     const identifiers = yield* Identifiers
-    const digests = yield* Digests
-    const compiler = yield* makeWorkflowCompiler
+    const { computeStored } = yield* makeWorkflowCompiler
+    const { createWorkflow, updateWorkflow } = yield* makeWorkflowDrafts
     const drawings = new RecentMap<string, string>(maxCachedDrawings)
 
-    const services: WorkflowServices = { ...compiler, change, read, pages, identifiers, digests, drawings }
-
-    return Workflows.of({
-      list: list(services),
-      create: createWorkflow(services),
-      get: get(services),
-      update: updateWorkflow(services),
-      remove: remove(services),
-      archive: archive(services),
-      draw: draw(services)
+    /** The drawing of the draft's diagram, from the cache or computed. */
+    const drawDiagram = Effect.fnUntraced(function* (
+      caller: Principal,
+      { contentHash, diagram }: Workflow
+    ): Effect.fn.Return<string, Failure> {
+      const cached = drawings.get(contentHash)
+      if (cached !== undefined) return cached
+      // The analysis made it.
+      const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
+      drawings.set(contentHash, svg)
+      return svg
     })
+
+    const list: Workflows["Type"]["list"] = (context, params) =>
+      read(context, (tx) =>
+        Effect.gen(function* () {
+          const { caller } = context
+          const ids = scopedIds(caller, "workflow")
+          const page = yield* pages.list(tx.workflows, params, {
+            where: {
+              deletedAt: null,
+              spaceId: caller.spaceId,
+              ...(yield* customersOf(tx, caller, params.customer_id)),
+              ...(params.status === undefined ? {} : { status: params.status }),
+              ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
+            },
+            ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
+          })
+          const versions = yield* publishedVersions(tx, page.data)
+          return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
+        })
+      )
+
+    const get: Workflows["Type"]["get"] = (context, id, { diagram }) =>
+      read(context, (tx) =>
+        Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
+          readWorkflowView(tx, context.caller, workflow, diagram)
+        )
+      )
+
+    const remove: Workflows["Type"]["remove"] = (context, id) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const now = yield* currentTimestamp
+          const before = yield* findWorkflow(tx, context.caller, id, true)
+          yield* checkVersion(context, undefined, before.version)
+          yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+          yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
+          return {
+            value: undefined,
+            resource: workflowResource(before),
+            before: workflowSummary(before, []),
+            after: null
+          }
+        })
+      )
+
+    const archive: Workflows["Type"]["archive"] = (context, id) =>
+      change(context, (tx) =>
+        Effect.gen(function* () {
+          const before = yield* findWorkflow(tx, context.caller, id, true)
+          const now = yield* currentTimestamp
+          const after = archivedWorkflow(before, now)
+          if (after instanceof Error) return yield* after
+          yield* tx.workflows.update(after)
+          yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
+          return {
+            value: yield* readWorkflowView(tx, context.caller, after),
+            resource: workflowResource(after),
+            before: { status: before.status },
+            after: { status: after.status }
+          }
+        })
+      )
+
+    const draw: Workflows["Type"]["draw"] = (context, id) =>
+      Effect.gen(function* () {
+        const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
+        return { contentHash: workflow.contentHash, svg: yield* drawDiagram(context.caller, workflow) }
+      })
+
+    return Workflows.of({ list, create: createWorkflow, get, update: updateWorkflow, remove, archive, draw })
   })
 )
