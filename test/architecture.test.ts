@@ -295,6 +295,18 @@ describe("names that src exports", () => {
   })
 })
 
+it("modules take services by their tags: none are handed on as a bag", () => {
+  // The request of a use case, on whose behalf a request acts, and what a rerun takes over are data.
+  const bag = /\b(?:interface|type) (?!CallContext|CustomerContext|StartContext)\w*(?:Context|Services|Lookups)\b/
+  const twoServices = /\{(?:[^{}]*?: (?:\w+\["Type"\]|Effect\.Effect\.Success<[^{}\n]*>)[,;]?\n){2}[^{}]*\}/
+  const files = readdirSync(path.join(root, "src"), { recursive: true, encoding: "utf8" })
+  const sources = files.filter((name) => name.endsWith(".ts")).map((name) => ({ name, text: read(`src/${name}`) }))
+  assert.deepStrictEqual(
+    sources.flatMap(({ name, text }) => (bag.test(text) || twoServices.test(text) ? [name] : [])),
+    []
+  )
+})
+
 it("only authentication and the audit trail tell the kinds of callers apart", () => {
   const mayKnow = (file: string) => file.startsWith("src/http/auth/") || file.startsWith("src/domain/access/Caller")
   const apart = /\b(?:caller|principal)\??\.(?:key\b|kind\s*[!=]==?)|\bkind\s*[!=]==?\s*"(?:person|embed|oauth)"/i

@@ -30,18 +30,6 @@ const eventsAtOnce = 8
 /** After this time a poll is tried again whose connector or event is gone. */
 const missingPauseSeconds = 300
 
-/** What the functions of this module need. */
-const pollServices = Effect.all({
-  polls: Polls,
-  connectors: Connectors,
-  connections: ConnectionReads,
-  triggers: TriggerReads,
-  events: Events,
-  digests: Digests,
-  call: makeServiceCalls
-})
-type PollServices = Effect.Effect.Success<typeof pollServices>
-
 /** What is polled. */
 interface Polled {
   readonly definition: ConnectorDefinition
@@ -50,124 +38,123 @@ interface Polled {
   readonly rule: NonNullable<EventDefinition["poll"]>
 }
 
-const findPolled = Effect.fnUntraced(function* ({ connections, connectors }: PollServices, due: DuePoll) {
-  const definition = Option.getOrUndefined(yield* connectors.find(due.organisationId, due.connector))
-  const connection = Option.getOrUndefined(yield* connections.byId(due.organisationId, due.connectionId))
-  const event = definition?.events.find(({ id }) => id === due.event)
-  const rule = event?.poll
-  return definition === undefined || connection === undefined || event === undefined || rule === undefined
-    ? undefined
-    : ({ definition, connection, event, rule } satisfies Polled)
-})
-
-/** All items of a listing, page by page; incomplete beyond the limits of pages and items. */
-const listItems = Effect.fnUntraced(function* (
-  { call, polls }: PollServices,
-  due: DuePoll,
-  { connection, definition, rule }: Polled
-) {
-  const items: Array<Json> = []
-  let args: Json | null = renderAll(rule.args ?? {}, { connection: { config: connection.config } })
-  for (let page = 0; args !== null; page++) {
-    if (page >= pollLimits.pages || items.length >= pollLimits.items) return { items, isComplete: false }
-    const { action, next, result } = yield* call({
-      organisationId: due.organisationId,
-      connection,
-      definition,
-      action: rule.action,
-      args,
-      idempotencyKey: `poll|${due.connectionId}|${due.event}|${due.seq}|${page}`
-    })
-    items.push(...pageItems(action, result))
-    args = next
-    if (next !== null) yield* polls.renew(due)
-  }
-  return { items: items.slice(0, pollLimits.items), isComplete: items.length <= pollLimits.items }
-})
-
-/** Commits the event of one change, one for each workspace with active triggers on it. */
-const emit = Effect.fnUntraced(function* (
-  { events, triggers }: PollServices,
-  due: DuePoll,
-  { connection, definition, event, rule }: Polled,
-  { action, hash, key, payload }: ItemChange
-) {
-  const { connectionId, organisationId, seq } = due
-  const { customerId } = connection
-  const listening = yield* triggers.ofConnector(organisationId, definition.slug, event.id)
-  const occurredAt = rule.changedAt === undefined ? null : timeAt(payload, rule.changedAt)
-  for (const spaceId of spacesFor({ connectionId, customerId }, listening))
-    yield* events.receive({
-      organisationId,
-      spaceId,
-      source: "poll",
-      trigger: null,
-      connector: definition.slug,
-      connectorEvent: event.id,
-      connectionId,
-      customerId,
-      type: polledType(definition.slug, event, action),
-      entity: event.entity ?? null,
-      action,
-      occurredAt,
-      payload,
-      headers: { "x-svc-event": event.id, "x-svc-event-action": action },
-      deduplication: { value: [connectionId, event.id, seq, key, hash, spaceId].join("|"), deliveryId: null },
-      traceparent: null
-    })
-})
-
 const timeAt = (payload: Json, path: string): number | null => {
   const value = valueAt(payload, path)
   return typeof value === "string" ? (parseProviderTime(value) ?? null) : null
 }
 
-const pollOnce = Effect.fnUntraced(function* (services: PollServices, due: DuePoll, polled: Polled) {
-  const { digests, polls } = services
-  const { event, rule } = polled
-  const { isComplete, items } = yield* listItems(services, due, polled)
-  const seen = yield* polls.seen(due)
-  const { changes, removed, stored } = pollDifference(rule, items, seen, isComplete, digests.sha256Hex)
-  if (due.seq > 0)
-    yield* Effect.forEach(
-      changes.filter(({ action }) => isAbout(event.id, action)),
-      (change) => emit(services, due, polled, change),
-      { concurrency: eventsAtOnce, discard: true }
-    )
-  yield* polls.commit(due, { stored, removed, pauseSeconds: rule.intervalSeconds })
-})
-
-/** Polls, and notes a failure of the provider with the poll; fails only if the service's own stores do. */
-const handle = Effect.fnUntraced(function* (services: PollServices, due: DuePoll) {
-  const { polls } = services
-  const polled = yield* findPolled(services, due)
-  if (polled === undefined) return yield* polls.postpone(due, missingPauseSeconds)
-  const { intervalSeconds } = polled.rule
-  const fail = (message: string) => polls.fail(due, message, pollPause(intervalSeconds, due.failures + 1))
-  yield* pollOnce(services, due, polled).pipe(
-    Effect.catchTags({
-      Postponed: ({ at }) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => polls.postpone(due, Math.max(1, (at - now) / 1_000))),
-      ProviderRefused: ({ failure }) => fail(failure.message),
-      ConnectionNotActive: () => polls.postpone(due, intervalSeconds),
-      NotFound: () => polls.postpone(due, intervalSeconds),
-      InvalidState: ({ message }) => fail(message),
-      UnusableAction: ({ message }) => fail(message)
-    })
-  )
-})
-
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const ledger = yield* HeldBytes
-    const services = yield* pollServices
-    const { polls } = services
+    const polls = yield* Polls
+    const connectors = yield* Connectors
+    const connections = yield* ConnectionReads
+    const triggers = yield* TriggerReads
+    const events = yield* Events
+    const digests = yield* Digests
+    const call = yield* makeServiceCalls
+
+    const findPolled = Effect.fnUntraced(function* (due: DuePoll) {
+      const definition = Option.getOrUndefined(yield* connectors.find(due.organisationId, due.connector))
+      const connection = Option.getOrUndefined(yield* connections.byId(due.organisationId, due.connectionId))
+      const event = definition?.events.find(({ id }) => id === due.event)
+      const rule = event?.poll
+      return definition === undefined || connection === undefined || event === undefined || rule === undefined
+        ? undefined
+        : ({ definition, connection, event, rule } satisfies Polled)
+    })
+
+    /** All items of a listing, page by page; incomplete beyond the limits of pages and items. */
+    const listItems = Effect.fnUntraced(function* (due: DuePoll, { connection, definition, rule }: Polled) {
+      const items: Array<Json> = []
+      let args: Json | null = renderAll(rule.args ?? {}, { connection: { config: connection.config } })
+      for (let page = 0; args !== null; page++) {
+        if (page >= pollLimits.pages || items.length >= pollLimits.items) return { items, isComplete: false }
+        const { action, next, result } = yield* call({
+          organisationId: due.organisationId,
+          connection,
+          definition,
+          action: rule.action,
+          args,
+          idempotencyKey: `poll|${due.connectionId}|${due.event}|${due.seq}|${page}`
+        })
+        items.push(...pageItems(action, result))
+        args = next
+        if (next !== null) yield* polls.renew(due)
+      }
+      return { items: items.slice(0, pollLimits.items), isComplete: items.length <= pollLimits.items }
+    })
+
+    /** Commits the event of one change, one for each workspace with active triggers on it. */
+    const emit = Effect.fnUntraced(function* (
+      due: DuePoll,
+      { connection, definition, event, rule }: Polled,
+      { action, hash, key, payload }: ItemChange
+    ) {
+      const { connectionId, organisationId, seq } = due
+      const { customerId } = connection
+      const listening = yield* triggers.ofConnector(organisationId, definition.slug, event.id)
+      const occurredAt = rule.changedAt === undefined ? null : timeAt(payload, rule.changedAt)
+      for (const spaceId of spacesFor({ connectionId, customerId }, listening))
+        yield* events.receive({
+          organisationId,
+          spaceId,
+          source: "poll",
+          trigger: null,
+          connector: definition.slug,
+          connectorEvent: event.id,
+          connectionId,
+          customerId,
+          type: polledType(definition.slug, event, action),
+          entity: event.entity ?? null,
+          action,
+          occurredAt,
+          payload,
+          headers: { "x-svc-event": event.id, "x-svc-event-action": action },
+          deduplication: { value: [connectionId, event.id, seq, key, hash, spaceId].join("|"), deliveryId: null },
+          traceparent: null
+        })
+    })
+
+    const pollOnce = Effect.fnUntraced(function* (due: DuePoll, polled: Polled) {
+      const { event, rule } = polled
+      const { isComplete, items } = yield* listItems(due, polled)
+      const seen = yield* polls.seen(due)
+      const { changes, removed, stored } = pollDifference(rule, items, seen, isComplete, digests.sha256Hex)
+      if (due.seq > 0)
+        yield* Effect.forEach(
+          changes.filter(({ action }) => isAbout(event.id, action)),
+          (change) => emit(due, polled, change),
+          { concurrency: eventsAtOnce, discard: true }
+        )
+      yield* polls.commit(due, { stored, removed, pauseSeconds: rule.intervalSeconds })
+    })
+
+    /** Polls, and notes a failure of the provider with the poll; fails only if the service's own stores do. */
+    const handle = Effect.fnUntraced(function* (due: DuePoll) {
+      const polled = yield* findPolled(due)
+      if (polled === undefined) return yield* polls.postpone(due, missingPauseSeconds)
+      const { intervalSeconds } = polled.rule
+      const fail = (message: string) => polls.fail(due, message, pollPause(intervalSeconds, due.failures + 1))
+      yield* pollOnce(due, polled).pipe(
+        Effect.catchTags({
+          Postponed: ({ at }) =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) => polls.postpone(due, Math.max(1, (at - now) / 1_000))),
+          ProviderRefused: ({ failure }) => fail(failure.message),
+          ConnectionNotActive: () => polls.postpone(due, intervalSeconds),
+          NotFound: () => polls.postpone(due, intervalSeconds),
+          InvalidState: ({ message }) => fail(message),
+          UnusableAction: ({ message }) => fail(message)
+        })
+      )
+    })
+
     const { polls: places } = yield* OutwardPlaces
     const { placed, repeat } = yield* makeSweep<DuePoll>("events.poll")
     const startDue = yield* placed({
       places,
       work: polls,
-      run: (due) => holdAnswers(ledger, due.organisationId, handle(services, due))
+      run: (due) => holdAnswers(ledger, due.organisationId, handle(due))
     })
     const { reconcile } = polls
     yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, reconcile, places: [places] }))

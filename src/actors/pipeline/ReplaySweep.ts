@@ -4,12 +4,10 @@
  */
 import { Duration, Effect, Layer, Option } from "effect"
 import { makeSweep } from "../LeasedWork.js"
-import type { StoredJobs } from "../StoredJobs.js"
 import type { Failure } from "../../domain/Failure.js"
 import type { DeadLetterId } from "../../domain/Ids.js"
 import { DeadLetters, type RunningReplay } from "../ports/event/DeadLetters.js"
 import type { EventHome } from "../ports/event/EventReads.js"
-import type { StoredJob } from "../ports/FailedJobs.js"
 import { type LetterOptions, Replays } from "../ports/event/Replays.js"
 
 const sweepInterval = Duration.seconds(1)
@@ -19,77 +17,60 @@ const replaysAtOnce = 10
 /** Dead letters that one pass replays on a schedule. */
 const scheduledAtOnce = 50
 
-/** Replays one dead letter. `false`: it was replayed or discarded meanwhile, is out of scope, or its workspace is gone. */
-const replayOne = (
-  letters: DeadLetters["Type"],
-  replays: Replays["Type"],
-  home: EventHome,
-  id: DeadLetterId,
-  options: LetterOptions
-): Effect.Effect<boolean, Failure> =>
-  Effect.gen(function* () {
-    const source = Option.getOrUndefined(yield* letters.source(home, id))
-    if (source === undefined) return false
-    yield* replays.letter(home, source, options)
-    return true
-  }).pipe(
-    Effect.catchTags({
-      Forbidden: () => Effect.succeed(false),
-      InvalidState: () => Effect.succeed(false),
-      NotFound: () => Effect.succeed(false)
-    }),
-    Effect.tap((isReplayed) => (isReplayed ? Effect.void : letters.putBack(id)))
-  )
-
-/** Advances a replay by the dead letters of one second, or one of them at a lower rate. */
-const advance = (
-  {
-    jobs,
-    letters,
-    replays
-  }: {
-    readonly jobs: StoredJobs<StoredJob>
-    readonly letters: DeadLetters["Type"]
-    readonly replays: Replays["Type"]
-  },
-  replay: RunningReplay
-) =>
-  Effect.gen(function* () {
-    const left = replay.limit - replay.replayed - replay.failed
-    const most = Math.min(left, Math.max(1, Math.floor(replay.ratePerSecond)))
-    const ids = yield* letters.nextOf(replay, most)
-    const { resolved, scope } = replay.filter
-    const options = { isRequested: resolved === undefined, ...(scope === undefined ? {} : { scope }) }
-    let { after, failed, replayed } = replay
-    for (const id of ids) {
-      let isReplayed = false
-      const replaying = Effect.map(replayOne(letters, replays, replay, id, options), (done) => void (isReplayed = done))
-      // One that fails is left as it is, and counted.
-      if (!(yield* jobs.attempt({ id, organisationId: replay.organisationId }, replaying))) yield* letters.putBack(id)
-      if (isReplayed) replayed++
-      else failed++
-      after = id
-    }
-    const isFinished = ids.length < most || replayed + failed >= replay.limit
-    const pause = (Math.max(1, ids.length) / replay.ratePerSecond) * 1_000
-    yield* letters.advance({ ...replay, after, failed, replayed }, isFinished ? undefined : pause)
-  })
-
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const letters = yield* DeadLetters
     const replays = yield* Replays
     const { jobs, repeat } = yield* makeSweep("events.replay")
+
+    /** Replays one dead letter. `false`: it was replayed or discarded meanwhile, is out of scope, or its workspace is gone. */
+    const replayOne = (home: EventHome, id: DeadLetterId, options: LetterOptions): Effect.Effect<boolean, Failure> =>
+      Effect.gen(function* () {
+        const source = Option.getOrUndefined(yield* letters.source(home, id))
+        if (source === undefined) return false
+        yield* replays.letter(home, source, options)
+        return true
+      }).pipe(
+        Effect.catchTags({
+          Forbidden: () => Effect.succeed(false),
+          InvalidState: () => Effect.succeed(false),
+          NotFound: () => Effect.succeed(false)
+        }),
+        Effect.tap((isReplayed) => (isReplayed ? Effect.void : letters.putBack(id)))
+      )
+
+    /** Advances a replay by the dead letters of one second, or one of them at a lower rate. */
+    const advance = (replay: RunningReplay) =>
+      Effect.gen(function* () {
+        const left = replay.limit - replay.replayed - replay.failed
+        const most = Math.min(left, Math.max(1, Math.floor(replay.ratePerSecond)))
+        const ids = yield* letters.nextOf(replay, most)
+        const { resolved, scope } = replay.filter
+        const options = { isRequested: resolved === undefined, ...(scope === undefined ? {} : { scope }) }
+        let { after, failed, replayed } = replay
+        for (const id of ids) {
+          let isReplayed = false
+          const replaying = Effect.map(replayOne(replay, id, options), (done) => void (isReplayed = done))
+          // One that fails is left as it is, and counted.
+          if (!(yield* jobs.attempt({ id, organisationId: replay.organisationId }, replaying)))
+            yield* letters.putBack(id)
+          if (isReplayed) replayed++
+          else failed++
+          after = id
+        }
+        const isFinished = ids.length < most || replayed + failed >= replay.limit
+        const pause = (Math.max(1, ids.length) / replay.ratePerSecond) * 1_000
+        yield* letters.advance({ ...replay, after, failed, replayed }, isFinished ? undefined : pause)
+      })
+
     const pass = (report: Effect.Effect<void>) =>
       Effect.gen(function* () {
         const running = yield* letters.leaseReplays(replaysAtOnce)
-        yield* jobs.each(running, (replay) => advance({ jobs, letters, replays }, replay), { advance: report })
+        yield* jobs.each(running, advance, { advance: report })
         const scheduled = yield* letters.leaseScheduled(scheduledAtOnce)
-        yield* jobs.each(
-          scheduled,
-          ({ id, ...home }) => replayOne(letters, replays, home, id, { isRequested: false }),
-          { advance: report }
-        )
+        yield* jobs.each(scheduled, ({ id, ...home }) => replayOne(home, id, { isRequested: false }), {
+          advance: report
+        })
       })
     yield* Effect.forkScoped(yield* repeat(pass, { interval: sweepInterval }))
   })

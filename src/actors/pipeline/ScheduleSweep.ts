@@ -23,68 +23,12 @@ const schedulesAtOnce = 16
 /** Longer than any schedule catches up, so that a tick that was handled is never handled again. */
 const claimLifetime = Duration.days(8)
 
-/** What the functions of this module need. */
-const sweepServices = Effect.all({
-  schedules: Schedules,
-  events: Events,
-  identifiers: Identifiers,
-  sweep: makeSweep<DueSchedule>("schedules.fire")
-})
-type SweepServices = Effect.Effect.Success<typeof sweepServices>
-
 /** A tick, or several that are skipped together: `from` is the first of them. */
 interface HandledTick {
   readonly at: number
   readonly ignoredBecause?: SkipReason
   readonly payload: Json
 }
-
-/** Commits the event of a tick; `dueAt`: the state that it replaces, `next`: the tick that follows. */
-const commitTick = Effect.fnUntraced(function* (
-  { events, schedules }: SweepServices,
-  trigger: Trigger,
-  delayMillis: number,
-  tick: HandledTick,
-  due: DueSchedule,
-  next: { readonly at: number | null; readonly isDue: boolean }
-) {
-  const key = `${trigger.id}|${new Date(tick.at).toISOString()}`
-  const nextAt = next.at === null ? null : next.at + delayMillis
-  const arrival: Arrival = {
-    organisationId: trigger.organisationId,
-    spaceId: trigger.spaceId,
-    source: "schedule",
-    trigger,
-    connector: null,
-    connectionId: null,
-    customerId: trigger.customerId,
-    type: `schedule.${trigger.id}`,
-    entity: null,
-    action: "other",
-    occurredAt: tick.at,
-    payload: tick.payload,
-    headers: {},
-    deduplication: { value: key, deliveryId: null },
-    traceparent: null,
-    claim: {
-      scope: "tick",
-      key,
-      hash: key,
-      expiresAt: (yield* Clock.currentTimeMillis) + Duration.toMillis(claimLifetime)
-    },
-    ...(tick.ignoredBecause === undefined ? {} : { ignoredBecause: tick.ignoredBecause }),
-    tick: {
-      triggerId: trigger.id,
-      dueAt: due.dueAt,
-      nextAt,
-      isFired: tick.ignoredBecause === undefined,
-      keepsLease: next.isDue
-    }
-  }
-  const reception = yield* events.receive(arrival)
-  // The tick fired before an edit that brought it back.
-  if (reception._tag === "Duplicate") yield* schedules.move(due, nextAt)
-})
 
 const timeText = (at: number): string => new Date(at).toISOString()
 
@@ -94,101 +38,159 @@ const skippedPayload = ({ count, from, to }: SkippedTicks): Json => ({
   until: timeText(to)
 })
 
-/** Whether this tick is skipped because a run of an earlier one has not ended. Ticks that are caught up wait for it instead. */
-const isOverlapping = (
-  { schedules }: SweepServices,
-  trigger: Trigger,
-  schedule: ScheduleSettings,
-  tick: number,
-  now: number
-): Effect.Effect<boolean, Unavailable> =>
-  schedule.overlap !== "skip" || (schedule.catchUp === "all" && isMissed(tick, now))
-    ? Effect.succeed(false)
-    : schedules.isBusy(trigger.organisationId, trigger.id)
-
-/** Handles the due ticks of one schedule, in their order. */
-const handle = Effect.fnUntraced(function* (services: SweepServices, trigger: Trigger, due: DueSchedule) {
-  const { schedule } = trigger
-  if (schedule === null) return yield* services.schedules.move(due, null)
-  const delay = schedule.delayMinutes * 60_000
-  const now = Math.floor(due.now) - delay
-  const first = due.dueAt - delay
-  const { firing, next, skipped } = dueTicks(schedule, first, Math.max(now, first))
-  let state = due.dueAt
-  const commit = (tick: HandledTick, following: number | undefined) => {
-    const dueAt = state
-    state = (following ?? next ?? 0) + delay
-    return commitTick(
-      services,
-      trigger,
-      delay,
-      tick,
-      { ...due, dueAt },
-      { at: following ?? next, isDue: following !== undefined }
-    )
-  }
-  if (skipped !== null)
-    yield* commit({ at: first, ignoredBecause: "catch_up", payload: skippedPayload(skipped) }, firing[0])
-  for (const [at, tick] of firing.entries()) {
-    const overlaps = yield* isOverlapping(services, trigger, schedule, tick, now)
-    yield* commit(
-      {
-        at: tick,
-        payload: { scheduledFor: timeText(tick) },
-        ...(overlaps ? { ignoredBecause: "overlap" as const } : {})
-      },
-      firing[at + 1]
-    )
-  }
-})
-
 const chunksOf = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(all.length / chunkSize) }, (_, at) => all.slice(at * chunkSize, (at + 1) * chunkSize))
 
-/** Handles schedules that were leased together; one that fails is handled again when its lease has expired. */
-const handleChunk = Effect.fnUntraced(function* (services: SweepServices, dues: ReadonlyArray<DueSchedule>) {
-  const found = yield* services.schedules.triggers(dues.map(({ id }) => id))
-  const triggers = new Map(found.map((one) => [one.id, one]))
-  yield* services.sweep.jobs.each(
-    dues,
-    (due) => {
-      const trigger = triggers.get(due.id)
-      return trigger === undefined ? services.schedules.move(due, null) : handle(services, trigger, due)
-    },
-    { concurrency: schedulesAtOnce }
-  )
-})
+const make = Effect.gen(function* () {
+  const schedules = yield* Schedules
+  const events = yield* Events
+  const identifiers = yield* Identifiers
+  const sweep = yield* makeSweep<DueSchedule>("schedules.fire")
 
-/** Fires what is due, in batches, until nothing is. */
-const fireDue = (services: SweepServices, advance: Effect.Effect<void>) =>
-  inBatches(batchSize, services.schedules.leaseDue, (dues) =>
-    Effect.forEach(chunksOf(dues), (chunk) => Effect.zipLeft(handleChunk(services, chunk), advance))
-  )
-
-/** Disables schedules whose runs failed too often in a row. */
-const disableFailing = Effect.fnUntraced(function* ({ identifiers, schedules, sweep }: SweepServices) {
-  const failing = yield* schedules.failing(batchSize)
-  const message = `${triggerLimits.failures} runs failed in a row`
-  yield* Effect.forEach(failing, (trigger) =>
-    sweep.jobs.attempt(
+  /** Commits the event of a tick; `dueAt`: the state that it replaces, `next`: the tick that follows. */
+  const commitTick = Effect.fnUntraced(function* (
+    trigger: Trigger,
+    delayMillis: number,
+    tick: HandledTick,
+    due: DueSchedule,
+    next: { readonly at: number | null; readonly isDue: boolean }
+  ) {
+    const key = `${trigger.id}|${new Date(tick.at).toISOString()}`
+    const nextAt = next.at === null ? null : next.at + delayMillis
+    const arrival: Arrival = {
+      organisationId: trigger.organisationId,
+      spaceId: trigger.spaceId,
+      source: "schedule",
       trigger,
-      Effect.flatMap(DateTime.now, (now) => {
-        const { after, audit, event } = disablingOf(identifiers, trigger, "failures", message, DateTime.formatIso(now))
-        return schedules.disable(after, event, audit)
-      })
-    )
-  )
-})
+      connector: null,
+      connectionId: null,
+      customerId: trigger.customerId,
+      type: `schedule.${trigger.id}`,
+      entity: null,
+      action: "other",
+      occurredAt: tick.at,
+      payload: tick.payload,
+      headers: {},
+      deduplication: { value: key, deliveryId: null },
+      traceparent: null,
+      claim: {
+        scope: "tick",
+        key,
+        hash: key,
+        expiresAt: (yield* Clock.currentTimeMillis) + Duration.toMillis(claimLifetime)
+      },
+      ...(tick.ignoredBecause === undefined ? {} : { ignoredBecause: tick.ignoredBecause }),
+      tick: {
+        triggerId: trigger.id,
+        dueAt: due.dueAt,
+        nextAt,
+        isFired: tick.ignoredBecause === undefined,
+        keepsLease: next.isDue
+      }
+    }
+    const reception = yield* events.receive(arrival)
+    // The tick fired before an edit that brought it back.
+    if (reception._tag === "Duplicate") yield* schedules.move(due, nextAt)
+  })
 
-const passOf = (services: SweepServices) => (advance: Effect.Effect<void>) =>
-  Effect.zipRight(disableFailing(services), fireDue(services, advance))
+  /** Whether this tick is skipped because a run of an earlier one has not ended. Ticks that are caught up wait for it instead. */
+  const isOverlapping = (
+    trigger: Trigger,
+    schedule: ScheduleSettings,
+    tick: number,
+    now: number
+  ): Effect.Effect<boolean, Unavailable> =>
+    schedule.overlap !== "skip" || (schedule.catchUp === "all" && isMissed(tick, now))
+      ? Effect.succeed(false)
+      : schedules.isBusy(trigger.organisationId, trigger.id)
+
+  /** Handles the due ticks of one schedule, in their order. */
+  const handle = Effect.fnUntraced(function* (trigger: Trigger, due: DueSchedule) {
+    const { schedule } = trigger
+    if (schedule === null) return yield* schedules.move(due, null)
+    const delay = schedule.delayMinutes * 60_000
+    const now = Math.floor(due.now) - delay
+    const first = due.dueAt - delay
+    const { firing, next, skipped } = dueTicks(schedule, first, Math.max(now, first))
+    let state = due.dueAt
+    const commit = (tick: HandledTick, following: number | undefined) => {
+      const dueAt = state
+      state = (following ?? next ?? 0) + delay
+      return commitTick(
+        trigger,
+        delay,
+        tick,
+        { ...due, dueAt },
+        { at: following ?? next, isDue: following !== undefined }
+      )
+    }
+    if (skipped !== null)
+      yield* commit({ at: first, ignoredBecause: "catch_up", payload: skippedPayload(skipped) }, firing[0])
+    for (const [at, tick] of firing.entries()) {
+      const overlaps = yield* isOverlapping(trigger, schedule, tick, now)
+      yield* commit(
+        {
+          at: tick,
+          payload: { scheduledFor: timeText(tick) },
+          ...(overlaps ? { ignoredBecause: "overlap" as const } : {})
+        },
+        firing[at + 1]
+      )
+    }
+  })
+
+  /** Handles schedules that were leased together; one that fails is handled again when its lease has expired. */
+  const handleChunk = Effect.fnUntraced(function* (dues: ReadonlyArray<DueSchedule>) {
+    const found = yield* schedules.triggers(dues.map(({ id }) => id))
+    const triggers = new Map(found.map((one) => [one.id, one]))
+    yield* sweep.jobs.each(
+      dues,
+      (due) => {
+        const trigger = triggers.get(due.id)
+        return trigger === undefined ? schedules.move(due, null) : handle(trigger, due)
+      },
+      { concurrency: schedulesAtOnce }
+    )
+  })
+
+  /** Fires what is due, in batches, until nothing is. */
+  const fireDue = (advance: Effect.Effect<void>) =>
+    inBatches(batchSize, schedules.leaseDue, (dues) =>
+      Effect.forEach(chunksOf(dues), (chunk) => Effect.zipLeft(handleChunk(chunk), advance))
+    )
+
+  /** Disables schedules whose runs failed too often in a row. */
+  const disableFailing = Effect.fnUntraced(function* () {
+    const failing = yield* schedules.failing(batchSize)
+    const message = `${triggerLimits.failures} runs failed in a row`
+    yield* Effect.forEach(failing, (trigger) =>
+      sweep.jobs.attempt(
+        trigger,
+        Effect.flatMap(DateTime.now, (now) => {
+          const { after, audit, event } = disablingOf(
+            identifiers,
+            trigger,
+            "failures",
+            message,
+            DateTime.formatIso(now)
+          )
+          return schedules.disable(after, event, audit)
+        })
+      )
+    )
+  })
+
+  const pass = (advance: Effect.Effect<void>) => Effect.zipRight(disableFailing(), fireDue(advance))
+
+  return { pass, repeat: sweep.repeat }
+})
 
 /** @internal One pass, for tests. */
-export const makeSchedulePass = Effect.map(sweepServices, passOf)
+export const makeSchedulePass = Effect.map(make, ({ pass }) => pass)
 
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
-    const services = yield* sweepServices
-    yield* Effect.forkScoped(yield* services.sweep.repeat(passOf(services), { interval: sweepInterval }))
+    const { pass, repeat } = yield* make
+    yield* Effect.forkScoped(yield* repeat(pass, { interval: sweepInterval }))
   })
 )
