@@ -262,7 +262,7 @@ describe("the webhook of a provider's app", () => {
   it("finds an account by an index, whatever the number of connections", async () => {
     await sql(`INSERT INTO connections (id, org, customer_id, connector, connector_version, label, auth_method, status, health,
         config, created_by, credential_fingerprint)
-      SELECT 'conn_many_' || n, org, customer_id, connector, connector_version, label, auth_method, 'active', health,
+      SELECT 'conn_' || lpad(n::text, 26, '0'), org, customer_id, connector, connector_version, label, auth_method, 'active', health,
         jsonb_build_object('base', 'b', 'team', 'many' || n), created_by, 'f'
       FROM generate_series(1, 20000) n, (SELECT * FROM connections WHERE config->>'team' = 'T1') one`)
     await sql("ANALYZE connections")
@@ -275,7 +275,7 @@ describe("the webhook of a provider's app", () => {
       )[0]
     const before = (await look()) ?? assert.fail("no index")
     assert.strictEqual((await deliver(first, { events: [message("many7", "of many")] })).status, 202)
-    await reach("of many", ["conn_many_7 delivered"])
+    await reach("of many", [`conn_${"7".padStart(26, "0")} delivered`])
     const after = await eventually(look, (now) => (now?.keys ?? 0) > before.keys)
     assert.isBelow((after?.rows ?? 0) - before.rows, 10_000)
   })

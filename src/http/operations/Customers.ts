@@ -14,7 +14,7 @@ export const customersOperations = [
   operation({
     name: "customers.list",
     summary: "List customers",
-    description: "Lists the customers that the key reaches, newest first. `tag`: only those with this tag.",
+    description: "Lists the customers that the key reaches, newest first.",
     answers: { 200: "A page of customers." },
     route: "GET /api/v1/customers",
     query: Schema.Struct({
