@@ -187,6 +187,7 @@ export const makeLeasedWork = <J extends StoredJob>(sql: SqlClient, kind: WorkKi
     const keys = jobs.map(({ id }) => keyOf(kind, id))
     return kind.key.map((_, at) => keys.map((values) => values[at]))
   }
+  // Not decoded, since each kind selects what its statement computes, and a pass leases up to hundreds of rows.
   return {
     lease: (found) => rowsOf(sql.unsafe<J>(foundSql, keysOf(found))),
     leaseDue: (limit) => rowsOf(sql.unsafe<J>(batchSql, [limit])),

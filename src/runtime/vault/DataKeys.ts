@@ -2,7 +2,8 @@
 import { describe } from "../telemetry/SafeError.js"
 import { operatorText } from "../../domain/OperatorText.js"
 import { SqlClient, type SqlError } from "@effect/sql"
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Data, Effect, Layer, Schema } from "effect"
+import { rowDecoder } from "../postgres/record/Table.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 
 export interface DataKey {
@@ -47,21 +48,17 @@ export class DataKeys extends Context.Tag("svc/DataKeys")<
   }
 >() {}
 
-interface Row {
-  readonly org: string
-  readonly id: string
-  readonly wrapped: Uint8Array
-  readonly master_key_id: string
-  readonly active: boolean
-}
-
-const fromRow = (row: Row): DataKey => ({
-  org: row.org,
-  id: row.id,
-  wrapped: row.wrapped,
-  masterKeyId: row.master_key_id,
-  active: row.active
-})
+const decode = rowDecoder(
+  "data_keys",
+  Schema.Struct({
+    org: Schema.String,
+    id: Schema.String,
+    wrapped: Schema.Uint8ArrayFromSelf,
+    masterKeyId: Schema.String,
+    active: Schema.Boolean
+  })
+)
+const columns = `org, id, wrapped, master_key_id AS "masterKeyId", active`
 
 const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reason: describe(error) })
 
@@ -72,16 +69,15 @@ const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reas
 const outsideTransaction = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.mapInputContext(statement, Context.omit(SqlClient.TransactionConnection))
 
-const keys = (rows: Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>) =>
-  Effect.mapBoth(outsideTransaction(rows), { onFailure: unavailable, onSuccess: (found) => found.map(fromRow) })
+const keys = (rows: Effect.Effect<ReadonlyArray<object>, SqlError.SqlError>) =>
+  Effect.mapBoth(outsideTransaction(rows), { onFailure: unavailable, onSuccess: (found) => found.map(decode) })
 
 /** Over the table `data_keys`, as the role that sees every organisation. */
 export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effect(
   DataKeys,
   Effect.map(WriterSql, (sql) =>
     DataKeys.of({
-      load: (org) =>
-        keys(sql<Row>`SELECT org, id, wrapped, master_key_id, active FROM data_keys WHERE org = ${org} ORDER BY id`),
+      load: (org) => keys(sql.unsafe(`SELECT ${columns} FROM data_keys WHERE org = $1 ORDER BY id`, [org])),
       insertIfAbsent: (key) =>
         sql`INSERT INTO data_keys (org, id, wrapped, master_key_id, active)
             VALUES (${key.org}, ${key.id}, ${key.wrapped}, ${key.masterKeyId}, ${key.active}) ON CONFLICT DO NOTHING`.pipe(
@@ -92,7 +88,7 @@ export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effe
       rewrap: (all) =>
         // Locks in one order, so that two rotations never deadlock.
         sql
-          .unsafe<Row>(
+          .unsafe(
             `WITH anew AS (SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) AS t(id, wrapped, master, before)),
                   locked AS (SELECT id FROM data_keys WHERE id = ANY($1::text[]) ORDER BY id COLLATE "C" FOR UPDATE)
              UPDATE data_keys k SET wrapped = anew.wrapped, master_key_id = anew.master
@@ -106,8 +102,12 @@ export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effe
           )
           .pipe(outsideTransaction, Effect.mapBoth({ onFailure: unavailable, onSuccess: (rows) => rows.length })),
       wrappedByOthers: (masterKeyId, after, limit) =>
-        keys(sql<Row>`SELECT org, id, wrapped, master_key_id, active FROM data_keys
-                      WHERE master_key_id <> ${masterKeyId} AND id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${limit}`)
+        keys(
+          sql.unsafe(
+            `SELECT ${columns} FROM data_keys WHERE master_key_id <> $1 AND id COLLATE "C" > $2 ORDER BY id COLLATE "C" LIMIT $3`,
+            [masterKeyId, after, limit]
+          )
+        )
     })
   )
 )

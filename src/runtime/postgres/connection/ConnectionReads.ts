@@ -9,7 +9,7 @@ import { Connection } from "../../../domain/connection/Connection.js"
 import { rowDecoder } from "../record/Table.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
-import { firstRow, rowsOf } from "../database/DatabaseUnavailable.js"
+import { firstRow, recordsOf } from "../database/DatabaseUnavailable.js"
 
 const columns = `id, customer_id AS "customerId", user_id AS "userId", label, status, connector,
   connector_version AS "connectorVersion", config, is_default AS "isDefault"`
@@ -72,7 +72,7 @@ export const layer = Layer.effect(
           )
         ),
       withAccount: (organisation, slug, account) =>
-        Effect.map(rowsOf(sql.unsafe(accountSql, [organisation, slug, account])), (rows) => rows.map(decodeAccount))
+        recordsOf(sql.unsafe(accountSql, [organisation, slug, account]), decodeAccount)
     })
   })
 )

@@ -19,6 +19,10 @@ export const rowsOf = <Row>(read: Effect.Effect<ReadonlyArray<Row>, SqlError>) =
 export const execute = (change: Effect.Effect<unknown, SqlError>) =>
   Effect.asVoid(Effect.mapError(change, databaseUnavailable))
 
+/** The records of the rows of a read. */
+export const recordsOf = <R>(read: Effect.Effect<ReadonlyArray<object>, SqlError>, decode: (row: object) => R) =>
+  Effect.map(rowsOf(read), (rows) => rows.map(decode))
+
 /** The record of the first row of a read. */
 export const firstRow = <R>(read: Effect.Effect<ReadonlyArray<object>, SqlError>, decode: (row: object) => R) =>
   Effect.map(rowsOf(read), ([row]): R | undefined => (row === undefined ? undefined : decode(row)))

@@ -3,12 +3,15 @@ import { Effect, Layer } from "effect"
 import { EndpointSubscriptions } from "../../../actors/ports/delivery/EndpointSubscriptions.js"
 import type { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
 import { isSubscribed } from "../../../domain/delivery/OutboundEvent.js"
-import type { WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
+import { WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
 import { WriterSql } from "../database/Pools.js"
+import { rowDecoder } from "../record/Table.js"
 import { makeReadCache } from "../ReadCache.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"
 
-type Subscriber = Pick<WebhookEndpoint, "id" | "url" | "events">
+const decode = rowDecoder("webhook_endpoints", WebhookEndpoint.stored.pick("id", "url", "events"))
+
+type Subscriber = ReturnType<typeof decode>
 
 export const layer = Layer.effect(
   EndpointSubscriptions,
@@ -18,8 +21,8 @@ export const layer = Layer.effect(
 
     return EndpointSubscriptions.of({
       subscribed: (organisation, type) => {
-        const load = sql<Subscriber>`SELECT id, url, events FROM webhook_endpoints WHERE org = ${organisation}`.pipe(
-          Effect.mapError(journalUnavailable)
+        const load = sql`SELECT id, url, events FROM webhook_endpoints WHERE org = ${organisation}`.pipe(
+          Effect.mapBoth({ onFailure: journalUnavailable, onSuccess: (rows) => rows.map(decode) })
         )
         return Effect.map(subscribers.get(`${organisation}|`, load), (found = []) =>
           found.filter(({ events }) => isSubscribed(events, type))

@@ -24,6 +24,7 @@ export const layer = Layer.effect(
 
     return OpenEvents.of({
       load: (ids) =>
+        // Not decoded, since each event is read once between its arrival and its runs, with the columns of `EventRows.ts`.
         sql.unsafe<EventRow>(`SELECT ${selectEvent("events")} FROM events WHERE id = ANY($1::text[])`, [ids]).pipe(
           Effect.flatMap((rows) => Effect.forEach(rows, (row) => eventOfRow(vault, row))),
           Effect.mapError(databaseUnavailable)

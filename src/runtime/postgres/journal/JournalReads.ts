@@ -52,6 +52,7 @@ export const makeJournalReads = (
   sql: WriterSql["Type"],
   vault: Vault["Type"]
 ): Pick<Journal["Type"], "index" | "results" | "copy"> => {
+  // Rows of journals are not decoded: a replay reads thousands, and a sealed body that another wrote does not open.
   const readRows = (id: ExecutionId, places: ReadonlyArray<number>) => sql.unsafe<SealedRow>(resultsSql, [id, places])
 
   const index = Effect.fn("Journal.index")(function* (organisation: OrganisationId, id: ExecutionId) {

@@ -1,8 +1,20 @@
 /** Statements on stored replies and locks of keys, in the caller's transaction. */
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { StoredReply, Tx } from "../../../actors/ports/Records.js"
+import { AnsweredTime } from "../../../domain/Time.js"
+import { rowDecoder } from "./Table.js"
 import { readError, writeError } from "./RecordErrors.js"
+
+const decodeReply = rowDecoder(
+  "idempotent_replies",
+  Schema.Struct({
+    key: Schema.String,
+    hash: Schema.String,
+    sealed: Schema.Uint8ArrayFromSelf,
+    expiresAt: AnsweredTime
+  })
+)
 
 /** The replies of requests with an Idempotency-Key. */
 export const makeReplies = (sql: SqlClient): Pick<Tx, "saveReply" | "findReply" | "replaceReply" | "deleteReply"> => {
@@ -13,11 +25,9 @@ export const makeReplies = (sql: SqlClient): Pick<Tx, "saveReply" | "findReply" 
       WHERE idempotent_replies.expires_at < now()`.pipe(Effect.asVoid, Effect.catchAll(writeError))
 
   const findReply = (key: string) =>
-    sql<{ key: string; hash: string; sealed: Uint8Array; expiresAt: Date }>`
+    sql`
     SELECT key, hash, sealed, expires_at AS "expiresAt" FROM idempotent_replies WHERE key = ${key} AND expires_at > now()`.pipe(
-      Effect.map(([row]) =>
-        Option.map(Option.fromNullable(row), (found) => ({ ...found, expiresAt: found.expiresAt.toISOString() }))
-      ),
+      Effect.map(([row]) => Option.map(Option.fromNullable(row), decodeReply)),
       Effect.catchAll(readError)
     )
 

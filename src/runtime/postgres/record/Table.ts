@@ -41,7 +41,8 @@ export class UnexpectedRow extends Data.Error<{ readonly table: string; readonly
 
 /**
  * Decodes rows that were selected under the names of the record's members: times become RFC 3339, and each member must fit
- * its schema. A row that does not fit is the defect `UnexpectedRow`.
+ * its schema. A row that does not fit is the defect `UnexpectedRow`. Rows of a start, a run and its journal are cast where
+ * they are read, each with its reason.
  */
 export const rowDecoder = <F extends Schema.Struct.Fields>(
   table: string,

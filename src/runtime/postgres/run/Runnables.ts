@@ -50,6 +50,7 @@ export const layer = Layer.effect(
 
     const notFound = () => new NotFound({ what: "workflow" })
 
+    // Heads and contents are not decoded: a start waits for them, and `Runnable` joins columns of three tables.
     const loadHead = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
       const [head] = yield* sql
         .unsafe<WorkflowHead>(

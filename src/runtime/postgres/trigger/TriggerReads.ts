@@ -7,7 +7,7 @@ import { WriterSql } from "../database/Pools.js"
 import { makeReadCache } from "../ReadCache.js"
 import { triggers } from "../record/RecordTables.js"
 import { selectColumns } from "../record/Table.js"
-import { rowsOf } from "../database/DatabaseUnavailable.js"
+import { recordsOf } from "../database/DatabaseUnavailable.js"
 
 /** A trigger may have a megabyte, so that the caches hold fewer than those of small records. */
 const maxEntries = 2_000
@@ -28,9 +28,9 @@ export const layer = Layer.effect(
     const lists = yield* makeReadCache<ReadonlyArray<Trigger>>({ maxEntries })
 
     const select = (condition: string, values: ReadonlyArray<unknown>, limit: number) =>
-      Effect.map(
-        rowsOf(sql.unsafe(`SELECT ${columns} FROM triggers WHERE ${condition} ORDER BY id LIMIT ${limit}`, values)),
-        (rows) => rows.map(triggers.decode)
+      recordsOf(
+        sql.unsafe(`SELECT ${columns} FROM triggers WHERE ${condition} ORDER BY id LIMIT ${limit}`, values),
+        triggers.decode
       )
 
     const isActive = "status = 'active' AND deleted_at IS NULL"
