@@ -3,7 +3,7 @@
  * owner in batches, so that most calls need no message, and reports each lease when it ends.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
-import { busy } from "./ConnectionOwner.js"
+import { Unavailable } from "../../domain/Failure.js"
 import { nextBlockedUntil, type CallLimits, type ProviderQuota } from "../../domain/connection/RateLimiter.js"
 import { leaseMillis } from "../../domain/connection/SharedLimiter.js"
 import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
@@ -55,7 +55,8 @@ const closeDelay = Duration.millis(leaseMillis + 5)
  */
 const slotMillis = 60_000
 const keepInterval = Duration.seconds(15)
-const limitUnavailable = () => busy("the provider's limit cannot be looked up now")
+const limitUnavailable = () =>
+  new Unavailable({ reason: "the provider's limit cannot be looked up now", retryAfterSeconds: 1 })
 const maxPools = 10_000
 
 /** Age after which a permit is treated as lost: its call must have ended a minute before. */
