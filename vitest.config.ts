@@ -14,12 +14,16 @@ const files = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".test.ts"))
   .map((name) => `test/${name}`)
 
+/** Files that measure the memory, the delays or the computing of their own process, or that list the machine's. */
+const isMeasuring = (file: string): boolean =>
+  /^test\/[^/]+$/.test(file) ||
+  /process\.memoryUsage|support\/(?:heap|growth|loopDelay)\.js"/.test(readFileSync(file, "utf8"))
+
 /**
- * Files that may share a worker and its modules (`scripts/test.mjs`): to load those takes longer than most of their tests.
- * The others measure a process, change it, or start one of their own.
+ * Files that may share a worker and its modules (`scripts/test.mjs`): to start a worker and to load those takes longer
+ * than most of their tests. The others have a worker for themselves, since they replace what drivers share in a process.
  */
-const isShared = (file: string): boolean =>
-  /^test\/(?:domain|http|actors)\//.test(file) || /support\/(?:InProcess|calls)\.js"/.test(readFileSync(file, "utf8"))
+const isShared = (file: string): boolean => !file.startsWith("test/runtime/")
 
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 
@@ -31,15 +35,21 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const project = (name: string, isOf: (file: string) => boolean) => ({
+  test: { ...base, name, include: files.filter(isOf) }
+})
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     globalSetup: ["test/support/globalSetup.ts"],
     pool: "forks",
-    poolOptions: { forks: { minForks: 1, maxForks: 2 } },
+    // As few as many: vitest's pool ends the whole run when it removes an idle worker whose modules are shared.
+    poolOptions: { forks: { minForks: 2, maxForks: 2 } },
     projects: [
-      { test: { ...base, name: "shared", include: files.filter(isShared) } },
-      { test: { ...base, name: "alone", include: files.filter((file) => !isShared(file)) } }
+      project("shared", (file) => !isMeasuring(file) && isShared(file)),
+      project("alone", (file) => !isMeasuring(file) && !isShared(file)),
+      project("measuring", isMeasuring)
     ]
   }
 })

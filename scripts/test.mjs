@@ -1,9 +1,10 @@
 // Runs all tests, or the files that are named: first those that share a worker's modules, then those that each have a
-// process of their own. The end lists the slowest files, the files that take longer than recorded, and every failure;
-// the last line counts the tests. The exit code is 0 only if all passed. With `--record` the times are recorded.
+// process of their own, at last those that measure it. The end lists the slowest files, the files that take longer than
+// recorded, and every failure; the last line counts the tests. The exit code is 0 only if all passed. With `--record` the
+// times are recorded.
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { availableParallelism, tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { failures, grown, readReport, slowest, timesOf, total } from "./test/Summary.mjs"
@@ -34,21 +35,17 @@ const run = (project, options) => {
     { stdio: "inherit", env: { ...process.env, SVC_TEST_REPORT: path } }
   )
   const report = existsSync(path) ? readReport(readFileSync(path, "utf8")) : []
-  if (status === 0 || failures(report).length > 0) return report
-  return [
-    ...report,
-    {
-      project,
-      file: "(the run)",
-      seconds: 0,
-      passed: 0,
-      failures: [{ test: "its end", error: `vitest ended with ${status}` }]
-    }
-  ]
+  // The last entry says that the run came to its end: a pool that breaks down leaves files out.
+  const isWhole = report.at(-1)?.isEnd === true && (status === 0 || failures(report).length > 0)
+  if (isWhole) return report
+  const failure = { test: "(its end)", error: `vitest ended with ${status} before it had run all files` }
+  return [...report, { project, file: "(the run)", seconds: 0, passed: 0, failures: [failure] }]
 }
 
 const before = calibrate()
-const report = [...run("shared", ["--no-isolate"]), ...run("alone", [])]
+// Most files wait for processes more than they compute; those that measure have a core each.
+const workers = ["min", "max"].map((bound) => `--poolOptions.forks.${bound}Forks=${2 * availableParallelism()}`)
+const report = [...run("shared", ["--no-isolate", ...workers]), ...run("alone", workers), ...run("measuring", [])]
 const calibration = Math.max(before, calibrate())
 rmSync(reports, { recursive: true, force: true })
 

@@ -10,6 +10,7 @@ interface FileReport {
   readonly seconds: number
   readonly passed: number
   readonly failures: ReadonlyArray<{ readonly test: string; readonly error: string }>
+  readonly isEnd?: boolean
 }
 interface Recorded {
   readonly calibration: number
@@ -79,9 +80,10 @@ describe("The end of a run of tests", () => {
     assert.strictEqual(lines[2], "FAILED |few| hooks.test.ts > a group (its hooks): no service")
     assert.match(lines[3] ?? "", /^FAILED \|few\| loads\.test\.ts > \(the file\): .*missing\.js/)
     assert.sameMembers(
-      report.map(({ file }) => file).filter((file) => file !== "(no file)"),
+      report.map(({ file }) => file).filter((file) => !file.startsWith("(")),
       Object.keys(files)
     )
+    assert.isTrue(report.at(-1)?.isEnd)
   }, 60_000)
 
   it("lists the slowest files", () => {

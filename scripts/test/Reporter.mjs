@@ -48,5 +48,6 @@ export default class Reporter {
       const failures = [{ test: "(outside a test)", error: firstLine(error) }]
       this.#write({ file: "(no file)", seconds: 0, passed: 0, failures })
     }
+    this.#write({ file: "(the run)", seconds: 0, passed: 0, failures: [], isEnd: true })
   }
 }

@@ -95,9 +95,11 @@ const violationOf = (operation: Operation, answered: Answered): string | undefin
   )
 }
 
+/** Read once in a process, whose test files share modules: that takes longer than many a test. */
+let operations: ReadonlyArray<Operation> | undefined
+
 /** Checks the answers of one service. Skips what is in no document: pages, and paths that do not exist. */
 export const makeDocumentCheck = () => {
-  let operations: ReadonlyArray<Operation> | undefined
   /** How the answer violates its document; `undefined` if it conforms. */
   return (method: string, target: string, answered: Answered): string | undefined => {
     const path = target.split("?")[0] ?? ""

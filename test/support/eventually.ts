@@ -1,8 +1,8 @@
-/** Repeats an effect until its result is the expected one, for a few seconds at most. */
+/** Repeats an effect until its result is the expected one; the bound ends a test before its own does. */
 export const eventually = async <A>(
   ask: () => Promise<A>,
   isIt: (answer: A) => boolean,
-  millis = 5_000
+  millis = 20_000
 ): Promise<A> => {
   const until = performance.now() + millis
   for (;;) {
