@@ -8,7 +8,8 @@ import { isSameProcess, type Process, startOf, treeOf } from "./support/processe
 import { postgresPid, type Service } from "./support/Service.js"
 
 const support = path.resolve("test/support")
-const config = `export default { test: { globalSetup: [${JSON.stringify(path.join(support, "globalSetup.ts"))}] } }`
+const [globalSetup, setup] = ["globalSetup.ts", "logSetup.ts"].map((name) => JSON.stringify(path.join(support, name)))
+const config = `export default { test: { globalSetup: [${globalSetup}], setupFiles: [${setup}] } }`
 
 /** Starts two services, and waits to be killed. */
 const leaving = `import { renameSync, writeFileSync } from "node:fs"
@@ -86,7 +87,7 @@ describe.skipIf(process.platform !== "linux")("A run of tests that was killed", 
       process.kill(pid, "SIGSTOP")
       process.kill(postgresPid(dataDir), "SIGKILL")
       const processes = [...treeOf(run), ...servers]
-      for (const one of treeOf(run)) process.kill(one.pid, "SIGKILL")
+      killed.kill("SIGKILL")
       await ended(killed)
       assert.isNotEmpty(servers.filter(isSameProcess))
 

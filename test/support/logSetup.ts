@@ -1,8 +1,9 @@
 /** Setup of every test file: fails a test when a service logs a line of trouble that the test did not announce. */
 import { Logger, LogLevel } from "effect"
-import { afterAll, afterEach, beforeEach } from "vitest"
+import { afterAll, afterEach, beforeEach, inject } from "vitest"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { beginTest, endScope, hear } from "./LogExpectations.js"
+import { recordProcess } from "./TestRun.js"
 
 /** Marks the loggers: the files of a worker share modules, and each runs this setup. */
 const marked = Symbol.for("svc/test/loggers")
@@ -24,6 +25,9 @@ if (!(marked in Logger.tracerLogger)) {
   const shown = Logger.withConsoleLog(withSafeErrors(Logger.logfmtLogger))
   Object.assign(Logger.defaultLogger, { log: shown.log })
 }
+
+// A worker outlives a run that breaks down.
+recordProcess(inject("runDirectory"), process.pid)
 
 beforeEach(beginTest)
 afterEach(() => endScope("test"))
