@@ -12,9 +12,15 @@ import { makeMemoryWatch } from "./Memory.js"
 import type { WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import type { DatabaseSession } from "./DatabaseSession.js"
 import { makeSizes } from "./Sizes.js"
-import type { LeasedSession } from "./Transactions.js"
-import { makeTurns, type TurnKind } from "./Turns.js"
+import { makeTurns, type Release, type TurnKind } from "./Turns.js"
 import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
+
+/** A connection that a call or a transaction uses. */
+export interface LeasedSession {
+  readonly session: DatabaseSession
+  readonly spaceId: string
+  readonly release: Release
+}
 
 /** How long an idle connection is kept. */
 const keepMillis = 10_000
@@ -30,6 +36,8 @@ export interface TenantStatement {
   /** Counts the bytes of the answer. */
   readonly holding: Holding
 }
+
+export type SessionLeases = ReturnType<typeof makeSessionLeases>
 
 /** The sessions of calls. `limit`: of a workspace, in bytes. */
 export const makeSessionLeases = (
@@ -151,7 +159,7 @@ export const makeSessionLeases = (
       sizes.close()
       memory.close()
     },
-    closeSessions: connections.close
+    close: connections.close
   }
 }
 

@@ -12,41 +12,7 @@ import {
 } from "../../actors/ports/run/WorkspaceDb.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { dbRefusal } from "./Refusals.js"
-import type { DatabaseSession } from "./DatabaseSession.js"
-import type { Release, TurnKind } from "./Turns.js"
-import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
-
-/** A connection that a call or a transaction uses. */
-export interface LeasedSession {
-  readonly session: DatabaseSession
-  readonly spaceId: string
-  readonly release: Release
-}
-
-export interface Transactions {
-  readonly begin: WorkspaceDb["Type"]["begin"]
-  readonly commit: WorkspaceDb["Type"]["commit"]
-  readonly rollback: WorkspaceDb["Type"]["rollback"]
-  /** Runs one statement at a time; fails if the transaction is no longer open. */
-  readonly use: <A>(
-    caller: DbCaller,
-    transaction: DbTransaction,
-    body: (held: LeasedSession) => Effect.Effect<A, DbRefused>
-  ) => Effect.Effect<A, DbRefused>
-  /** Rolls all of them back. */
-  readonly stop: Effect.Effect<void>
-}
-
-export interface TransactionsOptions {
-  readonly take: (
-    caller: DbCaller,
-    kind: TurnKind,
-    restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
-  ) => Effect.Effect<LeasedSession, DbRefused>
-  readonly giveBack: (held: LeasedSession) => Effect.Effect<void>
-  readonly run: <A>(session: DatabaseSession, body: () => Promise<A>) => Effect.Effect<A, DbRefused>
-  readonly attempt: <A>(body: (workspaces: WorkspaceDatabases) => Promise<A>) => Effect.Effect<A, DbRefused>
-}
+import type { LeasedSession, SessionLeases } from "./SessionLeases.js"
 
 interface OpenTransaction {
   readonly held: LeasedSession
@@ -56,7 +22,8 @@ interface OpenTransaction {
   idle: NodeJS.Timeout | undefined
 }
 
-export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsOptions): Transactions => {
+/** The open transactions of this node, over its sessions. */
+export const makeTransactions = ({ askServer, returnSession, runInterruptible, takeSession }: SessionLeases) => {
   /** Open transactions by id. */
   const open = new Map<string, OpenTransaction>()
 
@@ -68,7 +35,7 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
       open.delete(id)
       clearTimeout(found.idle)
       clearTimeout(found.deadline)
-      return giveBack(found.held)
+      return returnSession(found.held)
     })
 
   const expire = (id: string): void => {
@@ -80,7 +47,12 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
     if (open.has(id)) transaction.idle = setTimeout(() => expire(id), workspaceDb.idleMillis).unref()
   }
 
-  const use: Transactions["use"] = (caller, { id }, body) =>
+  /** Runs one statement at a time; fails if the transaction is no longer open. */
+  const use = <A>(
+    caller: DbCaller,
+    { id }: DbTransaction,
+    body: (held: LeasedSession) => Effect.Effect<A, DbRefused>
+  ): Effect.Effect<A, DbRefused> =>
     Effect.suspend(() => {
       const found = open.get(id)
       if (found?.executionId !== caller.executionId) return lost()
@@ -101,17 +73,17 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
       )
     })
 
-  const begin: Transactions["begin"] = (caller) =>
+  const begin: WorkspaceDb["Type"]["begin"] = (caller) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
-        const held = yield* take(caller, "transaction", restore)
+        const held = yield* takeSession(caller, "transaction", restore)
         const { session } = held
         const xid = yield* restore(
-          run(session, async () => {
+          runInterruptible(session, async () => {
             await session.control("BEGIN")
             return (await session.query("SELECT pg_current_xact_id()::text", [])).rows[0]?.[0] ?? "0"
           })
-        ).pipe(Effect.onError(() => giveBack(held)))
+        ).pipe(Effect.onError(() => returnSession(held)))
         const id = randomUUID()
         const deadline = setTimeout(() => expire(id), workspaceDb.transactionMillis).unref()
         const transaction: OpenTransaction = {
@@ -129,14 +101,16 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
 
   const isOpen = (caller: DbCaller, { id }: DbTransaction) => open.get(id)?.executionId === caller.executionId
 
-  const commit: Transactions["commit"] = (caller, transaction) =>
+  const commit: WorkspaceDb["Type"]["commit"] = (caller, transaction) =>
     Effect.suspend(() => {
       if (!isOpen(caller, transaction))
         return Effect.flatMap(
-          attempt((workspaces) => workspaces.outcome(transaction.xid)),
+          askServer((workspaces) => workspaces.outcome(transaction.xid)),
           (status) => (status === "committed" ? Effect.void : lost())
         )
-      return use(caller, transaction, ({ session }) => run(session, () => session.query("COMMIT", []))).pipe(
+      return use(caller, transaction, ({ session }) =>
+        runInterruptible(session, () => session.query("COMMIT", []))
+      ).pipe(
         Effect.ensuring(end(transaction.id)),
         // After a failed statement Postgres rolls back at COMMIT.
         Effect.flatMap(({ command }) =>
@@ -147,11 +121,11 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
       )
     })
 
-  const rollback: Transactions["rollback"] = (caller, transaction) =>
+  const rollback: WorkspaceDb["Type"]["rollback"] = (caller, transaction) =>
     Effect.suspend(() =>
       isOpen(caller, transaction)
         ? Effect.ignore(
-            use(caller, transaction, ({ session }) => run(session, () => session.control("ROLLBACK")))
+            use(caller, transaction, ({ session }) => runInterruptible(session, () => session.control("ROLLBACK")))
           ).pipe(Effect.ensuring(end(transaction.id)))
         : Effect.void
     )
@@ -161,6 +135,7 @@ export const makeTransactions = ({ attempt, giveBack, run, take }: TransactionsO
     commit,
     rollback,
     use,
+    /** Rolls all of them back. */
     stop: Effect.suspend(() =>
       Effect.forEach([...open.keys()], (id) => end(id), { concurrency: "unbounded", discard: true })
     )

@@ -64,22 +64,9 @@ const logDefect = (cause: unknown): Effect.Effect<void> =>
   Effect.logError("workspace_db.answer_failed", Cause.die(cause))
 
 const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: unknown) => void) => {
-  const {
-    askServer,
-    closeSessions,
-    dropEmpty,
-    returnSession,
-    runInterruptible,
-    runStatement,
-    stopWatching,
-    takeSession
-  } = makeSessionLeases(server, limit, onDefect)
-  const transactions = makeTransactions({
-    attempt: askServer,
-    giveBack: returnSession,
-    take: takeSession,
-    run: runInterruptible
-  })
+  const sessions = makeSessionLeases(server, limit, onDefect)
+  const { askServer, dropEmpty, returnSession, runInterruptible, runStatement, takeSession } = sessions
+  const transactions = makeTransactions(sessions)
 
   /** Runs one statement, alone or in an open transaction. */
   const query: WorkspaceDb["Type"]["query"] = (caller, sql, params, transaction) =>
@@ -120,9 +107,9 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
     }),
     dropEmpty,
     stop: async () => {
-      stopWatching()
+      sessions.stopWatching()
       await Effect.runPromise(transactions.stop)
-      await closeSessions()
+      await sessions.close()
     }
   }
 }
