@@ -1,5 +1,5 @@
 /** Records of API keys: permissions, customers, addresses and expiry. Specification: API key fields and rules. */
-import { Schema } from "effect"
+import { Either, Schema } from "effect"
 import { invalid, type ValidationFailed } from "../Failure.js"
 import { ApiKeyId, CustomerId, OrganisationId, SpaceId } from "../Ids.js"
 import { allowedIps } from "../Limits.js"
@@ -118,21 +118,25 @@ export type UpdateApiKey = typeof UpdateApiKey.Type
 const dayMillis = 86_400_000
 
 /** The expiry of a key created at `now`, both in Unix milliseconds; `null`: never. */
-export const expiryOf = (choice: string, now: number): number | null | ValidationFailed => {
+export const expiryOf = (choice: string, now: number): Either.Either<number | null, ValidationFailed> => {
   switch (choice) {
     case "30d":
-      return now + 30 * dayMillis
+      return Either.right(now + 30 * dayMillis)
     case "90d":
-      return now + 90 * dayMillis
+      return Either.right(now + 90 * dayMillis)
     case "1y":
-      return now + 365 * dayMillis
+      return Either.right(now + 365 * dayMillis)
     case "never":
-      return null
+      return Either.right(null)
     default: {
       const at = parseTimeOrDate(choice)
       if (at === undefined)
-        return invalid("expires", "INVALID_DATE", "must be a date or a time, as in 2026-11-21 or 2026-11-21T07:10:41Z")
-      return at > now ? at : invalid("expires", "OUT_OF_RANGE", "is in the past: send a later date")
+        return Either.left(
+          invalid("expires", "INVALID_DATE", "must be a date or a time, as in 2026-11-21 or 2026-11-21T07:10:41Z")
+        )
+      return at > now
+        ? Either.right(at)
+        : Either.left(invalid("expires", "OUT_OF_RANGE", "is in the past: send a later date"))
     }
   }
 }
@@ -141,16 +145,18 @@ export const expiryOf = (choice: string, now: number): number | null | Validatio
 export const requestedPermissions = (
   preset: Preset,
   matrix: PermissionMatrix | undefined
-): PermissionSet | ValidationFailed => {
+): Either.Either<PermissionSet, ValidationFailed> => {
   if (preset !== "custom") {
     return matrix === undefined
-      ? presetPermissions(preset)
-      : invalid("permissions", "NOT_ALLOWED", `can only be sent with the preset custom; ${preset} has its own`)
+      ? Either.right(presetPermissions(preset))
+      : Either.left(
+          invalid("permissions", "NOT_ALLOWED", `can only be sent with the preset custom; ${preset} has its own`)
+        )
   }
   const set = toSet(matrix ?? {})
   return set.size > 0
-    ? set
-    : invalid("permissions", "REQUIRED", "must grant at least one permission with the preset custom")
+    ? Either.right(set)
+    : Either.left(invalid("permissions", "REQUIRED", "must grant at least one permission with the preset custom"))
 }
 
 /** `now`: Unix milliseconds. */

@@ -1,4 +1,5 @@
 /** Creates, changes, rotates and revokes the record of an API key; pure. Contract: API keys. */
+import { Either } from "effect"
 import { type ApiKey, type CreateApiKey, keyPrefix, keyStatus, type UpdateApiKey } from "./ApiKey.js"
 import { InvalidState, invalid, type ValidationFailed } from "../Failure.js"
 import type { ApiKeyId, OrganisationId, SpaceId } from "../Ids.js"
@@ -71,13 +72,14 @@ export const changedKey = (
   input: UpdateApiKey,
   customers: KeyCustomers,
   at: number
-): ApiKey | ValidationFailed => {
+): Either.Either<ApiKey, ValidationFailed> => {
   const current = toSet(key.permissions)
   const permissions = input.permissions === undefined ? current : toSet(input.permissions)
   if (key.preset !== "custom" && !isSame(permissions, current))
-    return invalid("permissions", "NOT_ALLOWED", "can only be changed if the key's preset is custom")
-  if (permissions.size === 0) return invalid("permissions", "REQUIRED", "must grant at least one permission")
-  return {
+    return Either.left(invalid("permissions", "NOT_ALLOWED", "can only be changed if the key's preset is custom"))
+  if (permissions.size === 0)
+    return Either.left(invalid("permissions", "REQUIRED", "must grant at least one permission"))
+  return Either.right({
     ...key,
     ...customers,
     name: input.name ?? key.name,
@@ -86,7 +88,7 @@ export const changedKey = (
     rateLimit: input.rateLimitPerMinute === undefined ? key.rateLimit : input.rateLimitPerMinute,
     updatedAt: new Date(at).toISOString(),
     version: key.version + 1
-  }
+  })
 }
 
 /** The record with a new secret; the old one stays valid for `graceSeconds`. `at`: Unix milliseconds. */

@@ -1,5 +1,5 @@
 /** Secrets that the organisation stores: records, versions and their values. Contract: secret record. */
-import { Schema } from "effect"
+import { Either, Schema } from "effect"
 import { invalid, type ValidationFailed } from "../Failure.js"
 import { CustomerId, OrganisationId, SecretId, SpaceId } from "../Ids.js"
 import { Json, findUnstorable, unstorableMessage } from "../Json.js"
@@ -70,14 +70,20 @@ export const secretView = (secret: Secret) =>
   Secret.show(secret, { scope: { customerId: secret.customerId, environment: secret.environment } })
 
 /** The text to seal. JSON may be sent as a value or as text; other text is refused. */
-export const secretText = (type: Secret["type"], value: Json): string | ValidationFailed => {
+export const secretText = (type: Secret["type"], value: Json): Either.Either<string, ValidationFailed> => {
   const text = typeof value === "string" ? value : type === "json" ? JSON.stringify(value) : undefined
-  if (text === undefined)
-    return invalid("value", "INVALID_TYPE", "must be a string; send other JSON with the type json")
+  const mistake = textMistake(type, text)
+  return text === undefined || mistake !== undefined
+    ? Either.left(mistake ?? invalid("value", "INVALID_TYPE", "must be a string; send other JSON with the type json"))
+    : Either.right(text)
+}
+
+const textMistake = (type: Secret["type"], text: string | undefined): ValidationFailed | undefined => {
+  if (text === undefined) return undefined
   if (text === "") return invalid("value", "REQUIRED", "must not be empty")
   if (text.length > secretLength)
     return invalid("value", "OUT_OF_RANGE", `must have at most ${secretLength} characters`)
-  return type === "json" ? (jsonMistake(text) ?? text) : text
+  return type === "json" ? jsonMistake(text) : undefined
 }
 
 /** The value of an opened text. */

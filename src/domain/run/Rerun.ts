@@ -2,6 +2,7 @@
  * Decides with which input, priority and journalled results a re-run starts; pure.
  * Contract: execution record; retry and resume against the journal.
  */
+import { Either } from "effect"
 import type { ExecutionDetail, ExecutionView } from "./ExecutionView.js"
 import { ValidationFailed } from "../Failure.js"
 import { isObject, type Json, type JsonObject } from "../Json.js"
@@ -47,13 +48,13 @@ export const rerunInput = (
   { inputRedacted }: { readonly inputRedacted?: boolean },
   request: RerunRequest,
   start: StartEntry | undefined
-): Json | ValidationFailed => {
+): Either.Either<Json, ValidationFailed> => {
   const exact: Json | undefined = request.input ?? start?.input
-  if (exact === undefined && inputRedacted === true) return inputUnavailable
+  if (exact === undefined && inputRedacted === true) return Either.left(inputUnavailable)
   const input: Json = exact ?? recorded
   return isObject(input) && "$blob" in input
-    ? notResumable("the input of this run was too large to store: send input with the request")
-    : input
+    ? Either.left(notResumable("the input of this run was too large to store: send input with the request"))
+    : Either.right(input)
 }
 
 /** The calls that a resumed run makes again: transient failures, and the failure that ended the run. */

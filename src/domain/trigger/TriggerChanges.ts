@@ -1,5 +1,5 @@
 /** Creates, changes, enables and disables the record of a trigger; pure. Contract: trigger record and states. */
-import { Duration } from "effect"
+import { Duration, Either } from "effect"
 import { autoReplayOf } from "../event/AutoReplay.js"
 import { patternsOf } from "../connector/expression/Condition.js"
 import { defaultRetryPolicy, type Retry } from "../run/Execution.js"
@@ -128,31 +128,39 @@ export const hasSameTimes = (a: Trigger, b: Trigger): boolean =>
   a.status === b.status && canonicalJson(a.schedule) === canonicalJson(b.schedule)
 
 /** The record with another access key. */
-export const rotatedTrigger = (before: Trigger, accessKey: StoredAccessKey, now: string): Trigger | InvalidState =>
+export const rotatedTrigger = (
+  before: Trigger,
+  accessKey: StoredAccessKey,
+  now: string
+): Either.Either<Trigger, InvalidState> =>
   before.webhook === null || before.webhook.auth === "public"
-    ? new InvalidState({
-        state: "public",
-        message: "the trigger has no access key: only webhooks with auth access_key do"
-      })
-    : {
+    ? Either.left(
+        new InvalidState({
+          state: "public",
+          message: "the trigger has no access key: only webhooks with auth access_key do"
+        })
+      )
+    : Either.right({
         ...before,
         webhook: withAccessKey(before.webhook, accessKey),
         updatedAt: now,
         version: before.version + 1
-      }
+      })
 
 /** The enabled record; its schedule counts from `now` on. A trigger that the service disabled stays so for ten minutes. */
-export const enabledTrigger = (before: Trigger, now: string): Trigger | InvalidState => {
+export const enabledTrigger = (before: Trigger, now: string): Either.Either<Trigger, InvalidState> => {
   const until =
     before.status === "auto_disabled" && before.autoDisabledAt !== null
       ? Date.parse(before.autoDisabledAt) + Duration.toMillis(triggerLimits.coolDown)
       : 0
   if (Date.parse(now) < until)
-    return new InvalidState({
-      state: "auto_disabled",
-      message: `the service disabled the trigger: it can be enabled from ${new Date(until).toISOString()}`
-    })
-  return before.status === "active" ? before : withStatus(before, "active", null, now)
+    return Either.left(
+      new InvalidState({
+        state: "auto_disabled",
+        message: `the service disabled the trigger: it can be enabled from ${new Date(until).toISOString()}`
+      })
+    )
+  return Either.right(before.status === "active" ? before : withStatus(before, "active", null, now))
 }
 
 /** The disabled record. */

@@ -1,4 +1,5 @@
 /** Creates, changes, publishes and archives the record of a workflow; pure. Contract: workflow record. */
+import { Either } from "effect"
 import { defaultRetryPolicy } from "../run/Execution.js"
 import { InvalidState, invalid, ValidationFailed } from "../Failure.js"
 import type { CustomerId, EventId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
@@ -148,10 +149,10 @@ export const publishedWorkflow = (workflow: Workflow, number: number, now: strin
 })
 
 /** The record of an archived workflow; a refusal if it is archived already. */
-export const archivedWorkflow = (workflow: Workflow, now: string): Workflow | InvalidState =>
+export const archivedWorkflow = (workflow: Workflow, now: string): Either.Either<Workflow, InvalidState> =>
   workflow.status === "archived"
-    ? new InvalidState({ state: "archived", message: "the workflow is archived already" })
-    : { ...workflow, status: "archived", archivedAt: now, updatedAt: now, version: workflow.version + 1 }
+    ? Either.left(new InvalidState({ state: "archived", message: "the workflow is archived already" }))
+    : Either.right({ ...workflow, status: "archived", archivedAt: now, updatedAt: now, version: workflow.version + 1 })
 
 /** The deployment of version `number` to an environment. */
 export const newDeployment = (workflow: Workflow, environment: string, number: number, author: Author): Deployment => ({

@@ -1,4 +1,5 @@
 /** Parsers of the headers and the paths of requests, and of text in records. */
+import { Either } from "effect"
 import { parseIdentityHeader, verifyWebhook, webhookKey } from "../../../src/domain/delivery/Signature.js"
 import { readAppWebhookId } from "../../../src/domain/trigger/AppWebhookAddress.js"
 import { parseTenancy } from "../../../src/domain/Tenancy.js"
@@ -181,10 +182,7 @@ export const textParsers: ReadonlyArray<Parser> = [
   parser(
     ["src/domain/access/Secret.ts#jsonMistake", "src/domain/access/Secret.ts#secretValue"],
     longest.secret,
-    (text: string) => [
-      secretText("json", text),
-      typeof secretText("json", text) === "string" && secretValue("json", text)
-    ],
+    (text: string) => [secretText("json", text), Either.isRight(secretText("json", text)) && secretValue("json", text)],
     worstJson
   ),
   parser(

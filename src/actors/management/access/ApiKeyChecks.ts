@@ -49,10 +49,11 @@ export const requestedExpiry = (
   { bounds }: Principal,
   expires: CreateApiKey["expires"],
   at: number
-): number | null | ValidationFailed => {
-  const found = expiryOf(expires ?? "90d", at)
+): Effect.Effect<number | null, ValidationFailed> => {
   const own = bounds.expiresAt === null ? Infinity : Date.parse(bounds.expiresAt)
-  return expires === undefined && typeof found === "number" ? Math.min(found, own) : found
+  return Effect.map(expiryOf(expires ?? "90d", at), (found) =>
+    expires === undefined && found !== null ? Math.min(found, own) : found
+  )
 }
 
 /** Fails if the plan does not allow one more key of these customers. */

@@ -8,7 +8,7 @@ import {
   keyPrefix
 } from "../../../domain/access/ApiKey.js"
 import { newKey, type StoredSecret } from "../../../domain/access/ApiKeyChanges.js"
-import { type Failure, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, Unavailable } from "../../../domain/Failure.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
@@ -62,10 +62,8 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     input: CreateApiKey
   ): Effect.fn.Return<IssuedKey, Failure> {
     const at = yield* Clock.currentTimeMillis
-    const permissions = requestedPermissions(input.preset ?? "viewer", input.permissions)
-    if (permissions instanceof ValidationFailed) return yield* permissions
-    const expiresAt = requestedExpiry(caller, input.expires, at)
-    if (expiresAt instanceof ValidationFailed) return yield* expiresAt
+    const permissions = yield* requestedPermissions(input.preset ?? "viewer", input.permissions)
+    const expiresAt = yield* requestedExpiry(caller, input.expires, at)
     const mistake = addressRefusal(input.allowedIps)
     if (mistake !== undefined) return yield* mistake
     const customers = yield* findKeyCustomers(tx, input.customers)

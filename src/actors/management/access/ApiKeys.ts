@@ -5,7 +5,7 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { type ApiKey, type CreateApiKey, type KeyMode, keyView, UpdateApiKey } from "../../../domain/access/ApiKey.js"
 import { changedKey, revokedKey, rotatedKey, statusRefusal } from "../../../domain/access/ApiKeyChanges.js"
-import { type Failure, InvalidState, NotFound, ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, InvalidState, NotFound } from "../../../domain/Failure.js"
 import type { ApiKeyId } from "../../../domain/Ids.js"
 import type { Tx } from "../../ports/Records.js"
 import { findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
@@ -101,8 +101,7 @@ export const layer = Layer.effect(
       if (mistake !== undefined) return yield* mistake
       const customers = input.customers === undefined ? key : yield* findKeyCustomers(tx, input.customers)
       const { customerIds, customersMode } = customers
-      const after = changedKey(key, input, { customersMode, customerIds }, at)
-      if (after instanceof ValidationFailed) return yield* after
+      const after = yield* changedKey(key, input, { customersMode, customerIds }, at)
       yield* checkWithinCaller(caller, after)
       return after
     })

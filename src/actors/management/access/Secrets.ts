@@ -3,7 +3,7 @@
  * Contract: secret record.
  */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
-import { type Failure, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, Unavailable } from "../../../domain/Failure.js"
 import type { Json } from "../../../domain/Json.js"
 import {
   type CreateSecret,
@@ -163,14 +163,13 @@ export const layer = Layer.effect(
         (page) => ({ ...page, data: page.data.map(secretView) })
       )
 
-    const store: Secrets["Type"]["store"] = (context, input) => {
-      const text = secretText(input.type ?? "text", input.value)
-      if (text instanceof ValidationFailed) return Effect.fail(text)
-      return change(context, (tx) => insertOrOverwrite(tx, context, input, text)).pipe(
-        // Another request created the same secret meanwhile: the second attempt overwrites it.
-        Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
+    const store: Secrets["Type"]["store"] = (context, input) =>
+      Effect.flatMap(secretText(input.type ?? "text", input.value), (text) =>
+        change(context, (tx) => insertOrOverwrite(tx, context, input, text)).pipe(
+          // Another request created the same secret meanwhile: the second attempt overwrites it.
+          Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
+        )
       )
-    }
 
     const reveal: Secrets["Type"]["reveal"] = (context, id) =>
       change(context, (tx) =>

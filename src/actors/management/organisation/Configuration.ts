@@ -124,14 +124,17 @@ const checkTargets = (
   )
 
 /** The level to write, or the failure if it is read-only or does not fit the id. */
-const writableLevel = ({ level, scopeId = null }: SetConfiguration): StoredLevel | Failure => {
+const writableLevel = ({ level, scopeId = null }: SetConfiguration): Effect.Effect<StoredLevel, Failure> => {
   if (level === "platform")
     return new Forbidden({
       code: "FORBIDDEN",
       message: "the platform's values belong to its operator: set the value at another level"
     })
-  if (level === "saas") return scopeId === null ? level : invalid("scopeId", "INVALID", "is null at the level saas")
-  return scopeId === null ? invalid("scopeId", "INVALID", `is ${levelNeeds[level]} at the level ${level}`) : level
+  if (level === "saas")
+    return scopeId === null ? Effect.succeed(level) : invalid("scopeId", "INVALID", "is null at the level saas")
+  return scopeId === null
+    ? invalid("scopeId", "INVALID", `is ${levelNeeds[level]} at the level ${level}`)
+    : Effect.succeed(level)
 }
 
 /** The refusal if a narrowed key may not write here: a value above a workflow's level applies to all workflows. */
@@ -215,16 +218,14 @@ export const layer = Layer.effect(
 
     return Configuration.of({
       resolve: (context, query) => read(context, (tx) => resolve(tx, context, query)),
-      set: (context, input) => {
-        const level = writableLevel(input)
-        if (typeof level !== "string") return Effect.fail(level)
-        const refused = valueRefusal(input)
-        if (refused !== undefined) return Effect.fail(refused)
-        return Effect.zipRight(
-          checkTargets({ checkTarget }, input),
-          change(context, (tx) => set(tx, context, level, input))
-        )
-      }
+      set: (context, input) =>
+        Effect.gen(function* () {
+          const level = yield* writableLevel(input)
+          const refused = valueRefusal(input)
+          if (refused !== undefined) return yield* refused
+          yield* checkTargets({ checkTarget }, input)
+          return yield* change(context, (tx) => set(tx, context, level, input))
+        })
     })
   })
 )

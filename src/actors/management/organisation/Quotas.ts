@@ -101,7 +101,7 @@ const subjectOf = Effect.fnUntraced(function* (
 const rangeOf = (
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   now: number
-): { readonly from: string; readonly to: string } | InvalidRequest => {
+): Effect.Effect<{ readonly from: string; readonly to: string }, InvalidRequest> => {
   const until = to ? Date.parse(to) : now
   const since = from ? Date.parse(from) : until - (defaultDays - 1) * dayMillis
   if (since > until || until - since > mostDays * dayMillis)
@@ -109,7 +109,7 @@ const rangeOf = (
       code: "INVALID_REQUEST",
       message: `from and to are times with at most ${mostDays} days between them`
     })
-  return { from: dateOf(since), to: dateOf(until) }
+  return Effect.succeed({ from: dateOf(since), to: dateOf(until) })
 }
 
 export const layer = Layer.effect(
@@ -194,13 +194,10 @@ export const layer = Layer.effect(
           }
         }),
       daily: (context, params) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<ReadonlyArray<UsageDay>, Failure> => {
-          const range = rangeOf(params, now)
-          return range instanceof InvalidRequest
-            ? Effect.fail(range)
-            : Effect.map(reads.days(context.caller.organisationId, range.from, range.to), (days) =>
-                days.filter((day) => params.dimension === undefined || isUsedOn(day, params.dimension))
-              )
+        Effect.gen(function* () {
+          const { from, to } = yield* rangeOf(params, yield* Clock.currentTimeMillis)
+          const days = yield* reads.days(context.caller.organisationId, from, to)
+          return days.filter((day) => params.dimension === undefined || isUsedOn(day, params.dimension))
         })
     })
   })

@@ -51,10 +51,10 @@ const customersOf = ({ customers }: Principal, customerId: string | undefined): 
 const workflowsOf = (
   caller: Principal,
   workflowId: string | undefined
-): Pick<ExecutionQuery, "workflowIds"> | Forbidden => {
+): Effect.Effect<Pick<ExecutionQuery, "workflowIds">, Forbidden> => {
   const ids = scopedIds(caller, "workflow")
-  if (workflowId === undefined) return ids === undefined ? {} : { workflowIds: ids }
-  return outOfScope(caller, "workflow", workflowId) ?? { workflowIds: [workflowId] }
+  if (workflowId === undefined) return Effect.succeed(ids === undefined ? {} : { workflowIds: ids })
+  return outOfScope(caller, "workflow", workflowId) ?? Effect.succeed({ workflowIds: [workflowId] })
 }
 
 const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments"> => {
@@ -63,11 +63,11 @@ const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments">
 }
 
 /** The line after which a page of a log begins; -1: the beginning. */
-const lineAfter = (cursor: string | undefined): number | InvalidRequest => {
-  if (cursor === undefined || cursor === "") return -1
+const lineAfter = (cursor: string | undefined): Effect.Effect<number, InvalidRequest> => {
+  if (cursor === undefined || cursor === "") return Effect.succeed(-1)
   const line = Number(Either.getOrElse(Encoding.decodeBase64UrlString(cursor), () => "x"))
   return isCounter(line) || line === -1
-    ? line
+    ? Effect.succeed(line)
     : new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong: begin again without it" })
 }
 
@@ -84,8 +84,7 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const size = sizeOf(params)
           const range = bounds(params)
-          const workflows = workflowsOf(caller, params.workflow_id)
-          if (workflows instanceof Error) return yield* workflows
+          const workflows = yield* workflowsOf(caller, params.workflow_id)
           const position = yield* pages.position(params.cursor)
           const rows = yield* reads.list(caller, {
             ...workflows,
@@ -110,8 +109,7 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const view = yield* find(context, id)
           const size = sizeOf(params)
-          const after = lineAfter(params.cursor)
-          if (after instanceof InvalidRequest) return yield* after
+          const after = yield* lineAfter(params.cursor)
           const lines = yield* reads.logs(context.caller.organisationId, view.id, after, size + 1)
           const data = lines.slice(0, size)
           const hasMore = lines.length > size

@@ -5,7 +5,7 @@
 import { DateTime, Effect, Option } from "effect"
 import { customerRefusal } from "../../../domain/organisation/Customer.js"
 import { type ExecutionView } from "../../../domain/run/ExecutionView.js"
-import { type Failure, type Forbidden, InvalidState, NotFound, ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, type Forbidden, InvalidState, NotFound } from "../../../domain/Failure.js"
 import type { ExecutionId } from "../../../domain/Ids.js"
 import { inactiveInstallation } from "../../../domain/organisation/Installation.js"
 import {
@@ -146,8 +146,7 @@ export const makeRerunStart = Effect.gen(function* () {
     const { rest: entries, start } = yield* readJournal(caller, view.id)
     const isResumed = request.mode === "resume"
     if (isResumed && start === undefined) return yield* notResumable(journalGone)
-    const input = rerunInput(view, record, request, start)
-    if (input instanceof ValidationFailed) return yield* input
+    const input = yield* rerunInput(view, record, request, start)
     if (start === undefined && view.mock !== "none")
       return yield* new InvalidState({ state: view.status, message: fixturesGone })
     const begun = start === undefined ? startContextWithoutJournal(record, installation) : startContextOf(start)

@@ -36,15 +36,15 @@ export class TriggerFiring extends Context.Tag("svc/TriggerFiring")<
 >() {}
 
 /** For whom a trigger of all customers fires: the only customer of the caller; `null`: for none in particular. */
-const customerOf = (caller: Principal): CustomerId | null | InvalidRequest => {
-  if (caller.customers === "all") return null
+const customerOf = (caller: Principal): Effect.Effect<CustomerId | null, InvalidRequest> => {
+  if (caller.customers === "all") return Effect.succeed(null)
   const [only, ...others] = caller.customers
   return only === undefined || others.length > 0
     ? new InvalidRequest({
         code: "INVALID_REQUEST",
         message: `name the customer in x-end-org-id: the ${nounOf(caller)} is for some`
       })
-    : only
+    : Effect.succeed(only)
 }
 
 export const layer = Layer.effect(
@@ -65,8 +65,7 @@ export const layer = Layer.effect(
               state: trigger.status,
               message: "the trigger is disabled: enable it first"
             })
-          const customerId = trigger.customerId ?? customerOf(caller)
-          if (customerId instanceof InvalidRequest) return yield* customerId
+          const customerId = trigger.customerId ?? (yield* customerOf(caller))
           context.customerId = customerId
           const reception = yield* events.receive({
             organisationId: trigger.organisationId,

@@ -310,15 +310,14 @@ export const layer = Layer.effect(
     const setStatus = (
       context: CallContext,
       id: string,
-      next: (before: Trigger, now: string) => Trigger | InvalidState
+      next: (before: Trigger, now: string) => Effect.Effect<Trigger, InvalidState>
     ) =>
       change(context, (tx) =>
         Effect.gen(function* () {
           yield* lockRoutes(tx)
           const before = yield* lockTrigger(tx, context, id)
           const now = yield* currentTimestamp
-          const after = next(before, now)
-          if (after instanceof InvalidState) return yield* after
+          const after = yield* next(before, now)
           if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
             return yield* new InvalidState({
               state: before.status,
@@ -343,8 +342,7 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const before = yield* lockTrigger(tx, context, id)
           const { stored, text } = newAccessKey()
-          const after = rotatedTrigger(before, stored, yield* currentTimestamp)
-          if (after instanceof InvalidState) return yield* after
+          const after = yield* rotatedTrigger(before, stored, yield* currentTimestamp)
           yield* tx.triggers.update(after)
           const view = yield* viewOfTrigger(tx, origin, after)
           return {
@@ -363,7 +361,7 @@ export const layer = Layer.effect(
       update,
       remove,
       enable: (context, id) => setStatus(context, id, enabledTrigger),
-      disable: (context, id) => setStatus(context, id, disabledTrigger),
+      disable: (context, id) => setStatus(context, id, (before, now) => Effect.succeed(disabledTrigger(before, now))),
       retrySubscription,
       rotateKey,
       warnings: ({ caller }, saved) => triggerWarnings(connectors, caller, saved)

@@ -139,8 +139,7 @@ export const layer = Layer.effect(
         Effect.gen(function* () {
           const before = yield* findWorkflow(tx, context.caller, id, true)
           const now = yield* currentTimestamp
-          const after = archivedWorkflow(before, now)
-          if (after instanceof Error) return yield* after
+          const after = yield* archivedWorkflow(before, now)
           yield* tx.workflows.update(after)
           yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
           return {
