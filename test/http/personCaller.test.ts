@@ -15,7 +15,6 @@ import type { CredentialReader, KnownCredential } from "../../src/http/auth/Cred
 import { startWorld, type World } from "../support/endpointWorld.js"
 import { eventually } from "../support/eventually.js"
 import type { Ask, Running } from "../support/InProcess.js"
-import { announce } from "../support/LogExpectations.js"
 import { auditMatrix } from "../support/matrices/AuditMatrix.js"
 import { customerMatrix } from "../support/matrices/CustomerMatrix.js"
 import { lackingMatrix, presetMatrix } from "../support/matrices/PermissionMatrix.js"
@@ -108,9 +107,6 @@ const amend = ({ credential }: TestCaller, change: (known: KnownCredential) => K
 }
 
 // --- The matrices ---
-
-// While the clock is ahead, the heartbeat of the service's node in the cluster looks old.
-announce(/No healthy runners available/)
 
 let started: Promise<World> | undefined
 const world = () => (started ??= startWorld(persons))

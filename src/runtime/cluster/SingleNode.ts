@@ -45,10 +45,19 @@ type Needed = Layer.Layer.Context<typeof Sharding.layer> | Scope.Scope
  */
 const noStorage = Layer.succeed(MessageStorage.MessageStorage, { ...MessageStorage.noop })
 
+/**
+ * The node stays registered until its process ends: a check of the runners while it stops would otherwise warn that none
+ * is healthy.
+ */
+const runnerStorage = Layer.effect(
+  RunnerStorage.RunnerStorage,
+  Effect.map(RunnerStorage.makeMemory, (memory) => ({ ...memory, unregister: () => Effect.void }))
+)
+
 export const sharding = minimalContext.pipe(
   Layer.provideMerge(Runners.layerNoop),
   Layer.provideMerge(noStorage),
-  Layer.provide([RunnerStorage.layerMemory, RunnerHealth.layerNoop]),
+  Layer.provide([runnerStorage, RunnerHealth.layerNoop]),
   Layer.provideMerge(ShardingConfig.layer(pollSettings))
 )
 
