@@ -5,7 +5,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const base = {
   setupFiles: ["test/support/logSetup.ts"],
-  testTimeout: 30_000,
+  // Long, since starting processes and writing files takes long on a busy machine. `vi.setConfig` would hold for the first
+  // file of a worker only.
+  testTimeout: 120_000,
   hookTimeout: 60_000,
   teardownTimeout: 20_000
 }
@@ -21,9 +23,11 @@ const isMeasuring = (file: string): boolean =>
 
 /**
  * Files that may share a worker and its modules (`scripts/test.mjs`): to start a worker and to load those takes longer
- * than most of their tests. The others have a worker for themselves, since they replace what drivers share in a process.
+ * than most of their tests. The others have a worker for themselves, since they replace what drivers share in a process,
+ * such as its clock.
  */
-const isShared = (file: string): boolean => !file.startsWith("test/runtime/")
+const isShared = (file: string): boolean =>
+  /^test\/(?:domain|http|actors)\//.test(file) || /support\/(?:InProcess|calls)\.js"/.test(readFileSync(file, "utf8"))
 
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 

@@ -43,8 +43,8 @@ const run = (project, options) => {
 }
 
 const before = calibrate()
-// Most files wait for processes more than they compute; those that measure have a core each.
-const workers = ["min", "max"].map((bound) => `--poolOptions.forks.${bound}Forks=${2 * availableParallelism()}`)
+// Files wait for processes while others compute; those that measure have a core each.
+const workers = ["min", "max"].map((bound) => `--poolOptions.forks.${bound}Forks=${availableParallelism() + 1}`)
 const report = [...run("shared", ["--no-isolate", ...workers]), ...run("alone", workers), ...run("measuring", [])]
 const calibration = Math.max(before, calibrate())
 rmSync(reports, { recursive: true, force: true })

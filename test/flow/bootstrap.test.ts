@@ -3,12 +3,8 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Schema, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
-import { vi } from "vitest"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { makeDataDirectory, startService } from "../support/Service.js"
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 
 const scope = Effect.runSync(Scope.make())
 const server = makeDataDirectory()

@@ -2,15 +2,11 @@
 import { assert, it } from "@effect/vitest"
 import { writeFileSync } from "node:fs"
 import path from "node:path"
-import { vi } from "vitest"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { api } from "../support/api.js"
 import { announce } from "../support/LogExpectations.js"
 import { makeDataDirectory, startService } from "../support/Service.js"
 import { paced } from "../support/pace.js"
-
-/** Starting a process and its Postgres takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 
 const shifted = (millis: number) =>
   `--import=data:text/javascript,${encodeURIComponent(`const real = Date.now; Date.now = () => real() + ${millis}`)}`

@@ -5,12 +5,9 @@ import { connect } from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { onTestFinished, vi } from "vitest"
+import { onTestFinished } from "vitest"
 import { eventually } from "../support/eventually.js"
 import { makeDataDirectory } from "../support/Service.js"
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 
 const bundle = path.join(fileURLToPath(new URL("../..", import.meta.url)), "dist", "svc.js")
 

@@ -2,12 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { onTestFinished, vi } from "vitest"
+import { onTestFinished } from "vitest"
 import { greetingText } from "../../src/runtime/program/FirstStart.js"
 import { makeDataDirectory, startService } from "../support/Service.js"
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 
 const place = () => {
   const { dataDir, directory, remove } = makeDataDirectory()

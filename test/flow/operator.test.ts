@@ -7,7 +7,7 @@ import { createServer } from "node:net"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
-import { onTestFinished, vi } from "vitest"
+import { onTestFinished } from "vitest"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
 import { announce } from "../support/LogExpectations.js"
@@ -15,9 +15,6 @@ import { makeDataDirectory, startService, type ServiceOptions } from "../support
 
 // A refusal is one sentence, which each test asserts.
 announce(/^[^{]/)
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const isRoot = process.getuid?.() === 0

@@ -6,12 +6,8 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { vi } from "vitest"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
 import { type Block, blocksOf } from "../support/guide.js"
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const readme = fs.readFileSync(path.join(root, "README.md"), "utf8")

@@ -1,14 +1,12 @@
 /** A planned stop: what was accepted is answered, what comes later is told when to come again, and the rest is left. */
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import * as http from "node:http"
-import { onTestFinished, vi } from "vitest"
+import { onTestFinished } from "vitest"
 import { isProcessAlive } from "../../src/runtime/embedded/Postmaster.js"
 import { api, eventually } from "../support/api.js"
 import { announce } from "../support/LogExpectations.js"
 import { startProvider } from "../support/provider.js"
 import { makeDataDirectory, postgresPid, prepareData, type Service, startService } from "../support/Service.js"
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const asks = (url: string) => `export default async function () {
   const response = await fetch("${url}")

@@ -2,13 +2,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import { Client } from "pg"
-import { vi } from "vitest"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
 import { type Running, start } from "../support/InProcess.js"
-
-vi.setConfig({ testTimeout: 120_000 })
 
 let svc: Running
 let admin: Client

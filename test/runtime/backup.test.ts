@@ -3,14 +3,10 @@ import { Effect, Option, Redacted } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Client } from "pg"
-import { vi } from "vitest"
 import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { api, eventually } from "../support/api.js"
 import { announce } from "../support/LogExpectations.js"
 import { makeDataDirectory, type Service, startService } from "../support/Service.js"
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 
 const { directory, dataDir, remove } = makeDataDirectory()
 fs.chmodSync(directory, 0o755)

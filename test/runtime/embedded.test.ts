@@ -6,7 +6,6 @@ import * as fs from "node:fs"
 import { createServer } from "node:net"
 import * as path from "node:path"
 import { Client } from "pg"
-import { vi } from "vitest"
 import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { find, isProcessAlive } from "../../src/runtime/embedded/Postmaster.js"
 import { announce } from "../support/LogExpectations.js"
@@ -19,9 +18,6 @@ import {
   type ServiceOptions
 } from "../support/Service.js"
 import { paced } from "../support/pace.js"
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 
 /** An ordinary user that every Linux has. */
 const daemon = 1

@@ -1,11 +1,7 @@
 import { afterAll, assert, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { vi } from "vitest"
 import { makeDataDirectory, startService } from "../support/Service.js"
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 
 const { dataDir, directory, remove } = makeDataDirectory()
 fs.chmodSync(directory, 0o755)

@@ -2,13 +2,9 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import { Client } from "pg"
-import { vi } from "vitest"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { announce } from "../support/LogExpectations.js"
 import { makeDataDirectory, startService } from "../support/Service.js"
-
-/** Starting processes and writing files takes long on a busy machine. */
-vi.setConfig({ testTimeout: 120_000 })
 
 /** An operator's Postgres whose administrator is not a superuser, as at most hosting providers. */
 const scope = Effect.runSync(Scope.make())

@@ -147,7 +147,9 @@ const make = Effect.gen(function* () {
       dues,
       (due) => {
         const trigger = triggers.get(due.id)
-        return trigger === undefined ? schedules.move(due, null) : handle(trigger, due)
+        return trigger === undefined
+          ? schedules.move(due, null)
+          : Effect.flatMap(trigger.read, (read) => handle(read, due))
       },
       { concurrency: schedulesAtOnce }
     )
@@ -163,21 +165,13 @@ const make = Effect.gen(function* () {
   const disableFailing = Effect.fnUntraced(function* () {
     const failing = yield* schedules.failing(batchSize)
     const message = `${triggerLimits.failures} runs failed in a row`
-    yield* Effect.forEach(failing, (trigger) =>
-      sweep.jobs.attempt(
-        trigger,
-        Effect.flatMap(DateTime.now, (now) => {
-          const { after, audit, event } = disablingOf(
-            identifiers,
-            trigger,
-            "failures",
-            message,
-            DateTime.formatIso(now)
-          )
-          return schedules.disable(after, event, audit)
-        })
-      )
-    )
+    const disable = (trigger: Trigger) =>
+      Effect.flatMap(DateTime.now, (now) => {
+        const at = DateTime.formatIso(now)
+        const { after, audit, event } = disablingOf(identifiers, trigger, "failures", message, at)
+        return schedules.disable(after, event, audit)
+      })
+    yield* Effect.forEach(failing, (trigger) => sweep.jobs.attempt(trigger, Effect.flatMap(trigger.read, disable)))
   })
 
   const pass = (advance: Effect.Effect<void>) => Effect.zipRight(disableFailing(), fireDue(advance))

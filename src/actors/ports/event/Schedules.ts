@@ -17,17 +17,24 @@ export interface DueSchedule extends StoredJob {
   readonly now: number
 }
 
+/** An active trigger as it is stored now. `read`: a defect if this release cannot read its row, which fails its job only. */
+export interface StoredTrigger extends StoredJob {
+  readonly id: TriggerId
+  readonly organisationId: OrganisationId
+  readonly read: Effect.Effect<Trigger>
+}
+
 export class Schedules extends Context.Tag("svc/Schedules")<
   Schedules,
   Pick<LeasedWork<DueSchedule>, "leaseDue"> & {
-    /** The triggers with these ids that are active, as they are stored now. */
-    readonly triggers: (ids: ReadonlyArray<TriggerId>) => Effect.Effect<ReadonlyArray<Trigger>, Unavailable>
+    /** The active ones of the triggers with these ids. */
+    readonly triggers: (ids: ReadonlyArray<TriggerId>) => Effect.Effect<ReadonlyArray<StoredTrigger>, Unavailable>
     /** Moves a schedule on without an event: one that does not fire any more, or whose tick fired before. */
     readonly move: (due: DueSchedule, nextAt: number | null) => Effect.Effect<void, Unavailable>
     /** Whether a run of an earlier tick has not ended, or a tick has not started its run yet. */
     readonly isBusy: (organisation: OrganisationId, lane: string) => Effect.Effect<boolean, Unavailable>
     /** Active schedules whose runs failed too often in a row. */
-    readonly failing: (limit: number) => Effect.Effect<ReadonlyArray<Trigger>, Unavailable>
+    readonly failing: (limit: number) => Effect.Effect<ReadonlyArray<StoredTrigger>, Unavailable>
     /** Stores a trigger that the service disables, with its audit entry and event; unless it was changed meanwhile. */
     readonly disable: (after: Trigger, event: DomainEvent, audit: AuditEntry) => Effect.Effect<void, Unavailable>
   }

@@ -2,13 +2,14 @@
 import { Effect, Layer } from "effect"
 import { type DueSchedule, Schedules } from "../../../actors/ports/event/Schedules.js"
 import { triggerLimits } from "../../../domain/Limits.js"
+import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { AuditRows } from "../AuditRow.js"
 import { makeLeasedWork, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { triggers } from "../record/RecordTables.js"
 import { selectColumns } from "../record/Table.js"
 import { disableTrigger } from "./TriggerDisabling.js"
-import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute, rowsOf } from "../database/DatabaseUnavailable.js"
 import { schedules as kind } from "../WorkKinds.js"
 
 const columns = selectColumns(triggers)
@@ -25,9 +26,12 @@ export const layer = Layer.effect(
     const { leaseDue } = makeLeasedWork<DueSchedule>(sql, kind)
 
     const select = (condition: string, values: ReadonlyArray<unknown>) =>
-      sql.unsafe(`SELECT ${columns} FROM triggers WHERE ${condition}`, values).pipe(
-        Effect.map((rows) => rows.map(triggers.decode)),
-        Effect.mapError(databaseUnavailable)
+      Effect.map(rowsOf(sql.unsafe<Trigger>(`SELECT ${columns} FROM triggers WHERE ${condition}`, values)), (rows) =>
+        rows.map((row) => ({
+          id: row.id,
+          organisationId: row.organisationId,
+          read: Effect.sync(() => triggers.decode(row))
+        }))
       )
 
     return Schedules.of({
