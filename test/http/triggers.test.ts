@@ -194,6 +194,22 @@ describe("a schedule", () => {
     assert.approximately(minutesAhead(await next("POST", "/enable")), 10, 1)
   })
 
+  it("lists its next ten times, also while it is disabled", async () => {
+    const trigger = await made({
+      type: "schedule",
+      schedule: { mode: "cron", cron: "30 2 * * *", timezone: "Europe/Berlin", delayMinutes: 5 }
+    })
+    const fires = async (id: string): Promise<ReadonlyArray<string>> => (await ask("GET", `/${id}/fires`)).body.data
+    const listed = await fires(trigger.id)
+    assert.lengthOf(listed, 10)
+    assert.strictEqual(listed[0], trigger.stats.nextFireAt)
+    const local = new Intl.DateTimeFormat("en-GB", { timeStyle: "short", timeZone: "Europe/Berlin" })
+    for (const at of listed) assert.include(["02:35", "03:05"], local.format(new Date(at)))
+    await ask("POST", `/${trigger.id}/disable`)
+    assert.deepStrictEqual(await fires(trigger.id), listed)
+    assert.deepStrictEqual(await fires((await made({ type: "webhook", webhook: { auth: "public" } })).id), [])
+  })
+
   it("fires at its creation if asked to, after its delay", async () => {
     const trigger = await made({ type: "schedule", schedule: { ...daily, runOnCreate: true, delayMinutes: 2 } })
     assert.approximately(minutesAhead(trigger.stats.nextFireAt), 2, 1)

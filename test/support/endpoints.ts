@@ -249,6 +249,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
     })
   },
   "GET /api/v1/triggers/:trg": plain,
+  "GET /api/v1/triggers/:trg/fires": plain,
   "PUT /api/v1/triggers/:trg": { body: () => ({ description: "changed" }) },
   "DELETE /api/v1/triggers/:trg": { uses: newTrigger },
   "POST /api/v1/triggers/:trg/enable": plain,

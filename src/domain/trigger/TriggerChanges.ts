@@ -123,6 +123,19 @@ export const firstFireAt = ({ schedule, status }: Trigger, isNew: boolean, now: 
   return tick === null ? null : new Date(tick + schedule.delayMinutes * 60_000).toISOString()
 }
 
+const shownFires = 10
+
+/** When a schedule fires next, were it active: at most ten times, RFC 3339. `now`: Unix milliseconds. */
+export const nextFires = (schedule: ScheduleSettings, now: number): ReadonlyArray<string> => {
+  const delay = schedule.delayMinutes * 60_000
+  const fires: Array<string> = []
+  for (let tick = nextAfter(schedule, now - delay); tick !== null; tick = nextAfter(schedule, tick)) {
+    fires.push(new Date(tick + delay).toISOString())
+    if (fires.length === shownFires) break
+  }
+  return fires
+}
+
 /** Whether two records fire at the same times. */
 export const hasSameTimes = (a: Trigger, b: Trigger): boolean =>
   a.status === b.status && canonicalJson(a.schedule) === canonicalJson(b.schedule)

@@ -195,6 +195,21 @@ export const triggersOperations = [
     use: (triggers, { context, path }) => triggers.get(context, path.trg)
   }),
   operation({
+    name: "triggers.fires",
+    summary: "List when a schedule fires next",
+    description:
+      "Lists the next times, at most ten, at which a schedule fires, with its delay. A disabled one would fire at them if it were enabled. Triggers of other types have none.",
+    answers: { 200: "The times." },
+    route: "GET /api/v1/triggers/:trg/fires",
+    output: record(Schema.Array(Time)),
+    permit: "workflows:read",
+    audit: auditRead("trigger"),
+    sharing: "read",
+    scoped: recordScope,
+    with: Triggers,
+    use: (triggers, { context, path }) => triggers.fires(context, path.trg)
+  }),
+  operation({
     name: "triggers.update",
     summary: "Change a trigger",
     description:

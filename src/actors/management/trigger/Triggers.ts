@@ -1,5 +1,5 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
 import { type Detail, type Failure, invalid, InvalidState, ValidationFailed } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
@@ -17,6 +17,7 @@ import {
   disabledTrigger,
   enabledTrigger,
   firstFireAt,
+  nextFires,
   hasSameTimes,
   newTrigger,
   rotatedTrigger,
@@ -64,6 +65,8 @@ export class Triggers extends Context.Tag("svc/Triggers")<
     readonly list: (context: CallContext, params: TriggerListParams) => Effect.Effect<PageOf<TriggerView>, Failure>
     readonly create: (context: CallContext, input: CreateTrigger) => Effect.Effect<TriggerWithKey, Failure>
     readonly get: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
+    /** When a schedule fires next, were it active; none for another type of trigger. */
+    readonly fires: (context: CallContext, id: string) => Effect.Effect<ReadonlyArray<string>, Failure>
     /** An edited schedule counts from now on. The access key is new if the webhook was public. */
     readonly update: (context: CallContext, id: string, input: UpdateTrigger) => Effect.Effect<TriggerWithKey, Failure>
     readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
@@ -223,6 +226,13 @@ export const layer = Layer.effect(
         Effect.flatMap(findTrigger(tx, context.caller, id), (found) => viewOfTrigger(tx, origin, found))
       )
 
+    const fires = (context: CallContext, id: string) =>
+      Effect.flatMap(
+        read(context, (tx) => findTrigger(tx, context.caller, id)),
+        ({ schedule }) =>
+          Effect.map(Clock.currentTimeMillis, (now) => (schedule === null ? [] : nextFires(schedule, now)))
+      )
+
     /** The access key after an update of `auth`: a new one for a webhook that was public, none for one that is now. */
     const accessKeyAfter = (before: Trigger, { webhook }: UpdateTrigger) => {
       const auth = webhook?.auth ?? (webhook === null || webhook === undefined ? before.webhook?.auth : "access_key")
@@ -358,6 +368,7 @@ export const layer = Layer.effect(
       list,
       create,
       get,
+      fires,
       update,
       remove,
       enable: (context, id) => setStatus(context, id, enabledTrigger),
