@@ -207,3 +207,11 @@ export type Failure =
 /** A `ValidationFailed` with one detail. */
 export const invalid = (path: string, code: string, message: string): ValidationFailed =>
   new ValidationFailed({ code: "VALIDATION_FAILED", message: `${path} ${message}`, details: [{ path, code, message }] })
+
+/** The refusal of a URL that may not be called. `path`: of the member that names it. */
+export const refuseUrl = (path: string, reason: string): ValidationFailed =>
+  new ValidationFailed({
+    code: "VALIDATION_FAILED",
+    message: `${path} cannot be called: ${reason}`,
+    details: [{ path, code: "URL_NOT_ALLOWED", message: reason }]
+  })

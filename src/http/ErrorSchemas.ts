@@ -4,7 +4,7 @@
  */
 import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
-import type { Failure } from "../domain/Failure.js"
+import { type Failure, ValidationFailed } from "../domain/Failure.js"
 import { membersOf } from "./ErrorMembers.js"
 import { errorRow, isFailure } from "./ErrorRows.js"
 
@@ -112,20 +112,7 @@ const Conflicting = failures(
 )
 const TooLarge = failures("TooLarge", 413, ["PayloadTooLarge"], ["PAYLOAD_TOO_LARGE"])
 const WrongMediaType = failures("WrongMediaType", 415, ["UnsupportedMediaType"], ["UNSUPPORTED_MEDIA_TYPE"])
-const Invalid = failures(
-  "Invalid",
-  422,
-  ["ValidationFailed"],
-  [
-    "VALIDATION_FAILED",
-    "INPUT_CONTRACT_VIOLATION",
-    "RESERVED_NAME",
-    "UNKNOWN_FIELD",
-    "IMMUTABLE_FIELD",
-    "IDEMPOTENCY_KEY_REUSED",
-    "CREDENTIAL_TEST_FAILED"
-  ]
-)
+const Invalid = failures("Invalid", 422, ["ValidationFailed"], ValidationFailed.fields.code.literals)
 const TooMany = failures(
   "TooMany",
   429,

@@ -4,7 +4,7 @@ import type { Principal } from "../../actors/management/Caller.js"
 import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import type { Runnable } from "../../actors/ports/run/Runnables.js"
-import { type Failure, InvalidRequest, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { type Failure, InvalidRequest, refuseUrl, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import type { RawRequest } from "../Wire.js"
 import type { ExecuteBody } from "./ExecuteBody.js"
 
@@ -57,12 +57,7 @@ export const makeStartChecks = Effect.gen(function* () {
     if (callback === null) return Effect.succeed(null)
     return Effect.mapBoth(egress.checkTarget(callback.url), {
       onSuccess: () => callback,
-      onFailure: ({ reason }) =>
-        new ValidationFailed({
-          code: "VALIDATION_FAILED",
-          message: `callback.url cannot be called: ${reason}`,
-          details: [{ path: "callback.url", code: "URL_NOT_ALLOWED", message: reason }]
-        })
+      onFailure: ({ reason }) => refuseUrl("callback.url", reason)
     })
   }
 

@@ -9,7 +9,8 @@ import {
   NotFound,
   PlanLimitReached,
   Unavailable,
-  ValidationFailed
+  refuseUrl,
+  type ValidationFailed
 } from "../../../domain/Failure.js"
 import type { DeliveryId } from "../../../domain/Ids.js"
 import { resendLimits, webhookEndpointLimits } from "../../../domain/Limits.js"
@@ -157,15 +158,7 @@ export const layer = Layer.effect(
     const checkUrl = (url: string | undefined): Effect.Effect<void, ValidationFailed> =>
       url === undefined
         ? Effect.void
-        : Effect.mapError(
-            egress.checkTarget(url),
-            ({ reason }) =>
-              new ValidationFailed({
-                code: "VALIDATION_FAILED",
-                message: `url cannot be called: ${reason}`,
-                details: [{ path: "url", code: "URL_NOT_ALLOWED", message: reason }]
-              })
-          )
+        : Effect.mapError(egress.checkTarget(url), ({ reason }) => refuseUrl("url", reason))
 
     // --- Secrets ---
 

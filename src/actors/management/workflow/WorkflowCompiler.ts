@@ -1,7 +1,7 @@
 /** Compiles a workflow's source and checks its contracts in a computing worker; failures name the place of each mistake. */
 import { Effect } from "effect"
 import { type CompiledSource, nameProblem } from "../../../domain/workflow/WorkflowChanges.js"
-import { type Failure, invalid, type Unavailable, ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, invalid, refuseUrl, type Unavailable, ValidationFailed } from "../../../domain/Failure.js"
 import { type Json, type JsonObject, findUnstorable } from "../../../domain/Json.js"
 import type { UpdateWorkflow } from "../../../domain/workflow/Workflow.js"
 import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../../ports/Computations.js"
@@ -79,15 +79,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   const checkCallback = (url: string | null | undefined): Effect.Effect<void, ValidationFailed> =>
     url === null || url === undefined
       ? Effect.void
-      : Effect.mapError(
-          egress.checkTarget(url),
-          ({ reason }) =>
-            new ValidationFailed({
-              code: "VALIDATION_FAILED",
-              message: `callbackUrl cannot be called: ${reason}`,
-              details: [{ path: "callbackUrl", code: "URL_NOT_ALLOWED", message: reason }]
-            })
-        )
+      : Effect.mapError(egress.checkTarget(url), ({ reason }) => refuseUrl("callbackUrl", reason))
 
   /** The checks that need no stored record. */
   const checkInput = Effect.fnUntraced(function* (
