@@ -205,8 +205,13 @@ export type Failure =
   | Unavailable
 
 /** A `ValidationFailed` with one detail. */
-export const invalid = (path: string, code: string, message: string): ValidationFailed =>
-  new ValidationFailed({ code: "VALIDATION_FAILED", message: `${path} ${message}`, details: [{ path, code, message }] })
+export const invalid = (
+  path: string,
+  detailCode: string,
+  message: string,
+  code: ValidationFailed["code"] = "VALIDATION_FAILED"
+): ValidationFailed =>
+  new ValidationFailed({ code, message: `${path} ${message}`, details: [{ path, code: detailCode, message }] })
 
 /** The refusal of a URL that may not be called. `path`: of the member that names it. */
 export const refuseUrl = (path: string, reason: string): ValidationFailed =>

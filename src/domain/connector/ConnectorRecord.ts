@@ -1,6 +1,6 @@
 /** Records of an organisation's connectors, their versions and OAuth clients (auth providers). Contract: connector record. */
 import { Effect, Schema } from "effect"
-import { Conflict, invalid, ValidationFailed } from "../Failure.js"
+import { Conflict, invalid, type ValidationFailed } from "../Failure.js"
 import { AuthProviderId, ConnectorId, OrganisationId } from "../Ids.js"
 import { canonicalJson, Json, type JsonObject, StoredObject } from "../Json.js"
 import { derivedValue, generatedValue, hidden, owner, recordOf } from "../Record.js"
@@ -174,10 +174,7 @@ export const draftRefusal = (
   draft: ConnectorDefinition
 ): ValidationFailed | undefined => {
   if (draft.slug !== record.slug)
-    return new ValidationFailed({
-      ...invalid("slug", "IMMUTABLE_FIELD", `is ${record.slug} and cannot be changed`),
-      code: "IMMUTABLE_FIELD"
-    })
+    return invalid("slug", "IMMUTABLE_FIELD", `is ${record.slug} and cannot be changed`, "IMMUTABLE_FIELD")
   if (record.latestVersion === null || published === undefined) return undefined
   return compareVersions(draft.version, record.latestVersion) > 0
     ? undefined
