@@ -1,10 +1,10 @@
 /**
- * The failures that clients are told of, one class for each reason. Each surface translates them into its own bodies and
- * statuses; any other error is answered as `INTERNAL_ERROR`. Those that actors answer
- * with have a schema, and cross nodes as they are. Specification: Errors; contract: error codes.
+ * The failures that clients are answered with, one class for each reason. Each surface translates them into its own bodies
+ * and statuses; any other error is answered as `INTERNAL_ERROR`. Failures of actors have a schema, by which they cross
+ * nodes; it checks their members when one is made. Specification: Errors; contract: error codes.
  */
-import { operatorText } from "./OperatorText.js"
 import { Data, Schema } from "effect"
+import { operatorText } from "./OperatorText.js"
 import type { Json } from "./Json.js"
 import type { Permission } from "./access/Permission.js"
 

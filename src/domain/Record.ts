@@ -41,7 +41,7 @@ export interface GivenMember<
 type AnyGiven = GivenMember<AnySchema, AnySchema, AnySchema, boolean, Bodies>
 type AnyMember = Member<Exclude<Kind, "given">, AnySchema, AnySchema> | AnyGiven
 
-// `NoInfer`: the context would otherwise give the schemas that are left out the type of any schema.
+// `NoInfer`: otherwise a schema that is left out is inferred from where the member stands, as any schema.
 
 const member = <K extends Kind, S extends AnySchema, V extends AnySchema>(
   kind: K,

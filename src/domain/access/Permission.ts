@@ -1,6 +1,6 @@
 /** The permissions of keys and roles: ten groups, forty-five permissions. Specification: API key fields, Permission matrix. */
 import { Schema } from "effect"
-import presetFile from "../presets.json" with { type: "json" }
+import presetFile from "./presets.json" with { type: "json" }
 
 /** The permissions of each group. */
 export const groups = {

@@ -171,8 +171,7 @@ const payloads: { readonly [C in ExternalChannel]: (notification: Notification) 
   webhook: (notification) => ({
     type: "notification.created",
     timestamp: notification.createdAt,
-    // A view is plain JSON.
-    data: JSON.parse(JSON.stringify(Notification.show(notification)))
+    data: { ...Notification.show(notification) }
   })
 }
 

@@ -45,7 +45,7 @@ export const layer = Layer.scoped(
       maxAgeMillis,
       organisationOf: (_, { organisation }) => organisation.id
     })
-    /** When each key was last used, in Unix milliseconds; what is not yet written. */
+    /** When each key was last used, in Unix milliseconds, until that is written. */
     const lastUsed = new Map<string, number>()
 
     const load = Effect.fnUntraced(function* (hash: string) {
