@@ -59,7 +59,6 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/actors/management/run/ExecutionHistory.ts#lineAfter",
     "src/actors/management/Pages.ts#readCursor",
     "src/actors/pipeline/DeliverySender.ts#makeSender",
-    "src/domain/organisation/Notification.ts#payloads",
     "src/domain/trigger/Schedule.ts#cachedOffset",
     "src/domain/connection/Credential.ts#decode",
     "src/domain/connection/Grant.ts#decode",
