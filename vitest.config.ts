@@ -39,7 +39,16 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Imports the guest's part of the sandbox as text, as the build does. */
+const guestText = {
+  name: "guest-text",
+  enforce: "pre" as const,
+  load: (id: string) =>
+    id.endsWith(".guest.js") ? `export default ${JSON.stringify(readFileSync(id, "utf8"))}` : undefined
+}
+
 const project = (name: string, isOf: (file: string) => boolean) => ({
+  plugins: [guestText],
   test: { ...base, name, include: files.filter(isOf) }
 })
 

@@ -17,6 +17,7 @@ await build({
   platform: "node",
   target: "node20",
   format: "esm",
+  loader: { ".guest.js": "text" },
   external: ["pg-native", "cloudflare:sockets"],
   banner: {
     js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'

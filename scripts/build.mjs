@@ -79,6 +79,8 @@ const common = {
   legalComments: "none",
   logLevel: "warning",
   write: false,
+  // The guest's part of the sandbox.
+  loader: { ".guest.js": "text" },
   // Optional parts of dependencies that are not installed.
   external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"]
 }

@@ -171,13 +171,12 @@ describe("the table of what stops or starves a service", () => {
 })
 
 describe("a regular expression that is built from data", () => {
-  /** Files that may build one: from constants, or from a tenant's data in a computing worker or in the guest. */
+  /** Files that may build one: from constants, or from a tenant's data in a computing worker. */
   const allowed = new Set([
     "src/domain/Ids.ts",
     "src/domain/connector/expression/Path.ts",
     "src/domain/connector/expression/Pattern.ts",
-    "src/runtime/computing/worker/Table.ts",
-    "src/runtime/sandbox/runner/prelude/Text.ts"
+    "src/runtime/computing/worker/Table.ts"
   ])
   it("is built in few files, none of which runs a tenant's expression in the main process", () => {
     const made = sources.filter((file) => /\bRegExp\(/.test(read(file)))

@@ -43,8 +43,7 @@ const own: Reasons = {
   "src/runtime/workspace/DatabaseSetup.ts": "statements of the service that create a workspace's database",
   "src/runtime/postgres/journal/Flush.ts": "answers to flushes: ids",
   "src/runtime/postgres/database/Pools.ts":
-    "our own tables: pages of lists are bounded, journals are counted as they are read",
-  "src/runtime/sandbox/runner/prelude/Fetch.ts": "inside the guest's own memory"
+    "our own tables: pages of lists are bounded, journals are counted as they are read"
 }
 
 const files = (directory: string): ReadonlyArray<string> =>

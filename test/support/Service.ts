@@ -160,6 +160,7 @@ export const bundleOptions = {
   target: "node20",
   format: "esm",
   logLevel: "error",
+  loader: { ".guest.js": "text" },
   external: ["pg-native", "cloudflare:sockets", "msgpackr-extract", "bufferutil", "utf-8-validate"],
   banner: {
     js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'

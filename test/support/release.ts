@@ -41,8 +41,8 @@ export const buildRelease = async (name: string): Promise<Release> => {
       {
         name: "another-engine",
         setup: ({ onLoad }) =>
-          onLoad({ filter: /prelude\/Core\.ts$/ }, (file) => ({
-            loader: "ts",
+          onLoad({ filter: /prelude\/Core\.guest\.js$/ }, (file) => ({
+            loader: "text",
             contents: fs
               .readFileSync(file.path, "utf8")
               .replace("// --- State of the run ---", `global("release", ${JSON.stringify(name)})`)

@@ -18,6 +18,7 @@ export const bundleRunner = (
     format: "esm",
     outfile: path,
     minifySyntax: true,
+    loader: { ".guest.js": "text" },
     banner: {
       js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
     }

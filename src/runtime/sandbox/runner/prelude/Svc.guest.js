@@ -1,5 +1,3 @@
-/** Prelude, part 3: "svc" and the console. A host call's name is its property path. */
-export const svc = String.raw`
 const NativeProxy = Proxy
 const refuseChange = () => { throw new TypeError("svc cannot be changed") }
 const sealedTraps = {
@@ -135,4 +133,3 @@ global("console", {
   dir: log("info"), table: log("info"), group: log("info"), groupEnd: silent, time: silent, timeEnd: silent,
   assert: (condition, ...values) => { if (!condition) apply(log("error"), undefined, ["assertion failed:", ...values]) }
 })
-`

@@ -1,5 +1,3 @@
-/** Prelude, part 2: time that advances only with events, random numbers from a seed, and timers as host calls. */
-export const time = String.raw`
 // --- Date ---
 
 const NativeDate = Date
@@ -115,4 +113,3 @@ global("queueMicrotask", (task) => {
   if (typeof task !== "function") throw new TypeError("queueMicrotask takes a function")
   soon(task)
 })
-`

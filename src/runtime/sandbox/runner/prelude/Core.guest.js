@@ -1,9 +1,3 @@
-/**
- * Prelude, part 1: the base of all other parts, and the protocol. It captures the built-ins that it needs before any code
- * of the workflow runs, and afterwards uses nothing that such code can change: no array methods, no iteration, no property
- * of an object that has a prototype. The outbox is text: each output is serialised when it is made.
- */
-export const core = String.raw`
 const { apply, construct, defineProperty, ownKeys } = Reflect
 const { freeze, keys, getOwnPropertyDescriptor, getPrototypeOf, hasOwn } = Object
 const { parse, stringify } = JSON
@@ -341,4 +335,3 @@ const load = () => {
   workflow = found.value
   delete globalThis.__workflow
 }
-`

@@ -1,8 +1,3 @@
-/**
- * Prelude, part 6: the SHA family and HMAC behind crypto.subtle. The runner computes them within the same step, so they
- * are not journaled.
- */
-export const hashSource = String.raw`
 const hashes = { __proto__: null, "SHA-1": true, "SHA-256": true, "SHA-384": true, "SHA-512": true }
 const notSupported = (what) => new NativeDOMException(what, "NotSupportedError")
 const hashNamed = (algorithm) => {
@@ -60,4 +55,3 @@ const subtle = freeze({
 })
 global("CryptoKey", CryptoKey)
 global("crypto", freeze({ randomUUID, getRandomValues, subtle }))
-`

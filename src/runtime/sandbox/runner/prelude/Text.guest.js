@@ -1,5 +1,3 @@
-/** Prelude, part 4: UTF-8, base64 and `structuredClone`, built on the engine's native escape() and related functions. */
-export const text = String.raw`
 const bytesOf = (source) => {
   if (source instanceof NativeUint8Array) return source
   if (NativeArrayBuffer.isView(source)) return new NativeUint8Array(source.buffer, source.byteOffset, source.byteLength)
@@ -208,4 +206,3 @@ const cloneOf = (value, seen) => {
   return copy
 }
 global("structuredClone", (value) => cloneOf(value, new Map()))
-`

@@ -1,8 +1,3 @@
-/**
- * Prelude, part 5: URL and URLSearchParams after the WHATWG standard, with its parts split by hand instead of by the
- * standard's state machine. Left out: names that need Unicode normalisation beyond lower case (they are punycoded).
- */
-export const url = String.raw`
 const defaultPorts = { __proto__: null, "http:": "80", "https:": "443", "ws:": "80", "wss:": "443", "ftp:": "21", "file:": "" }
 const isSpecial = (scheme) => defaultPorts[scheme] !== undefined
 const invalidUrl = (text) => {
@@ -378,4 +373,3 @@ class URL {
   toJSON() { return this.href }
 }
 global("URL", URL)
-`

@@ -1,9 +1,3 @@
-/**
- * Prelude, part 7: fetch over the host call `fetch`. Bodies are complete values, in both directions. Every fetch passes
- * here, interpreted: the URL and the headers are handed over as the workflow wrote them, since the host checks and
- * normalises them in a hundredth of the time, and the parts of a response are made when they are read.
- */
-export const fetchSource = String.raw`
 let abortSignal, giveBody, peekBody, headersGiven, setUnchecked, pairsSorted
 
 // --- Abort ---
@@ -339,4 +333,3 @@ global("fetch", (input, init) => {
     return rejected(cause)
   }
 })
-`
