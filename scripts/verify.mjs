@@ -12,6 +12,7 @@ const code = ["src", "test", "migrations", "bench", "scripts"]
 /** The name and the command of each check. */
 const checks = [
   ["types", "tsc"],
+  ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
   [
     "effect",
     "effect-language-service",

@@ -1,3 +1,4 @@
+/** The SHA family and HMAC behind `crypto.subtle`. The runner computes them within the same step, so they are not journaled. */
 const hashes = { __proto__: null, "SHA-1": true, "SHA-256": true, "SHA-384": true, "SHA-512": true }
 const notSupported = (what) => new NativeDOMException(what, "NotSupportedError")
 const hashNamed = (algorithm) => {
@@ -12,7 +13,9 @@ const needHmac = (algorithm) => {
 let keyBytes
 class CryptoKey {
   #bytes
-  static { keyBytes = (key) => key.#bytes }
+  static {
+    keyBytes = (key) => key.#bytes
+  }
   constructor(bytes, hash, extractable, usages) {
     this.#bytes = bytes
     this.type = "secret"
@@ -23,7 +26,8 @@ class CryptoKey {
   }
 }
 const needUsage = (key, usage) => {
-  if (!key.usages.includes(usage)) throw new NativeDOMException("the key was not imported for " + usage, "InvalidAccessError")
+  if (!key.usages.includes(usage))
+    throw new NativeDOMException("the key was not imported for " + usage, "InvalidAccessError")
 }
 const sign = (algorithm, key, data) => {
   needHmac(algorithm)
@@ -37,7 +41,8 @@ const subtle = freeze({
     return new CryptoKey(bytesOf(data).slice(), hashNamed(algorithm.hash), extractable, usages)
   },
   exportKey: async (format, key) => {
-    if (format !== "raw" || !key.extractable) throw new NativeDOMException("the key cannot be exported", "InvalidAccessError")
+    if (format !== "raw" || !key.extractable)
+      throw new NativeDOMException("the key cannot be exported", "InvalidAccessError")
     return keyBytes(key).slice().buffer
   },
   sign: async (algorithm, key, data) => {

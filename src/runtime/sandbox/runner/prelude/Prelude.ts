@@ -1,31 +1,24 @@
 /**
- * The script that every guest loads first. It is text instead of functions, so that no bundler can change it: its exact
- * characters are part of the engine's identity, which matches journals to engines. It evaluates to an array of functions
- * that a workflow cannot reach: `step`, `take`, `load`, `nextComputation`, `computationDone`.
+ * The script that every guest loads first: JavaScript that is imported as text, so that no bundler can change it. Without
+ * its comments and indentation it is part of the engine's identity, which matches journals to engines. It evaluates to an
+ * array of functions that a workflow cannot reach: `step`, `take`, `load`, `nextComputation`, `computationDone`.
  */
 import { Duration } from "effect"
 import { guest } from "../../../../domain/Limits.js"
 import { maxStepBytes } from "../OutputSize.js"
-// Prelude, part 1: the base of all other parts, and the protocol. It captures the built-ins that it needs before any code
-// of the workflow runs, and afterwards uses nothing that such code can change: no array methods, no iteration, no property
-// of an object that has a prototype. The outbox is text: each output is serialised when it is made.
+import bodies from "./Bodies.guest.js"
 import core from "./Core.guest.js"
-// Prelude, part 7: fetch over the host call `fetch`. Bodies are complete values, in both directions. Every fetch passes
-// here, interpreted: the URL and the headers are handed over as the workflow wrote them, since the host checks and
-// normalises them in a hundredth of the time, and the parts of a response are made when they are read.
+import errors from "./Errors.guest.js"
 import fetch from "./Fetch.guest.js"
-// Prelude, part 6: the SHA family and HMAC behind crypto.subtle. The runner computes them within the same step, so they
-// are not journaled.
 import hash from "./Hash.guest.js"
-// Prelude, part 3: "svc" and the console. A host call's name is its property path.
+import headers from "./Headers.guest.js"
+import run from "./Run.guest.js"
 import svc from "./Svc.guest.js"
-// Prelude, part 4: UTF-8, base64 and `structuredClone`, built on the engine's native escape() and related functions.
 import text from "./Text.guest.js"
-// Prelude, part 2: time that advances only with events, random numbers from a seed, and timers as host calls.
 import time from "./Time.guest.js"
-// Prelude, part 5: URL and URLSearchParams after the WHATWG standard, with its parts split by hand instead of by the
-// standard's state machine. Left out: names that need Unicode normalisation beyond lower case (they are punycoded).
 import url from "./Url.guest.js"
+import urlHost from "./UrlHost.guest.js"
+import urlParser from "./UrlParser.guest.js"
 
 const limits = {
   logLine: guest.logLine,
@@ -51,10 +44,19 @@ const removed = [
   "navigator"
 ]
 
+/** In the order of their evaluation: one scope, which none leaves. */
+const parts = [core, errors, run, time, svc, text, urlHost, urlParser, url, hash, headers, bodies, fetch]
+
+/** The program of a source, without what guests would only hold in memory: documentation, lines of comment, indentation. */
+export const programOf = (source: string): string =>
+  source.replaceAll(/\/\*\*[^]*?\*\/|^\s*\/\/.*$/gm, "").replaceAll(/^\s+/gm, "")
+
+/** The sources as they are written. @internal */
+export const source = parts.join("\n")
+
 export const prelude = `"use strict";(() => {
 const limits = Object.freeze(${JSON.stringify(limits)})
 ${removed.map((name) => `delete globalThis.${name}`).join("\n")}
 
-${[core, time, svc, text, url, hash, fetch].join("\n")}
-return [step, take, load, nextComputation, computationDone]
+${programOf(source)}return [step, take, load, nextComputation, computationDone]
 })()`

@@ -1,20 +1,31 @@
+/** `svc` and the console. A host call's name is its property path. */
 const NativeProxy = Proxy
-const refuseChange = () => { throw new TypeError("svc cannot be changed") }
+const refuseChange = () => {
+  throw new TypeError("svc cannot be changed")
+}
 const sealedTraps = {
-  __proto__: null, set: refuseChange, defineProperty: refuseChange, deleteProperty: refuseChange,
-  setPrototypeOf: refuseChange, preventExtensions: () => false
+  set: refuseChange,
+  defineProperty: refuseChange,
+  deleteProperty: refuseChange,
+  setPrototypeOf: refuseChange,
+  preventExtensions: () => false
 }
 
-/** Any path below "name" is a call. "then" is left out, else awaiting a path would call it. */
-const tree = (name, extras) => new NativeProxy(() => {}, {
-  __proto__: null,
-  ...sealedTraps,
-  get: (_, member) => {
-    if (typeof member !== "string" || member === "then" || member === "toJSON") return undefined
-    return extras?.(name, member) ?? tree(name + "." + member, extras)
-  },
-  apply: (_, __, args) => call(name, args)
-})
+/**
+ * Any path below the name is a call. "then" is left out: to await a path would call it.
+ * @param {string} name
+ * @param {(name: string, member: string) => unknown} [extras] further members
+ */
+const tree = (name, extras) =>
+  new NativeProxy(() => {}, {
+    __proto__: null,
+    ...sealedTraps,
+    get: (_, member) => {
+      if (typeof member !== "string" || member === "then" || member === "toJSON") return undefined
+      return extras?.(name, member) ?? tree(name + "." + member, extras)
+    },
+    apply: (_, __, args) => call(name, args)
+  })
 
 /** What an action has besides: ".pages(args)" goes through its pages, ".all(args, { max })" collects their items. */
 const mostItems = 10_000
@@ -26,6 +37,11 @@ async function* pagesOf(name, args, options) {
     next = page.next
   } while (next !== null)
 }
+/**
+ * @param {string} name
+ * @param {unknown} args
+ * @param {{ max?: number, [option: string]: unknown }} [options]
+ */
 const allOf = async (name, args, { max, ...options } = {}) => {
   const all = []
   for await (const items of pagesOf(name, args, options)) {
@@ -50,7 +66,11 @@ const paging = (name, member) => {
   return undefined
 }
 
-/** A service with the given methods only; a misspelt one says which there are. */
+/**
+ * A service with the given methods only; a misspelt one says which there are.
+ * @param {string} name
+ * @param {{ [method: string]: unknown }} methods
+ */
 const service = (name, methods) => {
   const members = { __proto__: null, ...methods }
   const list = keys(members).join(", ")
@@ -64,20 +84,26 @@ const service = (name, methods) => {
     }
   })
 }
-const method = (name) => (...args) => call(name, args)
+const method =
+  (name) =>
+  (...args) =>
+    call(name, args)
 
-const rowsOf = (transaction) => async (sql, params = []) => {
-  const result = await call("db.query", transaction === undefined ? [sql, params] : [sql, params, transaction])
-  if (isArray(result) || !isObject(result) || !isArray(result.rows)) return result
-  define(result.rows, "rowCount", result.rowCount ?? result.rows.length, false)
-  define(result.rows, "fields", result.fields ?? [], false)
-  return result.rows
-}
+const rowsOf =
+  (transaction) =>
+  async (sql, params = []) => {
+    const result = await call("db.query", transaction === undefined ? [sql, params] : [sql, params, transaction])
+    if (isArray(result) || !isObject(result) || !isArray(result.rows)) return result
+    define(result.rows, "rowCount", result.rowCount ?? result.rows.length, false)
+    define(result.rows, "fields", result.fields ?? [], false)
+    return result.rows
+  }
 /** How often a transaction is begun again that the service lost: what it did is undone. */
 const transactionAttempts = 3
 const wasLost = (cause) => isObject(cause) && read(cause, "code") === "TRANSACTION_LOST"
 const transaction = async (body) => {
-  if (typeof body !== "function") throw new TypeError("svc.db.transaction takes a function, which is given the transaction")
+  if (typeof body !== "function")
+    throw new TypeError("svc.db.transaction takes a function, which is given the transaction")
   for (let attempt = 1; ; attempt++) {
     const begun = await call("db.begin", [])
     try {
@@ -95,41 +121,60 @@ const transaction = async (body) => {
 }
 const connector = tree("connector", paging)
 
-global("svc", service("svc", {
-  connector,
-  connectors: connector,
-  unified: tree("unified"),
-  db: service("svc.db", {
-    query: rowsOf(),
-    transaction
-  }),
-  state: service("svc.state", {
-    get: method("state.get"),
-    set: method("state.set"),
-    delete: method("state.delete"),
-    increment: method("state.increment"),
-    compareAndSet: method("state.compareAndSet")
-  }),
-  secrets: service("svc.secrets", { get: method("secrets.get") }),
-  envConfig: service("svc.envConfig", { get: method("envConfig.get") }),
-  diff: service("svc.diff", { compare: method("diff.compare") }),
-  sync: service("svc.sync", { upsert: method("sync.upsert") })
-}))
+global(
+  "svc",
+  service("svc", {
+    connector,
+    connectors: connector,
+    unified: tree("unified"),
+    db: service("svc.db", {
+      query: rowsOf(),
+      transaction
+    }),
+    state: service("svc.state", {
+      get: method("state.get"),
+      set: method("state.set"),
+      delete: method("state.delete"),
+      increment: method("state.increment"),
+      compareAndSet: method("state.compareAndSet")
+    }),
+    secrets: service("svc.secrets", { get: method("secrets.get") }),
+    envConfig: service("svc.envConfig", { get: method("envConfig.get") }),
+    diff: service("svc.diff", { compare: method("diff.compare") }),
+    sync: service("svc.sync", { upsert: method("sync.upsert") })
+  })
+)
 defineProperty(globalThis, "svc", { __proto__: null, writable: false, configurable: false })
 
 // --- Console ---
 
-const line = (level, text) => emit('{"t":"log","level":"' + level + '","m":' + stringify(textOf(text, limits.logLine)) + "}")
-const log = (level) => (...values) => {
-  if (ended || logLines > limits.logLines) return
-  if (++logLines > limits.logLines) return line("warn", "more than " + limits.logLines + " lines: the rest is left out")
-  let text = ""
-  for (let i = 0; i < values.length; i++) text += (i === 0 ? "" : " ") + describe(values[i])
-  line(level, text)
-}
+const line = (level, text) =>
+  emit('{"t":"log","level":"' + level + '","m":' + stringify(textOf(text, limits.logLine)) + "}")
+const log =
+  (level) =>
+  (...values) => {
+    if (ended || logLines > limits.logLines) return
+    if (++logLines > limits.logLines)
+      return line("warn", "more than " + limits.logLines + " lines: the rest is left out")
+    let text = ""
+    for (let i = 0; i < values.length; i++) text += (i === 0 ? "" : " ") + describe(values[i])
+    line(level, text)
+  }
 const silent = () => {}
 global("console", {
-  log: log("info"), info: log("info"), warn: log("warn"), error: log("error"), debug: log("debug"), trace: log("debug"),
-  dir: log("info"), table: log("info"), group: log("info"), groupEnd: silent, time: silent, timeEnd: silent,
-  assert: (condition, ...values) => { if (!condition) apply(log("error"), undefined, ["assertion failed:", ...values]) }
+  log: log("info"),
+  info: log("info"),
+  warn: log("warn"),
+  error: log("error"),
+  debug: log("debug"),
+  trace: log("debug"),
+  dir: log("info"),
+  table: log("info"),
+  group: log("info"),
+  groupEnd: silent,
+  time: silent,
+  timeEnd: silent,
+  assert: (condition, ...values) => {
+    if (!condition) apply(log("error"), undefined, ["assertion failed:", ...values])
+  }
 })

@@ -1,0 +1,54 @@
+/** What the parts of the prelude find in the engine beside ECMAScript, and the shapes that they share. */
+
+/** Set by `Prelude.ts`. */
+declare const limits: Readonly<
+  Record<"logLine" | "logLines" | "message" | "stack" | "errorData" | "fetchBytes" | "timer" | "outbox", number>
+>
+declare class InternalError extends Error {}
+declare class DOMException extends Error {
+  constructor(message: string, name: string)
+}
+
+/** A descriptor without a prototype reads none that a workflow has changed. */
+interface PropertyDescriptor {
+  __proto__?: null
+}
+
+interface ProxyHandler<T extends object> {
+  __proto__?: null
+}
+
+/** A host call that waits for its result. */
+interface PendingCall {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (cause: unknown) => void
+  readonly convert?: (result: unknown) => unknown
+}
+
+/** Why a host call failed. */
+interface HostFailure {
+  readonly name: string
+  readonly message: string
+  readonly code?: string | number
+  readonly data?: unknown
+}
+
+/** A complete body, as text or as bytes; `coded`: bytes that are still base64. */
+interface BodyParts {
+  text: string | null
+  bytes: Uint8Array | null
+  type: string | null
+  coded?: string | undefined
+}
+
+/** A URL in its parts; the path of an opaque one is text. */
+interface UrlRecord {
+  scheme: string
+  username: string
+  password: string
+  host: string | null
+  port: string
+  path: string | string[]
+  query: string | null
+  fragment: string | null
+}
