@@ -26,7 +26,7 @@ import { type Arrival, Events, type Reception } from "../ports/event/Events.js"
 import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { IntakeLoad } from "../ports/event/IntakeLoad.js"
-import { type Claim, notStored } from "../ports/run/Journal.js"
+import { type AppendFailure, type Claim, notStored } from "../ports/run/Journal.js"
 import { type KnownOrganisation, OrganisationReads } from "../ports/organisation/OrganisationReads.js"
 import { Ownership } from "../ports/Ownership.js"
 import { StartQueue } from "../ports/run/StartQueue.js"
@@ -141,6 +141,30 @@ export const layer = (options: EventsOptions) =>
         }
       }
 
+      /** Why an event is not stored. */
+      const refusedCommit = (failure: AppendFailure): Effect.Effect<never, InvalidState | Unavailable> => {
+        if (failure._tag === "Fenced")
+          return new InvalidState({ state: "replayed", message: "the dead letter was replayed or discarded already" })
+        const refused = Effect.fail(notStored(failure))
+        return failure._tag === "ChangeRefused"
+          ? Effect.zipRight(Effect.logError("event.refused", Cause.fail(failure)), refused)
+          : refused
+      }
+
+      /** Records an event as a repetition of the first. */
+      const recordDuplicate = (event: Event, first: string): Effect.Effect<Reception, InvalidState | Unavailable> => {
+        const { organisationId, record, spaceId } = event
+        const duplicate = {
+          ...event,
+          status: "duplicate",
+          payload: null,
+          record: { ...record, duplicateOf: first }
+        } as const
+        return journal
+          .append({ organisationId, spaceId, records: { event: duplicate } })
+          .pipe(Effect.as<Reception>({ _tag: "Duplicate", eventId: event.id, first }), Effect.catchAll(refusedCommit))
+      }
+
       /** Commits the change; a repetition is recorded as one. */
       const commit = (
         event: Event,
@@ -148,31 +172,12 @@ export const layer = (options: EventsOptions) =>
         committed: Reception
       ): Effect.Effect<Reception, InvalidState | Unavailable> => {
         const { organisationId, spaceId } = event
-        return journal.append({ organisationId, spaceId, ...change }).pipe(
-          Effect.map(({ isHeld }): Reception => (isHeld ? { _tag: "Held", eventId: event.id } : committed)),
-          Effect.catchTag("ClaimTaken", ({ target }) =>
-            journal
-              .append({
-                organisationId,
-                spaceId,
-                records: {
-                  event: {
-                    ...event,
-                    status: "duplicate",
-                    payload: null,
-                    record: { ...event.record, duplicateOf: target }
-                  }
-                }
-              })
-              .pipe(Effect.as<Reception>({ _tag: "Duplicate", eventId: event.id, first: target }))
-          ),
-          Effect.tapErrorTag("ChangeRefused", (error) => Effect.logError("event.refused", Cause.fail(error))),
-          Effect.mapError((error) =>
-            error._tag === "Fenced"
-              ? new InvalidState({ state: "replayed", message: "the dead letter was replayed or discarded already" })
-              : notStored(error)
-          )
-        )
+        return Effect.matchEffect(journal.append({ organisationId, spaceId, ...change }), {
+          onSuccess: ({ isHeld }) =>
+            Effect.succeed<Reception>(isHeld ? { _tag: "Held", eventId: event.id } : committed),
+          onFailure: (failure) =>
+            failure._tag === "ClaimTaken" ? recordDuplicate(event, failure.target) : refusedCommit(failure)
+        })
       }
 
       /** Records an event that no route takes. */

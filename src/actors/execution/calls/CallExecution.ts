@@ -1,5 +1,5 @@
 /** Makes single host calls and puts their results into the run's queue of completions. */
-import { type Clock, Effect, Exit } from "effect"
+import { type Clock, Context, Effect, Exit, FiberRef } from "effect"
 import type { Json } from "../../../domain/Json.js"
 import type { CallFailure, CallResult, DoneEntry } from "../../../domain/run/RunJournal.js"
 import { type FaultPoints, withFaultPoints } from "../../ports/Faults.js"
@@ -26,6 +26,17 @@ const resultOf = (exit: Exit.Exit<HostCallResult, CallFailure>): CallResult =>
 /** The postponement with which the call failed, if it did. */
 const postponementOf = (exit: Exit.Exit<HostCallResult, CallFailure | Postponement>): Postponement | undefined =>
   Exit.isFailure(exit) && exit.cause._tag === "Fail" && "_tag" in exit.cause.error ? exit.cause.error : undefined
+
+/**
+ * The answer, counted in the holding. It must run in a fiber of its own, which keeps the holding: to restore the context as
+ * `Effect.provideService` does takes longer than the rest of the fiber.
+ */
+const countedIn = (holding: Holding, answer: Answer<AnswerHolding>): Answer =>
+  Effect.zipRight(
+    FiberRef.update(FiberRef.currentContext, Context.add(AnswerHolding, holding)),
+    // The context has what the answer needs.
+    answer as Answer
+  )
 
 /** Makes the functions that make host calls. `flush` commits everything recorded so far. */
 export const makeCallExecution = (
@@ -67,8 +78,7 @@ export const makeCallExecution = (
   /** Makes a call to the outside in a fiber of its own, with the fault points of tests. */
   const forkOutsideCall = (queue: CompletionQueue, call: PendingCall, answer: Answer<AnswerHolding>) => {
     const holding = queue.memory.openAnswer()
-    const held = Effect.provideService(answer, AnswerHolding, holding)
-    const made = withFaultPoints(faults, "beforeCall", held, "called")
+    const made = withFaultPoints(faults, "beforeCall", countedIn(holding, answer), "called")
     return Effect.asVoid(Effect.fork(complete(queue, call, made, holding)))
   }
 

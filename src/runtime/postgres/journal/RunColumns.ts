@@ -108,9 +108,18 @@ export const endedColumns = typesOf(endedTableColumns)
 
 // --- Rows ---
 
+/** The last time that was written: most rows of a change, and of a burst of changes, have the same. */
+const lastTime = { millis: Number.NaN, text: "" }
+
 /** A time as a row's JSON document holds it: RFC 3339. */
-export const timestamp = (millis: number | null): string | null =>
-  millis === null ? null : new Date(millis).toISOString()
+export const timestamp = (millis: number | null): string | null => {
+  if (millis === null) return null
+  if (millis !== lastTime.millis) {
+    lastTime.text = new Date(millis).toISOString()
+    lastTime.millis = millis
+  }
+  return lastTime.text
+}
 
 /** The value of a column as a row's JSON document holds it. */
 const columnValue = ({ member, type }: BoundColumn, members: Members): unknown => {
