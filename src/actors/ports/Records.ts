@@ -76,7 +76,7 @@ export interface Repository<R> {
   readonly countBy: (
     member: keyof R & string,
     where: Where<R>
-  ) => Effect.Effect<ReadonlyMap<string, number>, Unavailable>
+  ) => Effect.Effect<ReadonlyMap<string | number | null, number>, Unavailable>
   readonly insert: (record: R) => Effect.Effect<void, AlreadyExists | Unavailable>
   /** Writes the members of `record`; the stored version must be `record.version - 1` where records have one. */
   readonly update: (record: R) => Effect.Effect<void, AlreadyExists | Changed | Unavailable>

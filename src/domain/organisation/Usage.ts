@@ -3,15 +3,16 @@ import { Schema } from "effect"
 import type { Dimension } from "./Quota.js"
 
 /** Totals of one UTC day. `events`: what counts against the day: accepted events, ticks by their routes, replays asked for, and starts through the API. */
-export interface UsageDay {
+export const UsageDay = Schema.Struct({
   /** `2026-11-21`. */
-  readonly date: string
-  readonly events: number
-  readonly apiCalls: number
-  readonly executions: number
-  readonly agentSessions: number
-  readonly llmTokens: number
-}
+  date: Schema.String,
+  events: Schema.Number,
+  apiCalls: Schema.Number,
+  executions: Schema.Number,
+  agentSessions: Schema.Number,
+  llmTokens: Schema.Number
+})
+export type UsageDay = typeof UsageDay.Type
 
 /** The dimensions of which days have totals, and the totals. */
 const dailyTotals = {

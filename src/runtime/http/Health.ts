@@ -1,6 +1,6 @@
 /** The probes of operators: `/healthz`, whether the process is alive, and `/readyz`, whether it accepts work. */
 import { SqlClient } from "@effect/sql"
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import { Sandbox } from "../../actors/ports/run/Sandbox.js"
 import { AuditTrail } from "../../actors/ports/AuditTrail.js"
@@ -15,6 +15,7 @@ import { type MissingAction, findMissingActions } from "../postgres/MissingActio
 import { pendingMigrations } from "../postgres/database/Migrations.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { auditSeal } from "../../domain/Limits.js"
+import { rowDecoder } from "../postgres/record/Table.js"
 
 export interface Health {
   readonly healthz: Effect.Effect<RawReply>
@@ -24,6 +25,8 @@ export interface Health {
   /** Makes the node report that it is not ready until the returned function is called. */
   readonly markStarting: () => () => void
 }
+
+const decodeEngine = rowDecoder("runs", { engine: Schema.String, n: Schema.Number })
 
 const unanswered = "the database does not answer"
 
@@ -70,11 +73,8 @@ export const make = Effect.gen(function* () {
   )
 
   /** Runs that no engine of this release can replay. */
-  const findForeignEngines = sql<{
-    engine: string
-    n: number
-  }>`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
-    Effect.map((rows) => rows.filter((row) => !sandbox.engines.includes(row.engine))),
+  const findForeignEngines = sql`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
+    Effect.map((rows) => rows.map(decodeEngine).filter((row) => !sandbox.engines.includes(row.engine))),
     Effect.catchAll(() => Effect.succeed([]))
   )
 

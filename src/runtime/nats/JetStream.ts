@@ -4,7 +4,7 @@
  * decide: a message that was lost, delayed or repeated starts nothing twice. While the broker is away, nodes take events
  * from the queue directly.
  */
-import { Clock, Duration, Effect, Layer, Redacted } from "effect"
+import { Clock, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { backgroundTask, repeatEvery } from "../../actors/BackgroundTask.js"
 import { EventStream } from "../../actors/ports/event/EventStream.js"
 import { Faults, withFaultPoints } from "../../actors/ports/Faults.js"
@@ -17,6 +17,7 @@ import { WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError, reasonOf } from "../process/OperatorError.js"
 import { makeCarriedEvents } from "./CarriedEvents.js"
 import { type CarriedMessage, type Link, openLink } from "./Link.js"
+import { rowDecoder } from "../postgres/record/Table.js"
 
 export interface JetStreamOptions {
   readonly url: Redacted.Redacted
@@ -39,6 +40,7 @@ const goodService = Duration.seconds(30)
 const nothing: TakenWork = { runs: [], events: [], passedOver: [], firstWaiting: 1 }
 
 /** Tells installations on one NATS server apart. */
+const decodeInstallation = rowDecoder("pg_control_system", { name: Schema.String })
 const installationSql = `SELECT substr(md5(current_database() || s.system_identifier::text), 1, 16) AS name
   FROM pg_control_system() s`
 
@@ -56,7 +58,7 @@ export const layer = ({ url }: JetStreamOptions) =>
       const ownership = yield* Ownership
       const faults = yield* Faults
       const sql = yield* WriterSql
-      const [installation] = yield* sql.unsafe<{ readonly name: string }>(installationSql)
+      const [installation] = (yield* sql.unsafe(installationSql)).map(decodeInstallation)
 
       const scope = yield* Effect.scope
       const carried = makeCarriedEvents()

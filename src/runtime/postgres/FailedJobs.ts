@@ -1,9 +1,11 @@
 /** The port `FailedJobs` on the writer's pool, and the condition by which a lease leaves out what is set aside. */
-import { Cause, Effect, Layer } from "effect"
-import { type FailedJob, FailedJobs, type SetAside, type StoredJobTask } from "../../actors/ports/FailedJobs.js"
+import { Cause, Effect, Layer, Schema } from "effect"
+import { FailedJobs, type StoredJobTask } from "../../actors/ports/FailedJobs.js"
 import { describe } from "../telemetry/SafeError.js"
 import { WriterSql } from "./database/Pools.js"
-import { databaseUnavailable, execute } from "./database/DatabaseUnavailable.js"
+import { execute, firstRow, recordsOf } from "./database/DatabaseUnavailable.js"
+import { AnsweredTime } from "../../domain/Time.js"
+import { rowDecoder } from "./record/Table.js"
 
 /** Failures in a row after which a job is set aside. */
 const tries = 3
@@ -30,31 +32,46 @@ const recordSql = `
       THEN now() + LEAST(${firstMinutes} * 2 ^ LEAST(f.failures + 1 - ${tries}, 10), ${longestMinutes}) * interval '1 minute' END
   RETURNING job AS id, failures, ${isSetAside}`
 
+const decodeJob = rowDecoder("failed_jobs", {
+  id: Schema.String,
+  failures: Schema.Number,
+  isSetAside: Schema.Boolean
+})
+const decodeSetAside = rowDecoder("failed_jobs", {
+  task: Schema.String,
+  jobs: Schema.Number,
+  since: AnsweredTime,
+  ids: Schema.Array(Schema.String),
+  reasons: Schema.Array(Schema.String)
+})
+
 export const layer = Layer.effect(
   FailedJobs,
   Effect.map(WriterSql, (sql) =>
     FailedJobs.of({
       record: (task, { id, organisationId }, cause) =>
-        sql.unsafe<FailedJob>(recordSql, [task, id, organisationId, describe(Cause.squash(cause)).slice(0, 500)]).pipe(
-          Effect.map(([row]) => row ?? { id, failures: 1, isSetAside: false }),
-          Effect.mapError(databaseUnavailable)
+        Effect.map(
+          firstRow(
+            sql.unsafe(recordSql, [task, id, organisationId, describe(Cause.squash(cause)).slice(0, 500)]),
+            decodeJob
+          ),
+          (job) => job ?? { id, failures: 1, isSetAside: false }
         ),
       forget: (task, id) => execute(sql`DELETE FROM failed_jobs WHERE task = ${task} AND job = ${id}`),
       of: (task) =>
-        sql
-          .unsafe<FailedJob>(`SELECT job AS id, failures, ${isSetAside} FROM failed_jobs WHERE task = $1`, [task])
-          .pipe(Effect.mapError(databaseUnavailable)),
-      setAside: sql
-        .unsafe<Omit<SetAside, "since"> & { readonly since: Date }>(
+        recordsOf(
+          sql.unsafe(`SELECT job AS id, failures, ${isSetAside} FROM failed_jobs WHERE task = $1`, [task]),
+          decodeJob
+        ),
+      setAside: recordsOf(
+        sql.unsafe(
           `SELECT task, count(*)::int AS jobs, min(first_at) AS since,
              (array_agg(job ORDER BY first_at, job))[1:${named}] AS ids,
              (array_agg(DISTINCT reason))[1:${named}] AS reasons
            FROM failed_jobs WHERE failures >= ${tries} GROUP BY task ORDER BY task`
-        )
-        .pipe(
-          Effect.map((rows) => rows.map((row) => ({ ...row, since: row.since.toISOString() }))),
-          Effect.mapError(databaseUnavailable)
-        )
+        ),
+        decodeSetAside
+      )
     })
   )
 )

@@ -3,23 +3,26 @@
  * calls fail until the workflow is published again. Contract: versioning policy.
  */
 import type { SqlClient } from "@effect/sql"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { BundledConnector } from "../../domain/connector/Definition.js"
 import { builtInAtVersion } from "../../domain/connector/Versions.js"
+import { rowDecoder } from "./record/Table.js"
 
 /** An action of a built-in connector that published workflows call and this release does not have. */
-export interface MissingAction {
-  readonly connector: string
-  readonly action: string
-  readonly version: number
+export type MissingAction = ReturnType<typeof decode>
+
+const decode = rowDecoder("workflow_versions", {
+  connector: Schema.String,
+  action: Schema.String,
+  version: Schema.Number,
   /** Published workflows that call it. */
-  readonly workflows: number
-}
+  workflows: Schema.Number
+})
 
 /** One query, at the start of the service: later publications are bound to the actions of this release. */
 export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BundledConnector>) =>
   Effect.map(
-    sql<MissingAction>`
+    sql`
       SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,
         count(DISTINCT d.workflow_id)::int AS workflows
       FROM deployments d
@@ -30,7 +33,7 @@ export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyA
         AND NOT EXISTS (SELECT FROM connectors c WHERE c.org = d.org AND c.slug = b ->> 'connector' AND c.deleted_at IS NULL)
       GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
     (bound) =>
-      bound.filter(({ action, connector, version }) => {
+      bound.map(decode).filter(({ action, connector, version }) => {
         const builtIn = builtIns.find(({ slug }) => slug === connector)
         return builtIn !== undefined && builtInAtVersion(builtIn, { name: action, version, bound: true }) === undefined
       })

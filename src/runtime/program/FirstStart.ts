@@ -8,6 +8,7 @@ import { makeExample, makeFirstOrganisation } from "./FirstOrganisation.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { replaceSecretFile } from "../vault/SecretFile.js"
+import { countOf } from "../postgres/record/Table.js"
 
 const DevFile = Schema.Struct({
   baseUrl: Schema.String,
@@ -103,8 +104,8 @@ const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl
 export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config: ServiceConfig, baseUrl: string) {
   if (config.database._tag !== "Embedded") return Option.none<DevFile>()
   const sql = yield* WriterSql
-  const [row] = yield* sql<{ n: number }>`SELECT count(*)::int AS n FROM organisations`
-  if (row?.n === 0) return Option.some(yield* make(config, baseUrl))
+  if (countOf(yield* sql`SELECT count(*)::int AS n FROM organisations`) === 0)
+    return Option.some(yield* make(config, baseUrl))
   const earlier = yield* readEarlier(config, baseUrl)
   if (Option.isSome(earlier)) yield* write(config, earlier.value)
   return Option.none<DevFile>()

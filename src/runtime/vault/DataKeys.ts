@@ -48,17 +48,16 @@ export class DataKeys extends Context.Tag("svc/DataKeys")<
   }
 >() {}
 
-const decode = rowDecoder(
-  "data_keys",
-  Schema.Struct({
-    org: Schema.String,
-    id: Schema.String,
-    wrapped: Schema.Uint8ArrayFromSelf,
-    masterKeyId: Schema.String,
-    active: Schema.Boolean
-  })
-)
-const columns = `org, id, wrapped, master_key_id AS "masterKeyId", active`
+/** Decodes a row with `dataKeyColumns`. */
+export const decodeDataKey = rowDecoder("data_keys", {
+  org: Schema.String,
+  id: Schema.String,
+  wrapped: Schema.Uint8ArrayFromSelf,
+  masterKeyId: Schema.String,
+  active: Schema.Boolean
+})
+/** The columns of a data key. */
+export const dataKeyColumns = `org, id, wrapped, master_key_id AS "masterKeyId", active`
 
 const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reason: describe(error) })
 
@@ -70,14 +69,14 @@ const outsideTransaction = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect
   Effect.mapInputContext(statement, Context.omit(SqlClient.TransactionConnection))
 
 const keys = (rows: Effect.Effect<ReadonlyArray<object>, SqlError.SqlError>) =>
-  Effect.mapBoth(outsideTransaction(rows), { onFailure: unavailable, onSuccess: (found) => found.map(decode) })
+  Effect.mapBoth(outsideTransaction(rows), { onFailure: unavailable, onSuccess: (found) => found.map(decodeDataKey) })
 
 /** Over the table `data_keys`, as the role that sees every organisation. */
 export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effect(
   DataKeys,
   Effect.map(WriterSql, (sql) =>
     DataKeys.of({
-      load: (org) => keys(sql.unsafe(`SELECT ${columns} FROM data_keys WHERE org = $1 ORDER BY id`, [org])),
+      load: (org) => keys(sql.unsafe(`SELECT ${dataKeyColumns} FROM data_keys WHERE org = $1 ORDER BY id`, [org])),
       insertIfAbsent: (key) =>
         sql`INSERT INTO data_keys (org, id, wrapped, master_key_id, active)
             VALUES (${key.org}, ${key.id}, ${key.wrapped}, ${key.masterKeyId}, ${key.active}) ON CONFLICT DO NOTHING`.pipe(
@@ -104,7 +103,7 @@ export const layerPostgres: Layer.Layer<DataKeys, never, WriterSql> = Layer.effe
       wrappedByOthers: (masterKeyId, after, limit) =>
         keys(
           sql.unsafe(
-            `SELECT ${columns} FROM data_keys WHERE master_key_id <> $1 AND id COLLATE "C" > $2 ORDER BY id COLLATE "C" LIMIT $3`,
+            `SELECT ${dataKeyColumns} FROM data_keys WHERE master_key_id <> $1 AND id COLLATE "C" > $2 ORDER BY id COLLATE "C" LIMIT $3`,
             [masterKeyId, after, limit]
           )
         )

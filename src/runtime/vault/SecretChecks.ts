@@ -4,13 +4,14 @@
  * key.
  */
 import type { SqlError } from "@effect/sql"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { createHmac } from "node:crypto"
 import type { InstallationSecrets } from "./InstallationSecrets.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError } from "../process/OperatorError.js"
-import type { DataKey } from "./DataKeys.js"
+import { dataKeyColumns, decodeDataKey } from "./DataKeys.js"
 import { unwrapDataKey } from "./Vault.js"
+import { rowDecoder } from "../postgres/record/Table.js"
 
 /** Serialises rotations and checks of the installation: concurrent rotations would lose a new key. */
 export const withSecretsLocked = <A, E, R>(body: Effect.Effect<A, E, R>) =>
@@ -65,18 +66,24 @@ const checksOf = ({ keyPepper, masterKeys }: InstallationSecrets): ReadonlyMap<s
 
 type Stored = ReadonlyMap<string, Uint8Array | null>
 
+const decodeCheck = rowDecoder("secret_checks", {
+  secret: Schema.String,
+  value: Schema.NullOr(Schema.Uint8ArrayFromSelf)
+})
+const decodeWrapper = rowDecoder("data_keys", { id: Schema.String, n: Schema.Number })
+
 const storedChecks = Effect.gen(function* () {
   const sql = yield* WriterSql
-  const rows = yield* sql<{ secret: string; value: Uint8Array | null }>`SELECT secret, value FROM secret_checks`
-  return new Map(rows.map(({ secret, value }) => [secret, value]))
+  const rows = yield* sql`SELECT secret, value FROM secret_checks`
+  return new Map(rows.map(decodeCheck).map(({ secret, value }) => [secret, value]))
 })
 
 /** The master keys that wrap data keys, and how many each wraps. */
 const wrappers = Effect.gen(function* () {
   const sql = yield* WriterSql
-  const rows = yield* sql<{ id: string; n: number }>`
+  const rows = yield* sql`
     SELECT master_key_id AS id, count(*)::int AS n FROM data_keys GROUP BY master_key_id ORDER BY 1`
-  return new Map(rows.map(({ id, n }) => [id, n]))
+  return new Map(rows.map(decodeWrapper).map(({ id, n }) => [id, n]))
 })
 
 // --- What is wrong ---
@@ -129,9 +136,10 @@ const openAll = (secrets: InstallationSecrets, secret: string) =>
     if (id === undefined) return
     const sql = yield* WriterSql
     for (let after = ""; ;) {
-      const batch: ReadonlyArray<DataKey> = yield* sql<DataKey>`
-        SELECT org, id, wrapped, master_key_id AS "masterKeyId", active FROM data_keys
+      const rows: ReadonlyArray<object> = yield* sql`
+        SELECT ${sql.literal(dataKeyColumns)} FROM data_keys
         WHERE master_key_id = ${id} AND id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${openBatch}`
+      const batch = rows.map(decodeDataKey)
       yield* Effect.forEach(batch, (key) => unwrapDataKey(keyring, key), { discard: true })
       const last = batch.at(-1)
       if (last === undefined || batch.length < openBatch) return

@@ -2,12 +2,13 @@
  * Counts what organisations store with `svc.db`, soon after the start and every hour, where a plan limits storage. The
  * last count stays while the server of the workspaces is away. Nodes that count at the same time write the same.
  */
-import { Chunk, Duration, Effect, Layer, Schedule } from "effect"
+import { Chunk, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { WorkspaceDb } from "../../actors/ports/run/WorkspaceDb.js"
 import { backgroundTask, repeatPasses } from "../../actors/BackgroundTask.js"
-import type { OrganisationId, SpaceId } from "../../domain/Ids.js"
+import { OrganisationId, SpaceId } from "../../domain/Ids.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { limitedPlans } from "../postgres/organisation/StorageUsage.js"
+import { rowDecoder } from "../postgres/record/Table.js"
 
 /** After the first requests of the service. */
 const firstCount = Duration.seconds(10)
@@ -20,10 +21,8 @@ const statementTimeout = Duration.seconds(30)
 /** For an error that passes, such as a database that is dropped while it is measured. */
 const retries = { times: 2, schedule: Schedule.spaced("1 second") }
 
-interface OrganisationSpaces {
-  readonly org: OrganisationId
-  readonly spaces: ReadonlyArray<SpaceId>
-}
+const decode = rowDecoder("workspaces", { org: OrganisationId, spaces: Schema.Array(SpaceId) })
+type OrganisationSpaces = ReturnType<typeof decode>
 
 /** One pass; runs `advance`, which reports progress, after each statement. */
 const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
@@ -51,11 +50,12 @@ const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
 
   let after = ""
   while (true) {
-    const page: ReadonlyArray<OrganisationSpaces> = yield* sql<OrganisationSpaces>`
+    const rows: ReadonlyArray<object> = yield* sql`
       SELECT o.id AS org, COALESCE(array_agg(w.id) FILTER (WHERE w.id IS NOT NULL), '{}') AS spaces
       FROM (SELECT id FROM organisations WHERE plan = ANY(${limitedPlans}) AND id > ${after}
         ORDER BY id LIMIT ${organisationsPerPage}) o
       LEFT JOIN workspaces w ON w.org = o.id GROUP BY o.id ORDER BY o.id`
+    const page = rows.map(decode)
     const last = page.at(-1)
     if (last === undefined) return
     yield* countPage(page)

@@ -63,8 +63,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connection/Credential.ts#decode",
     "src/domain/connection/Grant.ts#decode",
     "src/domain/connector/ConnectorRecord.ts#readStoredDefinition",
-    "src/http/pipeline/Idempotency.ts#makeReplySeal",
-    "src/runtime/postgres/connection/ProviderWindows.ts#decode"
+    "src/http/pipeline/Idempotency.ts#makeReplySeal"
   ],
   "a verdict of a runner, written by the program of the service": ["src/runtime/sandbox/RunnerProcess.ts#startRunner"],
   "a part of a request's head, by a parser that the rows of queryFields and readAppWebhookId measure": [

@@ -17,7 +17,7 @@ const batchSize = 200
 export const lockRoutes = (tx: Tx): Effect.Effect<void, Unavailable> => tx.lockKey("routes")
 
 /** Those of the workflows that can run: neither archived nor deleted. */
-const runnableOf = (tx: Tx, ids: ReadonlyArray<WorkflowId>): Effect.Effect<ReadonlyMap<string, number>, Unavailable> =>
+const runnableOf = (tx: Tx, ids: ReadonlyArray<WorkflowId>) =>
   tx.workflows.countBy("id", { id: [...new Set(ids)], status: ["draft", "published"], deletedAt: null })
 
 /** Whether a route of the trigger leads to a workflow that can run. */

@@ -2,8 +2,10 @@
 import type { OwnedConnection } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { memoize } from "../../../domain/RecentMap.js"
-import type { CredentialId } from "../../../domain/Ids.js"
-import { columnOf, selectColumns } from "../record/Table.js"
+import { Schema } from "effect"
+import { CredentialId } from "../../../domain/Ids.js"
+import { AnsweredTime } from "../../../domain/Time.js"
+import { columnOf, rowDecoder, selectColumns } from "../record/Table.js"
 import { connections } from "./ConnectionTables.js"
 
 /** Members that the statement of a change does not write. */
@@ -32,16 +34,16 @@ export const loadSql = `SELECT ${selectColumns(connections)
   FROM connections c LEFT JOIN credentials k ON k.connection_id = c.id LEFT JOIN refresh_intents i ON i.connection_id = c.id
   WHERE c.id = $1`
 
-export interface LoadRow {
-  readonly held_revision: number
-  readonly credential_id: CredentialId | null
-  readonly credential_number: number
-  readonly credential_sealed: Uint8Array
-  readonly refresh_seq: number | null
-  readonly token_hash: string
-  readonly attempt: number
-  readonly intent_at: Date
-}
+const decodeLoad = rowDecoder("connections", {
+  held_revision: Schema.Number,
+  credential_id: Schema.NullOr(CredentialId),
+  credential_number: Schema.NullOr(Schema.Number),
+  credential_sealed: Schema.NullOr(Schema.Uint8ArrayFromSelf),
+  refresh_seq: Schema.NullOr(Schema.Number),
+  token_hash: Schema.NullOr(Schema.String),
+  attempt: Schema.NullOr(Schema.Number),
+  intent_at: Schema.NullOr(AnsweredTime)
+})
 
 /** One copy of a text: very many connections in memory share it. */
 const internText = memoize((text) => text, 10_000)
@@ -83,21 +85,28 @@ const compactConnection = (read: Connection): Connection => ({
   version: read.version
 })
 
-export const ownedConnection = ({
-  attempt,
-  credential_id,
-  credential_number,
-  credential_sealed,
-  held_revision,
-  intent_at,
-  refresh_seq,
-  token_hash,
-  ...row
-}: LoadRow & { readonly [member: string]: unknown }): OwnedConnection => ({
-  connection: compactConnection(connections.decode(row)),
-  revision: held_revision,
-  credential:
-    credential_id === null ? null : { id: credential_id, number: credential_number, sealed: credential_sealed },
-  intent:
-    refresh_seq === null ? null : { refreshSeq: refresh_seq, tokenHash: token_hash, attempt, at: intent_at.getTime() }
-})
+/** What the owner of a connection holds, from a row of `loadSql`. */
+export const ownedConnection = (row: object): OwnedConnection => {
+  const {
+    attempt,
+    credential_id,
+    credential_number,
+    credential_sealed,
+    held_revision,
+    intent_at,
+    refresh_seq,
+    token_hash
+  } = decodeLoad(row)
+  return {
+    connection: compactConnection(connections.decode(row)),
+    revision: held_revision,
+    credential:
+      credential_id === null || credential_number === null || credential_sealed === null
+        ? null
+        : { id: credential_id, number: credential_number, sealed: credential_sealed },
+    intent:
+      refresh_seq === null || token_hash === null || attempt === null || intent_at === null
+        ? null
+        : { refreshSeq: refresh_seq, tokenHash: token_hash, attempt, at: Date.parse(intent_at) }
+  }
+}

@@ -2,13 +2,13 @@
  * The port `ConnectionStore` on the writer's pool: each change is one transaction, fenced by the connection's revision.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { ConnectionStore, type CredentialRow, Stale } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { WriterSql } from "../database/Pools.js"
-import { parameterOf } from "../record/Table.js"
+import { parameterOf, rowDecoder } from "../record/Table.js"
 import { connections } from "./ConnectionTables.js"
-import { type LoadRow, loadSql, ownedConnection, insertSql, updatedMembers, updateSql } from "./ConnectionRows.js"
+import { loadSql, ownedConnection, insertSql, updatedMembers, updateSql } from "./ConnectionRows.js"
 import { AuditRows } from "../AuditRow.js"
 import { transact, transactAudited, writeEvents } from "./ChangeWrites.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
@@ -20,6 +20,8 @@ import {
   failSession,
   findSession
 } from "./ConnectSessionRows.js"
+
+const decodeRevision = rowDecoder("connections", { revision: Schema.Number })
 
 const toDate = (millis: number | null) => (millis === null ? null : new Date(millis))
 
@@ -47,7 +49,7 @@ const putCredential = (sql: SqlClient, { id, organisationId }: Connection, crede
 const load =
   (sql: SqlClient): ConnectionStore["Type"]["load"] =>
   (id) =>
-    sql.unsafe<LoadRow & { readonly [member: string]: unknown }>(loadSql, [id]).pipe(
+    sql.unsafe(loadSql, [id]).pipe(
       Effect.map(([row]) => Option.map(Option.fromNullable(row), ownedConnection)),
       Effect.mapError(databaseUnavailable)
     )
@@ -79,13 +81,13 @@ const save =
         const isConnected = connection.status !== "disconnected"
         if (change.makesDefault === true) yield* lockKind(sql, connection)
         const values = updatedMembers.map((member) => parameterOf(connections, member, connection[member]))
-        const [row] = yield* sql.unsafe<{ readonly revision: number }>(updateSql, [
+        const [row] = (yield* sql.unsafe(updateSql, [
           ...values,
           toDate(change.nextLookAt),
           connection.id,
           revision,
           isConnected
-        ])
+        ])).map(decodeRevision)
         if (row === undefined) return yield* new Stale()
         if (change.makesDefault === true) {
           yield* sql`UPDATE connections SET is_default = false WHERE ${kind(sql, connection)} AND is_default AND id <> ${connection.id}`
@@ -110,8 +112,8 @@ const intend =
     transact(
       sql,
       Effect.gen(function* () {
-        const [row] = yield* sql<{ readonly revision: number }>`UPDATE connections SET revision = revision + 1
-        WHERE id = ${connection.id} AND revision = ${revision} RETURNING revision`
+        const [row] = (yield* sql`UPDATE connections SET revision = revision + 1
+        WHERE id = ${connection.id} AND revision = ${revision} RETURNING revision`).map(decodeRevision)
         if (row === undefined) return yield* new Stale()
         yield* sql`INSERT INTO refresh_intents (connection_id, org, refresh_seq, token_hash, attempt, at)
         VALUES (${connection.id}, ${connection.organisationId}, ${intent.refreshSeq}, ${intent.tokenHash}, ${intent.attempt}, now())

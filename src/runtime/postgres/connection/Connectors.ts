@@ -2,10 +2,15 @@
  * The port `Connectors`: an organisation's own on Postgres, else the built-in ones. Published definitions never change,
  * so they are cached decoded.
  */
-import { Effect, Layer, Option, type Redacted } from "effect"
+import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { Connectors } from "../../../actors/ports/connection/Connectors.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import { clientSecretPlace, ConnectorVersion, readStoredDefinition } from "../../../domain/connector/ConnectorRecord.js"
+import {
+  AuthProvider,
+  clientSecretPlace,
+  ConnectorVersion,
+  readStoredDefinition
+} from "../../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { builtInAtVersion, callableActionVersions } from "../../../domain/connector/Versions.js"
 import { builtInFor, builtInOf, builtInSlugs } from "../../../domain/connectors/index.js"
@@ -14,7 +19,7 @@ import type { OrganisationId } from "../../../domain/Ids.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { rowDecoder } from "../record/Table.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable, firstRow } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, firstRow, recordsOf } from "../database/DatabaseUnavailable.js"
 
 /** Definitions never go stale; these bounds only free the memory of unused ones. */
 const definitionMaxAgeMillis = 600_000
@@ -22,11 +27,15 @@ const maxCachedDefinitions = 200
 /** Own slugs of an organisation that are suggested. */
 const maxSlugs = 500
 
-interface PublishedVersion {
-  readonly id: string
-  readonly number: number
-  readonly semver: string
-}
+const decodePublished = rowDecoder("connector_versions", {
+  id: Schema.String,
+  ...ConnectorVersion.pick("number", "semver").fields
+})
+type PublishedVersion = ReturnType<typeof decodePublished>
+
+const decodeAction = rowDecoder("connector_versions", { number: Schema.Number, version: Schema.Number })
+const decodeSlug = rowDecoder("connectors", { slug: Schema.String })
+const decodeClient = rowDecoder("auth_providers", AuthProvider.stored.pick("id", "clientId", "clientSecret", "scopes"))
 
 const builtIn = (slug: string) => Option.fromNullable(builtInOf(slug))
 
@@ -52,9 +61,12 @@ export const layer = Layer.effect(
 
     /** Newest first; empty if the organisation has no published connector with that slug. */
     const loadPublished = (organisation: OrganisationId, slug: string) =>
-      sql<PublishedVersion>`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
+      recordsOf(
+        sql`SELECT c.id, v.number, v.semver FROM connectors c JOIN connector_versions v ON v.connector_id = c.id
     WHERE c.org = ${organisation} AND c.slug = ${slug} AND c.deleted_at IS NULL AND v.published_at IS NOT NULL
-    ORDER BY v.number DESC`.pipe(Effect.mapError(databaseUnavailable))
+    ORDER BY v.number DESC`,
+        decodePublished
+      )
 
     const publishedOf = (organisation: OrganisationId, slug: string) =>
       Effect.map(
@@ -78,9 +90,10 @@ export const layer = Layer.effect(
       Effect.map(
         slugs.get(
           `${organisation}|`,
-          sql<{ readonly slug: string }>`SELECT slug FROM connectors WHERE org = ${organisation} AND deleted_at IS NULL
-        ORDER BY slug LIMIT ${maxSlugs}`.pipe(
-            Effect.mapBoth({ onFailure: databaseUnavailable, onSuccess: (rows) => rows.map(({ slug }) => slug) })
+          recordsOf(
+            sql`SELECT slug FROM connectors WHERE org = ${organisation} AND deleted_at IS NULL
+        ORDER BY slug LIMIT ${maxSlugs}`,
+            (row) => decodeSlug(row).slug
           )
         ),
         (own = []) => [...own, ...builtInSlugs]
@@ -109,9 +122,12 @@ export const layer = Layer.effect(
       }
       const rows = yield* actions.get(
         `${organisation}|${newest.id}|${action.name}`,
-        sql<{ number: number; version: number }>`SELECT number, (actions ->> ${action.name})::int AS version
+        recordsOf(
+          sql`SELECT number, (actions ->> ${action.name})::int AS version
       FROM connector_versions WHERE connector_id = ${newest.id} AND published_at IS NOT NULL
-        AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`.pipe(Effect.mapError(databaseUnavailable))
+        AND actions ->> ${action.name} IS NOT NULL ORDER BY number DESC`,
+          decodeAction
+        )
       )
       const versionRows = rows ?? []
       const bound = action.bound ? [action.version] : []
@@ -129,12 +145,14 @@ export const layer = Layer.effect(
     const clientOf: Connectors["Type"]["clientOf"] = Effect.fnUntraced(
       function* (organisation, slug, methodId, provider) {
         const which = provider === null ? sql`is_default` : sql`id = ${provider}`
-        const [row] = yield* sql<{ id: string; clientId: string; secret: Uint8Array | null; scopes: Array<string> }>`
-      SELECT id, client_id AS "clientId", client_secret AS secret, scopes FROM auth_providers
-      WHERE org = ${organisation} AND connector = ${slug} AND method_id = ${methodId} AND ${which}`
+        const [row] = (yield* sql`
+      SELECT id, client_id AS "clientId", client_secret AS "clientSecret", scopes FROM auth_providers
+      WHERE org = ${organisation} AND connector = ${slug} AND method_id = ${methodId} AND ${which}`).map(decodeClient)
         if (row === undefined) return Option.none()
         const clientSecret =
-          row.secret === null ? null : yield* vault.open(clientSecretPlace(organisation, row.id), row.secret)
+          row.clientSecret === null
+            ? null
+            : yield* vault.open(clientSecretPlace(organisation, row.id), row.clientSecret)
         const { clientId, id, scopes } = row
         return Option.some({ id, clientId, clientSecret, scopes } satisfies {
           id: string

@@ -6,7 +6,8 @@ import { Effect, Layer, Schema } from "effect"
 import { ProviderWindows } from "../../../actors/ports/connection/ProviderWindows.js"
 import { unusedState } from "../../../domain/connection/SharedLimiter.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, firstRow } from "../database/DatabaseUnavailable.js"
+import { rowDecoder } from "../record/Table.js"
 
 const count = { count: Schema.Number, at: Schema.Number }
 const State = Schema.Struct({
@@ -14,7 +15,7 @@ const State = Schema.Struct({
   leases: Schema.Array(Schema.Struct({ ...count, id: Schema.String, ends: Schema.Number })),
   blockedUntil: Schema.Number
 })
-const decode = Schema.decodeUnknown(State)
+const decode = rowDecoder("provider_limits", { state: State, revision: Schema.Number })
 
 export const layer = Layer.effect(
   ProviderWindows,
@@ -23,14 +24,12 @@ export const layer = Layer.effect(
 
     return ProviderWindows.of({
       load: (organisation, connector) =>
-        sql<{ state: unknown; revision: string }>`SELECT state, revision FROM provider_limits
-          WHERE org = ${organisation} AND connector = ${connector}`.pipe(
-          Effect.mapError(databaseUnavailable),
-          Effect.flatMap(([row]) =>
-            row === undefined
-              ? Effect.succeed({ state: unusedState, revision: 0 })
-              : Effect.map(Effect.orDie(decode(row.state)), (state) => ({ state, revision: Number(row.revision) }))
-          )
+        Effect.map(
+          firstRow(
+            sql`SELECT state, revision FROM provider_limits WHERE org = ${organisation} AND connector = ${connector}`,
+            decode
+          ),
+          (row) => row ?? { state: unusedState, revision: 0 }
         ),
       save: (organisation, connector, { revision, state }) =>
         sql`INSERT INTO provider_limits (org, connector, state, revision)

@@ -1,8 +1,9 @@
 /** Ensures that one service runs per database: the single-node layout has no other protection. */
 import type { SqlClient } from "@effect/sql"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Cause, Deferred, Effect, Schedule } from "effect"
+import { Cause, Deferred, Effect, Schedule, Schema } from "effect"
 import { OperatorError } from "../../process/OperatorError.js"
+import { rowDecoder } from "../record/Table.js"
 
 /**
  * Holds an advisory lock on the database as long as the scope lives. It is a session's lock, so it ends with the
@@ -38,12 +39,14 @@ const hold = (sql: SqlClient.SqlClient, onAcquired: Effect.Effect<unknown>) =>
     })
   )
 
+const decodeHolder = rowDecoder("pg_stat_activity", { name: Schema.String, address: Schema.NullOr(Schema.String) })
+
 const refusal = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
-    const holders = yield* sql<{ readonly name: string; readonly address: string | null }>`
+    const [holder] = yield* sql`
       SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
       WHERE locktype = 'advisory' AND granted AND objid = ${lockKey}`
-    const { name, address } = holders[0] ?? { name: "", address: null }
+    const { name, address } = holder === undefined ? { name: "", address: null } : decodeHolder(holder)
     const who = name === "" ? "" : ` (${name}${address === null ? "" : ` from ${address}`})`
     return yield* new OperatorError({
       message: `Another svc already runs on this database${who}. Stop it first, or give this one a database of its own.`

@@ -12,6 +12,7 @@ import { announceExpiringKeys } from "../organisation/ExpiringKeys.js"
 import { countStorage } from "../organisation/StorageUsage.js"
 import { countDays } from "../organisation/UsageDays.js"
 import { WriterSql } from "./Pools.js"
+import { countOf } from "../record/Table.js"
 
 const interval = Duration.hours(1)
 /** Rows that one statement deletes, so that it holds its locks for milliseconds only. */
@@ -124,8 +125,7 @@ const deleteExpired = Effect.fnUntraced(function* (
   const sql = yield* WriterSql
   const statement = `WITH gone AS (${deleteBatchSql(table, condition)} RETURNING 1) SELECT count(*)::int AS n FROM gone`
   for (let i = 0; i < maxBatches; i++) {
-    const [row] = yield* sql.unsafe<{ readonly n: number }>(statement)
-    if ((row?.n ?? 0) < batchSize) return
+    if (countOf(yield* sql.unsafe(statement)) < batchSize) return
     yield* advance
   }
 })

@@ -43,10 +43,9 @@ export const migrate = Effect.fn("Migrations.migrate")(
 /** The names of the migrations that the database has not run. */
 export const pendingMigrations = Effect.fn("Migrations.missing")(function* () {
   const sql = yield* SqlClient.SqlClient
-  const table = yield* sql<{ readonly present: boolean }>`SELECT to_regclass('svc_migrations') IS NOT NULL AS present`
-  const appliedRows =
-    table[0]?.present === true ? yield* sql<{ readonly id: number }>`SELECT migration_id AS id FROM svc_migrations` : []
-  return Object.keys(migrations).filter((name) => !appliedRows.some(({ id }) => id === Number(name.slice(0, 4))))
+  const [table] = yield* sql`SELECT to_regclass('svc_migrations') IS NOT NULL AS present`
+  const applied = table?.["present"] === true ? yield* sql`SELECT migration_id AS id FROM svc_migrations` : []
+  return Object.keys(migrations).filter((name) => !applied.some((row) => row["id"] === Number(name.slice(0, 4))))
 })
 
 const runMigrations = Effect.catchAllCause(

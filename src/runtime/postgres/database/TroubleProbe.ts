@@ -18,9 +18,9 @@ const spill = (sql: SqlClient.SqlClient) =>
       yield* sql`SET LOCAL work_mem = '64kB'`
       yield* sql`SELECT count(*) FROM (SELECT repeat(md5(n::text), 4) AS filler FROM generate_series(1, 30000) n
         ORDER BY filler OFFSET 0) sorted`
-      const [row] = yield* sql<{ readonly isReadOnly: boolean }>`
+      const [row] = yield* sql`
         SELECT current_setting('transaction_read_only')::boolean AS "isReadOnly"`
-      return row?.isReadOnly === false
+      return row?.["isReadOnly"] === false
     })
   )
 

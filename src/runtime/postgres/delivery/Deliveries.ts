@@ -10,6 +10,7 @@ import { endFormerLeases, findCtes, leaseSql, roomValues, settleSql } from "../L
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { deliveries, endpointSql } from "../WorkKinds.js"
+import { castRows } from "../database/Sql.js"
 
 /** The kind apart from its places, which the uses do not share. */
 const kind = deliveries("deliveries")
@@ -132,17 +133,19 @@ export const layer = Layer.effect(
     const sql = yield* WriterSql
     yield* endFormerLeases(sql, kind, "status = 'pending'")
 
+    // Not decoded, since one row that cannot be read would keep all other deliveries from being sent.
     const find = Effect.fn("Deliveries.find")(function* (use: DeliveryUse, room: Room) {
       for (;;) {
-        const rows = yield* sql.unsafe<FoundRow>(findSqls[use], roomValues(room))
+        const rows = yield* castRows<FoundRow>(sql.unsafe(findSqls[use], roomValues(room)))
         const found = rows.flatMap(foundOf)
         // Deliveries that were only set aside may have hidden others.
         if (found.length > 0 || (rows[0]?.skipped ?? 0) === 0) return found
       }
     }, Effect.mapError(databaseUnavailable))
 
+    // Not decoded, for the same reason: a delivery that cannot be sent fails by itself.
     const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<string>) {
-      const rows = yield* sql.unsafe<ClaimRow>(claimSql, [ids])
+      const rows = yield* castRows<ClaimRow>(sql.unsafe(claimSql, [ids]))
       return rows.map(deliveryOf)
     }, Effect.mapError(databaseUnavailable))
 

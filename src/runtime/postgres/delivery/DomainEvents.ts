@@ -1,14 +1,14 @@
 /** The port `DomainEvents` on the writer's pool. */
 import { Effect, Layer } from "effect"
-import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
 import { DomainEvents, type PublishedEvent } from "../../../actors/ports/delivery/DomainEvents.js"
 import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
-import type { EventId } from "../../../domain/Ids.js"
 import { platformAutoReplay, startedReplays } from "../event/ReplayCauses.js"
 import { dueSql, takeFound } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { rowsOf } from "../database/DatabaseUnavailable.js"
 import { domainEvents as kind } from "../WorkKinds.js"
+import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
+import { castRows } from "../database/Sql.js"
 
 const pendingSql = dueSql(
   kind,
@@ -75,24 +75,27 @@ export const layer = Layer.effect(
     const platformPolicy = platformAutoReplay(yield* PlatformConfiguration)
 
     return DomainEvents.of({
+      // Not decoded, since one event that cannot be read would keep those of all organisations from being published.
       pending: (limit) =>
-        sql.unsafe<EventRow>(pendingSql, [limit]).pipe(
-          Effect.map((rows) => rows.map((row) => ({ ...row, at: row.at.toISOString() }))),
-          Effect.mapError(databaseUnavailable)
+        Effect.map(rowsOf(castRows<EventRow>(sql.unsafe(pendingSql, [limit]))), (rows) =>
+          rows.map((row) => ({ ...row, at: row.at.toISOString() }))
         ),
       publish: (events) =>
-        sql
-          .unsafe<{ readonly id: EventId }>(publishSql, [
-            events.map(({ event }) => event.id),
-            JSON.stringify(events.flatMap(deliveryRows)),
-            JSON.stringify(events.flatMap(notificationRows)),
-            JSON.stringify(events.flatMap(notificationDeliveryRows)),
-            platformPolicy
-          ])
-          .pipe(
-            Effect.map((rows) => rows.map(({ id }) => id)),
-            Effect.mapError(databaseUnavailable)
-          )
+        Effect.map(
+          rowsOf(
+            sql.unsafe(publishSql, [
+              events.map(({ event }) => event.id),
+              JSON.stringify(events.flatMap(deliveryRows)),
+              JSON.stringify(events.flatMap(notificationRows)),
+              JSON.stringify(events.flatMap(notificationDeliveryRows)),
+              platformPolicy
+            ])
+          ),
+          (rows) => {
+            const removed = new Set(rows.map((row) => Reflect.get(row, "id")))
+            return events.flatMap(({ event }) => (removed.has(event.id) ? [event.id] : []))
+          }
+        )
     })
   })
 )

@@ -1,9 +1,11 @@
 /** The port `MailAddresses`. */
-import { Effect, Layer } from "effect"
-import { type AskedAddress, MailAddresses } from "../../../actors/ports/delivery/MailAddresses.js"
+import { Effect, Layer, Schema } from "effect"
+import { MailAddresses } from "../../../actors/ports/delivery/MailAddresses.js"
 import { mailConfirmations } from "../../../domain/Limits.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute, firstRow } from "../database/DatabaseUnavailable.js"
+import { OrganisationId } from "../../../domain/Ids.js"
+import { rowDecoder } from "../record/Table.js"
 
 /** `$1`: seconds, or null. An organisation has a limited number of addresses. */
 const noteSql = `
@@ -36,6 +38,8 @@ const takeSql = `
   UPDATE mail_addresses m SET asked_at = now(), token_hash = $1 FROM due
   WHERE m.org = due.org AND m.address = due.address RETURNING m.org AS "organisationId", m.address`
 
+const decodeAsked = rowDecoder("mail_addresses", { organisationId: OrganisationId, address: Schema.String })
+
 export const layer = Layer.effect(
   MailAddresses,
   Effect.gen(function* () {
@@ -44,9 +48,9 @@ export const layer = Layer.effect(
     return MailAddresses.of({
       note: (seconds) => execute(sql.unsafe(noteSql, [seconds])),
       takeUnasked: (tokenHash) =>
-        sql.withTransaction(Effect.zipRight(sql.unsafe(lockSql), sql.unsafe<AskedAddress>(takeSql, [tokenHash]))).pipe(
-          Effect.map(([row]) => row),
-          Effect.mapError(databaseUnavailable)
+        firstRow(
+          sql.withTransaction(Effect.zipRight(sql.unsafe(lockSql), sql.unsafe(takeSql, [tokenHash]))),
+          decodeAsked
         ),
       noteAnswered: (tokenHash) =>
         execute(sql`UPDATE mail_addresses SET answered_at = now() WHERE token_hash = ${tokenHash}`),

@@ -3,7 +3,7 @@
  * organisation of a request is unknown until its key is found.
  */
 import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted, Schema } from "effect"
 import { Keys, type KnownKey } from "../../../actors/ports/organisation/Keys.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Organisation } from "../../../domain/organisation/Organisation.js"
@@ -12,6 +12,7 @@ import { WriterSql } from "../database/Pools.js"
 import { rowDecoder, selectColumns } from "../record/Table.js"
 import { apiKeys } from "../record/RecordTables.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { StoredObject } from "../../../domain/Json.js"
 
 /** Revocation may take a second; the rest is for requests in flight. */
 const maxAgeMillis = 800
@@ -35,6 +36,9 @@ const decodeOrganisation = rowDecoder(
   Organisation.stored.pick("id", "name", "plan", "status", "defaultEnvironment", "settings", "parentId")
 )
 
+const decodeJoined = rowDecoder("organisations", { organisation: StoredObject })
+const decodePrefix = rowDecoder("api_keys", { begin: Schema.String })
+
 export const layer = Layer.scoped(
   Keys,
   Effect.gen(function* () {
@@ -49,7 +53,7 @@ export const layer = Layer.scoped(
     const lastUsed = new Map<string, number>()
 
     const load = Effect.fnUntraced(function* (hash: string) {
-      const [row] = yield* sql.unsafe<{ readonly organisation: object }>(
+      const [row] = yield* sql.unsafe(
         `SELECT ${selectColumns(apiKeys)
           .split(", ")
           .map((part) => `k.${part}`)
@@ -60,15 +64,19 @@ export const layer = Layer.scoped(
       )
       if (row === undefined) return undefined
       const key = apiKeys.decode(row)
-      return { key, rotated: key.hash !== hash, organisation: decodeOrganisation(row.organisation) } satisfies KnownKey
+      return {
+        key,
+        rotated: key.hash !== hash,
+        organisation: decodeOrganisation(decodeJoined(row).organisation)
+      } satisfies KnownKey
     }, Effect.mapError(databaseUnavailable))
 
-    const loadPrefixes = sql<{ begin: string }>`
+    const loadPrefixes = sql`
   SELECT left(hash, ${prefixLength}::int) AS begin FROM api_keys
   UNION SELECT left(hash_before, ${prefixLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
   LIMIT ${maxPrefixes + 1}`.pipe(
       Effect.map((rows) =>
-        rows.length > maxPrefixes ? ("too many" as const) : new Set(rows.map(({ begin }) => begin))
+        rows.length > maxPrefixes ? ("too many" as const) : new Set(rows.map((row) => decodePrefix(row).begin))
       ),
       Effect.mapError(databaseUnavailable)
     )

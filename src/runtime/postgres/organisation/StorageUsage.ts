@@ -1,33 +1,35 @@
 /** The port `StorageUsage`, and the hourly count of what organisations store. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { StorageUsage } from "../../../actors/ports/organisation/StorageUsage.js"
-import type { OrganisationId } from "../../../domain/Ids.js"
+import { OrganisationId } from "../../../domain/Ids.js"
 import { plans } from "../../../domain/organisation/Plan.js"
 import { WriterSql } from "../database/Pools.js"
 import { makeReadCache } from "../ReadCache.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { firstRow } from "../database/DatabaseUnavailable.js"
+import { rowDecoder } from "../record/Table.js"
 
 const bytesPerMegabyte = 1024 * 1024
 
-interface Usage {
-  readonly org: OrganisationId
-  readonly bytes: number
-}
+const decode = rowDecoder("storage_usage", { org: OrganisationId, bytes: Schema.Number })
+const decodeId = rowDecoder("organisations", { id: Schema.String })
 
 export const layer = Layer.effect(
   StorageUsage,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeReadCache<Usage>({ organisationOf: (_, { org }) => org })
+    const cache = yield* makeReadCache<ReturnType<typeof decode>>({ organisationOf: (_, { org }) => org })
 
     return StorageUsage.of({
       megabytes: (org) =>
         Effect.map(
           cache.get(
             org,
-            sql<Usage>`SELECT org, (bytes + workspace_bytes)::float8 AS bytes FROM storage_usage WHERE org = ${org}`.pipe(
-              Effect.map(([found]) => found ?? { org, bytes: 0 }),
-              Effect.mapError(databaseUnavailable)
+            Effect.map(
+              firstRow(
+                sql`SELECT org, (bytes + workspace_bytes)::float8 AS bytes FROM storage_usage WHERE org = ${org}`,
+                decode
+              ),
+              (found) => found ?? { org, bytes: 0 }
             )
           ),
           (found) => (found?.bytes ?? 0) / bytesPerMegabyte
@@ -48,13 +50,11 @@ const countedTables = ["executions", "steps", "logs", "blobs", "events", "event_
  */
 export const countStorage = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   const sql = yield* WriterSql
-  const organisations = yield* sql<{
-    readonly id: string
-  }>`SELECT id FROM organisations WHERE plan = ANY(${limitedPlans})`
+  const organisations = yield* sql`SELECT id FROM organisations WHERE plan = ANY(${limitedPlans})`
   const sizes = countedTables
     .map((table) => `(SELECT COALESCE(sum(pg_column_size(t.*)), 0) FROM ${table} t WHERE t.org = $1)`)
     .join(" + ")
-  for (const { id } of organisations) {
+  for (const { id } of organisations.map(decodeId)) {
     yield* sql.unsafe(
       `INSERT INTO storage_usage (org, bytes) VALUES ($1, ${sizes})
        ON CONFLICT (org) DO UPDATE SET bytes = excluded.bytes, counted_at = now()`,

@@ -1,12 +1,16 @@
 /** The ports `UsageReads` and `UsageMeter`, and the hourly count of events and executions. */
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { UsageMeter } from "../../../actors/ports/organisation/UsageMeter.js"
 import { UsageReads } from "../../../actors/ports/organisation/UsageReads.js"
-import type { CustomerId, OrganisationId } from "../../../domain/Ids.js"
-import type { UsageDay } from "../../../domain/organisation/Usage.js"
+import { CustomerId, type OrganisationId } from "../../../domain/Ids.js"
+import { UsageDay } from "../../../domain/organisation/Usage.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, recordsOf } from "../database/DatabaseUnavailable.js"
+import { countOf, rowDecoder } from "../record/Table.js"
+
+const decodeTop = rowDecoder("rate_windows", { customerId: CustomerId, used: Schema.Number })
+const decodeDay = rowDecoder("usage_days", UsageDay)
 
 const flushInterval = Duration.seconds(10)
 
@@ -17,21 +21,24 @@ const reads = Layer.effect(
 
     return UsageReads.of({
       granted: (organisation, bucket, start) =>
-        sql<{ readonly granted: number }>`SELECT granted FROM rate_windows
+        sql`SELECT granted AS n FROM rate_windows
           WHERE org = ${organisation} AND bucket = ${bucket} AND minute = ${new Date(start)}`.pipe(
-          Effect.map(([row]) => row?.granted ?? 0),
+          Effect.map(countOf),
           Effect.mapError(databaseUnavailable)
         ),
       topCustomers: (organisation, start) =>
-        sql<{ readonly customerId: CustomerId; readonly used: number }>`
-          SELECT substr(bucket, 8) AS "customerId", granted AS used FROM rate_windows
+        recordsOf(
+          sql`SELECT substr(bucket, 8) AS "customerId", granted AS used FROM rate_windows
           WHERE org = ${organisation} AND bucket LIKE 'starts|%' AND minute = ${new Date(start)}
-          ORDER BY granted DESC, bucket LIMIT 20`.pipe(Effect.mapError(databaseUnavailable)),
+          ORDER BY granted DESC, bucket LIMIT 20`,
+          decodeTop
+        ),
       days: (organisation, from, to) =>
-        sql<UsageDay>`SELECT to_char(day, 'YYYY-MM-DD') AS date, events::int AS events, api_calls::int AS "apiCalls", executions::int AS executions,
+        recordsOf(
+          sql`SELECT to_char(day, 'YYYY-MM-DD') AS date, events::int AS events, api_calls::int AS "apiCalls", executions::int AS executions,
             0 AS "agentSessions", 0 AS "llmTokens"
-          FROM usage_days WHERE org = ${organisation} AND day BETWEEN ${from}::date AND ${to}::date ORDER BY day`.pipe(
-          Effect.mapError(databaseUnavailable)
+          FROM usage_days WHERE org = ${organisation} AND day BETWEEN ${from}::date AND ${to}::date ORDER BY day`,
+          decodeDay
         )
     })
   })

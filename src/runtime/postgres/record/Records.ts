@@ -4,7 +4,7 @@
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
-import { Effect, FiberRef, Layer } from "effect"
+import { Effect, FiberRef, Layer, Schema } from "effect"
 import { type ReadSelection, Records, type ResendSelection, type Tx } from "../../../actors/ports/Records.js"
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
@@ -20,6 +20,8 @@ import * as tables from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { AnsweredTime } from "../../../domain/Time.js"
+import { countOf, rowDecoder } from "./Table.js"
 
 /** Writes a domain event with the change that it tells of. */
 const emit = (sql: SqlClient, { at, customerId, id, payload, subject, type }: DomainEvent) =>
@@ -30,38 +32,39 @@ const emit = (sql: SqlClient, { at, customerId, id, payload, subject, type }: Do
   )
 
 const markNotificationsRead = (sql: SqlClient, { at, before, customerIds, ids }: ReadSelection) =>
-  sql<{ one: number }>`UPDATE notifications SET status = 'read', read_at = ${at}
+  sql`UPDATE notifications SET status = 'read', read_at = ${at}
     WHERE status IN ('sent', 'failed') AND (${ids === undefined} OR id = ANY(${ids ?? []}))
       AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
-      AND (${before === undefined} OR created_at < ${before ?? at}) RETURNING 1 AS one`.pipe(
+      AND (${before === undefined} OR created_at < ${before ?? at}) RETURNING 1`.pipe(
     Effect.map((rows) => rows.length),
     Effect.catchAll(readError)
   )
 
+const decodeAddress = rowDecoder("mail_addresses", { address: Schema.String })
+const decodeResent = rowDecoder("deliveries", { queued: Schema.Number, lastAt: Schema.NullOr(AnsweredTime) })
+
 const usableAddresses = (sql: SqlClient, addresses: ReadonlyArray<string>) =>
   addresses.length === 0
     ? Effect.succeed(addresses)
-    : sql<{
-        address: string
-      }>`SELECT address FROM mail_addresses WHERE address = ANY(${addresses.map((one) => one.toLowerCase())})
+    : sql`SELECT address FROM mail_addresses WHERE address = ANY(${addresses.map((one) => one.toLowerCase())})
         AND (confirmed_at IS NOT NULL OR usable_until > now())`.pipe(
         Effect.map((rows) => {
-          const usable = new Set(rows.map(({ address }) => address))
+          const usable = new Set(rows.map((row) => decodeAddress(row).address))
           return addresses.filter((one) => usable.has(one.toLowerCase()))
         }),
         Effect.catchAll(readError)
       )
 
 const messagesOfHour = (sql: SqlClient) =>
-  sql<{ sent: number }>`SELECT COALESCE(sum(targets), 0)::int AS sent FROM notifications
+  sql`SELECT COALESCE(sum(targets), 0)::int AS n FROM notifications
     WHERE created_at >= date_trunc('hour', now()) AND channel <> 'in_app'`.pipe(
-    Effect.map(([row]) => row?.sent ?? 0),
+    Effect.map(countOf),
     Effect.catchAll(readError)
   )
 
 /** The time of each delivery is stored with it, so that the rate survives restarts. */
 const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, statuses, to }: ResendSelection) =>
-  sql<{ queued: number; lastAt: Date | null }>`
+  sql`
     WITH chosen AS (
       SELECT id, created_at FROM deliveries
       WHERE endpoint_id = ${endpointId} AND status = ANY(${statuses})
@@ -74,7 +77,7 @@ const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, 
         next_at = now() + n.nth / ${perSecond}::float8 * interval '1 second'
       FROM numbered n WHERE d.id = n.id RETURNING d.next_at
     ) SELECT count(*)::int AS queued, max(next_at) AS "lastAt" FROM sent`.pipe(
-    Effect.map(([row]) => ({ queued: row?.queued ?? 0, lastAt: row?.lastAt?.toISOString() ?? null })),
+    Effect.map(([row]) => (row === undefined ? { queued: 0, lastAt: null } : decodeResent(row))),
     Effect.catchAll(readError)
   )
 

@@ -1,11 +1,11 @@
 /** The statements on one table of records, in the caller's transaction. */
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect, FiberRef, Option } from "effect"
+import { Effect, FiberRef, Option, Schema } from "effect"
 import { Changed, type ListQuery, type Repository, type Where } from "../../../actors/ports/Records.js"
 import { transactionWrites } from "../database/CommitLog.js"
 import { conditionsOf, listConditions, makeParameters, whereClause } from "./Conditions.js"
 import { readError, writeError } from "./RecordErrors.js"
-import { columnOf, parameterOf, selectColumns, type Table } from "./Table.js"
+import { columnOf, countOf, parameterOf, rowDecoder, selectColumns, type Table } from "./Table.js"
 
 /** A table and the connection that reads it. */
 interface TableAccess<R> {
@@ -50,25 +50,24 @@ const list = <R>({ sql, table }: TableAccess<R>, query: ListQuery<R>) => {
 const count = <R>({ sql, table }: TableAccess<R>, conditions: Where<R>) => {
   const { add, values } = makeParameters()
   return sql
-    .unsafe<{ n: number }>(
-      `SELECT count(*)::int AS n FROM ${table.name}${whereClause(conditionsOf(table, conditions, add))}`,
-      values
-    )
-    .pipe(
-      Effect.map(([row]) => row?.n ?? 0),
-      Effect.catchAll(readError)
-    )
+    .unsafe(`SELECT count(*)::int AS n FROM ${table.name}${whereClause(conditionsOf(table, conditions, add))}`, values)
+    .pipe(Effect.map(countOf), Effect.catchAll(readError))
 }
+
+const decodeGroup = rowDecoder("of groups", {
+  value: Schema.NullOr(Schema.Union(Schema.String, Schema.Number)),
+  n: Schema.Number
+})
 
 const countBy = <R>({ sql, table }: TableAccess<R>, member: keyof R & string, conditions: Where<R>) => {
   const { add, values } = makeParameters()
   return sql
-    .unsafe<{ value: string; n: number }>(
+    .unsafe(
       `SELECT "${columnOf(member)}" AS value, count(*)::int AS n FROM ${table.name}${whereClause(conditionsOf(table, conditions, add))} GROUP BY 1`,
       values
     )
     .pipe(
-      Effect.map((rows) => new Map(rows.map(({ n, value }) => [value, n]))),
+      Effect.map((rows) => new Map(rows.map(decodeGroup).map(({ n, value }) => [value, n]))),
       Effect.catchAll(readError)
     )
 }
@@ -91,10 +90,7 @@ const update = <R>({ sql, table }: TableAccess<R>, record: R) => {
   const version = table.isVersioned ? Number(record["version" as keyof R]) - 1 : undefined
   const versionedConditions = version === undefined ? conditions : [...conditions, `version = ${add(version)}`]
   return sql
-    .unsafe<{ one: number }>(
-      `UPDATE ${table.name} SET ${sets.join(", ")}${whereClause(versionedConditions)} RETURNING 1 AS one`,
-      values
-    )
+    .unsafe(`UPDATE ${table.name} SET ${sets.join(", ")}${whereClause(versionedConditions)} RETURNING 1`, values)
     .pipe(
       Effect.catchAll(writeError),
       Effect.flatMap((rows) => (rows.length === 0 ? new Changed() : noteWrite))
@@ -104,10 +100,7 @@ const update = <R>({ sql, table }: TableAccess<R>, record: R) => {
 const remove = <R>({ sql, table }: TableAccess<R>, conditions: Where<R>) => {
   const { add, values } = makeParameters()
   return sql
-    .unsafe<{ one: number }>(
-      `DELETE FROM ${table.name}${whereClause(conditionsOf(table, conditions, add))} RETURNING 1 AS one`,
-      values
-    )
+    .unsafe(`DELETE FROM ${table.name}${whereClause(conditionsOf(table, conditions, add))} RETURNING 1`, values)
     .pipe(
       Effect.zipLeft(noteWrite),
       Effect.map((rows) => rows.length),

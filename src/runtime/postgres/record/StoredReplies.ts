@@ -6,15 +6,12 @@ import { AnsweredTime } from "../../../domain/Time.js"
 import { rowDecoder } from "./Table.js"
 import { readError, writeError } from "./RecordErrors.js"
 
-const decodeReply = rowDecoder(
-  "idempotent_replies",
-  Schema.Struct({
-    key: Schema.String,
-    hash: Schema.String,
-    sealed: Schema.Uint8ArrayFromSelf,
-    expiresAt: AnsweredTime
-  })
-)
+const decodeReply = rowDecoder("idempotent_replies", {
+  key: Schema.String,
+  hash: Schema.String,
+  sealed: Schema.Uint8ArrayFromSelf,
+  expiresAt: AnsweredTime
+})
 
 /** The replies of requests with an Idempotency-Key. */
 export const makeReplies = (sql: SqlClient): Pick<Tx, "saveReply" | "findReply" | "replaceReply" | "deleteReply"> => {
@@ -46,10 +43,8 @@ export const makeReplies = (sql: SqlClient): Pick<Tx, "saveReply" | "findReply" 
 /** Locks of keys, held until the transaction ends. */
 export const makeKeyLocks = (sql: SqlClient): Pick<Tx, "lockKey" | "tryLockKey"> => {
   const tryLockKey = (key: string) =>
-    sql<{
-      held: boolean
-    }>`SELECT pg_try_advisory_xact_lock(hashtextextended(current_setting('svc.org') || ${key}, 1)) AS held`.pipe(
-      Effect.map(([row]) => row?.held ?? false),
+    sql`SELECT pg_try_advisory_xact_lock(hashtextextended(current_setting('svc.org') || ${key}, 1)) AS held`.pipe(
+      Effect.map(([row]) => row?.["held"] === true),
       Effect.catchAll(readError)
     )
 

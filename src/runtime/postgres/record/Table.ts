@@ -39,19 +39,22 @@ export class UnexpectedRow extends Data.Error<{ readonly table: string; readonly
   }
 }
 
+const isStruct = <F extends Schema.Struct.Fields>(fields: Schema.Struct<F> | F): fields is Schema.Struct<F> =>
+  Schema.isSchema(fields)
+
 /**
- * Decodes rows that were selected under the names of the record's members: times become RFC 3339, and each member must fit
- * its schema. A row that does not fit is the defect `UnexpectedRow`. Rows of a start, a run and its journal are cast where
- * they are read, each with its reason.
+ * Decodes rows that were selected under the names of the record's members, or of `fields`: times become RFC 3339, and each
+ * member must fit its schema. A row that does not fit is the defect `UnexpectedRow`.
  */
 export const rowDecoder = <F extends Schema.Struct.Fields>(
   table: string,
-  schema: Schema.Struct<F>
+  fields: Schema.Struct<F> | F
 ): ((row: object) => Schema.Struct.Type<F>) => {
+  const { ast } = isStruct(fields) ? fields : Schema.Struct(fields)
   // Compiled with the first row, so that a start of the service does not wait for it.
   let checks: ReadonlyArray<readonly [string, (value: unknown) => boolean]> | undefined
   return (row) => {
-    checks ??= SchemaAST.getPropertySignatures(schema.ast).map(({ name, type }) => [
+    checks ??= SchemaAST.getPropertySignatures(ast).map(({ name, type }) => [
       String(name),
       Schema.is(Schema.make(type))
     ])
@@ -66,6 +69,11 @@ export const rowDecoder = <F extends Schema.Struct.Fields>(
     return record as Schema.Struct.Type<F>
   }
 }
+
+const decodeCount = rowDecoder("of counts", { n: Schema.Number })
+
+/** The number `n` of a count's only row. */
+export const countOf = ([row]: ReadonlyArray<object>): number => (row === undefined ? 0 : decodeCount(row).n)
 
 /**
  * The table of a record. `stored`: its schema, whose members are the columns. Unless `options` say otherwise, the key is the

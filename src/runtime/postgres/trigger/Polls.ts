@@ -1,10 +1,11 @@
 /** The port `Polls`. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { type DuePoll, Polls } from "../../../actors/ports/event/Polls.js"
 import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { polledBy, polls as kind } from "../WorkKinds.js"
+import { rowDecoder } from "../record/Table.js"
 
 /** No other node has committed the poll since. */
 const isCurrent = "w.seq = $3"
@@ -39,6 +40,8 @@ const failSql = settleSql(
 )
 const postponeSql = settleSql(kind, "next_at = now() + make_interval(secs => $4::float8)", isCurrent)
 
+const decodeItem = rowDecoder("poll_items", { key: Schema.String, hash: Schema.String })
+
 export const layer = Layer.effect(
   Polls,
   Effect.gen(function* () {
@@ -55,9 +58,9 @@ export const layer = Layer.effect(
       renew,
       reconcile: execute(Effect.zipRight(sql.unsafe(createSql), sql.unsafe(deleteSql))),
       seen: ({ connectionId, event }) =>
-        sql<{ readonly key: string; readonly hash: string }>`SELECT key, hash FROM poll_items
+        sql`SELECT key, hash FROM poll_items
           WHERE connection_id = ${connectionId} AND event = ${event}`.pipe(
-          Effect.map((rows) => new Map(rows.map(({ hash, key }) => [key, hash]))),
+          Effect.map((rows) => new Map(rows.map(decodeItem).map(({ hash, key }) => [key, hash]))),
           Effect.mapError(databaseUnavailable)
         ),
       commit: (poll, { pauseSeconds, removed, stored }) =>

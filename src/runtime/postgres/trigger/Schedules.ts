@@ -2,17 +2,18 @@
 import { Effect, Layer } from "effect"
 import { type DueSchedule, Schedules } from "../../../actors/ports/event/Schedules.js"
 import { triggerLimits } from "../../../domain/Limits.js"
-import type { Trigger } from "../../../domain/trigger/Trigger.js"
+import { Trigger } from "../../../domain/trigger/Trigger.js"
 import { AuditRows } from "../AuditRow.js"
 import { makeLeasedWork, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { triggers } from "../record/RecordTables.js"
-import { selectColumns } from "../record/Table.js"
+import { rowDecoder, selectColumns } from "../record/Table.js"
 import { disableTrigger } from "./TriggerDisabling.js"
-import { databaseUnavailable, execute, rowsOf } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute, recordsOf } from "../database/DatabaseUnavailable.js"
 import { schedules as kind } from "../WorkKinds.js"
 
 const columns = selectColumns(triggers)
+const decodeKeys = rowDecoder("triggers", Trigger.pick("id", "organisationId"))
 const isActive = "status = 'active' AND deleted_at IS NULL"
 
 /** `$1`: the trigger; `$2`: the next time; `$3`: the time that was due, unless it was edited since. */
@@ -26,13 +27,10 @@ export const layer = Layer.effect(
     const { leaseDue } = makeLeasedWork<DueSchedule>(sql, kind)
 
     const select = (condition: string, values: ReadonlyArray<unknown>) =>
-      Effect.map(rowsOf(sql.unsafe<Trigger>(`SELECT ${columns} FROM triggers WHERE ${condition}`, values)), (rows) =>
-        rows.map((row) => ({
-          id: row.id,
-          organisationId: row.organisationId,
-          read: Effect.sync(() => triggers.decode(row))
-        }))
-      )
+      recordsOf(sql.unsafe(`SELECT ${columns} FROM triggers WHERE ${condition}`, values), (row) => ({
+        ...decodeKeys(row),
+        read: Effect.sync(() => triggers.decode(row))
+      }))
 
     return Schedules.of({
       leaseDue,
@@ -40,9 +38,9 @@ export const layer = Layer.effect(
       move: ({ dueAt, id }, nextAt) =>
         execute(sql.unsafe(moveSql, [id, nextAt === null ? null : new Date(nextAt), new Date(dueAt)])),
       isBusy: (organisation, lane) =>
-        sql<{ readonly busy: boolean }>`SELECT EXISTS (SELECT FROM lanes WHERE org = ${organisation} AND lane = ${lane})
+        sql`SELECT EXISTS (SELECT FROM lanes WHERE org = ${organisation} AND lane = ${lane})
           OR EXISTS (SELECT FROM start_queue WHERE org = ${organisation} AND lane = ${lane}) AS busy`.pipe(
-          Effect.map(([row]) => row?.busy === true),
+          Effect.map(([row]) => row?.["busy"] === true),
           Effect.mapError(databaseUnavailable)
         ),
       failing: (limit) =>
