@@ -20,34 +20,33 @@ export interface BackgroundTask {
  * Registers a task under `name`, by which `/readyz`, the metrics and the log know it. A `pass` that may take more than a
  * minute is a function: it must run the given effect whenever it has done a part of its work.
  */
-export const backgroundTask = <E, R>(
+export const backgroundTask = Effect.fnUntraced(function* <E, R>(
   name: string,
   pass: Effect.Effect<unknown, E, R> | ((advance: Effect.Effect<void>) => Effect.Effect<unknown, E, R>)
-) =>
-  Effect.gen(function* () {
-    const context = yield* Effect.context<R>()
-    const report = (yield* BackgroundTasks).register(name)
-    const now = Clock.currentTimeMillis
-    const advance = Effect.map(now, report.recordStart)
-    const run = advance.pipe(
-      Effect.zipRight(typeof pass === "function" ? pass(advance) : pass),
-      Effect.provide(context),
-      Effect.sandbox,
-      Effect.matchEffect({
-        onSuccess: () => Effect.as(Effect.map(now, report.recordSuccess), true),
-        onFailure: (cause) =>
-          Effect.flatMap(now, (at) => {
-            const failuresInARow = report.recordFailure(at)
-            const warning = Effect.logWarning("background_task.failed", cause).pipe(
-              Effect.annotateLogs({ task: name, failuresInARow })
-            )
-            return Effect.as(isLogged(failuresInARow) ? warning : Effect.void, false)
-          })
-      })
-    )
-    const waiting = (isWaiting: boolean) => Effect.map(now, (at) => report.recordWaiting(isWaiting, at))
-    return { run, reportWaiting: waiting } satisfies BackgroundTask
-  })
+) {
+  const context = yield* Effect.context<R>()
+  const report = (yield* BackgroundTasks).register(name)
+  const now = Clock.currentTimeMillis
+  const advance = Effect.map(now, report.recordStart)
+  const run = advance.pipe(
+    Effect.zipRight(typeof pass === "function" ? pass(advance) : pass),
+    Effect.provide(context),
+    Effect.sandbox,
+    Effect.matchEffect({
+      onSuccess: () => Effect.as(Effect.map(now, report.recordSuccess), true),
+      onFailure: (cause) =>
+        Effect.flatMap(now, (at) => {
+          const failuresInARow = report.recordFailure(at)
+          const warning = Effect.logWarning("background_task.failed", cause).pipe(
+            Effect.annotateLogs({ task: name, failuresInARow })
+          )
+          return Effect.as(isLogged(failuresInARow) ? warning : Effect.void, false)
+        })
+    })
+  )
+  const waiting = (isWaiting: boolean) => Effect.map(now, (at) => report.recordWaiting(isWaiting, at))
+  return { run, reportWaiting: waiting } satisfies BackgroundTask
+})
 
 /** Runs passes in the background until the scope closes, `interval` apart; the first one at once, or that much later. */
 export const repeatEvery = (

@@ -47,17 +47,16 @@ export const makeStoredJobs = <J>(task: StoredJobTask, toJob: (job: J) => Stored
       failed = new Map((yield* failedJobs.of(task)).map(({ id, isSetAside }) => [id, isSetAside]))
     })
 
-    const recordFailure = (job: StoredJob, cause: Cause.Cause<unknown>) =>
-      Effect.gen(function* () {
-        const { failures, isSetAside } = yield* failedJobs.record(task, job, cause)
-        failed.set(job.id, isSetAside)
-        if (loggedFailures.has(failures))
-          yield* Effect.annotateLogs(
-            Effect.logWarning(isSetAside ? "background_task.job_set_aside" : "background_task.job_failed", cause),
-            { task, job: job.id, organisationId: job.organisationId, failures }
-          )
-        return false
-      })
+    const recordFailure = Effect.fnUntraced(function* (job: StoredJob, cause: Cause.Cause<unknown>) {
+      const { failures, isSetAside } = yield* failedJobs.record(task, job, cause)
+      failed.set(job.id, isSetAside)
+      if (loggedFailures.has(failures))
+        yield* Effect.annotateLogs(
+          Effect.logWarning(isSetAside ? "background_task.job_set_aside" : "background_task.job_failed", cause),
+          { task, job: job.id, organisationId: job.organisationId, failures }
+        )
+      return false
+    })
 
     const forget = (id: string) =>
       failed.has(id) ? Effect.map(failedJobs.forget(task, id), () => void failed.delete(id)) : Effect.void

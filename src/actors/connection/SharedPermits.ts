@@ -119,29 +119,28 @@ export const layer = Layer.scoped(
         return pool.limits.concurrency !== null && lease.used > 0 ? Effect.void : report(key, pool, lease, null)
       })
 
-    const fetchLease = (key: string, pool: Pool, timeoutMillis: number) =>
-      Effect.gen(function* () {
-        const id = identifiers.token(16)
-        const { limits, waiting } = pool
-        const wanted = Math.max(minLease, waiting)
-        const answer = yield* owner(key)
-          .LeaseCalls({ limits, id, wanted, timeoutMillis: Math.min(timeoutMillis, slotMillis) })
-          .pipe(
-            Effect.mapInputContext<never, never>(() => Context.empty()),
-            Effect.timeout(ownerTimeout),
-            // An owner on a dying node does not answer, or answers with a defect.
-            Effect.sandbox,
-            Effect.mapError(limitUnavailable)
-          )
-        if (answer._tag === "WaitUntil") {
-          pool.blockedUntil = Math.max(pool.blockedUntil, answer.at)
-          return
-        }
-        const lease: Lease = { id, at: answer.at, left: answer.count, used: 0, lastAt: 0 }
-        pool.leases.set(id, lease)
-        pool.current = lease
-        yield* Effect.forkIn(Effect.delay(close(key, pool, lease), closeDelay), scope)
-      })
+    const fetchLease = Effect.fnUntraced(function* (key: string, pool: Pool, timeoutMillis: number) {
+      const id = identifiers.token(16)
+      const { limits, waiting } = pool
+      const wanted = Math.max(minLease, waiting)
+      const answer = yield* owner(key)
+        .LeaseCalls({ limits, id, wanted, timeoutMillis: Math.min(timeoutMillis, slotMillis) })
+        .pipe(
+          Effect.mapInputContext<never, never>(() => Context.empty()),
+          Effect.timeout(ownerTimeout),
+          // An owner on a dying node does not answer, or answers with a defect.
+          Effect.sandbox,
+          Effect.mapError(limitUnavailable)
+        )
+      if (answer._tag === "WaitUntil") {
+        pool.blockedUntil = Math.max(pool.blockedUntil, answer.at)
+        return
+      }
+      const lease: Lease = { id, at: answer.at, left: answer.count, used: 0, lastAt: 0 }
+      pool.leases.set(id, lease)
+      pool.current = lease
+      yield* Effect.forkIn(Effect.delay(close(key, pool, lease), closeDelay), scope)
+    })
 
     /** Extends the slots of long calls, often enough that one lost message loses no slot. */
     const extendSlots = Effect.flatMap(Clock.currentTimeMillis, (now) =>

@@ -52,27 +52,25 @@ export const layer = Layer.effect(
     const pages = yield* Pages
 
     return AuditLog.of({
-      list: ({ caller }, params) =>
-        Effect.gen(function* () {
-          const size = sizeOf(params)
-          const range = bounds(params)
-          const position = yield* pages.position(params.cursor)
-          const entries = yield* trail.list(caller.organisationId, {
-            ...filtersOf(params),
-            ...reachOf(caller),
-            ...(range.after === undefined ? {} : { from: range.after }),
-            ...(range.before === undefined ? {} : { to: range.before }),
-            ...(position === undefined ? {} : { before: position.id }),
-            limit: size + 1
-          })
-          return yield* pages.pageOf(entries, size, ({ at, id }) => ({ createdAt: at, id }))
-        }),
-
-      verify: ({ caller }, params) =>
-        Effect.gen(function* () {
-          const range = bounds(params)
-          return yield* trail.verify(caller.organisationId, range.after, range.before)
+      list: Effect.fnUntraced(function* ({ caller }, params) {
+        const size = sizeOf(params)
+        const range = bounds(params)
+        const position = yield* pages.position(params.cursor)
+        const entries = yield* trail.list(caller.organisationId, {
+          ...filtersOf(params),
+          ...reachOf(caller),
+          ...(range.after === undefined ? {} : { from: range.after }),
+          ...(range.before === undefined ? {} : { to: range.before }),
+          ...(position === undefined ? {} : { before: position.id }),
+          limit: size + 1
         })
+        return yield* pages.pageOf(entries, size, ({ at, id }) => ({ createdAt: at, id }))
+      }),
+
+      verify: Effect.fnUntraced(function* ({ caller }, params) {
+        const range = bounds(params)
+        return yield* trail.verify(caller.organisationId, range.after, range.before)
+      })
     })
   })
 )

@@ -3,8 +3,9 @@
  * Idempotency-Key is wrapped in a transaction of its own, which these join. Contract: conventions, audit.
  */
 import { Context, DateTime, Effect, Layer } from "effect"
+import type { YieldWrap } from "effect/Utils"
 import { changesBetween } from "../../domain/audit/Audit.js"
-import { Conflict, type Failure, type Unavailable } from "../../domain/Failure.js"
+import { Conflict, type Failure } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -39,19 +40,24 @@ const duplicateMessage: { readonly [index: string]: string } = {
   installations_one: "this customer has installed this integration already"
 }
 
+/** What a transaction runs: an effect, or a generator of effects, as `Effect.gen` takes. */
+type Body<A, E> = (tx: Tx) => Effect.Effect<A, E> | Generator<YieldWrap<Effect.Effect<unknown, E>>, A, never>
+
+const effectOf = <A, E>(body: Body<A, E>, tx: Tx): Effect.Effect<A, E> => {
+  const made = body(tx)
+  return Effect.isEffect(made) ? made : Effect.gen(() => made)
+}
+
 export class Changes extends Context.Tag("svc/Changes")<
   Changes,
   {
     /** Commits a change with its audit entry. `Conflict`: a unique member is taken, or the record has changed since. */
     readonly change: <A>(
       context: CallContext,
-      body: (tx: Tx) => Effect.Effect<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
+      body: Body<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
     ) => Effect.Effect<A, Failure>
     /** Reads in a transaction. */
-    readonly read: <A, E>(
-      context: CallContext,
-      body: (tx: Tx) => Effect.Effect<A, E>
-    ) => Effect.Effect<A, E | Unavailable>
+    readonly read: <A>(context: CallContext, body: Body<A, Failure>) => Effect.Effect<A, Failure>
   }
 >() {}
 
@@ -86,9 +92,9 @@ export const layer = Layer.effect(
     const changeWithin = Effect.fnUntraced(function* <A>(
       context: CallContext,
       tx: Tx,
-      body: (tx: Tx) => Effect.Effect<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
+      body: Body<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
     ): Effect.fn.Return<A, Failure | AlreadyExists | Changed> {
-      const outcome = yield* body(tx)
+      const outcome = yield* effectOf(body, tx)
       const refused = recordRefusal(context.caller, context.sharing, outcome.resource.customerId ?? null)
       if (refused !== undefined) return yield* refused
       const now = yield* DateTime.now
@@ -112,7 +118,7 @@ export const layer = Layer.effect(
               })
             )
           ),
-      read: (context, body) => records.transact(context.caller.organisationId, body)
+      read: (context, body) => records.transact(context.caller.organisationId, (tx) => effectOf(body, tx))
     })
   })
 )

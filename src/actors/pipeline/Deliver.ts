@@ -24,51 +24,47 @@ const logUnsettled = ({ id, organisationId }: Delivery, cause: Cause.Cause<unkno
   Effect.annotateLogs(Effect.logWarning("delivery.not_settled", cause), { deliveryId: id, organisationId })
 
 /** Makes the task: `sendDue` is one pass, `sweep` repeats it. */
-export const make = (options: DeliverOptions = {}) =>
-  Effect.gen(function* () {
-    const wakeups = yield* Wakeups
-    const { deliveries: places, notifications } = yield* OutwardPlaces
-    const wakeLatch = yield* Effect.makeLatch(false)
-    const deliveries = yield* Deliveries
-    const send = yield* makeSender
-    const faults = yield* Faults
-    const pauses = options.schedule ?? retrySchedule
-    const fibers = yield* FiberSet.make<void>()
+export const make = Effect.fnUntraced(function* (options: DeliverOptions = {}) {
+  const wakeups = yield* Wakeups
+  const { deliveries: places, notifications } = yield* OutwardPlaces
+  const wakeLatch = yield* Effect.makeLatch(false)
+  const deliveries = yield* Deliveries
+  const send = yield* makeSender
+  const faults = yield* Faults
+  const pauses = options.schedule ?? retrySchedule
+  const fibers = yield* FiberSet.make<void>()
 
-    const attempt = Effect.fn("Deliver.attempt")(function* (delivery: Delivery) {
-      yield* faults.at("beforeEffect")
-      const [duration, answer] = yield* Effect.timed(send(delivery))
-      yield* faults.at("effected")
-      const verdict = decide(delivery.scheduledAttempt, answer, yield* Clock.currentTimeMillis, pauses)
-      yield* deliveries.settle(delivery, verdict, duration)
-      if (verdict._tag === "Retry" && Duration.lessThan(verdict.after, pollInterval))
-        yield* FiberSet.run(fibers, Effect.delay(wakeLatch.open, verdict.after))
-    })
-
-    const { placed, repeat } = yield* makeSweep<Delivery>("deliveries.send")
-    /** Claims and sends deliveries of one use until no place is free or none is due. */
-    const sending = (use: DeliveryUse, places: Places) =>
-      placed({
-        places,
-        work: {
-          find: (room) => deliveries.find(use, room),
-          lease: (found) => deliveries.claim(found.map(({ id }) => id))
-        },
-        run: attempt,
-        onUnrecorded: logUnsettled
-      })
-    const sendDue = Effect.zipRight(
-      yield* sending("deliveries", places),
-      yield* sending("notifications", notifications)
-    )
-    const sweep = yield* repeat(sendDue, {
-      interval: pollInterval,
-      wakes: [wakeups.awaitDelivery, Effect.zipRight(wakeLatch.await, wakeLatch.close)],
-      places: [places, notifications]
-    })
-
-    return { sendDue, sweep }
+  const attempt = Effect.fn("Deliver.attempt")(function* (delivery: Delivery) {
+    yield* faults.at("beforeEffect")
+    const [duration, answer] = yield* Effect.timed(send(delivery))
+    yield* faults.at("effected")
+    const verdict = decide(delivery.scheduledAttempt, answer, yield* Clock.currentTimeMillis, pauses)
+    yield* deliveries.settle(delivery, verdict, duration)
+    if (verdict._tag === "Retry" && Duration.lessThan(verdict.after, pollInterval))
+      yield* FiberSet.run(fibers, Effect.delay(wakeLatch.open, verdict.after))
   })
+
+  const { placed, repeat } = yield* makeSweep<Delivery>("deliveries.send")
+  /** Claims and sends deliveries of one use until no place is free or none is due. */
+  const sending = (use: DeliveryUse, places: Places) =>
+    placed({
+      places,
+      work: {
+        find: (room) => deliveries.find(use, room),
+        lease: (found) => deliveries.claim(found.map(({ id }) => id))
+      },
+      run: attempt,
+      onUnrecorded: logUnsettled
+    })
+  const sendDue = Effect.zipRight(yield* sending("deliveries", places), yield* sending("notifications", notifications))
+  const sweep = yield* repeat(sendDue, {
+    interval: pollInterval,
+    wakes: [wakeups.awaitDelivery, Effect.zipRight(wakeLatch.await, wakeLatch.close)],
+    places: [places, notifications]
+  })
+
+  return { sendDue, sweep }
+})
 
 export const layer = (options: DeliverOptions = {}) =>
   Layer.scopedDiscard(Effect.flatMap(make(options), ({ sweep }) => Effect.forkScoped(sweep)))

@@ -40,38 +40,35 @@ export const layer = Layer.scopedDiscard(
       )
 
     /** Advances a replay by the dead letters of one second, or one of them at a lower rate. */
-    const advance = (replay: RunningReplay) =>
-      Effect.gen(function* () {
-        const left = replay.limit - replay.replayed - replay.failed
-        const most = Math.min(left, Math.max(1, Math.floor(replay.ratePerSecond)))
-        const ids = yield* letters.nextOf(replay, most)
-        const { resolved, scope } = replay.filter
-        const options = { isRequested: resolved === undefined, ...(scope === undefined ? {} : { scope }) }
-        let { after, failed, replayed } = replay
-        for (const id of ids) {
-          let isReplayed = false
-          const replaying = Effect.map(replayOne(replay, id, options), (done) => void (isReplayed = done))
-          // One that fails is left as it is, and counted.
-          if (!(yield* jobs.attempt({ id, organisationId: replay.organisationId }, replaying)))
-            yield* letters.putBack(id)
-          if (isReplayed) replayed++
-          else failed++
-          after = id
-        }
-        const isFinished = ids.length < most || replayed + failed >= replay.limit
-        const pause = (Math.max(1, ids.length) / replay.ratePerSecond) * 1_000
-        yield* letters.advance({ ...replay, after, failed, replayed }, isFinished ? undefined : pause)
-      })
+    const advance = Effect.fnUntraced(function* (replay: RunningReplay) {
+      const left = replay.limit - replay.replayed - replay.failed
+      const most = Math.min(left, Math.max(1, Math.floor(replay.ratePerSecond)))
+      const ids = yield* letters.nextOf(replay, most)
+      const { resolved, scope } = replay.filter
+      const options = { isRequested: resolved === undefined, ...(scope === undefined ? {} : { scope }) }
+      let { after, failed, replayed } = replay
+      for (const id of ids) {
+        let isReplayed = false
+        const replaying = Effect.map(replayOne(replay, id, options), (done) => void (isReplayed = done))
+        // One that fails is left as it is, and counted.
+        if (!(yield* jobs.attempt({ id, organisationId: replay.organisationId }, replaying))) yield* letters.putBack(id)
+        if (isReplayed) replayed++
+        else failed++
+        after = id
+      }
+      const isFinished = ids.length < most || replayed + failed >= replay.limit
+      const pause = (Math.max(1, ids.length) / replay.ratePerSecond) * 1_000
+      yield* letters.advance({ ...replay, after, failed, replayed }, isFinished ? undefined : pause)
+    })
 
-    const pass = (report: Effect.Effect<void>) =>
-      Effect.gen(function* () {
-        const running = yield* letters.leaseReplays(replaysAtOnce)
-        yield* jobs.each(running, advance, { advance: report })
-        const scheduled = yield* letters.leaseScheduled(scheduledAtOnce)
-        yield* jobs.each(scheduled, ({ id, ...home }) => replayOne(home, id, { isRequested: false }), {
-          advance: report
-        })
+    const pass = Effect.fnUntraced(function* (report: Effect.Effect<void>) {
+      const running = yield* letters.leaseReplays(replaysAtOnce)
+      yield* jobs.each(running, advance, { advance: report })
+      const scheduled = yield* letters.leaseScheduled(scheduledAtOnce)
+      yield* jobs.each(scheduled, ({ id, ...home }) => replayOne(home, id, { isRequested: false }), {
+        advance: report
       })
+    })
     yield* Effect.forkScoped(yield* repeat(pass, { interval: sweepInterval }))
   })
 )

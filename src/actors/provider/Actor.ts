@@ -25,22 +25,21 @@ export const layer = ProviderLimit.toLayer(
     let cached: StoredWindow | undefined
 
     /** Decides on the stored state and saves the result; decides again when another owner saved first. */
-    const decideAndStore = <A extends { readonly state: SharedState }>(
+    const decideAndStore = Effect.fnUntraced(function* <A extends { readonly state: SharedState }>(
       decide: (state: SharedState, now: number) => A
-    ) =>
-      Effect.gen(function* () {
-        for (let n = 0; n < maxAttempts; n++) {
-          const window = cached ?? (yield* windows.load(organisation, connector))
-          const decided = decide(window.state, yield* Clock.currentTimeMillis)
-          const next = { state: decided.state, revision: window.revision + 1 }
-          cached = undefined
-          const stored = yield* windows.save(organisation, connector, { ...next, revision: window.revision })
-          if (!stored) continue
-          cached = next
-          return decided
-        }
-        return yield* new Unavailable({ reason: "the limit is being changed elsewhere", retryAfterSeconds: 1 })
-      })
+    ) {
+      for (let n = 0; n < maxAttempts; n++) {
+        const window = cached ?? (yield* windows.load(organisation, connector))
+        const decided = decide(window.state, yield* Clock.currentTimeMillis)
+        const next = { state: decided.state, revision: window.revision + 1 }
+        cached = undefined
+        const stored = yield* windows.save(organisation, connector, { ...next, revision: window.revision })
+        if (!stored) continue
+        cached = next
+        return decided
+      }
+      return yield* new Unavailable({ reason: "the limit is being changed elsewhere", retryAfterSeconds: 1 })
+    })
 
     return ProviderLimit.of({
       LeaseCalls: ({ payload: { limits, ...asked } }) =>

@@ -12,56 +12,55 @@ import { makeMatcher, type Route } from "./Routes.js"
 type Pipeline = Effect.Effect.Success<typeof makePipeline>
 
 /** Makes the functions that serve a surface. `operations`: of the surface. `otherRoutes`: routes that are served elsewhere; their paths answer 405 and not 404 to other methods. */
-export const makeSurfaceRequests = (
+export const makeSurfaceRequests = Effect.fnUntraced(function* (
   { recognise, serve }: Pick<Pipeline, "recognise" | "serve">,
   rules: SurfaceRules,
   operations: ReadonlyArray<Route>,
   otherRoutes: ReadonlyArray<Route> = []
-) =>
-  Effect.gen(function* () {
-    const identifiers = yield* Identifiers
-    const handlers = yield* OperationHandlers
-    const findRoute = makeMatcher([...operations, ...otherRoutes])
+) {
+  const identifiers = yield* Identifiers
+  const handlers = yield* OperationHandlers
+  const findRoute = makeMatcher([...operations, ...otherRoutes])
 
-    /** The reply to a request without a route. */
-    const replyWithoutRoute = (reply: (requestId: string, now: number) => RawReply): Effect.Effect<RawReply> =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        const requestId = identifiers.next("req")
-        const refused = reply(requestId, now)
-        return {
-          ...refused,
-          headers: { "x-request-id": requestId, ...rateLimitHeaders(null, now), ...refused.headers }
-        }
-      })
-
-    const replyNotFound = (meant?: string) =>
-      replyWithoutRoute((requestId, now) => rules.failureReply(new NotFound({ what: "path", meant }), requestId, now))
-
-    const replyMethodNotAllowed = (methods: ReadonlyArray<string>) =>
-      replyWithoutRoute((requestId) => {
-        const allow = methods.join(", ")
-        const reply = rules.errorReply(methodRow(methods), requestId)
-        return { ...reply, headers: { ...reply.headers, allow } }
-      })
-
-    return {
-      /** Whether a path has a route, of any method. */
-      hasPath: (path: string): boolean => findRoute("GET", path)._tag !== "Unknown",
-      /** The reply to a request that is refused before it is read. */
-      refused: (failure: Failure, requestId: string): RawReply => rules.failureReply(failure, requestId, 0),
-      handle: (request: RawRequest): Effect.Effect<RawReply> => {
-        const found = findRoute(request.method, pathOf(request.target))
-        if (found._tag === "OtherMethod") return replyMethodNotAllowed(found.methods)
-        if (found._tag === "Unknown") return replyNotFound(found.meant)
-        const handler = handlers.get(found.route)
-        return handler === undefined
-          ? replyNotFound()
-          : serve({ rules, route: found.route, params: found.params, request }, handler)
-      },
-      /** The request's caller, by its head alone. */
-      recognise: (request: RequestHead) => {
-        const found = findRoute(request.method, pathOf(request.target))
-        return recognise(rules, request, found._tag === "Found" && found.route.openWhileSuspended)
+  /** The reply to a request without a route. */
+  const replyWithoutRoute = (reply: (requestId: string, now: number) => RawReply): Effect.Effect<RawReply> =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const requestId = identifiers.next("req")
+      const refused = reply(requestId, now)
+      return {
+        ...refused,
+        headers: { "x-request-id": requestId, ...rateLimitHeaders(null, now), ...refused.headers }
       }
+    })
+
+  const replyNotFound = (meant?: string) =>
+    replyWithoutRoute((requestId, now) => rules.failureReply(new NotFound({ what: "path", meant }), requestId, now))
+
+  const replyMethodNotAllowed = (methods: ReadonlyArray<string>) =>
+    replyWithoutRoute((requestId) => {
+      const allow = methods.join(", ")
+      const reply = rules.errorReply(methodRow(methods), requestId)
+      return { ...reply, headers: { ...reply.headers, allow } }
+    })
+
+  return {
+    /** Whether a path has a route, of any method. */
+    hasPath: (path: string): boolean => findRoute("GET", path)._tag !== "Unknown",
+    /** The reply to a request that is refused before it is read. */
+    refused: (failure: Failure, requestId: string): RawReply => rules.failureReply(failure, requestId, 0),
+    handle: (request: RawRequest): Effect.Effect<RawReply> => {
+      const found = findRoute(request.method, pathOf(request.target))
+      if (found._tag === "OtherMethod") return replyMethodNotAllowed(found.methods)
+      if (found._tag === "Unknown") return replyNotFound(found.meant)
+      const handler = handlers.get(found.route)
+      return handler === undefined
+        ? replyNotFound()
+        : serve({ rules, route: found.route, params: found.params, request }, handler)
+    },
+    /** The request's caller, by its head alone. */
+    recognise: (request: RequestHead) => {
+      const found = findRoute(request.method, pathOf(request.target))
+      return recognise(rules, request, found._tag === "Found" && found.route.openWhileSuspended)
     }
-  })
+  }
+})

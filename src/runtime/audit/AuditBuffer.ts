@@ -52,17 +52,16 @@ export const closeMinute = (buffer: AuditBuffer, all: boolean) =>
   })
 
 /** Writes the waiting entries; they wait again if that fails. */
-export const flush = (buffer: AuditBuffer, writer: SqlClient) =>
-  Effect.gen(function* () {
-    const entries = buffer.waiting
-    if (entries.length === 0) return
-    buffer.waiting = []
-    yield* Effect.tapError(insert(writer, entries), () =>
-      Effect.sync(() => {
-        buffer.waiting = [...entries, ...buffer.waiting].slice(0, mostWaiting)
-      })
-    )
-  })
+export const flush = Effect.fnUntraced(function* (buffer: AuditBuffer, writer: SqlClient) {
+  const entries = buffer.waiting
+  if (entries.length === 0) return
+  buffer.waiting = []
+  yield* Effect.tapError(insert(writer, entries), () =>
+    Effect.sync(() => {
+      buffer.waiting = [...entries, ...buffer.waiting].slice(0, mostWaiting)
+    })
+  )
+})
 
 /** Queues an entry, unless too many wait. */
 export const append = ({ waiting }: AuditBuffer, entry: AuditEntry): void => {

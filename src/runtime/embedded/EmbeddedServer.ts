@@ -186,12 +186,11 @@ const lock = (server: Postmaster, launch: Launch, cluster: Cluster) =>
 /** Sessions that were lost. */
 const lost = new WeakSet<Client>()
 
-const release = (held: Held) =>
-  Effect.gen(function* () {
-    yield* stop(held.server.pid)
-    process.off("exit", held.onExit)
-    yield* Effect.promise(() => held.session.end().catch(() => {}))
-  })
+const release = Effect.fnUntraced(function* (held: Held) {
+  yield* stop(held.server.pid)
+  process.off("exit", held.onExit)
+  yield* Effect.promise(() => held.session.end().catch(() => {}))
+})
 
 /** Restarts the server on the same port if it dies, so that the pools reconnect. */
 const supervise = (held: Held, launch: Launch, cluster: Cluster, noteLog: (text: string) => void) =>

@@ -14,29 +14,30 @@ export interface EventsInHand {
 }
 
 /** `onLost`: called with events whose leases were lost, because they were settled elsewhere or renewed too late. */
-export const make = (onLost: (events: ReadonlyArray<LeasedEvent>) => void = () => undefined) =>
-  Effect.gen(function* () {
-    const queue = yield* StartQueue
-    const events = new Map<EventId, LeasedEvent>()
+export const make = Effect.fnUntraced(function* (
+  onLost: (events: ReadonlyArray<LeasedEvent>) => void = () => undefined
+) {
+  const queue = yield* StartQueue
+  const events = new Map<EventId, LeasedEvent>()
 
-    const renew = Effect.gen(function* () {
-      const before = [...events.values()]
-      if (before.length === 0) return
-      const kept = new Set(yield* queue.renew(before.map(({ id }) => id)))
-      const lost = before.filter((event) => !kept.has(event.id) && events.get(event.id) === event)
-      for (const { id } of lost) events.delete(id)
-      if (lost.length > 0) onLost(lost)
-    })
-    const task = yield* backgroundTask("events.renew_leases", renew)
-    yield* repeatEvery(renewInterval, task.run)
-
-    return {
-      add: (added) => {
-        for (const event of added) events.set(event.id, event)
-      },
-      has: ({ claims, id }) => events.get(id)?.claims === claims,
-      remove: ({ claims, id }) => {
-        if (events.get(id)?.claims === claims) events.delete(id)
-      }
-    } satisfies EventsInHand
+  const renew = Effect.gen(function* () {
+    const before = [...events.values()]
+    if (before.length === 0) return
+    const kept = new Set(yield* queue.renew(before.map(({ id }) => id)))
+    const lost = before.filter((event) => !kept.has(event.id) && events.get(event.id) === event)
+    for (const { id } of lost) events.delete(id)
+    if (lost.length > 0) onLost(lost)
   })
+  const task = yield* backgroundTask("events.renew_leases", renew)
+  yield* repeatEvery(renewInterval, task.run)
+
+  return {
+    add: (added) => {
+      for (const event of added) events.set(event.id, event)
+    },
+    has: ({ claims, id }) => events.get(id)?.claims === claims,
+    remove: ({ claims, id }) => {
+      if (events.get(id)?.claims === claims) events.delete(id)
+    }
+  } satisfies EventsInHand
+})

@@ -133,22 +133,21 @@ export const layer = ({ url }: JetStreamOptions) =>
         ).pipe(Effect.catchAll(({ error }) => markAway(`a message was not stored: ${reasonOf(error)}`)))
       })
 
-      const take: StartQueue["Type"]["take"] = (shards, slots, underWay) =>
-        Effect.gen(function* () {
-          const events = carried.take(slots)
-          const room = slots - events.length - carried.size()
-          if (room <= 0) return { ...nothing, events }
-          const current = state._tag === "Open" ? link : undefined
-          const limit = current === undefined ? room : Math.min(room, mostCarried - carried.carriedCount())
-          if (limit <= 0) return { ...nothing, events }
-          const taken = yield* queue.take(shards, limit, carried.countByOrganisation(underWay))
-          if (current === undefined) {
-            inHand.add(taken.events)
-            return { ...taken, events: [...events, ...taken.events] }
-          }
-          if (taken.events.length > 0) yield* Effect.forkIn(publish(current, taken.events), scope)
-          return { ...taken, events }
-        })
+      const take: StartQueue["Type"]["take"] = Effect.fnUntraced(function* (shards, slots, underWay) {
+        const events = carried.take(slots)
+        const room = slots - events.length - carried.size()
+        if (room <= 0) return { ...nothing, events }
+        const current = state._tag === "Open" ? link : undefined
+        const limit = current === undefined ? room : Math.min(room, mostCarried - carried.carriedCount())
+        if (limit <= 0) return { ...nothing, events }
+        const taken = yield* queue.take(shards, limit, carried.countByOrganisation(underWay))
+        if (current === undefined) {
+          inHand.add(taken.events)
+          return { ...taken, events: [...events, ...taken.events] }
+        }
+        if (taken.events.length > 0) yield* Effect.forkIn(publish(current, taken.events), scope)
+        return { ...taken, events }
+      })
       // --- Receiving ---
 
       const adoptReceived = Effect.gen(function* () {

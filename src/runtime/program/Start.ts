@@ -40,32 +40,31 @@ export const loadService = async () => {
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** `listener`: the scope in which the server listens; it closes last, so that requests are refused until the end. */
-const run = (config: ServiceConfig, listener: Scope.Scope) =>
-  Effect.gen(function* () {
-    // Layers that two builds share are built once.
-    const memoMap = yield* Layer.makeMemoMap
-    const scope = yield* Effect.scope
-    const { ahead, base } = layers(config)
-    const begin = <A, E>(layer: Layer.Layer<A, E>) =>
-      Effect.forkScoped(Effect.exit(Layer.buildWithMemoMap(layer, memoMap, scope)))
-    yield* begin(base)
-    yield* begin(ahead)
-    yield* begin(Layer.provide(sandbox, Layer.succeed(Settings, config)))
-    const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* Effect.promise(loadService)
-    yield* markPhase("service loaded")
-    const serving = Effect.gen(function* () {
-      const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl), listener)
-      if (Option.isSome(made)) yield* printGreeting(config, made.value)
-      yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
-        url: config.publicUrl,
-        afterMillis: Math.round(performance.now())
-      })
-      yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
-      return yield* Effect.never
+const run = Effect.fnUntraced(function* (config: ServiceConfig, listener: Scope.Scope) {
+  // Layers that two builds share are built once.
+  const memoMap = yield* Layer.makeMemoMap
+  const scope = yield* Effect.scope
+  const { ahead, base } = layers(config)
+  const begin = <A, E>(layer: Layer.Layer<A, E>) =>
+    Effect.forkScoped(Effect.exit(Layer.buildWithMemoMap(layer, memoMap, scope)))
+  yield* begin(base)
+  yield* begin(ahead)
+  yield* begin(Layer.provide(sandbox, Layer.succeed(Settings, config)))
+  const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* Effect.promise(loadService)
+  yield* markPhase("service loaded")
+  const serving = Effect.gen(function* () {
+    const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl), listener)
+    if (Option.isSome(made)) yield* printGreeting(config, made.value)
+    yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
+      url: config.publicUrl,
+      afterMillis: Math.round(performance.now())
     })
-    const context = yield* Layer.buildWithMemoMap(Layer.provideMerge(serviceLayer, base), memoMap, scope)
-    return yield* Effect.provide(Effect.scoped(serving), context)
+    yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
+    return yield* Effect.never
   })
+  const context = yield* Layer.buildWithMemoMap(Layer.provideMerge(serviceLayer, base), memoMap, scope)
+  return yield* Effect.provide(Effect.scoped(serving), context)
+})
 
 /** Logs how long the stop took once everything that is opened after this is closed. */
 const logStop = Effect.addFinalizer(() =>
@@ -112,15 +111,14 @@ const exported = <A, E, R>(config: ServiceConfig, body: Effect.Effect<A, E, R>) 
       )
 
 /** Refuses a start with too few file descriptors, and warns of too little memory, each with the figure. */
-const checkResources = (config: ServiceConfig) =>
-  Effect.gen(function* () {
-    yield* Effect.try({
-      try: () => planDescriptors(config),
-      catch: (error) => (error instanceof OperatorError ? error : new OperatorError({ message: String(error) }))
-    })
-    const little = littleMemory(memoryLimit())
-    if (little !== undefined) yield* Effect.annotateLogs(Effect.logWarning("service.little_memory"), little)
+const checkResources = Effect.fnUntraced(function* (config: ServiceConfig) {
+  yield* Effect.try({
+    try: () => planDescriptors(config),
+    catch: (error) => (error instanceof OperatorError ? error : new OperatorError({ message: String(error) }))
   })
+  const little = littleMemory(memoryLimit())
+  if (little !== undefined) yield* Effect.annotateLogs(Effect.logWarning("service.little_memory"), little)
+})
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
 export const startService = Effect.gen(function* () {

@@ -74,24 +74,23 @@ export const resolveSecrets = Effect.fn("InstallationSecrets.resolve")(function*
  * Adds a new active master key to the file and keeps the keys named in `needed`. Readers see the old file or the new
  * one; the caller must prevent concurrent rotations.
  */
-export const rotateMasterKeys = (dataDir: string, needed: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const file = path.join(dataDir, secretFiles.masterKeys)
-    const fresh = newMasterKey(new Date(yield* Clock.currentTimeMillis))
-    yield* Effect.try({
-      try: () => {
-        const entries = (readSecretFile(file) ?? "").split(",").map((entry) => entry.trim())
-        const staying = entries.filter((entry) => needed.some((id) => entry.startsWith(`${id}:`)))
-        replaceSecretFile(file, [fresh, ...staying].join(","))
-      },
-      catch: (cause) =>
-        cause instanceof OperatorError
-          ? cause
-          : new OperatorError({
-              message: `${file} cannot be replaced: ${reasonOf(cause)}. Let svc write to its directory.`
-            })
-    })
+export const rotateMasterKeys = Effect.fnUntraced(function* (dataDir: string, needed: ReadonlyArray<string>) {
+  const file = path.join(dataDir, secretFiles.masterKeys)
+  const fresh = newMasterKey(new Date(yield* Clock.currentTimeMillis))
+  yield* Effect.try({
+    try: () => {
+      const entries = (readSecretFile(file) ?? "").split(",").map((entry) => entry.trim())
+      const staying = entries.filter((entry) => needed.some((id) => entry.startsWith(`${id}:`)))
+      replaceSecretFile(file, [fresh, ...staying].join(","))
+    },
+    catch: (cause) =>
+      cause instanceof OperatorError
+        ? cause
+        : new OperatorError({
+            message: `${file} cannot be replaced: ${reasonOf(cause)}. Let svc write to its directory.`
+          })
   })
+})
 
 /** Their files in the data directory. */
 export const secretFiles = { masterKeys: "master.keys", keyPepper: "key.pepper" } as const

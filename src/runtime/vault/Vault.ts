@@ -22,76 +22,75 @@ const maxCachedOrganisations = 10_000
 const heldFor = Duration.minutes(5)
 const rewrapBatch = 200
 
-export const make = (options: VaultOptions) =>
-  Effect.gen(function* () {
-    const dataKeys = yield* DataKeys
-    const known = yield* Ref.make(options.keyring)
-    const reread =
-      options.reread === undefined
-        ? Ref.get(known)
-        : options.reread.pipe(
-            Effect.tap((keyring) => Ref.set(known, keyring)),
-            Effect.catchAll(() => Ref.get(known))
-          )
-
-    const firstKey = Effect.fnUntraced(function* (org: string) {
-      // A new key must not be wrapped by an old master key, which would stay in use.
-      const keyring = yield* reread
-      const key = {
-        org,
-        id: `dk_${randomBytes(12).toString("hex")}`,
-        active: true,
-        wrapped: new Uint8Array(),
-        masterKeyId: keyring.active
-      }
-      const fresh = yield* wrapped(keyring, key, new Uint8Array(randomBytes(32)))
-      yield* dataKeys.insertIfAbsent(fresh).pipe(Effect.mapError((error) => unreadable(org, error)))
-      // Another node may have stored a key first: that one counts.
-      return yield* load(org)
-    })
-    const load = (org: string) => dataKeys.load(org).pipe(Effect.mapError((error) => unreadable(org, error)))
-
-    const unwrapAll = Effect.fnUntraced(function* (all: ReadonlyArray<DataKey>) {
-      const plain = new Map<string, Uint8Array>()
-      const before = yield* Ref.get(known)
-      const keyring = all.every(({ masterKeyId }) => before.keys.has(masterKeyId)) ? before : yield* reread
-      for (const key of all) plain.set(key.id, yield* unwrapDataKey(keyring, key))
-      return plain
-    })
-
-    const unlock = Effect.fnUntraced(function* (org: string) {
-      const stored = yield* load(org)
-      const all = stored.some((key) => key.active) ? stored : yield* firstKey(org)
-      const plain = yield* unwrapAll(all)
-      const active = all.find((key) => key.active)
-      if (active === undefined) return yield* refused(placeOf(org), "the organisation has no active data key")
-      return organisationVault(org, plain, active.id)
-    })
-
-    const held = yield* Cache.makeWith({
-      capacity: maxCachedOrganisations,
-      lookup: unlock,
-      timeToLive: (exit) => (Exit.isSuccess(exit) ? heldFor : Duration.zero)
-    })
-
-    return Vault.of({
-      of: (org) => held.get(org),
-      opener: (org) =>
-        Effect.map(Effect.flatMap(load(org), unwrapAll), (plain) => ({
-          open: (place, sealed) => openWithAny(org, plain, place, sealed)
-        })),
-      seal: (place, secret) =>
-        Effect.map(held.get(place.organisation), (vault) => vault.seal(place, Redacted.value(secret))),
-      open: (place, sealed) =>
-        Effect.flatMap(held.get(place.organisation), (vault) =>
-          Effect.try({
-            try: () => Redacted.make(Buffer.from(vault.open(place, sealed)).toString("utf8")),
-            catch: (error) =>
-              error instanceof VaultRefused ? error : new VaultRefused({ place, reason: describe(error) })
-          })
+export const make = Effect.fnUntraced(function* (options: VaultOptions) {
+  const dataKeys = yield* DataKeys
+  const known = yield* Ref.make(options.keyring)
+  const reread =
+    options.reread === undefined
+      ? Ref.get(known)
+      : options.reread.pipe(
+          Effect.tap((keyring) => Ref.set(known, keyring)),
+          Effect.catchAll(() => Ref.get(known))
         )
-    })
+
+  const firstKey = Effect.fnUntraced(function* (org: string) {
+    // A new key must not be wrapped by an old master key, which would stay in use.
+    const keyring = yield* reread
+    const key = {
+      org,
+      id: `dk_${randomBytes(12).toString("hex")}`,
+      active: true,
+      wrapped: new Uint8Array(),
+      masterKeyId: keyring.active
+    }
+    const fresh = yield* wrapped(keyring, key, new Uint8Array(randomBytes(32)))
+    yield* dataKeys.insertIfAbsent(fresh).pipe(Effect.mapError((error) => unreadable(org, error)))
+    // Another node may have stored a key first: that one counts.
+    return yield* load(org)
   })
+  const load = (org: string) => dataKeys.load(org).pipe(Effect.mapError((error) => unreadable(org, error)))
+
+  const unwrapAll = Effect.fnUntraced(function* (all: ReadonlyArray<DataKey>) {
+    const plain = new Map<string, Uint8Array>()
+    const before = yield* Ref.get(known)
+    const keyring = all.every(({ masterKeyId }) => before.keys.has(masterKeyId)) ? before : yield* reread
+    for (const key of all) plain.set(key.id, yield* unwrapDataKey(keyring, key))
+    return plain
+  })
+
+  const unlock = Effect.fnUntraced(function* (org: string) {
+    const stored = yield* load(org)
+    const all = stored.some((key) => key.active) ? stored : yield* firstKey(org)
+    const plain = yield* unwrapAll(all)
+    const active = all.find((key) => key.active)
+    if (active === undefined) return yield* refused(placeOf(org), "the organisation has no active data key")
+    return organisationVault(org, plain, active.id)
+  })
+
+  const held = yield* Cache.makeWith({
+    capacity: maxCachedOrganisations,
+    lookup: unlock,
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? heldFor : Duration.zero)
+  })
+
+  return Vault.of({
+    of: (org) => held.get(org),
+    opener: (org) =>
+      Effect.map(Effect.flatMap(load(org), unwrapAll), (plain) => ({
+        open: (place, sealed) => openWithAny(org, plain, place, sealed)
+      })),
+    seal: (place, secret) =>
+      Effect.map(held.get(place.organisation), (vault) => vault.seal(place, Redacted.value(secret))),
+    open: (place, sealed) =>
+      Effect.flatMap(held.get(place.organisation), (vault) =>
+        Effect.try({
+          try: () => Redacted.make(Buffer.from(vault.open(place, sealed)).toString("utf8")),
+          catch: (error) =>
+            error instanceof VaultRefused ? error : new VaultRefused({ place, reason: describe(error) })
+        })
+      )
+  })
+})
 
 /**
  * Wraps every data key with the active master key. Safe while any number of nodes run, and repeatable; afterwards the

@@ -69,27 +69,26 @@ const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: 
   const transactions = makeTransactions(sessions)
 
   /** Runs one statement, alone or in an open transaction. */
-  const query: WorkspaceDb["Type"]["query"] = (caller, sql, params, transaction) =>
-    Effect.gen(function* () {
-      const command = sqlCommand(sql)
-      if (command === undefined)
-        return yield* dbRefusal(`svc.db.query takes one statement: ${allowedCommands}`, "COMMAND_NOT_ALLOWED")
-      yield* checkRequest(sql, params)
-      const holding = yield* AnswerHolding
-      if (transaction !== null)
-        return yield* transactions.use(caller, transaction, (held) =>
-          runInterruptible(held.session, () =>
-            runStatement(held, { command, sql, params, place: "in a transaction", holding })
-          )
-        )
-      return yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(takeSession(caller, "statement", restore), (held) =>
-          restore(
-            runInterruptible(held.session, () => runStatement(held, { command, sql, params, place: "alone", holding }))
-          ).pipe(Effect.ensuring(Effect.forkDaemon(returnSession(held))))
+  const query: WorkspaceDb["Type"]["query"] = Effect.fnUntraced(function* (caller, sql, params, transaction) {
+    const command = sqlCommand(sql)
+    if (command === undefined)
+      return yield* dbRefusal(`svc.db.query takes one statement: ${allowedCommands}`, "COMMAND_NOT_ALLOWED")
+    yield* checkRequest(sql, params)
+    const holding = yield* AnswerHolding
+    if (transaction !== null)
+      return yield* transactions.use(caller, transaction, (held) =>
+        runInterruptible(held.session, () =>
+          runStatement(held, { command, sql, params, place: "in a transaction", holding })
         )
       )
-    })
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(takeSession(caller, "statement", restore), (held) =>
+        restore(
+          runInterruptible(held.session, () => runStatement(held, { command, sql, params, place: "alone", holding }))
+        ).pipe(Effect.ensuring(Effect.forkDaemon(returnSession(held))))
+      )
+    )
+  })
 
   return {
     db: WorkspaceDb.of({

@@ -106,28 +106,25 @@ export const layer = Layer.effect(
       return after
     })
 
-    const list: ApiKeys["Type"]["list"] = (context, params) =>
-      Effect.gen(function* () {
-        const { mode, q } = params
-        const page = yield* read(context, (tx) =>
-          pages.list(tx.apiKeys, params, {
-            where: { spaceId: context.caller.spaceId, ...(mode === undefined || mode === "all" ? {} : { mode }) },
-            ...(q === undefined ? {} : { search: { text: q, in: ["name", "last4"] } })
-          })
-        )
-        const at = yield* Clock.currentTimeMillis
-        return { ...page, data: page.data.map((key) => keyView(key, at)) }
-      })
-
-    const create: ApiKeys["Type"]["create"] = (context, input) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const { hmacSecret, key, secret } = yield* issue(tx, context.caller, input)
-          yield* tx.apiKeys.insert(key)
-          const view = keyView(key, Date.parse(key.createdAt))
-          return { value: { ...view, key: secret, hmacSecret }, resource: resourceOf(key), after: view }
+    const list: ApiKeys["Type"]["list"] = Effect.fnUntraced(function* (context, params) {
+      const { mode, q } = params
+      const page = yield* read(context, (tx) =>
+        pages.list(tx.apiKeys, params, {
+          where: { spaceId: context.caller.spaceId, ...(mode === undefined || mode === "all" ? {} : { mode }) },
+          ...(q === undefined ? {} : { search: { text: q, in: ["name", "last4"] } })
         })
       )
+      const at = yield* Clock.currentTimeMillis
+      return { ...page, data: page.data.map((key) => keyView(key, at)) }
+    })
+
+    const create: ApiKeys["Type"]["create"] = (context, input) =>
+      change(context, function* (tx) {
+        const { hmacSecret, key, secret } = yield* issue(tx, context.caller, input)
+        yield* tx.apiKeys.insert(key)
+        const view = keyView(key, Date.parse(key.createdAt))
+        return { value: { ...view, key: secret, hmacSecret }, resource: resourceOf(key), after: view }
+      })
 
     const get: ApiKeys["Type"]["get"] = (context, id) =>
       Effect.zipWith(
@@ -137,59 +134,51 @@ export const layer = Layer.effect(
       )
 
     const update: ApiKeys["Type"]["update"] = (context, id, input) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const at = yield* Clock.currentTimeMillis
-          const before = yield* lockActiveKey(tx, context.caller, id, at)
-          yield* checkVersion(context, input.version, before.version)
-          const changes = yield* pickChanges(UpdateApiKey, input, keyView(before, at), volatileMembers)
-          const after = yield* applyChanges(tx, context.caller, before, changes, at)
-          yield* tx.apiKeys.update(after)
-          return outcomeOf(keyView(after, at), before, after, at)
-        })
-      )
+      change(context, function* (tx) {
+        const at = yield* Clock.currentTimeMillis
+        const before = yield* lockActiveKey(tx, context.caller, id, at)
+        yield* checkVersion(context, input.version, before.version)
+        const changes = yield* pickChanges(UpdateApiKey, input, keyView(before, at), volatileMembers)
+        const after = yield* applyChanges(tx, context.caller, before, changes, at)
+        yield* tx.apiKeys.update(after)
+        return outcomeOf(keyView(after, at), before, after, at)
+      })
 
     const revoke: ApiKeys["Type"]["revoke"] = (context, id) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const at = yield* Clock.currentTimeMillis
-          const before = yield* findKey(tx, context.caller, id, true)
-          // For emergencies, a caller for all customers may revoke a key with more rights than its own.
-          if (context.caller.customers !== "all") yield* checkWithinCaller(context.caller, before)
-          if (before.revokedAt !== null) return { value: keyView(before, at), resource: resourceOf(before) }
-          const after = revokedKey(before, at)
-          yield* tx.apiKeys.update(after)
-          return outcomeOf(keyView(after, at), before, after, at)
-        })
-      )
+      change(context, function* (tx) {
+        const at = yield* Clock.currentTimeMillis
+        const before = yield* findKey(tx, context.caller, id, true)
+        // For emergencies, a caller for all customers may revoke a key with more rights than its own.
+        if (context.caller.customers !== "all") yield* checkWithinCaller(context.caller, before)
+        if (before.revokedAt !== null) return { value: keyView(before, at), resource: resourceOf(before) }
+        const after = revokedKey(before, at)
+        yield* tx.apiKeys.update(after)
+        return outcomeOf(keyView(after, at), before, after, at)
+      })
 
     const rotate: ApiKeys["Type"]["rotate"] = (context, id, graceSeconds) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const at = yield* Clock.currentTimeMillis
-          const before = yield* lockActiveKey(tx, context.caller, id, at)
-          yield* checkWithinCaller(context.caller, before)
-          const secret = makeSecret(before.mode)
-          const after = rotatedKey(before, secret.stored, graceSeconds, at)
-          yield* tx.apiKeys.update(after)
-          return outcomeOf({ ...keyView(after, at), key: secret.text, hmacSecret: null }, before, after, at)
-        })
-      )
+      change(context, function* (tx) {
+        const at = yield* Clock.currentTimeMillis
+        const before = yield* lockActiveKey(tx, context.caller, id, at)
+        yield* checkWithinCaller(context.caller, before)
+        const secret = makeSecret(before.mode)
+        const after = rotatedKey(before, secret.stored, graceSeconds, at)
+        yield* tx.apiKeys.update(after)
+        return outcomeOf({ ...keyView(after, at), key: secret.text, hmacSecret: null }, before, after, at)
+      })
 
     const revealIdentitySecret: ApiKeys["Type"]["revealIdentitySecret"] = (context, id) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const key = yield* findKey(tx, context.caller, id)
-          if (key.hmacSecret === null)
-            return yield* new InvalidState({
-              state: "hmac_disabled",
-              message: "this key does not verify its callers"
-            })
-          yield* checkWithinCaller(context.caller, key)
-          const hmacSecret = yield* openIdentitySecret(key, key.hmacSecret)
-          return { value: { hmacSecret }, resource: resourceOf(key) }
-        })
-      )
+      change(context, function* (tx) {
+        const key = yield* findKey(tx, context.caller, id)
+        if (key.hmacSecret === null)
+          return yield* new InvalidState({
+            state: "hmac_disabled",
+            message: "this key does not verify its callers"
+          })
+        yield* checkWithinCaller(context.caller, key)
+        const hmacSecret = yield* openIdentitySecret(key, key.hmacSecret)
+        return { value: { hmacSecret }, resource: resourceOf(key) }
+      })
 
     return ApiKeys.of({ list, create, get, update, revoke, rotate, revealIdentitySecret })
   })

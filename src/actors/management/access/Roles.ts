@@ -41,18 +41,15 @@ export const layer = Layer.effect(
         ),
 
       create: (context, input) =>
-        Effect.flatMap(currentTimestamp, (now) =>
-          change(context, (tx) =>
-            Effect.gen(function* () {
-              const parent = yield* findRole(tx, "parent", input.parent)
-              const wrong = checkRole(input.permissions, parent)
-              if (wrong !== undefined) return yield* wrong
-              const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
-              yield* tx.roles.insert(role)
-              return { value: Role.show(role), resource: { id: role.id, name: role.name }, after: Role.show(role) }
-            })
-          )
-        )
+        change(context, function* (tx) {
+          const now = yield* currentTimestamp
+          const parent = yield* findRole(tx, "parent", input.parent)
+          const wrong = checkRole(input.permissions, parent)
+          if (wrong !== undefined) return yield* wrong
+          const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
+          yield* tx.roles.insert(role)
+          return { value: Role.show(role), resource: { id: role.id, name: role.name }, after: Role.show(role) }
+        })
     })
   })
 )

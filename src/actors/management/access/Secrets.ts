@@ -172,32 +172,28 @@ export const layer = Layer.effect(
       )
 
     const reveal: Secrets["Type"]["reveal"] = (context, id) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const secret = yield* lockSecret(tx, context.caller, id)
-          const refused = environmentReadRefusal(context.caller, secret.environment)
-          if (refused !== undefined) return yield* refused
-          const { name, type } = secret
-          return {
-            value: { id: secret.id, name, type, value: yield* open(tx, secret) },
-            resource: resourceOf(secret)
-          }
-        })
-      )
+      change(context, function* (tx) {
+        const secret = yield* lockSecret(tx, context.caller, id)
+        const refused = environmentReadRefusal(context.caller, secret.environment)
+        if (refused !== undefined) return yield* refused
+        const { name, type } = secret
+        return {
+          value: { id: secret.id, name, type, value: yield* open(tx, secret) },
+          resource: resourceOf(secret)
+        }
+      })
 
     const remove: Secrets["Type"]["remove"] = (context, id) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* lockSecret(tx, context.caller, id)
-          const refused = environmentChangeRefusal(context.caller, before.environment)
-          if (refused !== undefined) return yield* refused
-          yield* checkVersion(context, undefined, before.version)
-          const now = yield* currentTimestamp
-          yield* retire(tx, before, now)
-          yield* tx.secrets.update(deletedSecret(before, now))
-          return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
-        })
-      )
+      change(context, function* (tx) {
+        const before = yield* lockSecret(tx, context.caller, id)
+        const refused = environmentChangeRefusal(context.caller, before.environment)
+        if (refused !== undefined) return yield* refused
+        yield* checkVersion(context, undefined, before.version)
+        const now = yield* currentTimestamp
+        yield* retire(tx, before, now)
+        yield* tx.secrets.update(deletedSecret(before, now))
+        return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
+      })
 
     return Secrets.of({ list, store, reveal, remove })
   })

@@ -65,50 +65,44 @@ export const layer = Layer.effect(
       })
 
     const list = (context: CallContext, connector: string) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const { slug } = yield* findMethods(tx, context.caller, connector)
-          const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
-          const data = rows.map((row) => viewOf(context.caller, row))
-          return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
-        })
-      )
+      read(context, function* (tx) {
+        const { slug } = yield* findMethods(tx, context.caller, connector)
+        const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
+        const data = rows.map((row) => viewOf(context.caller, row))
+        return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
+      })
 
     const upsert = (context: CallContext, connector: string, input: UpsertAuthProvider) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const { caller } = context
-          const { methods, slug } = yield* findMethods(tx, caller, connector)
-          if (!methods.includes(input.methodId))
-            return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
-          const found = yield* providers.lock(tx, slug, input)
-          yield* checkVersion(context, input.version, found?.version ?? 0)
-          const changes = yield* pickChanges(UpsertAuthProvider, input, found === null ? {} : viewOf(caller, found))
-          const { after, before } = yield* providers.write(tx, caller, slug, changes, found)
-          return {
-            value: viewOf(caller, after),
-            resource: { id: after.id, name: after.name },
-            before: trailOf(before),
-            after: trailOf(after)
-          }
-        })
-      )
+      change(context, function* (tx) {
+        const { caller } = context
+        const { methods, slug } = yield* findMethods(tx, caller, connector)
+        if (!methods.includes(input.methodId))
+          return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
+        const found = yield* providers.lock(tx, slug, input)
+        yield* checkVersion(context, input.version, found?.version ?? 0)
+        const changes = yield* pickChanges(UpsertAuthProvider, input, found === null ? {} : viewOf(caller, found))
+        const { after, before } = yield* providers.write(tx, caller, slug, changes, found)
+        return {
+          value: viewOf(caller, after),
+          resource: { id: after.id, name: after.name },
+          before: trailOf(before),
+          after: trailOf(after)
+        }
+      })
 
     const remove = (context: CallContext, connector: string, id: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const { slug } = yield* findMethods(tx, context.caller, connector)
-          // Unchecked text from the request: an id of another form matches no row.
-          const where = { id: id as AuthProvider["id"], connector: slug }
-          const found = yield* tx.authProviders.lock(where)
-          if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })
-          const before = found.value
-          yield* checkVersion(context, undefined, before.version)
-          yield* tx.authProviders.remove(where)
-          const resource = { id: before.id, name: before.name }
-          return { value: undefined, resource, before: trailOf(before), after: null }
-        })
-      )
+      change(context, function* (tx) {
+        const { slug } = yield* findMethods(tx, context.caller, connector)
+        // Unchecked text from the request: an id of another form matches no row.
+        const where = { id: id as AuthProvider["id"], connector: slug }
+        const found = yield* tx.authProviders.lock(where)
+        if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })
+        const before = found.value
+        yield* checkVersion(context, undefined, before.version)
+        yield* tx.authProviders.remove(where)
+        const resource = { id: before.id, name: before.name }
+        return { value: undefined, resource, before: trailOf(before), after: null }
+      })
 
     return AuthProviders.of({ list, upsert, remove })
   })

@@ -137,22 +137,18 @@ export const layer = Layer.effect(
       )
 
     const list = (context: CallContext, params: ConnectionListParams) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const page = yield* pages.list(tx.connections, params, {
-            where: {
-              ...(params.status === undefined ? livingConnections : { status: params.status }),
-              ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
-              ...connectionListFilter(context.caller, params.connector),
-              ...(params.user_id === undefined ? {} : { userId: params.user_id })
-            },
-            ...(params.q === undefined
-              ? {}
-              : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
-          })
-          return { ...page, data: page.data.map(viewOfConnection) }
+      read(context, function* (tx) {
+        const page = yield* pages.list(tx.connections, params, {
+          where: {
+            ...(params.status === undefined ? livingConnections : { status: params.status }),
+            ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
+            ...connectionListFilter(context.caller, params.connector),
+            ...(params.user_id === undefined ? {} : { userId: params.user_id })
+          },
+          ...(params.q === undefined ? {} : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
         })
-      )
+        return { ...page, data: page.data.map(viewOfConnection) }
+      })
 
     const create = Effect.fnUntraced(function* (
       context: CallContext,

@@ -88,23 +88,21 @@ export const layer = Layer.effect(
       )
 
     const page = (context: CallContext, customerId: CustomerId, params: CredentialListParams) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const reached = yield* tx.connections.list({
-            where: { customerId, ...livingConnections, ...connectionListFilter(context.caller, params.connector) },
-            limit: maxConnections
-          })
-          const byId = new Map(reached.map((connection) => [connection.id, connection]))
-          const found = yield* pages.list(tx.credentials, params, { where: { connectionId: [...byId.keys()] } })
-          return {
-            ...found,
-            data: found.data.flatMap((credential) => {
-              const connection = byId.get(credential.connectionId)
-              return connection === undefined ? [] : [viewOfCredential(credential, connection)]
-            })
-          }
+      read(context, function* (tx) {
+        const reached = yield* tx.connections.list({
+          where: { customerId, ...livingConnections, ...connectionListFilter(context.caller, params.connector) },
+          limit: maxConnections
         })
-      )
+        const byId = new Map(reached.map((connection) => [connection.id, connection]))
+        const found = yield* pages.list(tx.credentials, params, { where: { connectionId: [...byId.keys()] } })
+        return {
+          ...found,
+          data: found.data.flatMap((credential) => {
+            const connection = byId.get(credential.connectionId)
+            return connection === undefined ? [] : [viewOfCredential(credential, connection)]
+          })
+        }
+      })
 
     const reveal = Effect.fnUntraced(function* (context: CallContext, view: CredentialView) {
       const { organisationId, requestId } = context.caller

@@ -102,15 +102,13 @@ export const layer = Layer.effect(
       )
 
     const remove = (context: CallContext, idOrSlug: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* lockExpected(tx, context, idOrSlug)
-          const now = yield* currentTimestamp
-          yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
-          yield* tx.authProviders.remove({ connector: before.slug })
-          return { value: undefined, resource: before, before: trailOf(before), after: null }
-        })
-      )
+      change(context, function* (tx) {
+        const before = yield* lockExpected(tx, context, idOrSlug)
+        const now = yield* currentTimestamp
+        yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+        yield* tx.authProviders.remove({ connector: before.slug })
+        return { value: undefined, resource: before, before: trailOf(before), after: null }
+      })
 
     return ConnectorAuthoring.of({ create, update, publish, remove })
   })

@@ -64,16 +64,14 @@ export const layer = Layer.effect(
     const { list } = yield* makeConnectorPages
 
     const get = (context: CallContext, idOrSlug: string, version: string | undefined) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const found = yield* records.find(tx, context.caller, idOrSlug)
-          const definition = yield* definitionOf(tx, found, version)
-          return {
-            view: records.view(context.caller.organisationId, found, definition),
-            revision: found._tag === "Own" ? found.record.version : null
-          }
-        })
-      )
+      read(context, function* (tx) {
+        const found = yield* records.find(tx, context.caller, idOrSlug)
+        const definition = yield* definitionOf(tx, found, version)
+        return {
+          view: records.view(context.caller.organisationId, found, definition),
+          revision: found._tag === "Own" ? found.record.version : null
+        }
+      })
 
     const definition = (context: CallContext, idOrSlug: string, version: string | undefined) =>
       read(context, (tx) =>

@@ -85,29 +85,27 @@ export const make = Effect.gen(function* () {
     const params = isDetailed
       ? { ...listParams, page_size: Math.min(sizeOf(listParams), maxDetailedPageSize) }
       : listParams
-    return read(context, (tx) =>
-      Effect.gen(function* () {
-        const after = yield* pages.position(params.cursor)
-        const inBuiltIns = after !== undefined && after.createdAt <= builtInSince
-        const own = inBuiltIns ? { data: [], page: { hasMore: false } } : yield* listOwn(tx, caller, params)
-        const size = sizeOf(params)
-        const rows: ReadonlyArray<FoundConnector> = [
-          ...own.data.map((record) => ({ _tag: "Own" as const, record })),
-          ...(own.page.hasMore ? [] : yield* listBuiltIns(tx, caller, params, after))
-        ]
-        // One row beyond the page shows that there are more.
-        const more = own.page.hasMore ? [...rows, ...rows.slice(-1)] : rows
-        const page = yield* pages.pageOf(more.slice(0, size + 1), size, (row) =>
-          row._tag === "Own"
-            ? { createdAt: row.record.createdAt, id: row.record.id }
-            : { createdAt: builtInSince, id: row.id }
-        )
-        const data = yield* Effect.forEach(page.data, (row) =>
-          isDetailed ? withActions(tx, row) : Effect.succeed(summaryView(row))
-        )
-        return { ...page, data }
-      })
-    )
+    return read(context, function* (tx) {
+      const after = yield* pages.position(params.cursor)
+      const inBuiltIns = after !== undefined && after.createdAt <= builtInSince
+      const own = inBuiltIns ? { data: [], page: { hasMore: false } } : yield* listOwn(tx, caller, params)
+      const size = sizeOf(params)
+      const rows: ReadonlyArray<FoundConnector> = [
+        ...own.data.map((record) => ({ _tag: "Own" as const, record })),
+        ...(own.page.hasMore ? [] : yield* listBuiltIns(tx, caller, params, after))
+      ]
+      // One row beyond the page shows that there are more.
+      const more = own.page.hasMore ? [...rows, ...rows.slice(-1)] : rows
+      const page = yield* pages.pageOf(more.slice(0, size + 1), size, (row) =>
+        row._tag === "Own"
+          ? { createdAt: row.record.createdAt, id: row.record.id }
+          : { createdAt: builtInSince, id: row.id }
+      )
+      const data = yield* Effect.forEach(page.data, (row) =>
+        isDetailed ? withActions(tx, row) : Effect.succeed(summaryView(row))
+      )
+      return { ...page, data }
+    })
   }
 
   return { list }

@@ -125,80 +125,76 @@ export const layer = Layer.effect(
     })
 
     return DeadLetterQueue.of({
-      list: ({ caller }, params) =>
-        Effect.gen(function* () {
-          const size = sizeOf(params)
-          const range = bounds(params)
-          const position = yield* pages.position(params.cursor)
-          const { code, connector, status, trigger_id: triggerId, type } = params
-          const { lookedTo, rows } = yield* reads.deadLetters(caller, {
-            ...filtersOf({ status, triggerId, connector, type, code }),
-            ...customersOf(caller, params.customer_id),
-            ...recordScopeOf(caller),
-            ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
-            ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
-            ...(position === undefined ? {} : { before: position.id }),
-            limit: size + 1
-          })
-          return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }), positionAt(lookedTo))
-        }),
+      list: Effect.fnUntraced(function* ({ caller }, params) {
+        const size = sizeOf(params)
+        const range = bounds(params)
+        const position = yield* pages.position(params.cursor)
+        const { code, connector, status, trigger_id: triggerId, type } = params
+        const { lookedTo, rows } = yield* reads.deadLetters(caller, {
+          ...filtersOf({ status, triggerId, connector, type, code }),
+          ...customersOf(caller, params.customer_id),
+          ...recordScopeOf(caller),
+          ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+          ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+          ...(position === undefined ? {} : { before: position.id }),
+          limit: size + 1
+        })
+        return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }), positionAt(lookedTo))
+      }),
 
       get: find,
 
-      replay: (context, id, input) =>
-        Effect.gen(function* () {
-          const found = yield* find(context, id)
-          context.customerId = found.customerId as CallContext["customerId"]
-          const source = Option.getOrUndefined(yield* letters.source(context.caller, id))
-          if (source === undefined) return yield* letterNotFound()
-          const { deliveryId, eventId, executionId } = source
-          if (executionId !== null && eventId === null && deliveryId === null)
-            return yield* rerun(context, source, executionId)
-          return yield* replays.letter(context.caller, source, {
-            isRequested: true,
-            ...recordScopeOf(context.caller),
-            ...(input.routes === undefined ? {} : { routes: input.routes })
-          })
-        }),
+      replay: Effect.fnUntraced(function* (context, id, input) {
+        const found = yield* find(context, id)
+        context.customerId = found.customerId as CallContext["customerId"]
+        const source = Option.getOrUndefined(yield* letters.source(context.caller, id))
+        if (source === undefined) return yield* letterNotFound()
+        const { deliveryId, eventId, executionId } = source
+        if (executionId !== null && eventId === null && deliveryId === null)
+          return yield* rerun(context, source, executionId)
+        return yield* replays.letter(context.caller, source, {
+          isRequested: true,
+          ...recordScopeOf(context.caller),
+          ...(input.routes === undefined ? {} : { routes: input.routes })
+        })
+      }),
 
-      replayMany: (context, { filter = {}, limit = 1_000, ratePerSecond = 10 }) =>
-        Effect.gen(function* () {
-          const { caller } = context
-          const id = identifiers.next("rpl")
-          const reached = caller.customers === "all" ? {} : { customerIds: [...caller.customers] }
-          const started = yield* letters.startReplay(
-            caller,
-            {
-              id,
-              filter: { ...filter, ...reached, ...recordScopeOf(caller) },
-              limit,
-              ratePerSecond,
-              createdBy: caller.id
-            },
-            auditEntry(context, id, null, yield* Clock.currentTimeMillis)
-          )
-          if (!started)
-            return yield* new Conflict({
-              code: "CONFLICT",
-              message: `${eventLimits.replays} replays run already: wait for one to finish`
-            })
-          context.isAudited = true
-          return yield* findReplay(caller, id)
-        }),
+      replayMany: Effect.fnUntraced(function* (context, { filter = {}, limit = 1_000, ratePerSecond = 10 }) {
+        const { caller } = context
+        const id = identifiers.next("rpl")
+        const reached = caller.customers === "all" ? {} : { customerIds: [...caller.customers] }
+        const started = yield* letters.startReplay(
+          caller,
+          {
+            id,
+            filter: { ...filter, ...reached, ...recordScopeOf(caller) },
+            limit,
+            ratePerSecond,
+            createdBy: caller.id
+          },
+          auditEntry(context, id, null, yield* Clock.currentTimeMillis)
+        )
+        if (!started)
+          return yield* new Conflict({
+            code: "CONFLICT",
+            message: `${eventLimits.replays} replays run already: wait for one to finish`
+          })
+        context.isAudited = true
+        return yield* findReplay(caller, id)
+      }),
 
       getReplay: ({ caller }, id) => findReplay(caller, id),
 
-      discard: (context, id) =>
-        Effect.gen(function* () {
-          const { customerId } = yield* find(context, id)
-          const audit = auditEntry(context, id, customerId, yield* Clock.currentTimeMillis)
-          if (yield* letters.discard(context.caller, id, audit)) {
-            context.isAudited = true
-            return
-          }
-          const { status } = yield* find(context, id)
-          return yield* status === "discarded" ? letterNotFound() : notPending(status)
-        })
+      discard: Effect.fnUntraced(function* (context, id) {
+        const { customerId } = yield* find(context, id)
+        const audit = auditEntry(context, id, customerId, yield* Clock.currentTimeMillis)
+        if (yield* letters.discard(context.caller, id, audit)) {
+          context.isAudited = true
+          return
+        }
+        const { status } = yield* find(context, id)
+        return yield* status === "discarded" ? letterNotFound() : notPending(status)
+      })
     })
   })
 )

@@ -114,54 +114,51 @@ export const layer = Layer.effect(
           )
 
     return EventRecords.of({
-      list: ({ caller }, params) =>
-        Effect.gen(function* () {
-          const size = sizeOf(params)
-          const range = bounds(params)
-          const position = yield* pages.position(params.cursor)
-          const { connector, source, status, trigger_id: triggerId, type } = params
-          const { lookedTo, rows } = yield* reads.list(caller, {
-            ...filtersOf({ status, source, triggerId, connector, type }),
-            ...(yield* addressedBy(caller, triggerId)),
-            ...customersOf(caller, params.customer_id),
-            ...recordScopeOf(caller),
-            ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
-            ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
-            ...(position === undefined ? {} : { before: position.id }),
-            limit: size + 1
-          })
-          return yield* pages.pageOf(
-            rows,
-            size,
-            ({ id, receivedAt }) => ({ createdAt: receivedAt, id }),
-            positionAt(lookedTo)
-          )
-        }),
-
-      get: ({ caller }, id) =>
-        Effect.gen(function* () {
-          const found = Option.getOrUndefined(yield* reads.get(caller, id))
-          if (found === undefined || !isReached(caller, found.customerId)) return yield* eventNotFound()
-          yield* checkScopeWith(reads)(caller, "event", id)
-          return found
-        }),
-
-      reconcile: ({ caller }, params) =>
-        Effect.gen(function* () {
-          const range = bounds(params)
-          const now = yield* Clock.currentTimeMillis
-          const to = range.before === undefined ? now : Date.parse(range.before)
-          const from = range.after === undefined ? to - Duration.toMillis(Duration.days(1)) : Date.parse(range.after)
-          if (from > to || to - from > Duration.toMillis(reconciliationPeriod))
-            return yield* new InvalidRequest({
-              code: "INVALID_REQUEST",
-              message: `from must be before to, and at most ${Duration.toDays(reconciliationPeriod)} days`
-            })
-          return yield* reads.reconcile(caller, from, to, {
-            customers: customersOf(caller, undefined).customerIds,
-            ...recordScopeOf(caller)
-          })
+      list: Effect.fnUntraced(function* ({ caller }, params) {
+        const size = sizeOf(params)
+        const range = bounds(params)
+        const position = yield* pages.position(params.cursor)
+        const { connector, source, status, trigger_id: triggerId, type } = params
+        const { lookedTo, rows } = yield* reads.list(caller, {
+          ...filtersOf({ status, source, triggerId, connector, type }),
+          ...(yield* addressedBy(caller, triggerId)),
+          ...customersOf(caller, params.customer_id),
+          ...recordScopeOf(caller),
+          ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+          ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+          ...(position === undefined ? {} : { before: position.id }),
+          limit: size + 1
         })
+        return yield* pages.pageOf(
+          rows,
+          size,
+          ({ id, receivedAt }) => ({ createdAt: receivedAt, id }),
+          positionAt(lookedTo)
+        )
+      }),
+
+      get: Effect.fnUntraced(function* ({ caller }, id) {
+        const found = Option.getOrUndefined(yield* reads.get(caller, id))
+        if (found === undefined || !isReached(caller, found.customerId)) return yield* eventNotFound()
+        yield* checkScopeWith(reads)(caller, "event", id)
+        return found
+      }),
+
+      reconcile: Effect.fnUntraced(function* ({ caller }, params) {
+        const range = bounds(params)
+        const now = yield* Clock.currentTimeMillis
+        const to = range.before === undefined ? now : Date.parse(range.before)
+        const from = range.after === undefined ? to - Duration.toMillis(Duration.days(1)) : Date.parse(range.after)
+        if (from > to || to - from > Duration.toMillis(reconciliationPeriod))
+          return yield* new InvalidRequest({
+            code: "INVALID_REQUEST",
+            message: `from must be before to, and at most ${Duration.toDays(reconciliationPeriod)} days`
+          })
+        return yield* reads.reconcile(caller, from, to, {
+          customers: customersOf(caller, undefined).customerIds,
+          ...recordScopeOf(caller)
+        })
+      })
     })
   })
 )

@@ -118,54 +118,52 @@ export const layer = Layer.effect(
     })
 
     return EventReplays.of({
-      inject: (context, input, { headers, traceparent }) =>
-        Effect.gen(function* () {
-          const { caller } = context
-          const customerId = yield* customerOf(caller, input.customerId)
-          context.customerId = customerId
-          const narrowed = yield* narrowedTo(caller, customerId, input.type)
-          const occurredAt = input.occurredAt === undefined ? null : Date.parse(input.occurredAt)
-          const reception = yield* events.receive({
-            organisationId: caller.organisationId,
-            spaceId: caller.spaceId,
-            source: "manual",
-            trigger: null,
-            connector: null,
-            connectionId: null,
-            customerId,
-            type: input.type,
-            entity: null,
-            action: "other",
-            occurredAt,
-            payload: input.payload ?? {},
-            headers,
-            deduplication: { value: input.deduplicationKey ?? null, deliveryId: null },
-            traceparent,
-            ...narrowed
-          })
-          return madeOf(reception)
-        }),
-
-      replay: (context, id, input) =>
-        Effect.gen(function* () {
-          const { caller } = context
-          const source = Option.getOrUndefined(yield* reads.replaySource(caller, id))
-          if (source === undefined || !isReached(caller, source.customerId)) return yield* eventNotFound()
-          yield* checkScope(caller, "event", id)
-          context.customerId = source.customerId
-          const versions = input.mode === "same" ? yield* versionsOf(caller, id) : undefined
-          const { triggerId } = source
-          const trigger = triggerId === null ? null : Option.getOrNull(yield* triggers.byId(triggerId))
-          const unknown = input.routes?.find((route) => trigger?.routes.every((one) => one.id !== route) === true)
-          if (unknown !== undefined)
-            return yield* invalidMember("routes", `has ${unknown}, which is no route of the trigger`)
-          const made = yield* replays.event(caller, source, {
-            ...recordScopeOf(caller),
-            ...(input.routes === undefined ? {} : { routes: input.routes }),
-            ...(versions === undefined ? {} : { versions })
-          })
-          return { ...made, replayOf: id, executionIds: yield* runsOf(caller, made) }
+      inject: Effect.fnUntraced(function* (context, input, { headers, traceparent }) {
+        const { caller } = context
+        const customerId = yield* customerOf(caller, input.customerId)
+        context.customerId = customerId
+        const narrowed = yield* narrowedTo(caller, customerId, input.type)
+        const occurredAt = input.occurredAt === undefined ? null : Date.parse(input.occurredAt)
+        const reception = yield* events.receive({
+          organisationId: caller.organisationId,
+          spaceId: caller.spaceId,
+          source: "manual",
+          trigger: null,
+          connector: null,
+          connectionId: null,
+          customerId,
+          type: input.type,
+          entity: null,
+          action: "other",
+          occurredAt,
+          payload: input.payload ?? {},
+          headers,
+          deduplication: { value: input.deduplicationKey ?? null, deliveryId: null },
+          traceparent,
+          ...narrowed
         })
+        return madeOf(reception)
+      }),
+
+      replay: Effect.fnUntraced(function* (context, id, input) {
+        const { caller } = context
+        const source = Option.getOrUndefined(yield* reads.replaySource(caller, id))
+        if (source === undefined || !isReached(caller, source.customerId)) return yield* eventNotFound()
+        yield* checkScope(caller, "event", id)
+        context.customerId = source.customerId
+        const versions = input.mode === "same" ? yield* versionsOf(caller, id) : undefined
+        const { triggerId } = source
+        const trigger = triggerId === null ? null : Option.getOrNull(yield* triggers.byId(triggerId))
+        const unknown = input.routes?.find((route) => trigger?.routes.every((one) => one.id !== route) === true)
+        if (unknown !== undefined)
+          return yield* invalidMember("routes", `has ${unknown}, which is no route of the trigger`)
+        const made = yield* replays.event(caller, source, {
+          ...recordScopeOf(caller),
+          ...(input.routes === undefined ? {} : { routes: input.routes }),
+          ...(versions === undefined ? {} : { versions })
+        })
+        return { ...made, replayOf: id, executionIds: yield* runsOf(caller, made) }
+      })
     })
   })
 )

@@ -218,14 +218,13 @@ export const layer = Layer.effect(
 
     return Configuration.of({
       resolve: (context, query) => read(context, (tx) => resolve(tx, context, query)),
-      set: (context, input) =>
-        Effect.gen(function* () {
-          const level = yield* writableLevel(input)
-          const refused = valueRefusal(input)
-          if (refused !== undefined) return yield* refused
-          yield* checkTargets({ checkTarget }, input)
-          return yield* change(context, (tx) => set(tx, context, level, input))
-        })
+      set: Effect.fnUntraced(function* (context, input) {
+        const level = yield* writableLevel(input)
+        const refused = valueRefusal(input)
+        if (refused !== undefined) return yield* refused
+        yield* checkTargets({ checkTarget }, input)
+        return yield* change(context, (tx) => set(tx, context, level, input))
+      })
     })
   })
 )

@@ -74,39 +74,34 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
 
     const list: Customers["Type"]["list"] = (context, params) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const { customers } = context.caller
-          const { q, status, tag } = params
-          const page = yield* pages.list(tx.customers, params, {
-            where: {
-              deletedAt: null,
-              ...(status === undefined ? {} : { status }),
-              ...(customers === "all" ? {} : { id: [...customers] })
-            },
-            ...(tag === undefined ? {} : { some: [{ member: "tags", part: "items", among: [tag] }] }),
-            ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
-          })
-          const counts = yield* countConnections(tx, page.data)
-          return {
-            ...page,
-            data: page.data.map((one) => Customer.show(one, { connectionCount: counts.get(one.id) ?? 0 }))
-          }
+      read(context, function* (tx) {
+        const { customers } = context.caller
+        const { q, status, tag } = params
+        const page = yield* pages.list(tx.customers, params, {
+          where: {
+            deletedAt: null,
+            ...(status === undefined ? {} : { status }),
+            ...(customers === "all" ? {} : { id: [...customers] })
+          },
+          ...(tag === undefined ? {} : { some: [{ member: "tags", part: "items", among: [tag] }] }),
+          ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
         })
-      )
+        const counts = yield* countConnections(tx, page.data)
+        return {
+          ...page,
+          data: page.data.map((one) => Customer.show(one, { connectionCount: counts.get(one.id) ?? 0 }))
+        }
+      })
 
     const create: Customers["Type"]["create"] = (context, input) =>
-      Effect.flatMap(currentTimestamp, (now) =>
-        change(context, (tx) =>
-          Effect.gen(function* () {
-            const draft = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
-            const customer = input.slug === undefined ? yield* withFreeSlug(tx, draft) : draft
-            yield* tx.customers.insert(customer)
-            const value = Customer.show(customer, { connectionCount: 0 })
-            return { value, resource: resourceOf(customer), after: value }
-          })
-        )
-      )
+      change(context, function* (tx) {
+        const now = yield* currentTimestamp
+        const draft = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
+        const customer = input.slug === undefined ? yield* withFreeSlug(tx, draft) : draft
+        yield* tx.customers.insert(customer)
+        const value = Customer.show(customer, { connectionCount: 0 })
+        return { value, resource: resourceOf(customer), after: value }
+      })
 
     const get: Customers["Type"]["get"] = (context, idOrReference) =>
       read(context, (tx) =>
@@ -114,39 +109,33 @@ export const layer = Layer.effect(
       )
 
     const update: Customers["Type"]["update"] = (context, idOrReference, input) =>
-      Effect.flatMap(currentTimestamp, (now) =>
-        change(context, (tx) =>
-          Effect.gen(function* () {
-            const before = yield* findCustomer(tx, context.caller, idOrReference, true)
-            yield* checkVersion(context, input.version, before.version)
-            const view = yield* viewOf(tx, before)
-            const changes = yield* pickChanges(Customer.Update, input, view, ["connectionCount"])
-            const after = Customer.change(before, changes, now)
-            yield* tx.customers.update(after)
-            const value = Customer.show(after, { connectionCount: view.connectionCount })
-            return { value, resource: resourceOf(after), before: view, after: value }
-          })
-        )
-      )
+      change(context, function* (tx) {
+        const now = yield* currentTimestamp
+        const before = yield* findCustomer(tx, context.caller, idOrReference, true)
+        yield* checkVersion(context, input.version, before.version)
+        const view = yield* viewOf(tx, before)
+        const changes = yield* pickChanges(Customer.Update, input, view, ["connectionCount"])
+        const after = Customer.change(before, changes, now)
+        yield* tx.customers.update(after)
+        const value = Customer.show(after, { connectionCount: view.connectionCount })
+        return { value, resource: resourceOf(after), before: view, after: value }
+      })
 
     const remove: Customers["Type"]["remove"] = (context, idOrReference) =>
-      Effect.flatMap(currentTimestamp, (now) =>
-        change(context, (tx) =>
-          Effect.gen(function* () {
-            const before = yield* findCustomer(tx, context.caller, idOrReference, true)
-            yield* checkVersion(context, undefined, before.version)
-            const after = customerTombstone(before, now)
-            yield* tx.customers.update(after)
-            const value = yield* viewOf(tx, after)
-            return {
-              value,
-              resource: resourceOf(before),
-              before: Customer.show(before, { connectionCount: value.connectionCount }),
-              after: null
-            }
-          })
-        )
-      )
+      change(context, function* (tx) {
+        const now = yield* currentTimestamp
+        const before = yield* findCustomer(tx, context.caller, idOrReference, true)
+        yield* checkVersion(context, undefined, before.version)
+        const after = customerTombstone(before, now)
+        yield* tx.customers.update(after)
+        const value = yield* viewOf(tx, after)
+        return {
+          value,
+          resource: resourceOf(before),
+          before: Customer.show(before, { connectionCount: value.connectionCount }),
+          after: null
+        }
+      })
 
     return Customers.of({ list, create, get, update, remove })
   })

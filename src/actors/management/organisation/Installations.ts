@@ -129,38 +129,36 @@ export const layer = Layer.effect(
       })
 
     const list = (context: CallContext, params: InstallationListParams) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const { customer_id, integration, q, status } = params
-          const query = {
-            where: {
-              ...(yield* customerListFilter(tx, context.caller, customer_id)),
-              ...(integration === undefined ? {} : { integration }),
-              status: storedStatus(status)
-            },
-            only: installationListFilter(context.caller),
-            ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
-          }
-          const size = sizeOf(params)
-          const found: Array<InstallationView> = []
-          // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
-          const batch = status === undefined ? size : Math.max(size, leastLooked)
-          for (let request: PageRequest = { ...params, page_size: batch }, looked = 0; ; looked += batch) {
-            const page = yield* pages.list(tx.installations, request, query)
-            const views = yield* viewsOf(tx, page.data)
-            found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
-            const { nextCursor } = page.page
-            if (nextCursor === null || found.length >= size || looked >= mostLooked)
-              return yield* pages.pageOf(
-                found,
-                size,
-                ({ createdAt, id }) => ({ createdAt, id }),
-                yield* pages.position(nextCursor ?? undefined)
-              )
-            request = { ...request, cursor: nextCursor }
-          }
-        })
-      )
+      read(context, function* (tx) {
+        const { customer_id, integration, q, status } = params
+        const query = {
+          where: {
+            ...(yield* customerListFilter(tx, context.caller, customer_id)),
+            ...(integration === undefined ? {} : { integration }),
+            status: storedStatus(status)
+          },
+          only: installationListFilter(context.caller),
+          ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
+        }
+        const size = sizeOf(params)
+        const found: Array<InstallationView> = []
+        // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
+        const batch = status === undefined ? size : Math.max(size, leastLooked)
+        for (let request: PageRequest = { ...params, page_size: batch }, looked = 0; ; looked += batch) {
+          const page = yield* pages.list(tx.installations, request, query)
+          const views = yield* viewsOf(tx, page.data)
+          found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
+          const { nextCursor } = page.page
+          if (nextCursor === null || found.length >= size || looked >= mostLooked)
+            return yield* pages.pageOf(
+              found,
+              size,
+              ({ createdAt, id }) => ({ createdAt, id }),
+              yield* pages.position(nextCursor ?? undefined)
+            )
+          request = { ...request, cursor: nextCursor }
+        }
+      })
 
     const newInstallation = Effect.fnUntraced(function* (
       tx: Tx,
@@ -190,16 +188,14 @@ export const layer = Layer.effect(
       input: CreateInstallation
     ): Effect.fn.Return<InstallationView, Failure> {
       yield* checkConfig(compute, context.caller, input.configSchema ?? null, input.config ?? {})
-      return yield* change(context, (tx) =>
-        Effect.gen(function* () {
-          const installation = yield* newInstallation(tx, context.caller, input)
-          if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
-          yield* tx.installations.insert(installation)
-          const value = yield* viewOfInstallation(tx, installation)
-          yield* announce(tx, installation, "created", value.status)
-          return { value, resource: resourceOf(installation), after: value }
-        })
-      )
+      return yield* change(context, function* (tx) {
+        const installation = yield* newInstallation(tx, context.caller, input)
+        if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
+        yield* tx.installations.insert(installation)
+        const value = yield* viewOfInstallation(tx, installation)
+        yield* announce(tx, installation, "created", value.status)
+        return { value, resource: resourceOf(installation), after: value }
+      })
     })
 
     const get = (context: CallContext, id: string) =>
@@ -222,43 +218,39 @@ export const layer = Layer.effect(
       input: UpdateInstallation
     ): Effect.fn.Return<InstallationView, Failure> {
       const checked = yield* checkConfigAfter(context, id, input)
-      return yield* change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* lockInstalled(tx, context, id, input.version)
-          if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
-          const view = yield* viewOfInstallation(tx, before)
-          const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
-          const after = yield* withChanges(tx, context.caller, before, changes)
-          if (before.status !== "active" && after.status === "active")
-            yield* checkPlan(tx, context.caller, after.customerId)
-          yield* tx.installations.update(after)
-          const value = yield* viewOfInstallation(tx, after)
-          yield* announce(tx, after, "updated", value.status)
-          return { value, resource: resourceOf(after), before: view, after: value }
-        })
-      )
+      return yield* change(context, function* (tx) {
+        const before = yield* lockInstalled(tx, context, id, input.version)
+        if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
+        const view = yield* viewOfInstallation(tx, before)
+        const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
+        const after = yield* withChanges(tx, context.caller, before, changes)
+        if (before.status !== "active" && after.status === "active")
+          yield* checkPlan(tx, context.caller, after.customerId)
+        yield* tx.installations.update(after)
+        const value = yield* viewOfInstallation(tx, after)
+        yield* announce(tx, after, "updated", value.status)
+        return { value, resource: resourceOf(after), before: view, after: value }
+      })
     })
 
     const uninstall = (context: CallContext, id: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* findInstallation(tx, context.caller, id, true)
-          if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
-          yield* checkVersion(context, undefined, before.version)
-          const now = yield* currentTimestamp
-          const after: Installation = {
-            ...before,
-            status: "uninstalled",
-            updatedAt: now,
-            uninstalledAt: now,
-            version: before.version + 1
-          }
-          const view = yield* viewOfInstallation(tx, before)
-          yield* tx.installations.update(after)
-          yield* announce(tx, after, "removed", "uninstalled")
-          return { value: undefined, resource: resourceOf(after), before: view, after: null }
-        })
-      )
+      change(context, function* (tx) {
+        const before = yield* findInstallation(tx, context.caller, id, true)
+        if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
+        yield* checkVersion(context, undefined, before.version)
+        const now = yield* currentTimestamp
+        const after: Installation = {
+          ...before,
+          status: "uninstalled",
+          updatedAt: now,
+          uninstalledAt: now,
+          version: before.version + 1
+        }
+        const view = yield* viewOfInstallation(tx, before)
+        yield* tx.installations.update(after)
+        yield* announce(tx, after, "removed", "uninstalled")
+        return { value: undefined, resource: resourceOf(after), before: view, after: null }
+      })
 
     return Installations.of({ list, create, get, update, uninstall })
   })

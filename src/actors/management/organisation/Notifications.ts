@@ -88,96 +88,90 @@ export const layer = Layer.effect(
     const wakeups = yield* Wakeups
 
     const list = (context: CallContext, params: NotificationListParams) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const { channel, customer_id, q, severity, status } = params
-          const page = yield* pages.list(tx.notifications, params, {
-            where: {
-              ...(yield* customerListFilter(tx, context.caller, customer_id)),
-              ...(channel === undefined ? {} : { channel }),
-              ...(severity === undefined ? {} : { severity }),
-              ...(status === undefined ? {} : { status })
-            },
-            ...(q === undefined ? {} : { search: { text: q, in: ["title"] } })
-          })
-          return { ...page, data: page.data.map((one) => Notification.show(one)) }
+      read(context, function* (tx) {
+        const { channel, customer_id, q, severity, status } = params
+        const page = yield* pages.list(tx.notifications, params, {
+          where: {
+            ...(yield* customerListFilter(tx, context.caller, customer_id)),
+            ...(channel === undefined ? {} : { channel }),
+            ...(severity === undefined ? {} : { severity }),
+            ...(status === undefined ? {} : { status })
+          },
+          ...(q === undefined ? {} : { search: { text: q, in: ["title"] } })
         })
-      )
+        return { ...page, data: page.data.map((one) => Notification.show(one)) }
+      })
 
     const get = (context: CallContext, id: string) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const found = yield* tx.notifications.find({
-            id: id as Notification["id"], // unchecked text from the request
-            ...(yield* customerListFilter(tx, context.caller, undefined))
-          })
-          return yield* Option.match(found, {
-            onNone: () => new NotFound({ what: "notification" }),
-            onSome: (one) => Effect.succeed(Notification.show(one))
-          })
+      read(context, function* (tx) {
+        const found = yield* tx.notifications.find({
+          id: id as Notification["id"], // unchecked text from the request
+          ...(yield* customerListFilter(tx, context.caller, undefined))
         })
-      )
+        return yield* Option.match(found, {
+          onNone: () => new NotFound({ what: "notification" }),
+          onSome: (one) => Effect.succeed(Notification.show(one))
+        })
+      })
 
     const create = (context: CallContext, input: CreateNotification) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const {
-            body = "",
-            channel = "in_app",
-            link = null,
-            severity = "info",
-            source = null,
-            title,
-            userId = null
-          } = input
-          const { organisationId, spaceId } = context.caller
-          const customerId = yield* customerFor(tx, context.caller, input.customerId)
-          const targets = yield* readTargets(tx, platform, customerId)
-          if (channel !== "in_app" && targetUrls(channel, targets).length === 0)
-            return yield* invalid("channel", "NO_TARGET", noTarget(channel))
-          // Serial, so that requests at the same time do not exceed the limit together.
-          yield* tx.lockKey("messages of notifications")
-          const messages = channel === "in_app" ? 0 : targetUrls(channel, targets).length
-          if (!(yield* hasRoomFor(tx, context.caller.organisation.plan, messages)))
-            return yield* tooManyMessages(tx, context.caller.organisation.plan)
-          const createdAt = yield* currentTimestamp
-          const content = {
+      change(context, function* (tx) {
+        const {
+          body = "",
+          channel = "in_app",
+          link = null,
+          severity = "info",
+          source = null,
+          title,
+          userId = null
+        } = input
+        const { organisationId, spaceId } = context.caller
+        const customerId = yield* customerFor(tx, context.caller, input.customerId)
+        const targets = yield* readTargets(tx, platform, customerId)
+        if (channel !== "in_app" && targetUrls(channel, targets).length === 0)
+          return yield* invalid("channel", "NO_TARGET", noTarget(channel))
+        // Serial, so that requests at the same time do not exceed the limit together.
+        yield* tx.lockKey("messages of notifications")
+        const messages = channel === "in_app" ? 0 : targetUrls(channel, targets).length
+        if (!(yield* hasRoomFor(tx, context.caller.organisation.plan, messages)))
+          return yield* tooManyMessages(tx, context.caller.organisation.plan)
+        const createdAt = yield* currentTimestamp
+        const content = {
+          organisationId,
+          customerId,
+          userId,
+          severity,
+          title,
+          body,
+          link,
+          source,
+          cause: null,
+          createdAt
+        }
+        const { deliveries, notification } = makeNotification(identifiers, channel, targets, content)
+        yield* tx.notifications.insert(notification)
+        for (const { id, payload, url } of deliveries)
+          yield* tx.deliveries.insert({
+            id,
             organisationId,
+            spaceId,
+            kind: "notification",
+            url,
+            endpointId: null,
+            eventType: null,
             customerId,
-            userId,
-            severity,
-            title,
-            body,
-            link,
-            source,
-            cause: null,
+            notificationId: notification.id,
+            payload,
+            status: "pending",
+            attempts: 0,
+            attemptsBefore: 0,
+            nextAt: createdAt,
+            finishedAt: null,
             createdAt
-          }
-          const { deliveries, notification } = makeNotification(identifiers, channel, targets, content)
-          yield* tx.notifications.insert(notification)
-          for (const { id, payload, url } of deliveries)
-            yield* tx.deliveries.insert({
-              id,
-              organisationId,
-              spaceId,
-              kind: "notification",
-              url,
-              endpointId: null,
-              eventType: null,
-              customerId,
-              notificationId: notification.id,
-              payload,
-              status: "pending",
-              attempts: 0,
-              attemptsBefore: 0,
-              nextAt: createdAt,
-              finishedAt: null,
-              createdAt
-            })
-          const after = Notification.show(notification)
-          return { value: after, resource: { id: notification.id, name: title, customerId }, after }
-        })
-      )
+          })
+        const after = Notification.show(notification)
+        return { value: after, resource: { id: notification.id, name: title, customerId }, after }
+      })
 
     const markRead = (
       context: CallContext,
@@ -186,18 +180,16 @@ export const layer = Layer.effect(
       if ((ids === undefined) === (all === undefined))
         return invalid("ids", "INVALID", "is sent, or all: true, but not both")
       if (before !== undefined && all === undefined) return invalid("before", "INVALID", "is sent with all: true only")
-      return change(context, (tx) =>
-        Effect.gen(function* () {
-          const { customerId } = yield* customerListFilter(tx, context.caller, undefined)
-          const updated = yield* tx.markNotificationsRead({
-            ...(ids === undefined ? {} : { ids }),
-            ...(before === undefined ? {} : { before }),
-            ...(customerId === undefined ? {} : { customerIds: customerId }),
-            at: yield* currentTimestamp
-          })
-          return { value: { updated }, resource: { id: ids?.[0] ?? "all" }, after: { updated } }
+      return change(context, function* (tx) {
+        const { customerId } = yield* customerListFilter(tx, context.caller, undefined)
+        const updated = yield* tx.markNotificationsRead({
+          ...(ids === undefined ? {} : { ids }),
+          ...(before === undefined ? {} : { before }),
+          ...(customerId === undefined ? {} : { customerIds: customerId }),
+          at: yield* currentTimestamp
         })
-      )
+        return { value: { updated }, resource: { id: ids?.[0] ?? "all" }, after: { updated } }
+      })
     }
 
     return Notifications.of({

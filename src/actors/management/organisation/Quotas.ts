@@ -178,27 +178,25 @@ export const layer = Layer.effect(
         read(context, (tx) =>
           Effect.flatMap(subjectOf(tx, context.caller, customer_id), (subject) => usesOf(tx, subject))
         ),
-      summary: (context) =>
-        Effect.gen(function* () {
-          const { caller } = context
-          const now = yield* Clock.currentTimeMillis
-          const uses = yield* read(context, (tx) => usesOf(tx, { caller, customer: null, now }))
-          const highest = highestUse(uses)
-          const start = windowStart("day", now)
-          return {
-            plan: caller.organisation.plan,
-            status: statusOf(highest?.percent ?? 0),
-            highest,
-            period: { from: new Date(start).toISOString(), to: new Date(start + dayMillis).toISOString() },
-            byCustomer: yield* reads.topCustomers(caller.organisationId, start)
-          }
-        }),
-      daily: (context, params) =>
-        Effect.gen(function* () {
-          const { from, to } = yield* rangeOf(params, yield* Clock.currentTimeMillis)
-          const days = yield* reads.days(context.caller.organisationId, from, to)
-          return days.filter((day) => params.dimension === undefined || isUsedOn(day, params.dimension))
-        })
+      summary: Effect.fnUntraced(function* (context) {
+        const { caller } = context
+        const now = yield* Clock.currentTimeMillis
+        const uses = yield* read(context, (tx) => usesOf(tx, { caller, customer: null, now }))
+        const highest = highestUse(uses)
+        const start = windowStart("day", now)
+        return {
+          plan: caller.organisation.plan,
+          status: statusOf(highest?.percent ?? 0),
+          highest,
+          period: { from: new Date(start).toISOString(), to: new Date(start + dayMillis).toISOString() },
+          byCustomer: yield* reads.topCustomers(caller.organisationId, start)
+        }
+      }),
+      daily: Effect.fnUntraced(function* (context, params) {
+        const { from, to } = yield* rangeOf(params, yield* Clock.currentTimeMillis)
+        const days = yield* reads.days(context.caller.organisationId, from, to)
+        return days.filter((day) => params.dimension === undefined || isUsedOn(day, params.dimension))
+      })
     })
   })
 )

@@ -178,31 +178,29 @@ export const layer = Layer.effect(
     ): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
       const { id: callerId, organisationId, spaceId } = context.caller
       yield* checkUrl(input.url)
-      return yield* change(context, (tx) =>
-        Effect.gen(function* () {
-          yield* checkCount(tx)
-          const now = yield* currentTimestamp
-          const id = identifiers.next("whe")
-          const secret = newSecret()
-          const endpoint = WebhookEndpoint.create(input, {
-            id,
-            organisationId,
-            spaceId,
-            disabledReason: null,
-            failingSince: null,
-            secret: yield* seal({ id, organisationId }, "secret", secret),
-            secretBefore: null,
-            rotatedAt: null,
-            createdBy: callerId,
-            createdAt: now,
-            updatedAt: now,
-            version: 1
-          })
-          yield* tx.webhookEndpoints.insert(endpoint)
-          const after = WebhookEndpoint.show(endpoint)
-          return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
+      return yield* change(context, function* (tx) {
+        yield* checkCount(tx)
+        const now = yield* currentTimestamp
+        const id = identifiers.next("whe")
+        const secret = newSecret()
+        const endpoint = WebhookEndpoint.create(input, {
+          id,
+          organisationId,
+          spaceId,
+          disabledReason: null,
+          failingSince: null,
+          secret: yield* seal({ id, organisationId }, "secret", secret),
+          secretBefore: null,
+          rotatedAt: null,
+          createdBy: callerId,
+          createdAt: now,
+          updatedAt: now,
+          version: 1
         })
-      )
+        yield* tx.webhookEndpoints.insert(endpoint)
+        const after = WebhookEndpoint.show(endpoint)
+        return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
+      })
     })
 
     const update = Effect.fnUntraced(function* (
@@ -211,135 +209,121 @@ export const layer = Layer.effect(
       input: UpdateWebhookEndpoint
     ): Effect.fn.Return<WebhookEndpointView, Failure> {
       yield* checkUrl(input.url)
-      return yield* change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* findEndpoint(tx, id, true)
-          yield* checkVersion(context, input.version, before.version)
-          const view = WebhookEndpoint.show(before)
-          const changes = yield* pickChanges(WebhookEndpoint.Update, input, view, ["failingSince"])
-          const endpoint = changedEndpoint(before, changes, yield* currentTimestamp)
-          yield* tx.webhookEndpoints.update(endpoint)
-          const after = WebhookEndpoint.show(endpoint)
-          return { value: after, resource: resourceOf(endpoint), before: view, after }
-        })
-      )
+      return yield* change(context, function* (tx) {
+        const before = yield* findEndpoint(tx, id, true)
+        yield* checkVersion(context, input.version, before.version)
+        const view = WebhookEndpoint.show(before)
+        const changes = yield* pickChanges(WebhookEndpoint.Update, input, view, ["failingSince"])
+        const endpoint = changedEndpoint(before, changes, yield* currentTimestamp)
+        yield* tx.webhookEndpoints.update(endpoint)
+        const after = WebhookEndpoint.show(endpoint)
+        return { value: after, resource: resourceOf(endpoint), before: view, after }
+      })
     })
 
     const rotateSecret = (context: CallContext, id: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* findEndpoint(tx, id, true)
-          yield* checkVersion(context, undefined, before.version)
-          const secret = newSecret()
-          const previous = yield* Effect.mapError(
-            vault.open(endpointSecretPlace(before, "secret"), before.secret),
-            vaultClosed
-          )
-          const now = yield* currentTimestamp
-          const endpoint: WebhookEndpoint = {
-            ...before,
-            secret: yield* seal(before, "secret", secret),
-            secretBefore: yield* seal(before, "secret_before", previous),
-            rotatedAt: now,
-            updatedAt: now,
-            version: before.version + 1
-          }
-          yield* tx.webhookEndpoints.update(endpoint)
-          const [old, after] = [WebhookEndpoint.show(before), WebhookEndpoint.show(endpoint)]
-          return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), before: old, after }
-        })
-      )
+      change(context, function* (tx) {
+        const before = yield* findEndpoint(tx, id, true)
+        yield* checkVersion(context, undefined, before.version)
+        const secret = newSecret()
+        const previous = yield* Effect.mapError(
+          vault.open(endpointSecretPlace(before, "secret"), before.secret),
+          vaultClosed
+        )
+        const now = yield* currentTimestamp
+        const endpoint: WebhookEndpoint = {
+          ...before,
+          secret: yield* seal(before, "secret", secret),
+          secretBefore: yield* seal(before, "secret_before", previous),
+          rotatedAt: now,
+          updatedAt: now,
+          version: before.version + 1
+        }
+        yield* tx.webhookEndpoints.update(endpoint)
+        const [old, after] = [WebhookEndpoint.show(before), WebhookEndpoint.show(endpoint)]
+        return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), before: old, after }
+      })
 
     const remove = (context: CallContext, id: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* findEndpoint(tx, id, true)
-          yield* checkVersion(context, undefined, before.version)
-          yield* tx.webhookEndpoints.remove({ id: before.id })
-          return { value: undefined, resource: resourceOf(before), before: WebhookEndpoint.show(before), after: null }
-        })
-      )
+      change(context, function* (tx) {
+        const before = yield* findEndpoint(tx, id, true)
+        yield* checkVersion(context, undefined, before.version)
+        yield* tx.webhookEndpoints.remove({ id: before.id })
+        return { value: undefined, resource: resourceOf(before), before: WebhookEndpoint.show(before), after: null }
+      })
 
     const test = (context: CallContext, id: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const endpoint = yield* findEndpoint(tx, id)
-          yield* checkActive(endpoint)
-          const now = yield* currentTimestamp
-          const deliveryId = identifiers.next("dlv")
-          const delivery: StoredDelivery = {
-            id: deliveryId,
-            organisationId: endpoint.organisationId,
-            spaceId: endpoint.spaceId,
-            kind: "outbound",
-            url: endpoint.url,
-            endpointId: endpoint.id,
-            eventType: testEventType,
-            customerId: null,
-            notificationId: null,
-            payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
-            status: "pending",
-            attempts: 0,
-            attemptsBefore: 0,
-            nextAt: now,
-            finishedAt: null,
-            createdAt: now
-          }
-          yield* tx.deliveries.insert(delivery)
-          return { value: { deliveryId, type: testEventType }, resource: resourceOf(endpoint) }
-        })
-      )
+      change(context, function* (tx) {
+        const endpoint = yield* findEndpoint(tx, id)
+        yield* checkActive(endpoint)
+        const now = yield* currentTimestamp
+        const deliveryId = identifiers.next("dlv")
+        const delivery: StoredDelivery = {
+          id: deliveryId,
+          organisationId: endpoint.organisationId,
+          spaceId: endpoint.spaceId,
+          kind: "outbound",
+          url: endpoint.url,
+          endpointId: endpoint.id,
+          eventType: testEventType,
+          customerId: null,
+          notificationId: null,
+          payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
+          status: "pending",
+          attempts: 0,
+          attemptsBefore: 0,
+          nextAt: now,
+          finishedAt: null,
+          createdAt: now
+        }
+        yield* tx.deliveries.insert(delivery)
+        return { value: { deliveryId, type: testEventType }, resource: resourceOf(endpoint) }
+      })
 
     const attempts = (context: CallContext, id: string, params: AttemptListParams) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const endpoint = yield* findEndpoint(tx, id)
-          const page = yield* pages.list(tx.deliveryAttempts, params, {
-            where: { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
-          })
-          return { ...page, data: page.data.map((one) => DeliveryAttempt.show(one)) }
+      read(context, function* (tx) {
+        const endpoint = yield* findEndpoint(tx, id)
+        const page = yield* pages.list(tx.deliveryAttempts, params, {
+          where: { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
         })
-      )
+        return { ...page, data: page.data.map((one) => DeliveryAttempt.show(one)) }
+      })
 
     const resend = (context: CallContext, id: string, attempt: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const endpoint = yield* findEndpoint(tx, id)
-          yield* checkActive(endpoint)
-          const delivery = yield* findDelivery(tx, endpoint, attempt)
-          const isPending = delivery.status === "pending"
-          yield* tx.deliveries.update({
-            ...delivery,
-            status: "pending",
-            // A delivery that waits for its next attempt keeps its schedule, and the attempt is made now.
-            attemptsBefore: isPending ? delivery.attemptsBefore : delivery.attempts,
-            nextAt: yield* currentTimestamp,
-            finishedAt: null
-          })
-          return { value: { deliveryId: delivery.id, type: delivery.eventType }, resource: resourceOf(endpoint) }
+      change(context, function* (tx) {
+        const endpoint = yield* findEndpoint(tx, id)
+        yield* checkActive(endpoint)
+        const delivery = yield* findDelivery(tx, endpoint, attempt)
+        const isPending = delivery.status === "pending"
+        yield* tx.deliveries.update({
+          ...delivery,
+          status: "pending",
+          // A delivery that waits for its next attempt keeps its schedule, and the attempt is made now.
+          attemptsBefore: isPending ? delivery.attemptsBefore : delivery.attempts,
+          nextAt: yield* currentTimestamp,
+          finishedAt: null
         })
-      )
+        return { value: { deliveryId: delivery.id, type: delivery.eventType }, resource: resourceOf(endpoint) }
+      })
 
     const resendMany = (
       context: CallContext,
       id: string,
       { from, limit = resendLimits.usual, outcome, ratePerSecond = resendLimits.usualPerSecond, to }: ResendDeliveries
     ) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const endpoint = yield* findEndpoint(tx, id)
-          yield* checkActive(endpoint)
-          const value = yield* tx.resendDeliveries({
-            endpointId: endpoint.id,
-            statuses: outcome === undefined ? Object.values(finishedStatus) : [finishedStatus[outcome]],
-            ...(from === undefined ? {} : { from }),
-            ...(to === undefined ? {} : { to }),
-            limit,
-            perSecond: ratePerSecond
-          })
-          return { value, resource: resourceOf(endpoint), before: null, after: value }
+      change(context, function* (tx) {
+        const endpoint = yield* findEndpoint(tx, id)
+        yield* checkActive(endpoint)
+        const value = yield* tx.resendDeliveries({
+          endpointId: endpoint.id,
+          statuses: outcome === undefined ? Object.values(finishedStatus) : [finishedStatus[outcome]],
+          ...(from === undefined ? {} : { from }),
+          ...(to === undefined ? {} : { to }),
+          limit,
+          perSecond: ratePerSecond
         })
-      )
+        return { value, resource: resourceOf(endpoint), before: null, after: value }
+      })
 
     const wakeAfter = <A, E>(change: Effect.Effect<A, E>) =>
       Effect.zipLeft(

@@ -64,17 +64,14 @@ export const layer = Layer.effect(
         ),
 
       create: (context, input) =>
-        Effect.flatMap(currentTimestamp, (now) =>
-          change(context, (tx) =>
-            Effect.gen(function* () {
-              yield* checkRoom(tx)
-              const workspace = newWorkspace(context.caller.organisationId, identifiers.next("spc"), input, now)
-              yield* tx.workspaces.insert(workspace)
-              const value = Workspace.show(workspace)
-              return { value, resource: resourceOf(workspace), after: value }
-            })
-          )
-        ),
+        change(context, function* (tx) {
+          const now = yield* currentTimestamp
+          yield* checkRoom(tx)
+          const workspace = newWorkspace(context.caller.organisationId, identifiers.next("spc"), input, now)
+          yield* tx.workspaces.insert(workspace)
+          const value = Workspace.show(workspace)
+          return { value, resource: resourceOf(workspace), after: value }
+        }),
 
       get: (context, id) =>
         Effect.map(
@@ -83,19 +80,16 @@ export const layer = Layer.effect(
         ),
 
       update: (context, id, input) =>
-        Effect.flatMap(currentTimestamp, (now) =>
-          change(context, (tx) =>
-            Effect.gen(function* () {
-              const before = yield* findWorkspace(tx, id, true)
-              yield* checkVersion(context, input.version, before.version)
-              const changes = yield* pickChanges(Workspace.Update, input, Workspace.show(before))
-              const after = Workspace.change(before, changes, now)
-              yield* tx.workspaces.update(after)
-              const value = Workspace.show(after)
-              return { value, resource: resourceOf(after), before: Workspace.show(before), after: value }
-            })
-          )
-        )
+        change(context, function* (tx) {
+          const now = yield* currentTimestamp
+          const before = yield* findWorkspace(tx, id, true)
+          yield* checkVersion(context, input.version, before.version)
+          const changes = yield* pickChanges(Workspace.Update, input, Workspace.show(before))
+          const after = Workspace.change(before, changes, now)
+          yield* tx.workspaces.update(after)
+          const value = Workspace.show(after)
+          return { value, resource: resourceOf(after), before: Workspace.show(before), after: value }
+        })
     })
   })
 )

@@ -99,47 +99,49 @@ export const layer = Layer.effect(
       count: 1
     })
 
-    const cancel: ExecutionControl["Type"]["cancel"] = (context, id) =>
-      Effect.gen(function* () {
-        const view = yield* find(context, id)
-        if (isTerminal(view.status))
-          return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
-        const change = { path: "status", before: view.status, after: "cancelled" }
-        const entry = auditEntry(context, view, yield* currentTimestamp, change)
-        yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
-          Effect.catchTag(
-            "NotFound",
-            () => new InvalidState({ state: "completed", message: "the execution has just ended" })
-          )
+    const cancel: ExecutionControl["Type"]["cancel"] = Effect.fnUntraced(function* (context, id) {
+      const view = yield* find(context, id)
+      if (isTerminal(view.status))
+        return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
+      const change = { path: "status", before: view.status, after: "cancelled" }
+      const entry = auditEntry(context, view, yield* currentTimestamp, change)
+      yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
+        Effect.catchTag(
+          "NotFound",
+          () => new InvalidState({ state: "completed", message: "the execution has just ended" })
         )
-        return yield* find(context, id)
-      })
+      )
+      return yield* find(context, id)
+    })
 
-    const rerun: ExecutionControl["Type"]["rerun"] = (context, id, { claim, traceparent, ...request }) =>
-      Effect.gen(function* () {
-        const found = yield* findEnded(context, id, request)
-        const start = yield* rerunStart(context, found, request)
-        const at = yield* currentTimestamp
-        const order = executions.start({
-          ...start,
-          traceparent,
-          ...(claim === undefined ? {} : { idempotency: claim }),
-          audit: (startedId) =>
-            auditEntry(context, found.view, at, {
-              path: "executionId",
-              before: found.view.id,
-              after: startedId
-            })
-        })
-        const { customerId } = found.view
-        const acting = customerId === null ? null : { id: customerId }
-        const started = yield* runAuditedCommand(context, quota.countStart(context.caller, acting, order))
-        const run = yield* runOf(started, claim)
-        return {
-          execution: executionSummary(yield* find(context, run)),
-          isRepeated: started._tag === "Repeated"
-        }
+    const rerun: ExecutionControl["Type"]["rerun"] = Effect.fnUntraced(function* (
+      context,
+      id,
+      { claim, traceparent, ...request }
+    ) {
+      const found = yield* findEnded(context, id, request)
+      const start = yield* rerunStart(context, found, request)
+      const at = yield* currentTimestamp
+      const order = executions.start({
+        ...start,
+        traceparent,
+        ...(claim === undefined ? {} : { idempotency: claim }),
+        audit: (startedId) =>
+          auditEntry(context, found.view, at, {
+            path: "executionId",
+            before: found.view.id,
+            after: startedId
+          })
       })
+      const { customerId } = found.view
+      const acting = customerId === null ? null : { id: customerId }
+      const started = yield* runAuditedCommand(context, quota.countStart(context.caller, acting, order))
+      const run = yield* runOf(started, claim)
+      return {
+        execution: executionSummary(yield* find(context, run)),
+        isRepeated: started._tag === "Repeated"
+      }
+    })
 
     return ExecutionControl.of({ cancel, rerun })
   })

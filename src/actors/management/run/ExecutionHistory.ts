@@ -80,51 +80,48 @@ export const layer = Layer.effect(
     const find = findDetailWith(reads)
 
     return ExecutionHistory.of({
-      list: ({ caller }, params) =>
-        Effect.gen(function* () {
-          const size = sizeOf(params)
-          const range = bounds(params)
-          const workflows = yield* workflowsOf(caller, params.workflow_id)
-          const position = yield* pages.position(params.cursor)
-          const rows = yield* reads.list(caller, {
-            ...workflows,
-            ...customersOf(caller, params.customer_id),
-            ...environmentsOf(caller),
-            limit: size + 1,
-            ...(params.status === undefined ? {} : { status: params.status }),
-            ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
-            ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
-            ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
-            ...(params.q === undefined ? {} : { text: params.q }),
-            ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })
-          })
-          return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
-        }),
+      list: Effect.fnUntraced(function* ({ caller }, params) {
+        const size = sizeOf(params)
+        const range = bounds(params)
+        const workflows = yield* workflowsOf(caller, params.workflow_id)
+        const position = yield* pages.position(params.cursor)
+        const rows = yield* reads.list(caller, {
+          ...workflows,
+          ...customersOf(caller, params.customer_id),
+          ...environmentsOf(caller),
+          limit: size + 1,
+          ...(params.status === undefined ? {} : { status: params.status }),
+          ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
+          ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+          ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+          ...(params.q === undefined ? {} : { text: params.q }),
+          ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })
+        })
+        return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
+      }),
 
       get: find,
 
       fixtures: (context, id) => Effect.map(find(context, id), ({ steps }) => steps.flatMap(fixturesOf)),
 
-      logs: (context, id, params) =>
-        Effect.gen(function* () {
-          const view = yield* find(context, id)
-          const size = sizeOf(params)
-          const after = yield* lineAfter(params.cursor)
-          const lines = yield* reads.logs(context.caller.organisationId, view.id, after, size + 1)
-          const data = lines.slice(0, size)
-          const hasMore = lines.length > size
-          const nextCursor =
-            hasMore || !isTerminal(view.status) ? Encoding.encodeBase64Url(String(data.at(-1)?.seq ?? after)) : null
-          return { data, page: { size, hasMore, nextCursor } }
-        }),
+      logs: Effect.fnUntraced(function* (context, id, params) {
+        const view = yield* find(context, id)
+        const size = sizeOf(params)
+        const after = yield* lineAfter(params.cursor)
+        const lines = yield* reads.logs(context.caller.organisationId, view.id, after, size + 1)
+        const data = lines.slice(0, size)
+        const hasMore = lines.length > size
+        const nextCursor =
+          hasMore || !isTerminal(view.status) ? Encoding.encodeBase64Url(String(data.at(-1)?.seq ?? after)) : null
+        return { data, page: { size, hasMore, nextCursor } }
+      }),
 
-      blob: (context, id, blobId) =>
-        Effect.gen(function* () {
-          const view = yield* find(context, id)
-          // Unchecked text from the request: an id of another form matches no row.
-          const found = yield* reads.blob(context.caller.organisationId, view.id, blobId as BlobId)
-          return Option.isSome(found) ? found.value : yield* new NotFound({ what: "blob" })
-        })
+      blob: Effect.fnUntraced(function* (context, id, blobId) {
+        const view = yield* find(context, id)
+        // Unchecked text from the request: an id of another form matches no row.
+        const found = yield* reads.blob(context.caller.organisationId, view.id, blobId as BlobId)
+        return Option.isSome(found) ? found.value : yield* new NotFound({ what: "blob" })
+      })
     })
   })
 )

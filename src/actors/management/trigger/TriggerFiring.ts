@@ -54,42 +54,41 @@ export const layer = Layer.effect(
     const events = yield* Events
 
     return TriggerFiring.of({
-      fire: (context, id, input, { headers, idempotencyKey, traceparent }) =>
-        Effect.gen(function* () {
-          const { caller } = context
-          const trigger = yield* read(context, (tx) => findTrigger(tx, caller, id))
-          const refused = recordRefusal(caller, context.sharing, trigger.customerId)
-          if (refused !== undefined) return yield* refused
-          if (trigger.status !== "active")
-            return yield* new InvalidState({
-              state: trigger.status,
-              message: "the trigger is disabled: enable it first"
-            })
-          const customerId = trigger.customerId ?? (yield* customerOf(caller))
-          context.customerId = customerId
-          const reception = yield* events.receive({
-            organisationId: trigger.organisationId,
-            spaceId: trigger.spaceId,
-            source: "manual",
-            trigger,
-            connector: trigger.appEvent?.connector ?? null,
-            connectionId: trigger.appEvent?.connectionId ?? null,
-            customerId,
-            type: `manual.${trigger.id}`,
-            entity: null,
-            action: "other",
-            occurredAt: null,
-            // Without a payload a schedule's routes have their own.
-            payload: input.payload ?? (trigger.type === "schedule" ? null : {}),
-            headers,
-            deduplication: {
-              value: idempotencyKey === null ? null : `${caller.id}|${idempotencyKey}`,
-              deliveryId: null
-            },
-            traceparent
+      fire: Effect.fnUntraced(function* (context, id, input, { headers, idempotencyKey, traceparent }) {
+        const { caller } = context
+        const trigger = yield* read(context, (tx) => findTrigger(tx, caller, id))
+        const refused = recordRefusal(caller, context.sharing, trigger.customerId)
+        if (refused !== undefined) return yield* refused
+        if (trigger.status !== "active")
+          return yield* new InvalidState({
+            state: trigger.status,
+            message: "the trigger is disabled: enable it first"
           })
-          return madeOf(reception)
+        const customerId = trigger.customerId ?? (yield* customerOf(caller))
+        context.customerId = customerId
+        const reception = yield* events.receive({
+          organisationId: trigger.organisationId,
+          spaceId: trigger.spaceId,
+          source: "manual",
+          trigger,
+          connector: trigger.appEvent?.connector ?? null,
+          connectionId: trigger.appEvent?.connectionId ?? null,
+          customerId,
+          type: `manual.${trigger.id}`,
+          entity: null,
+          action: "other",
+          occurredAt: null,
+          // Without a payload a schedule's routes have their own.
+          payload: input.payload ?? (trigger.type === "schedule" ? null : {}),
+          headers,
+          deduplication: {
+            value: idempotencyKey === null ? null : `${caller.id}|${idempotencyKey}`,
+            deliveryId: null
+          },
+          traceparent
         })
+        return madeOf(reception)
+      })
     })
   })
 )

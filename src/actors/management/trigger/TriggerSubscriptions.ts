@@ -16,26 +16,24 @@ export const makeSubscriptionRetry = Effect.gen(function* () {
   const { change } = yield* Changes
   const origin = yield* Origin
   return (context: CallContext, id: string): Effect.Effect<TriggerView, Failure> =>
-    change(context, (tx) =>
-      Effect.gen(function* () {
-        const trigger = yield* lockTrigger(tx, context, id)
-        const failed = yield* tx.subscriptions.list({
-          where: { triggerId: trigger.id, state: "failed" },
-          limit: maxRetried
-        })
-        if (failed.length === 0)
-          return yield* new InvalidState({
-            state: (yield* viewOfTrigger(tx, origin, trigger)).appEvent?.subscription ?? "none",
-            message: "no subscription of the trigger has failed"
-          })
-        const nextAt = yield* currentTimestamp
-        for (const one of failed) yield* tx.subscriptions.update({ ...one, state: "pending", attempts: 0, nextAt })
-        return {
-          value: yield* viewOfTrigger(tx, origin, trigger),
-          resource: triggerResource(trigger),
-          before: { subscription: "failed" },
-          after: { subscription: "pending" }
-        }
+    change(context, function* (tx) {
+      const trigger = yield* lockTrigger(tx, context, id)
+      const failed = yield* tx.subscriptions.list({
+        where: { triggerId: trigger.id, state: "failed" },
+        limit: maxRetried
       })
-    )
+      if (failed.length === 0)
+        return yield* new InvalidState({
+          state: (yield* viewOfTrigger(tx, origin, trigger)).appEvent?.subscription ?? "none",
+          message: "no subscription of the trigger has failed"
+        })
+      const nextAt = yield* currentTimestamp
+      for (const one of failed) yield* tx.subscriptions.update({ ...one, state: "pending", attempts: 0, nextAt })
+      return {
+        value: yield* viewOfTrigger(tx, origin, trigger),
+        resource: triggerResource(trigger),
+        before: { subscription: "failed" },
+        after: { subscription: "pending" }
+      }
+    })
 })

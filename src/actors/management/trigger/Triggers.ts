@@ -161,23 +161,21 @@ export const layer = Layer.effect(
     }
 
     const list = (context: CallContext, params: TriggerListParams) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const { customer_id, q, status, type } = params
-          const page = yield* pages.list(tx.triggers, params, {
-            where: {
-              deletedAt: null,
-              spaceId: context.caller.spaceId,
-              ...(yield* triggerCustomers(tx, context.caller, customer_id)),
-              ...(type === undefined ? {} : { type }),
-              ...(status === undefined ? {} : { status })
-            },
-            only: triggerListFilter(context.caller),
-            ...(q === undefined ? {} : { search: { text: q, in: ["name", "description"] } })
-          })
-          return { ...page, data: yield* viewsOfTriggers(tx, origin, page.data) }
+      read(context, function* (tx) {
+        const { customer_id, q, status, type } = params
+        const page = yield* pages.list(tx.triggers, params, {
+          where: {
+            deletedAt: null,
+            spaceId: context.caller.spaceId,
+            ...(yield* triggerCustomers(tx, context.caller, customer_id)),
+            ...(type === undefined ? {} : { type }),
+            ...(status === undefined ? {} : { status })
+          },
+          only: triggerListFilter(context.caller),
+          ...(q === undefined ? {} : { search: { text: q, in: ["name", "description"] } })
         })
-      )
+        return { ...page, data: yield* viewsOfTriggers(tx, origin, page.data) }
+      })
 
     const create = Effect.fnUntraced(function* (
       context: CallContext,
@@ -187,38 +185,36 @@ export const layer = Layer.effect(
       const { caller } = context
       const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
       const accessKey = isKeyed ? newAccessKey() : null
-      return yield* change(context, (tx) =>
-        Effect.gen(function* () {
-          yield* lockRoutes(tx)
-          const customerId = yield* customerOf(tx, context, input)
-          yield* checkTriggerLimit(tx, caller, customerId)
-          yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
-          const now = yield* currentTimestamp
-          const trigger = newTrigger(input, {
-            id: identifiers.next("trg"),
-            organisationId: caller.organisationId,
-            spaceId: caller.spaceId,
-            customerId,
-            routes: yield* checkRoutes(tx, caller, customerId, input.routes, identifiers.next),
-            appEvent:
-              input.appEvent === null || input.appEvent === undefined || event === null
-                ? null
-                : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
-            accessKey: accessKey?.stored ?? null,
-            createdBy: caller.id,
-            now
-          })
-          yield* checkPatternTotal(tx, trigger)
-          yield* tx.triggers.insert(trigger)
-          yield* saveTimes(tx, trigger, true, now)
-          const view = yield* viewOfTrigger(tx, origin, trigger)
-          return {
-            value: { ...view, accessKey: accessKey?.text ?? null },
-            resource: triggerResource(trigger),
-            after: view
-          }
+      return yield* change(context, function* (tx) {
+        yield* lockRoutes(tx)
+        const customerId = yield* customerOf(tx, context, input)
+        yield* checkTriggerLimit(tx, caller, customerId)
+        yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
+        const now = yield* currentTimestamp
+        const trigger = newTrigger(input, {
+          id: identifiers.next("trg"),
+          organisationId: caller.organisationId,
+          spaceId: caller.spaceId,
+          customerId,
+          routes: yield* checkRoutes(tx, caller, customerId, input.routes, identifiers.next),
+          appEvent:
+            input.appEvent === null || input.appEvent === undefined || event === null
+              ? null
+              : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
+          accessKey: accessKey?.stored ?? null,
+          createdBy: caller.id,
+          now
         })
-      )
+        yield* checkPatternTotal(tx, trigger)
+        yield* tx.triggers.insert(trigger)
+        yield* saveTimes(tx, trigger, true, now)
+        const view = yield* viewOfTrigger(tx, origin, trigger)
+        return {
+          value: { ...view, accessKey: accessKey?.text ?? null },
+          resource: triggerResource(trigger),
+          after: view
+        }
+      })
     })
 
     const get = (context: CallContext, id: string) =>
@@ -280,41 +276,37 @@ export const layer = Layer.effect(
     ): Effect.fn.Return<TriggerWithKey, Failure> {
       const { type } = yield* read(context, (tx) => findTrigger(tx, context.caller, id))
       const event = yield* checkInput(context.caller, type, input, false)
-      return yield* change(context, (tx) =>
-        Effect.gen(function* () {
-          if (input.routes !== undefined) yield* lockRoutes(tx)
-          const before = yield* lockTrigger(tx, context, id, input.version)
-          const view = yield* viewOfTrigger(tx, origin, before)
-          const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
-          yield* checkReadOnly(view, changes)
-          const now = yield* currentTimestamp
-          const { accessKey, after } = yield* withChanges(tx, context, before, { changes, event }, now)
-          if (changes.routes !== undefined && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
-            return yield* invalid("routes", "INVALID_VALUE", "lead only to workflows that are archived or deleted")
-          yield* checkPatternTotal(tx, after, before)
-          yield* tx.triggers.update(after)
-          if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
-          const value = yield* viewOfTrigger(tx, origin, after)
-          return { value: { ...value, accessKey }, resource: triggerResource(after), before: view, after: value }
-        })
-      )
+      return yield* change(context, function* (tx) {
+        if (input.routes !== undefined) yield* lockRoutes(tx)
+        const before = yield* lockTrigger(tx, context, id, input.version)
+        const view = yield* viewOfTrigger(tx, origin, before)
+        const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
+        yield* checkReadOnly(view, changes)
+        const now = yield* currentTimestamp
+        const { accessKey, after } = yield* withChanges(tx, context, before, { changes, event }, now)
+        if (changes.routes !== undefined && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
+          return yield* invalid("routes", "INVALID_VALUE", "lead only to workflows that are archived or deleted")
+        yield* checkPatternTotal(tx, after, before)
+        yield* tx.triggers.update(after)
+        if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
+        const value = yield* viewOfTrigger(tx, origin, after)
+        return { value: { ...value, accessKey }, resource: triggerResource(after), before: view, after: value }
+      })
     })
 
     const remove = (context: CallContext, id: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* lockTrigger(tx, context, id)
-          const now = yield* currentTimestamp
-          yield* tx.triggers.update(deletedTrigger(before, now))
-          yield* saveTimes(tx, disabledTrigger(before, now), false, now)
-          return {
-            value: undefined,
-            resource: triggerResource(before),
-            before: { name: before.name, status: before.status },
-            after: null
-          }
-        })
-      )
+      change(context, function* (tx) {
+        const before = yield* lockTrigger(tx, context, id)
+        const now = yield* currentTimestamp
+        yield* tx.triggers.update(deletedTrigger(before, now))
+        yield* saveTimes(tx, disabledTrigger(before, now), false, now)
+        return {
+          value: undefined,
+          resource: triggerResource(before),
+          before: { name: before.name, status: before.status },
+          after: null
+        }
+      })
 
     /** Enables or disables a trigger; without effect on one that is so already. */
     const setStatus = (
@@ -322,47 +314,43 @@ export const layer = Layer.effect(
       id: string,
       next: (before: Trigger, now: string) => Effect.Effect<Trigger, InvalidState>
     ) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          yield* lockRoutes(tx)
-          const before = yield* lockTrigger(tx, context, id)
-          const now = yield* currentTimestamp
-          const after = yield* next(before, now)
-          if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
-            return yield* new InvalidState({
-              state: before.status,
-              message: "all workflows of the trigger are archived or deleted: publish one again, or change its routes"
-            })
-          if (after !== before) {
-            yield* tx.triggers.update(after)
-            yield* saveTimes(tx, after, false, now)
-            if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers.next("evt"), after, "user", now))
-          }
-          return {
-            value: yield* viewOfTrigger(tx, origin, after),
-            resource: triggerResource(after),
-            before: { status: before.status },
-            after: { status: after.status }
-          }
-        })
-      )
+      change(context, function* (tx) {
+        yield* lockRoutes(tx)
+        const before = yield* lockTrigger(tx, context, id)
+        const now = yield* currentTimestamp
+        const after = yield* next(before, now)
+        if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
+          return yield* new InvalidState({
+            state: before.status,
+            message: "all workflows of the trigger are archived or deleted: publish one again, or change its routes"
+          })
+        if (after !== before) {
+          yield* tx.triggers.update(after)
+          yield* saveTimes(tx, after, false, now)
+          if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers.next("evt"), after, "user", now))
+        }
+        return {
+          value: yield* viewOfTrigger(tx, origin, after),
+          resource: triggerResource(after),
+          before: { status: before.status },
+          after: { status: after.status }
+        }
+      })
 
     const rotateKey = (context: CallContext, id: string) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* lockTrigger(tx, context, id)
-          const { stored, text } = newAccessKey()
-          const after = yield* rotatedTrigger(before, stored, yield* currentTimestamp)
-          yield* tx.triggers.update(after)
-          const view = yield* viewOfTrigger(tx, origin, after)
-          return {
-            value: { ...view, accessKey: text },
-            resource: triggerResource(after),
-            before: { accessKeyPrefix: before.webhook?.accessKeyPrefix ?? null },
-            after: { accessKeyPrefix: stored.prefix }
-          }
-        })
-      )
+      change(context, function* (tx) {
+        const before = yield* lockTrigger(tx, context, id)
+        const { stored, text } = newAccessKey()
+        const after = yield* rotatedTrigger(before, stored, yield* currentTimestamp)
+        yield* tx.triggers.update(after)
+        const view = yield* viewOfTrigger(tx, origin, after)
+        return {
+          value: { ...view, accessKey: text },
+          resource: triggerResource(after),
+          before: { accessKeyPrefix: before.webhook?.accessKeyPrefix ?? null },
+          after: { accessKeyPrefix: stored.prefix }
+        }
+      })
 
     return Triggers.of({
       list,

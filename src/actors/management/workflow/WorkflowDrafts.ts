@@ -84,13 +84,11 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
     Effect.flatMap(
       Effect.zipRight(checkInput(context.caller, input), compile(context.caller, input.code)),
       (compiled) =>
-        change(context, (tx) =>
-          Effect.gen(function* () {
-            const workflow = yield* insertWorkflow(tx, context.caller, input, compiled)
-            const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
-            return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
-          })
-        )
+        change(context, function* (tx) {
+          const workflow = yield* insertWorkflow(tx, context.caller, input, compiled)
+          const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
+          return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
+        })
     )
 
   /** Changes a workflow: code and contracts in the draft, the other members at once. */
@@ -105,25 +103,23 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
         sent.code === undefined ? Effect.succeed(null) : compile(context.caller, sent.code)
       ),
       (compiled) =>
-        change(context, (tx) =>
-          Effect.gen(function* () {
-            const { caller } = context
-            const before = yield* findWorkflow(tx, caller, id, true)
-            yield* checkVersion(context, sent.version, before.version)
-            const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
-            const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
-            const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
-            const refused = environmentRefusal(caller, before, after)
-            if (refused !== undefined) return yield* refused
-            yield* tx.workflows.update(after)
-            return {
-              value: yield* readWorkflowView(tx, caller, after),
-              resource: workflowResource(after),
-              before: { ...workflowSummary(before, []), contentHash: before.contentHash },
-              after: { ...workflowSummary(after, []), contentHash }
-            }
-          })
-        )
+        change(context, function* (tx) {
+          const { caller } = context
+          const before = yield* findWorkflow(tx, caller, id, true)
+          yield* checkVersion(context, sent.version, before.version)
+          const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
+          const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
+          const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
+          const refused = environmentRefusal(caller, before, after)
+          if (refused !== undefined) return yield* refused
+          yield* tx.workflows.update(after)
+          return {
+            value: yield* readWorkflowView(tx, caller, after),
+            resource: workflowResource(after),
+            before: { ...workflowSummary(before, []), contentHash: before.contentHash },
+            after: { ...workflowSummary(after, []), contentHash }
+          }
+        })
     )
 
   return { createWorkflow, updateWorkflow }

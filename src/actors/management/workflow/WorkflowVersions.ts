@@ -58,17 +58,16 @@ export const layer = Layer.effect(
 
       publish: (context, id, request) => change(context, (tx) => publish(tx, context, id, request)),
 
-      diff: (context, id, from, to) =>
-        Effect.gen(function* () {
-          const [old, now] = yield* read(context, (tx) =>
-            Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
-              Effect.all([findVersion(tx, workflow, from), findVersion(tx, workflow, to)])
-            )
+      diff: Effect.fnUntraced(function* (context, id, from, to) {
+        const [old, now] = yield* read(context, (tx) =>
+          Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
+            Effect.all([findVersion(tx, workflow, from), findVersion(tx, workflow, to)])
           )
-          const sources = { from: old.source ?? "", to: now.source ?? "" }
-          const code = yield* computeStored("diffLines", context.caller, sources)
-          return { code, contracts: changesBetween(contractsOf(old), contractsOf(now)) }
-        })
+        )
+        const sources = { from: old.source ?? "", to: now.source ?? "" }
+        const code = yield* computeStored("diffLines", context.caller, sources)
+        return { code, contracts: changesBetween(contractsOf(old), contractsOf(now)) }
+      })
     })
   })
 )

@@ -91,24 +91,22 @@ export const layer = Layer.effect(
     })
 
     const list: Workflows["Type"]["list"] = (context, params) =>
-      read(context, (tx) =>
-        Effect.gen(function* () {
-          const { caller } = context
-          const ids = scopedIds(caller, "workflow")
-          const page = yield* pages.list(tx.workflows, params, {
-            where: {
-              deletedAt: null,
-              spaceId: caller.spaceId,
-              ...(yield* customersOf(tx, caller, params.customer_id)),
-              ...(params.status === undefined ? {} : { status: params.status }),
-              ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
-            },
-            ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
-          })
-          const versions = yield* publishedVersions(tx, page.data)
-          return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
+      read(context, function* (tx) {
+        const { caller } = context
+        const ids = scopedIds(caller, "workflow")
+        const page = yield* pages.list(tx.workflows, params, {
+          where: {
+            deletedAt: null,
+            spaceId: caller.spaceId,
+            ...(yield* customersOf(tx, caller, params.customer_id)),
+            ...(params.status === undefined ? {} : { status: params.status }),
+            ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
+          },
+          ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
         })
-      )
+        const versions = yield* publishedVersions(tx, page.data)
+        return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
+      })
 
     const get: Workflows["Type"]["get"] = (context, id, { diagram }) =>
       read(context, (tx) =>
@@ -118,44 +116,39 @@ export const layer = Layer.effect(
       )
 
     const remove: Workflows["Type"]["remove"] = (context, id) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const now = yield* currentTimestamp
-          const before = yield* findWorkflow(tx, context.caller, id, true)
-          yield* checkVersion(context, undefined, before.version)
-          yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
-          yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
-          return {
-            value: undefined,
-            resource: workflowResource(before),
-            before: workflowSummary(before, []),
-            after: null
-          }
-        })
-      )
+      change(context, function* (tx) {
+        const now = yield* currentTimestamp
+        const before = yield* findWorkflow(tx, context.caller, id, true)
+        yield* checkVersion(context, undefined, before.version)
+        yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
+        return {
+          value: undefined,
+          resource: workflowResource(before),
+          before: workflowSummary(before, []),
+          after: null
+        }
+      })
 
     const archive: Workflows["Type"]["archive"] = (context, id) =>
-      change(context, (tx) =>
-        Effect.gen(function* () {
-          const before = yield* findWorkflow(tx, context.caller, id, true)
-          const now = yield* currentTimestamp
-          const after = yield* archivedWorkflow(before, now)
-          yield* tx.workflows.update(after)
-          yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
-          return {
-            value: yield* readWorkflowView(tx, context.caller, after),
-            resource: workflowResource(after),
-            before: { status: before.status },
-            after: { status: after.status }
-          }
-        })
-      )
-
-    const draw: Workflows["Type"]["draw"] = (context, id) =>
-      Effect.gen(function* () {
-        const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
-        return { contentHash: workflow.contentHash, svg: yield* drawDiagram(context.caller, workflow) }
+      change(context, function* (tx) {
+        const before = yield* findWorkflow(tx, context.caller, id, true)
+        const now = yield* currentTimestamp
+        const after = yield* archivedWorkflow(before, now)
+        yield* tx.workflows.update(after)
+        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
+        return {
+          value: yield* readWorkflowView(tx, context.caller, after),
+          resource: workflowResource(after),
+          before: { status: before.status },
+          after: { status: after.status }
+        }
       })
+
+    const draw: Workflows["Type"]["draw"] = Effect.fnUntraced(function* (context, id) {
+      const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
+      return { contentHash: workflow.contentHash, svg: yield* drawDiagram(context.caller, workflow) }
+    })
 
     return Workflows.of({ list, create: createWorkflow, get, update: updateWorkflow, remove, archive, draw })
   })

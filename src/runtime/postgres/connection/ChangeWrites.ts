@@ -27,10 +27,13 @@ export const transactAudited = <A, E>(
 ) => Effect.flatMap(auditRows.of(audit), (rows) => transact(sql, body(rows)))
 
 /** Writes what a change tells: domain events and audit entries. */
-export const writeEvents = (sql: SqlClient, events: ReadonlyArray<DomainEvent>, audit: ReadonlyArray<AuditRow>) =>
-  Effect.gen(function* () {
-    if (events.length > 0)
-      yield* sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
+export const writeEvents = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  events: ReadonlyArray<DomainEvent>,
+  audit: ReadonlyArray<AuditRow>
+) {
+  if (events.length > 0)
+    yield* sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
         SELECT id, org, type, subject, customer_id, payload, at FROM jsonb_to_recordset(${JSON.stringify(
           events.map(({ customerId, organisationId, ...event }) => ({
             ...event,
@@ -38,5 +41,5 @@ export const writeEvents = (sql: SqlClient, events: ReadonlyArray<DomainEvent>, 
             customer_id: customerId
           }))
         )}::jsonb) AS t(id text, org text, type text, subject text, customer_id text, payload jsonb, at timestamptz)`
-    yield* writeAuditRows(sql, audit)
-  })
+  yield* writeAuditRows(sql, audit)
+})

@@ -41,17 +41,16 @@ const hold = (sql: SqlClient.SqlClient, onAcquired: Effect.Effect<unknown>) =>
 
 const decodeHolder = rowDecoder("pg_stat_activity", { name: Schema.String, address: Schema.NullOr(Schema.String) })
 
-const refusal = (sql: SqlClient.SqlClient) =>
-  Effect.gen(function* () {
-    const [holder] = yield* sql`
+const refusal = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [holder] = yield* sql`
       SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
       WHERE locktype = 'advisory' AND granted AND objid = ${lockKey}`
-    const { name, address } = holder === undefined ? { name: "", address: null } : decodeHolder(holder)
-    const who = name === "" ? "" : ` (${name}${address === null ? "" : ` from ${address}`})`
-    return yield* new OperatorError({
-      message: `Another svc already runs on this database${who}. Stop it first, or give this one a database of its own.`
-    })
+  const { name, address } = holder === undefined ? { name: "", address: null } : decodeHolder(holder)
+  const who = name === "" ? "" : ` (${name}${address === null ? "" : ` from ${address}`})`
+  return yield* new OperatorError({
+    message: `Another svc already runs on this database${who}. Stop it first, or give this one a database of its own.`
   })
+})
 
 const checkInterval = "1 second"
 /** Arbitrary, and the same in every release. */

@@ -109,25 +109,24 @@ export const layer = Layer.effect(
     const vaultsOf = (key: StateKey) =>
       Effect.mapError(Effect.all([vault.of(key.org), vault.of(stateKeyOwner(key))]), journalUnavailable)
 
-    const write: KeyValues["Type"]["write"] = (store, write, run, entry) =>
-      Effect.gen(function* () {
-        const key = rowKeyOf(store, write.key)
-        const [sealer, values] = yield* vaultsOf(key)
-        return yield* Effect.gen(function* () {
-          const owned = yield* sql.unsafe(lockSql, [[run.id], [run.epoch], stateKeyText(key)])
-          if (owned.length === 0) return yield* new Fenced({ id: run.id })
-          const change = applyWrite(write, yield* find(values, key))
-          if (change instanceof StateRefused) return yield* change
-          yield* put(values, key, change)
-          yield* sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])
-          return change.result
-        }).pipe(
-          sql.withTransaction,
-          Effect.mapError((error) =>
-            error._tag === "StateRefused" || error._tag === "Fenced" ? error : journalUnavailable(error)
-          )
+    const write: KeyValues["Type"]["write"] = Effect.fnUntraced(function* (store, write, run, entry) {
+      const key = rowKeyOf(store, write.key)
+      const [sealer, values] = yield* vaultsOf(key)
+      return yield* Effect.gen(function* () {
+        const owned = yield* sql.unsafe(lockSql, [[run.id], [run.epoch], stateKeyText(key)])
+        if (owned.length === 0) return yield* new Fenced({ id: run.id })
+        const change = applyWrite(write, yield* find(values, key))
+        if (change instanceof StateRefused) return yield* change
+        yield* put(values, key, change)
+        yield* sql.unsafe(insertEntry, [JSON.stringify([encodeEntry(sealer, run, entry(change.result))])])
+        return change.result
+      }).pipe(
+        sql.withTransaction,
+        Effect.mapError((error) =>
+          error._tag === "StateRefused" || error._tag === "Fenced" ? error : journalUnavailable(error)
         )
-      })
+      )
+    })
 
     return KeyValues.of({ get, write })
   })

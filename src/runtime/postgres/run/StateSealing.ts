@@ -56,25 +56,23 @@ const makeSealing = Effect.gen(function* () {
   const vault = yield* Vault
   const { jobs, repeat } = yield* makeSweep(task)
 
-  const seal = (rows: ReadonlyArray<ClearRow>) =>
-    Effect.gen(function* () {
-      const sealed: Array<Buffer> = []
-      for (const row of rows) sealed.push(sealState(yield* vault.of(stateKeyOwner(row)), row, row.value))
-      yield* sql.unsafe(sealSql, [...columns.map((column) => rows.map((row) => row[column])), sealed])
-    })
+  const seal = Effect.fnUntraced(function* (rows: ReadonlyArray<ClearRow>) {
+    const sealed: Array<Buffer> = []
+    for (const row of rows) sealed.push(sealState(yield* vault.of(stateKeyOwner(row)), row, row.value))
+    yield* sql.unsafe(sealSql, [...columns.map((column) => rows.map((row) => row[column])), sealed])
+  })
 
-  const sealBatch = (rows: ReadonlyArray<ClearRow>) =>
-    Effect.gen(function* () {
-      const lacking = new Set<string>()
-      const owners = new Map(rows.map((row) => [stateKeyOwner(row), row]))
-      // A data key that cannot be had is one failure, not one of each of its values.
-      for (const [id, row] of owners)
-        if (!(yield* jobs.attempt({ id, organisationId: row.org }, vault.of(id)))) lacking.add(id)
-      yield* jobs.together(
-        rows.filter((row) => !lacking.has(stateKeyOwner(row))),
-        seal
-      )
-    })
+  const sealBatch = Effect.fnUntraced(function* (rows: ReadonlyArray<ClearRow>) {
+    const lacking = new Set<string>()
+    const owners = new Map(rows.map((row) => [stateKeyOwner(row), row]))
+    // A data key that cannot be had is one failure, not one of each of its values.
+    for (const [id, row] of owners)
+      if (!(yield* jobs.attempt({ id, organisationId: row.org }, vault.of(id)))) lacking.add(id)
+    yield* jobs.together(
+      rows.filter((row) => !lacking.has(stateKeyOwner(row))),
+      seal
+    )
+  })
 
   const nextBatch = (after: StateKey | undefined): Effect.Effect<ReadonlyArray<ClearRow>, SqlError> =>
     sql.unsafe<ClearRow>(
@@ -95,27 +93,26 @@ export const layer = Layer.scopedDiscard(
     const { count, nextBatch, repeat, sealBatch } = yield* makeSealing
     const { recordRemaining } = (yield* BackgroundTasks).register(task)
 
-    const pass = (advance: Effect.Effect<void>) =>
-      Effect.gen(function* () {
-        const before = yield* count
-        recordRemaining(before)
-        if (before === 0) return
-        let after: StateKey | undefined
-        for (let passed = 0; ;) {
-          const rows = yield* nextBatch(after)
-          if (rows.length === 0) break
-          yield* sealBatch(rows)
-          after = rows.at(-1)
-          passed += rows.length
-          // An estimate, so that no batch counts the table: the end of the pass counts it.
-          recordRemaining(Math.max(1, before - passed))
-          yield* Effect.zipRight(advance, Effect.sleep(breath))
-        }
-        const left = yield* count
-        recordRemaining(left)
-        if (left < before)
-          yield* Effect.annotateLogs(Effect.logInfo("state.sealed"), { values: before - left, remaining: left })
-      })
+    const pass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
+      const before = yield* count
+      recordRemaining(before)
+      if (before === 0) return
+      let after: StateKey | undefined
+      for (let passed = 0; ;) {
+        const rows = yield* nextBatch(after)
+        if (rows.length === 0) break
+        yield* sealBatch(rows)
+        after = rows.at(-1)
+        passed += rows.length
+        // An estimate, so that no batch counts the table: the end of the pass counts it.
+        recordRemaining(Math.max(1, before - passed))
+        yield* Effect.zipRight(advance, Effect.sleep(breath))
+      }
+      const left = yield* count
+      recordRemaining(left)
+      if (left < before)
+        yield* Effect.annotateLogs(Effect.logInfo("state.sealed"), { values: before - left, remaining: left })
+    })
 
     yield* Effect.forkScoped(yield* repeat(pass, { interval }))
   })
