@@ -1,8 +1,7 @@
 /** Use cases of the audit trail: list its entries, verify their chain. Read-only. Contract: audit. */
 import { Context, Effect, Layer } from "effect"
-import type { Failure } from "../../domain/Failure.js"
 import { type AuditQuery, AuditTrail, type SealedEntry, type AuditVerification } from "../ports/AuditTrail.js"
-import type { CallContext } from "./CallContext.js"
+import type { UseCase } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
 
@@ -19,12 +18,9 @@ export class AuditLog extends Context.Tag("svc/AuditLog")<
   AuditLog,
   {
     /** The entries that the caller reaches, newest first. */
-    readonly list: (context: CallContext, params: AuditListParams) => Effect.Effect<PageOf<SealedEntry>, Failure>
+    readonly list: UseCase<[params: AuditListParams], PageOf<SealedEntry>>
     /** Recomputes the chain between two times. */
-    readonly verify: (
-      context: CallContext,
-      params: Pick<PageRequest, "from" | "to">
-    ) => Effect.Effect<AuditVerification, Failure>
+    readonly verify: UseCase<[params: Pick<PageRequest, "from" | "to">], AuditVerification>
   }
 >() {}
 

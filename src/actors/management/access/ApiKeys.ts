@@ -10,7 +10,7 @@ import type { ApiKeyId } from "../../../domain/Ids.js"
 import type { Tx } from "../../ports/Records.js"
 import { findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
 import { makeApiKeyIssuer } from "./ApiKeyIssuer.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { checkVersion, type UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
@@ -35,18 +35,15 @@ export class ApiKeys extends Context.Tag("svc/ApiKeys")<
   ApiKeys,
   {
     /** Newest first. */
-    readonly list: (context: CallContext, params: ApiKeyListParams) => Effect.Effect<PageOf<ApiKeyView>, Failure>
-    readonly create: (context: CallContext, input: CreateApiKey) => Effect.Effect<IssuedApiKey, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<ApiKeyView, Failure>
-    readonly update: (context: CallContext, id: string, input: UpdateApiKey) => Effect.Effect<ApiKeyView, Failure>
+    readonly list: UseCase<[params: ApiKeyListParams], PageOf<ApiKeyView>>
+    readonly create: UseCase<[input: CreateApiKey], IssuedApiKey>
+    readonly get: UseCase<[id: string], ApiKeyView>
+    readonly update: UseCase<[id: string, input: UpdateApiKey], ApiKeyView>
     /** Without effect on a key that is already revoked. */
-    readonly revoke: (context: CallContext, id: string) => Effect.Effect<ApiKeyView, Failure>
+    readonly revoke: UseCase<[id: string], ApiKeyView>
     /** Gives the key a new secret; the previous one stays valid for `graceSeconds`. */
-    readonly rotate: (context: CallContext, id: string, graceSeconds: number) => Effect.Effect<IssuedApiKey, Failure>
-    readonly revealIdentitySecret: (
-      context: CallContext,
-      id: string
-    ) => Effect.Effect<{ readonly hmacSecret: string }, Failure>
+    readonly rotate: UseCase<[id: string, graceSeconds: number], IssuedApiKey>
+    readonly revealIdentitySecret: UseCase<[id: string], { readonly hmacSecret: string }>
   }
 >() {}
 

@@ -3,18 +3,17 @@
  * first. Contract: callbacks.
  */
 import { Context, Effect, Layer, type Redacted } from "effect"
-import type { Failure } from "../../../domain/Failure.js"
 import { CallbackSecrets } from "../../ports/delivery/CallbackSecrets.js"
-import type { CallContext } from "../CallContext.js"
+import type { CallContext, UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 
 export class CallbackSecret extends Context.Tag("svc/CallbackSecret")<
   CallbackSecret,
   {
     /** The current secret of the caller's workspace. */
-    readonly reveal: (context: CallContext) => Effect.Effect<Redacted.Redacted, Failure>
+    readonly reveal: UseCase<[], Redacted.Redacted>
     /** Creates a new secret; the previous one stays valid for the overlap. */
-    readonly rotate: (context: CallContext) => Effect.Effect<Redacted.Redacted, Failure>
+    readonly rotate: UseCase<[], Redacted.Redacted>
   }
 >() {}
 

@@ -5,7 +5,7 @@ import type { RoleId } from "../../../domain/Ids.js"
 import { checkRole, type CreateRole, newRole, Role } from "../../../domain/access/Person.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import type { CallContext } from "../CallContext.js"
+import type { UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
@@ -15,12 +15,9 @@ export type RoleView = ReturnType<typeof Role.show>
 export class Roles extends Context.Tag("svc/Roles")<
   Roles,
   {
-    readonly list: (
-      context: CallContext,
-      params: PageRequest & { readonly q?: string | undefined }
-    ) => Effect.Effect<PageOf<RoleView>, Failure>
+    readonly list: UseCase<[params: PageRequest & { readonly q?: string | undefined }], PageOf<RoleView>>
     /** Fails if the new role has more permissions than its parent. */
-    readonly create: (context: CallContext, input: CreateRole) => Effect.Effect<RoleView, Failure>
+    readonly create: UseCase<[input: CreateRole], RoleView>
   }
 >() {}
 

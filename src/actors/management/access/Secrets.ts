@@ -19,7 +19,7 @@ import {
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
 import { Vault } from "../../ports/Vault.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
 import { narrowedCallerRefusal, outOfScope, type Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import {
@@ -47,14 +47,11 @@ export class Secrets extends Context.Tag("svc/Secrets")<
   Secrets,
   {
     /** The secrets without their values. */
-    readonly list: (context: CallContext, params: SecretListParams) => Effect.Effect<PageOf<SecretView>, Failure>
+    readonly list: UseCase<[params: SecretListParams], PageOf<SecretView>>
     /** Creates a secret, or overwrites the one with the same name and scope; runs keep the version that they read. */
-    readonly store: (
-      context: CallContext,
-      input: CreateSecret
-    ) => Effect.Effect<{ readonly isNew: boolean; readonly secret: SecretView }, Failure>
-    readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedSecret, Failure>
-    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+    readonly store: UseCase<[input: CreateSecret], { readonly isNew: boolean; readonly secret: SecretView }>
+    readonly reveal: UseCase<[id: string], RevealedSecret>
+    readonly remove: UseCase<[id: string], void>
   }
 >() {}
 

@@ -9,7 +9,7 @@ import { toSet } from "../../../domain/access/Permission.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import type { CallContext } from "../CallContext.js"
+import type { UseCase } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
@@ -33,9 +33,9 @@ export interface UserListParams extends PageRequest {
 export class Users extends Context.Tag("svc/Users")<
   Users,
   {
-    readonly list: (context: CallContext, params: UserListParams) => Effect.Effect<PageOf<UserView>, Failure>
+    readonly list: UseCase<[params: UserListParams], PageOf<UserView>>
     /** Fails if the role or the customers exceed the caller's own. */
-    readonly invite: (context: CallContext, input: InviteUser) => Effect.Effect<Invitation, Failure>
+    readonly invite: UseCase<[input: InviteUser], Invitation>
   }
 >() {}
 

@@ -4,10 +4,10 @@
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { AuthProvider, UpsertAuthProvider } from "../../../domain/connector/ConnectorRecord.js"
-import { type Failure, invalid, NotFound } from "../../../domain/Failure.js"
+import { invalid, NotFound } from "../../../domain/Failure.js"
 import type { Tx } from "../../ports/Records.js"
 import { make as makeAuthProviderRecords, maxAuthProviders } from "./AuthProviderRecords.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { ConnectorRecords, definitionOf } from "../connector/ConnectorRecords.js"
@@ -20,14 +20,10 @@ export type AuthProviderView = ReturnType<typeof AuthProvider.show>
 export class AuthProviders extends Context.Tag("svc/AuthProviders")<
   AuthProviders,
   {
-    readonly list: (context: CallContext, connector: string) => Effect.Effect<PageOf<AuthProviderView>, Failure>
+    readonly list: UseCase<[connector: string], PageOf<AuthProviderView>>
     /** Creates or changes the client of this method and name. */
-    readonly upsert: (
-      context: CallContext,
-      connector: string,
-      input: UpsertAuthProvider
-    ) => Effect.Effect<AuthProviderView, Failure>
-    readonly remove: (context: CallContext, connector: string, id: string) => Effect.Effect<void, Failure>
+    readonly upsert: UseCase<[connector: string, input: UpsertAuthProvider], AuthProviderView>
+    readonly remove: UseCase<[connector: string, id: string], void>
   }
 >() {}
 

@@ -14,7 +14,7 @@ import {
   type ConnectionTestResult
 } from "../../ports/connection/Connections.js"
 import { Origin } from "../../ports/Origin.js"
-import { type CallContext, checkVersion, runAuditedCommand } from "../CallContext.js"
+import { type CallContext, checkVersion, runAuditedCommand, type UseCase } from "../CallContext.js"
 import { outOfScope } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import {
@@ -43,42 +43,28 @@ export interface ConnectionListParams extends PageRequest {
   readonly q?: string | undefined
 }
 
-type Change = (context: CallContext, id: string) => Effect.Effect<ConnectionView, Failure>
+type Change = UseCase<[id: string], ConnectionView>
 
 /** Each use case fails with `NotFound` if the connection does not exist, is disconnected, or is not reached by the caller. */
 export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
   CustomerConnections,
   {
     /** Newest first; disconnected ones only if the filter asks for that status. */
-    readonly list: (
-      context: CallContext,
-      params: ConnectionListParams
-    ) => Effect.Effect<PageOf<ConnectionView>, Failure>
-    readonly create: (context: CallContext, input: CreateConnection) => Effect.Effect<OpenedConnection, Failure>
+    readonly list: UseCase<[params: ConnectionListParams], PageOf<ConnectionView>>
+    readonly create: UseCase<[input: CreateConnection], OpenedConnection>
     readonly get: Change
-    readonly update: (
-      context: CallContext,
-      id: string,
-      input: UpdateConnection
-    ) => Effect.Effect<ConnectionView, Failure>
+    readonly update: UseCase<[id: string, input: UpdateConnection], ConnectionView>
     /** Returns the disconnected record. */
     readonly disconnect: Change
     /** A credential that does not work is a result, not a failure. */
-    readonly test: (
-      context: CallContext,
-      id: string
-    ) => Effect.Effect<ConnectionTestResult & { readonly connection: ConnectionView }, Failure>
+    readonly test: UseCase<[id: string], ConnectionTestResult & { readonly connection: ConnectionView }>
     /** Stores the credential of the body; without one, opens a session in which a person enters it. */
-    readonly reconnect: (
-      context: CallContext,
-      id: string,
-      input: ReconnectConnection
-    ) => Effect.Effect<OpenedConnection, Failure>
+    readonly reconnect: UseCase<[id: string, input: ReconnectConnection], OpenedConnection>
     readonly refresh: Change
     readonly enable: Change
     readonly disable: Change
     /** The credential in the clear. Its audit entry is committed first. */
-    readonly reveal: (context: CallContext, id: string) => Effect.Effect<RevealedCredential, Failure>
+    readonly reveal: UseCase<[id: string], RevealedCredential>
   }
 >() {}
 

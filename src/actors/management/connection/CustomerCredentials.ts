@@ -10,7 +10,7 @@ import type { ConnectionId, CredentialId, CustomerId } from "../../../domain/Ids
 import { AuditTrail } from "../../ports/AuditTrail.js"
 import { Connections } from "../../ports/connection/Connections.js"
 import { Identifiers } from "../../ports/Identifiers.js"
-import { type CallContext, runAuditedCommand } from "../CallContext.js"
+import { type CallContext, runAuditedCommand, type UseCase } from "../CallContext.js"
 import { missingPermission, narrowedCallerRefusal, outOfScope } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { Changes } from "../Changes.js"
@@ -42,25 +42,11 @@ export class CustomerCredentials extends Context.Tag("svc/CustomerCredentials")<
   CustomerCredentials,
   {
     /** `reveal`: with the values in the clear, each audited first. The caller must check the permission to decrypt. */
-    readonly list: (
-      context: CallContext,
-      tenant: string,
-      params: CredentialListParams,
-      reveal: boolean
-    ) => Effect.Effect<PageOf<CredentialView>, Failure>
+    readonly list: UseCase<[tenant: string, params: CredentialListParams, reveal: boolean], PageOf<CredentialView>>
     /** Replaces the credential of the connection with the same connector, method and label; creates it if there is none. */
-    readonly store: (
-      context: CallContext,
-      tenant: string,
-      input: StoreCredential
-    ) => Effect.Effect<CredentialView, Failure>
+    readonly store: UseCase<[tenant: string, input: StoreCredential], CredentialView>
     /** Replaces the stored values once the provider has accepted the new ones. */
-    readonly rotate: (
-      context: CallContext,
-      tenant: string,
-      id: string,
-      input: RotateCredential
-    ) => Effect.Effect<CredentialView, Failure>
+    readonly rotate: UseCase<[tenant: string, id: string, input: RotateCredential], CredentialView>
   }
 >() {}
 

@@ -8,7 +8,7 @@ import { readDefinitionBody } from "../../../domain/connector/DefinitionBody.js"
 import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { make as makeConnectorDrafts, ownConnector, type SavedConnector, trailOf } from "./ConnectorDrafts.js"
@@ -20,20 +20,12 @@ import { currentTimestamp } from "../Timestamp.js"
 export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
   ConnectorAuthoring,
   {
-    readonly create: (context: CallContext, body: JsonObject) => Effect.Effect<SavedConnector, Failure>
+    readonly create: UseCase<[body: JsonObject], SavedConnector>
     /** Changes the draft, or creates one if there is none. Also accepts the record as it was read. */
-    readonly update: (
-      context: CallContext,
-      idOrSlug: string,
-      body: JsonObject
-    ) => Effect.Effect<SavedConnector, Failure>
+    readonly update: UseCase<[idOrSlug: string, body: JsonObject], SavedConnector>
     /** Publishes the draft; without a draft, returns the published version. */
-    readonly publish: (
-      context: CallContext,
-      idOrSlug: string,
-      notes: string | undefined
-    ) => Effect.Effect<SavedConnector, Failure>
-    readonly remove: (context: CallContext, idOrSlug: string) => Effect.Effect<void, Failure>
+    readonly publish: UseCase<[idOrSlug: string, notes: string | undefined], SavedConnector>
+    readonly remove: UseCase<[idOrSlug: string], void>
   }
 >() {}
 

@@ -6,7 +6,7 @@ import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocu
 import { type Failure, invalid } from "../../../domain/Failure.js"
 import type { Json } from "../../../domain/Json.js"
 import type { Tx } from "../../ports/Records.js"
-import type { CallContext } from "../CallContext.js"
+import type { CallContext, UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { findLivingConnection } from "../connection/ConnectionRecords.js"
 import { ConnectorImport } from "./ConnectorImport.js"
@@ -37,21 +37,10 @@ export interface ReadConnector {
 export class ConnectorCatalogue extends Context.Tag("svc/ConnectorCatalogue")<
   ConnectorCatalogue,
   {
-    readonly list: (
-      context: CallContext,
-      params: ConnectorListParams
-    ) => Effect.Effect<PageOf<ConnectorSummaryView>, Failure>
-    readonly get: (
-      context: CallContext,
-      idOrSlug: string,
-      version: string | undefined
-    ) => Effect.Effect<ReadConnector, Failure>
-    readonly definition: (
-      context: CallContext,
-      idOrSlug: string,
-      version: string | undefined
-    ) => Effect.Effect<ConnectorDefinition, Failure>
-    readonly discover: (context: CallContext, request: DiscoverRequest) => Effect.Effect<Discovery, Failure>
+    readonly list: UseCase<[params: ConnectorListParams], PageOf<ConnectorSummaryView>>
+    readonly get: UseCase<[idOrSlug: string, version: string | undefined], ReadConnector>
+    readonly definition: UseCase<[idOrSlug: string, version: string | undefined], ConnectorDefinition>
+    readonly discover: UseCase<[request: DiscoverRequest], Discovery>
   }
 >() {}
 

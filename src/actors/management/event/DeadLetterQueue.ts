@@ -14,7 +14,7 @@ import { Identifiers } from "../../ports/Identifiers.js"
 import { DeadLetters, type DeadLetterSource } from "../../ports/event/DeadLetters.js"
 import { EventReads, type RecordScope } from "../../ports/event/EventReads.js"
 import { notPending, type ReplayedLetter, Replays } from "../../ports/event/Replays.js"
-import type { CallContext } from "../CallContext.js"
+import type { CallContext, UseCase } from "../CallContext.js"
 import { missingPermission, type Principal } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { checkScopeWith, customersOf, filtersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
@@ -34,18 +34,15 @@ export interface DeadLetterListParams extends PageRequest {
 export class DeadLetterQueue extends Context.Tag("svc/DeadLetterQueue")<
   DeadLetterQueue,
   {
-    readonly list: (
-      context: CallContext,
-      params: DeadLetterListParams
-    ) => Effect.Effect<PageOf<DeadLetterSummary>, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<DeadLetterDetail, Failure>
+    readonly list: UseCase<[params: DeadLetterListParams], PageOf<DeadLetterSummary>>
+    readonly get: UseCase<[id: string], DeadLetterDetail>
     /** Replays it once: a second request fails with `InvalidState`. */
-    readonly replay: (context: CallContext, id: string, input: ReplayEvent) => Effect.Effect<ReplayedLetter, Failure>
+    readonly replay: UseCase<[id: string, input: ReplayEvent], ReplayedLetter>
     /** Starts a replay of many, which goes on in the background, also after a restart. */
-    readonly replayMany: (context: CallContext, input: ReplayCustomerDeadLetters) => Effect.Effect<ReplayView, Failure>
-    readonly getReplay: (context: CallContext, id: string) => Effect.Effect<ReplayView, Failure>
+    readonly replayMany: UseCase<[input: ReplayCustomerDeadLetters], ReplayView>
+    readonly getReplay: UseCase<[id: string], ReplayView>
     /** Marks it as discarded. A second request fails with `NotFound`. */
-    readonly discard: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+    readonly discard: UseCase<[id: string], void>
   }
 >() {}
 

@@ -8,7 +8,7 @@ import { reconciliationPeriod } from "../../../domain/Limits.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { EventReads, type RecordScope, type ScopedRecord } from "../../ports/event/EventReads.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
-import type { CallContext } from "../CallContext.js"
+import type { UseCase } from "../CallContext.js"
 import { type Principal, reaches, scopedIds } from "../Caller.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
 
@@ -26,12 +26,9 @@ export class EventRecords extends Context.Tag("svc/EventRecords")<
   EventRecords,
   {
     /** Newest first, without payloads. */
-    readonly list: (context: CallContext, params: EventListParams) => Effect.Effect<PageOf<EventSummary>, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<EventDetail, Failure>
-    readonly reconcile: (
-      context: CallContext,
-      params: Pick<PageRequest, "from" | "to">
-    ) => Effect.Effect<Reconciliation, Failure>
+    readonly list: UseCase<[params: EventListParams], PageOf<EventSummary>>
+    readonly get: UseCase<[id: string], EventDetail>
+    readonly reconcile: UseCase<[params: Pick<PageRequest, "from" | "to">], Reconciliation>
   }
 >() {}
 

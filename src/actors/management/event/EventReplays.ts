@@ -2,7 +2,7 @@
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Context, Effect, Layer, Option, Schedule } from "effect"
 import type { InjectEvent, ReplayEvent } from "../../../domain/event/EventBodies.js"
-import { type Failure, NotFound, ValidationFailed } from "../../../domain/Failure.js"
+import { NotFound, ValidationFailed } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { canonicalJson } from "../../../domain/Json.js"
 import { narrowTriggers } from "../../EventTriggers.js"
@@ -12,7 +12,7 @@ import { Events } from "../../ports/event/Events.js"
 import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { type MadeEvent, madeOf, Replays } from "../../ports/event/Replays.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
-import type { CallContext } from "../CallContext.js"
+import type { UseCase } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
 import { checkScopeWith, eventNotFound, isReached, recordScopeOf } from "./EventRecords.js"
 import { isExecutionId } from "../run/ExecutionRecords.js"
@@ -27,13 +27,15 @@ export class EventReplays extends Context.Tag("svc/EventReplays")<
   EventReplays,
   {
     /** Accepts an event that triggers of the type `event` may match. */
-    readonly inject: (
-      context: CallContext,
-      input: InjectEvent,
-      more: { readonly headers: { readonly [name: string]: string }; readonly traceparent: string | null }
-    ) => Effect.Effect<MadeEvent, Failure>
+    readonly inject: UseCase<
+      [
+        input: InjectEvent,
+        more: { readonly headers: { readonly [name: string]: string }; readonly traceparent: string | null }
+      ],
+      MadeEvent
+    >
     /** Accepts the event again, under a new id. It is never taken for a repetition. */
-    readonly replay: (context: CallContext, id: string, input: ReplayEvent) => Effect.Effect<Replayed, Failure>
+    readonly replay: UseCase<[id: string, input: ReplayEvent], Replayed>
   }
 >() {}
 

@@ -16,7 +16,7 @@ import { slugPattern } from "../../../domain/Slug.js"
 import { Egress } from "../../ports/Egress.js"
 import { PlatformConfiguration } from "../../ports/organisation/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
 import { narrowedCallerRefusal, type Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
@@ -38,12 +38,9 @@ export class Configuration extends Context.Tag("svc/Configuration")<
   Configuration,
   {
     /** The value of each key, or of the requested one, from the most specific level that has one. */
-    readonly resolve: (
-      context: CallContext,
-      query: ConfigurationQuery
-    ) => Effect.Effect<ReadonlyArray<ResolvedValue>, Failure>
+    readonly resolve: UseCase<[query: ConfigurationQuery], ReadonlyArray<ResolvedValue>>
     /** Writes or removes a value at its level. Returns the value that applies there afterwards; `null`: none. */
-    readonly set: (context: CallContext, input: SetConfiguration) => Effect.Effect<ResolvedValue | null, Failure>
+    readonly set: UseCase<[input: SetConfiguration], ResolvedValue | null>
   }
 >() {}
 

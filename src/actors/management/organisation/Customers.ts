@@ -10,10 +10,9 @@ import {
   suffixedSlug,
   type UpdateCustomer
 } from "../../../domain/organisation/Customer.js"
-import type { Failure } from "../../../domain/Failure.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { checkVersion, type UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
@@ -33,17 +32,13 @@ export class Customers extends Context.Tag("svc/Customers")<
   Customers,
   {
     /** The customers that the caller reaches, newest first. */
-    readonly list: (context: CallContext, params: CustomerListParams) => Effect.Effect<PageOf<CustomerView>, Failure>
-    readonly create: (context: CallContext, input: CreateCustomer) => Effect.Effect<CustomerView, Failure>
+    readonly list: UseCase<[params: CustomerListParams], PageOf<CustomerView>>
+    readonly create: UseCase<[input: CreateCustomer], CustomerView>
     /** `idOrReference`: an id, or `ref:<externalRef>`. */
-    readonly get: (context: CallContext, idOrReference: string) => Effect.Effect<CustomerView, Failure>
-    readonly update: (
-      context: CallContext,
-      idOrReference: string,
-      input: UpdateCustomer
-    ) => Effect.Effect<CustomerView, Failure>
+    readonly get: UseCase<[idOrReference: string], CustomerView>
+    readonly update: UseCase<[idOrReference: string, input: UpdateCustomer], CustomerView>
     /** Leaves a tombstone with the id only; maintenance erases the customer's data within 24 hours. */
-    readonly remove: (context: CallContext, idOrReference: string) => Effect.Effect<CustomerView, Failure>
+    readonly remove: UseCase<[idOrReference: string], CustomerView>
   }
 >() {}
 

@@ -18,7 +18,7 @@ import type { CustomerId } from "../../../domain/Ids.js"
 import { Computations } from "../../ports/Computations.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion, versionMismatch } from "../CallContext.js"
+import { type CallContext, checkVersion, versionMismatch, type UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import {
@@ -48,18 +48,11 @@ export class Installations extends Context.Tag("svc/Installations")<
   Installations,
   {
     /** Newest first; uninstalled ones only if the filter asks for that status. */
-    readonly list: (
-      context: CallContext,
-      params: InstallationListParams
-    ) => Effect.Effect<PageOf<InstallationView>, Failure>
-    readonly create: (context: CallContext, input: CreateInstallation) => Effect.Effect<InstallationView, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<InstallationView, Failure>
-    readonly update: (
-      context: CallContext,
-      id: string,
-      input: UpdateInstallation
-    ) => Effect.Effect<InstallationView, Failure>
-    readonly uninstall: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+    readonly list: UseCase<[params: InstallationListParams], PageOf<InstallationView>>
+    readonly create: UseCase<[input: CreateInstallation], InstallationView>
+    readonly get: UseCase<[id: string], InstallationView>
+    readonly update: UseCase<[id: string, input: UpdateInstallation], InstallationView>
+    readonly uninstall: UseCase<[id: string], void>
   }
 >() {}
 

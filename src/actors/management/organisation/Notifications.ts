@@ -17,7 +17,7 @@ import { Identifiers } from "../../ports/Identifiers.js"
 import { PlatformConfiguration } from "../../ports/organisation/PlatformConfiguration.js"
 import type { Tx } from "../../ports/Records.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
-import type { CallContext } from "../CallContext.js"
+import type { CallContext, UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { customerListFilter, customerOfBody } from "./NamedCustomers.js"
@@ -36,14 +36,11 @@ export class Notifications extends Context.Tag("svc/Notifications")<
   Notifications,
   {
     /** Newest first. A key of some customers sees only theirs. */
-    readonly list: (
-      context: CallContext,
-      params: NotificationListParams
-    ) => Effect.Effect<PageOf<NotificationView>, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<NotificationView, Failure>
-    readonly create: (context: CallContext, input: CreateNotification) => Effect.Effect<NotificationView, Failure>
+    readonly list: UseCase<[params: NotificationListParams], PageOf<NotificationView>>
+    readonly get: UseCase<[id: string], NotificationView>
+    readonly create: UseCase<[input: CreateNotification], NotificationView>
     /** Returns how many notifications it marked. */
-    readonly markRead: (context: CallContext, input: MarkRead) => Effect.Effect<{ readonly updated: number }, Failure>
+    readonly markRead: UseCase<[input: MarkRead], { readonly updated: number }>
   }
 >() {}
 

@@ -11,7 +11,7 @@ import {
 } from "../../../domain/organisation/Organisation.js"
 import { type Plan, type PlanName, plans } from "../../../domain/organisation/Plan.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { findEnvironment } from "./EnvironmentRecords.js"
@@ -23,14 +23,10 @@ export class Organisations extends Context.Tag("svc/Organisations")<
   Organisations,
   {
     /** The caller's own organisation, as a list. */
-    readonly list: (context: CallContext, params: PageRequest) => Effect.Effect<PageOf<OrganisationView>, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<OrganisationView, Failure>
+    readonly list: UseCase<[params: PageRequest], PageOf<OrganisationView>>
+    readonly get: UseCase<[id: string], OrganisationView>
     /** Takes effect at once. Fails with `Conflict` if the new plan allows less than is in use. */
-    readonly update: (
-      context: CallContext,
-      id: string,
-      input: UpdateOrganisation
-    ) => Effect.Effect<OrganisationView, Failure>
+    readonly update: UseCase<[id: string, input: UpdateOrganisation], OrganisationView>
   }
 >() {}
 

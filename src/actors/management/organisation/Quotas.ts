@@ -21,7 +21,7 @@ import {
 import type { Tx } from "../../ports/Records.js"
 import { StorageUsage } from "../../ports/organisation/StorageUsage.js"
 import { UsageReads } from "../../ports/organisation/UsageReads.js"
-import type { CallContext } from "../CallContext.js"
+import type { UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
@@ -38,20 +38,19 @@ export class Quotas extends Context.Tag("svc/Quotas")<
   Quotas,
   {
     /** The quotas of the organisation, or of the customer that the request names. */
-    readonly usage: (
-      context: CallContext,
-      params: { readonly customer_id?: string | undefined }
-    ) => Effect.Effect<ReadonlyArray<QuotaUse>, Failure>
-    readonly summary: (context: CallContext) => Effect.Effect<QuotaSummary, Failure>
+    readonly usage: UseCase<[params: { readonly customer_id?: string | undefined }], ReadonlyArray<QuotaUse>>
+    readonly summary: UseCase<[], QuotaSummary>
     /** The totals of up to 92 days; by default the last 30. `dimension`: only days on which it was used. */
-    readonly daily: (
-      context: CallContext,
-      params: {
-        readonly from?: string | undefined
-        readonly to?: string | undefined
-        readonly dimension?: DailyDimension | undefined
-      }
-    ) => Effect.Effect<ReadonlyArray<UsageDay>, Failure>
+    readonly daily: UseCase<
+      [
+        params: {
+          readonly from?: string | undefined
+          readonly to?: string | undefined
+          readonly dimension?: DailyDimension | undefined
+        }
+      ],
+      ReadonlyArray<UsageDay>
+    >
   }
 >() {}
 

@@ -33,7 +33,7 @@ import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
 import { Vault } from "../../ports/Vault.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { type PageOf, type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
@@ -56,38 +56,23 @@ export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
   WebhookEndpoints,
   {
     /** Newest first. */
-    readonly list: (context: CallContext, params: PageRequest) => Effect.Effect<PageOf<WebhookEndpointView>, Failure>
+    readonly list: UseCase<[params: PageRequest], PageOf<WebhookEndpointView>>
     /** Also returns the endpoint's secret, which no other call shows. */
-    readonly create: (
-      context: CallContext,
-      input: CreateWebhookEndpoint
-    ) => Effect.Effect<WebhookEndpointWithSecret, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<WebhookEndpointView, Failure>
+    readonly create: UseCase<[input: CreateWebhookEndpoint], WebhookEndpointWithSecret>
+    readonly get: UseCase<[id: string], WebhookEndpointView>
     /** Deliveries that are not yet made follow a new URL. */
-    readonly update: (
-      context: CallContext,
-      id: string,
-      input: UpdateWebhookEndpoint
-    ) => Effect.Effect<WebhookEndpointView, Failure>
-    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+    readonly update: UseCase<[id: string, input: UpdateWebhookEndpoint], WebhookEndpointView>
+    readonly remove: UseCase<[id: string], void>
     /** Replaces the secret; deliveries are also signed with the previous one for the overlap. */
-    readonly rotateSecret: (context: CallContext, id: string) => Effect.Effect<WebhookEndpointWithSecret, Failure>
+    readonly rotateSecret: UseCase<[id: string], WebhookEndpointWithSecret>
     /** Sends an event of the type `webhook_endpoint.test` to the endpoint. */
-    readonly test: (context: CallContext, id: string) => Effect.Effect<QueuedDelivery, Failure>
+    readonly test: UseCase<[id: string], QueuedDelivery>
     /** The attempts of the last 30 days, newest first. */
-    readonly attempts: (
-      context: CallContext,
-      id: string,
-      params: AttemptListParams
-    ) => Effect.Effect<PageOf<DeliveryAttemptView>, Failure>
+    readonly attempts: UseCase<[id: string, params: AttemptListParams], PageOf<DeliveryAttemptView>>
     /** Sends the delivery of an attempt again, on a new schedule. */
-    readonly resend: (context: CallContext, id: string, attempt: string) => Effect.Effect<QueuedDelivery, Failure>
+    readonly resend: UseCase<[id: string, attempt: string], QueuedDelivery>
     /** Sends what the endpoint missed again at a rate, the oldest first, on new schedules. */
-    readonly resendMany: (
-      context: CallContext,
-      id: string,
-      input: ResendDeliveries
-    ) => Effect.Effect<QueuedDeliveries, Failure>
+    readonly resendMany: UseCase<[id: string, input: ResendDeliveries], QueuedDeliveries>
   }
 >() {}
 

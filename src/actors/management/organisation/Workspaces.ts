@@ -10,7 +10,7 @@ import {
 } from "../../../domain/organisation/Organisation.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { checkVersion, type UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
@@ -23,13 +23,10 @@ export class Workspaces extends Context.Tag("svc/Workspaces")<
   Workspaces,
   {
     /** All workspaces of the organisation, newest first. */
-    readonly list: (
-      context: CallContext,
-      params: PageRequest & { readonly q?: string | undefined }
-    ) => Effect.Effect<PageOf<WorkspaceView>, Failure>
-    readonly create: (context: CallContext, input: CreateWorkspace) => Effect.Effect<WorkspaceView, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<WorkspaceView, Failure>
-    readonly update: (context: CallContext, id: string, input: UpdateWorkspace) => Effect.Effect<WorkspaceView, Failure>
+    readonly list: UseCase<[params: PageRequest & { readonly q?: string | undefined }], PageOf<WorkspaceView>>
+    readonly create: UseCase<[input: CreateWorkspace], WorkspaceView>
+    readonly get: UseCase<[id: string], WorkspaceView>
+    readonly update: UseCase<[id: string, input: UpdateWorkspace], WorkspaceView>
   }
 >() {}
 

@@ -10,7 +10,7 @@ import { idempotencyKeyReused, type RunClaim } from "../../../domain/run/RunClai
 import { ExecutionReads, type RerunSource } from "../../ports/run/ExecutionReads.js"
 import { Executions, type StartResult } from "../../ports/run/Executions.js"
 import { Identifiers } from "../../ports/Identifiers.js"
-import { type CallContext, runAuditedCommand } from "../CallContext.js"
+import { type CallContext, runAuditedCommand, type UseCase } from "../CallContext.js"
 import { missingPermission } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
@@ -35,9 +35,9 @@ export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
   ExecutionControl,
   {
     /** Commits the cancellation. Fails with `InvalidState` if the run has ended. */
-    readonly cancel: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
+    readonly cancel: UseCase<[id: string], ExecutionDetail>
     /** Queues a new run, with the checks of any start; re-running a draft also needs the permission to change workflows. */
-    readonly rerun: (context: CallContext, id: string, order: RerunCommand) => Effect.Effect<RerunStarted, Failure>
+    readonly rerun: UseCase<[id: string, order: RerunCommand], RerunStarted>
   }
 >() {}
 

@@ -3,12 +3,12 @@ import { Context, Effect, Either, Encoding, Layer, Option } from "effect"
 import { type Fixture, fixturesOf } from "../../../domain/connector/Mocking.js"
 import { type ExecutionStatus, isTerminal, type TriggerType } from "../../../domain/run/Execution.js"
 import type { ExecutionDetail, ExecutionView, LogLine } from "../../../domain/run/ExecutionView.js"
-import { type Failure, type Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
+import { type Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import type { BlobId, CustomerId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import { isCounter } from "../../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads } from "../../ports/run/ExecutionReads.js"
-import type { CallContext } from "../CallContext.js"
+import type { UseCase } from "../CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
@@ -26,17 +26,16 @@ export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
   ExecutionHistory,
   {
     /** Newest first. */
-    readonly list: (context: CallContext, params: ExecutionListParams) => Effect.Effect<PageOf<ExecutionView>, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<ExecutionDetail, Failure>
+    readonly list: UseCase<[params: ExecutionListParams], PageOf<ExecutionView>>
+    readonly get: UseCase<[id: string], ExecutionDetail>
     /** The recorded answers of connectors, as fixtures for mocked runs. */
-    readonly fixtures: (context: CallContext, id: string) => Effect.Effect<ReadonlyArray<Fixture>, Failure>
+    readonly fixtures: UseCase<[id: string], ReadonlyArray<Fixture>>
     /** Oldest first. While the run has not ended, the last page has a cursor that continues at the log's current end. */
-    readonly logs: (
-      context: CallContext,
-      id: string,
-      params: { readonly page_size?: number | undefined; readonly cursor?: string | undefined }
-    ) => Effect.Effect<PageOf<LogLine>, Failure>
-    readonly blob: (context: CallContext, id: string, blobId: string) => Effect.Effect<Json, Failure>
+    readonly logs: UseCase<
+      [id: string, params: { readonly page_size?: number | undefined; readonly cursor?: string | undefined }],
+      PageOf<LogLine>
+    >
+    readonly blob: UseCase<[id: string, blobId: string], Json>
   }
 >() {}
 

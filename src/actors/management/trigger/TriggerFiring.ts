@@ -2,12 +2,12 @@
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Context, Effect, Layer } from "effect"
 import type { FireTrigger } from "../../../domain/event/EventBodies.js"
-import { type Failure, InvalidRequest, InvalidState } from "../../../domain/Failure.js"
+import { InvalidRequest, InvalidState } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { Events } from "../../ports/event/Events.js"
 import { type MadeEvent, madeOf } from "../../ports/event/Replays.js"
 import { type Principal, recordRefusal } from "../Caller.js"
-import type { CallContext } from "../CallContext.js"
+import type { UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { findTrigger } from "./TriggerRecords.js"
 
@@ -26,12 +26,7 @@ export class TriggerFiring extends Context.Tag("svc/TriggerFiring")<
      * Returns when the event is committed. Fails with `NotFound` if the caller does not reach the trigger, with
      * `InvalidState` if it is disabled.
      */
-    readonly fire: (
-      context: CallContext,
-      id: string,
-      input: FireTrigger,
-      request: FiringRequest
-    ) => Effect.Effect<MadeEvent, Failure>
+    readonly fire: UseCase<[id: string, input: FireTrigger, request: FiringRequest], MadeEvent>
   }
 >() {}
 

@@ -29,7 +29,7 @@ import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { Origin } from "../../ports/Origin.js"
 import type { Tx } from "../../ports/Records.js"
-import type { CallContext } from "../CallContext.js"
+import type { CallContext, UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { customerOfBody } from "../organisation/NamedCustomers.js"
 import { type PageOf, type PageRequest, Pages } from "../Pages.js"
@@ -62,21 +62,21 @@ export class Triggers extends Context.Tag("svc/Triggers")<
   Triggers,
   {
     /** Newest first: triggers of the customers that the caller reaches, and of all customers. */
-    readonly list: (context: CallContext, params: TriggerListParams) => Effect.Effect<PageOf<TriggerView>, Failure>
-    readonly create: (context: CallContext, input: CreateTrigger) => Effect.Effect<TriggerWithKey, Failure>
-    readonly get: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
+    readonly list: UseCase<[params: TriggerListParams], PageOf<TriggerView>>
+    readonly create: UseCase<[input: CreateTrigger], TriggerWithKey>
+    readonly get: UseCase<[id: string], TriggerView>
     /** When a schedule fires next, were it active; none for another type of trigger. */
-    readonly fires: (context: CallContext, id: string) => Effect.Effect<ReadonlyArray<string>, Failure>
+    readonly fires: UseCase<[id: string], ReadonlyArray<string>>
     /** An edited schedule counts from now on. The access key is new if the webhook was public. */
-    readonly update: (context: CallContext, id: string, input: UpdateTrigger) => Effect.Effect<TriggerWithKey, Failure>
-    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+    readonly update: UseCase<[id: string, input: UpdateTrigger], TriggerWithKey>
+    readonly remove: UseCase<[id: string], void>
     /** Fails with `InvalidState` for ten minutes after the service disabled it. */
-    readonly enable: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
-    readonly disable: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
+    readonly enable: UseCase<[id: string], TriggerView>
+    readonly disable: UseCase<[id: string], TriggerView>
     /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
-    readonly retrySubscription: (context: CallContext, id: string) => Effect.Effect<TriggerView, Failure>
+    readonly retrySubscription: UseCase<[id: string], TriggerView>
     /** Replaces the access key of a webhook; the old one stops working within a second. */
-    readonly rotateKey: (context: CallContext, id: string) => Effect.Effect<TriggerWithKey, Failure>
+    readonly rotateKey: UseCase<[id: string], TriggerWithKey>
     /** What of a saved trigger does not do what it seems to. */
     readonly warnings: (context: CallContext, saved: TriggerView) => Effect.Effect<ReadonlyArray<Detail>>
   }

@@ -1,12 +1,12 @@
 /** Use cases of workflows' versions: publish, list, compare. Contract: workflow record; surface C bodies. */
 import { Context, Effect, Layer, Option } from "effect"
 import { type AuditChange, changesBetween } from "../../../domain/audit/Audit.js"
-import { type Failure, NotFound } from "../../../domain/Failure.js"
+import { NotFound } from "../../../domain/Failure.js"
 import type { Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import type { DiffLine } from "../../../domain/LineDiff.js"
 import { type VersionView, versionView } from "../../../domain/workflow/WorkflowView.js"
 import type { Tx } from "../../ports/Records.js"
-import type { CallContext } from "../CallContext.js"
+import type { UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { makePublish, type Publication, type PublishRequest } from "./WorkflowPublisher.js"
@@ -26,10 +26,10 @@ export class WorkflowVersions extends Context.Tag("svc/WorkflowVersions")<
   WorkflowVersions,
   {
     /** The newest `versionsShown`. */
-    readonly list: (context: CallContext, id: string) => Effect.Effect<ReadonlyArray<VersionView>, Failure>
+    readonly list: UseCase<[id: string], ReadonlyArray<VersionView>>
     /** Also deploys to the environments with automatic deployment. */
-    readonly publish: (context: CallContext, id: string, request: PublishRequest) => Effect.Effect<Publication, Failure>
-    readonly diff: (context: CallContext, id: string, from: number, to: number) => Effect.Effect<VersionDiff, Failure>
+    readonly publish: UseCase<[id: string, request: PublishRequest], Publication>
+    readonly diff: UseCase<[id: string, from: number, to: number], VersionDiff>
   }
 >() {}
 

@@ -9,7 +9,7 @@ import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { type WorkflowSummary, workflowSummary, type WorkflowView } from "../../../domain/workflow/WorkflowView.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion } from "../CallContext.js"
+import { checkVersion, type UseCase } from "../CallContext.js"
 import { type Principal, scopedIds } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { customerListFilter } from "../organisation/NamedCustomers.js"
@@ -38,19 +38,15 @@ export class Workflows extends Context.Tag("svc/Workflows")<
   Workflows,
   {
     /** Newest first: workflows of the customers that the caller reaches, and shared ones. */
-    readonly list: (context: CallContext, params: WorkflowListParams) => Effect.Effect<PageOf<WorkflowSummary>, Failure>
-    readonly create: (context: CallContext, input: CreateWorkflow) => Effect.Effect<WorkflowView, Failure>
-    readonly get: (
-      context: CallContext,
-      id: string,
-      shown: { readonly diagram: boolean }
-    ) => Effect.Effect<WorkflowView, Failure>
+    readonly list: UseCase<[params: WorkflowListParams], PageOf<WorkflowSummary>>
+    readonly create: UseCase<[input: CreateWorkflow], WorkflowView>
+    readonly get: UseCase<[id: string, shown: { readonly diagram: boolean }], WorkflowView>
     /** Code and contracts change the draft only; the other members take effect at once. */
-    readonly update: (context: CallContext, id: string, input: UpdateWorkflow) => Effect.Effect<WorkflowView, Failure>
-    readonly remove: (context: CallContext, id: string) => Effect.Effect<void, Failure>
+    readonly update: UseCase<[id: string, input: UpdateWorkflow], WorkflowView>
+    readonly remove: UseCase<[id: string], void>
     /** An archived workflow does not run until it is published again; triggers that lead to no other are disabled. */
-    readonly archive: (context: CallContext, id: string) => Effect.Effect<WorkflowView, Failure>
-    readonly draw: (context: CallContext, id: string) => Effect.Effect<DraftDiagram, Failure>
+    readonly archive: UseCase<[id: string], WorkflowView>
+    readonly draw: UseCase<[id: string], DraftDiagram>
   }
 >() {}
 
