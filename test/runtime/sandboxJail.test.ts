@@ -164,6 +164,7 @@ describe("when the service is killed", () => {
       platform: "node",
       format: "esm",
       outfile: path,
+      loader: { ".guest.js": "text" },
       nodePaths: [join(process.cwd(), "node_modules")]
     })
     const parent = spawn(process.execPath, [path], { stdio: ["ignore", "pipe", "inherit"] })
