@@ -6,7 +6,6 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
 import { type AuditAnswer, hashOf, storedForm, valueAtPath } from "../support/auditChain.js"
-import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
 
@@ -31,8 +30,7 @@ const ask = async (
   assert.isBelow(answer.status, 300, `${method} ${target} ${answer.text}`)
   return answer
 }
-const sql = <A extends object>(statement: string) =>
-  svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
+const sql = <A extends object>(statement: string) => svc.sql<A>(statement)
 const maintain = () => svc.run(Effect.scoped(runMaintenance))
 
 /** Tables that keep rows of a deleted customer, with the reason. */

@@ -2,8 +2,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { Effect } from "effect"
-import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -44,8 +42,7 @@ const subscribe = async ({ key }: World, path: string, event: string): Promise<s
   assert.strictEqual(answer.status, 201, answer.text)
   return answer.body.data.id
 }
-const sql = <A extends object>(statement: string) =>
-  svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
+const sql = <A extends object>(statement: string) => svc.sql<A>(statement)
 /** Repeats an endpoint's pending delivery, as many events would have caused it. */
 const flood = async (endpoint: string, count: number) => {
   await eventually(

@@ -1,10 +1,8 @@
 /** Providers of four organisations that hang keep no other's polls, subscriptions, refreshes or tests waiting. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { outwardPlaces } from "../../src/domain/Limits.js"
-import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -96,8 +94,7 @@ interface Member {
 const hangers: Array<Member> = []
 let beside: Member
 
-const sql = (statement: string) =>
-  svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<{ n: number }>(statement))))
+const sql = (statement: string) => svc.sql<{ n: number }>(statement)
 
 /** An organisation with connections, and triggers that poll and subscribe. */
 const join = async (name: string, connections: number): Promise<Member> => {
@@ -150,20 +147,32 @@ afterAll(async () => {
 })
 
 const uses = {
-  polls: { path: "list", due: "UPDATE polls SET next_at = now() WHERE org" },
+  polls: {
+    path: "list",
+    open: "FROM polls WHERE next_at <= now() AND org",
+    due: "UPDATE polls SET next_at = now() WHERE org"
+  },
   subscriptions: {
     path: "hooks",
+    open: "FROM subscriptions WHERE state <> 'subscribed' AND org",
     due: "UPDATE subscriptions SET state = 'pending', leased_until = NULL, next_at = now() WHERE org"
   },
   refreshes: {
     path: "token",
+    open: "FROM refresh_intents WHERE org",
     due: "UPDATE connections SET next_look_at = now() WHERE connector = 'machine' AND org"
   }
 } as const
 
 /** Makes the work of one organisation due, and waits until its provider was called again. */
 const isServed = async (use: keyof typeof uses, { name, organisationId }: Member, count: number) => {
-  const { due, path } = uses[use]
+  const { due, open, path } = uses[use]
+  // What commits later would undo that it is due.
+  await eventually(
+    () => sql(`SELECT count(*)::int AS n ${open} = '${organisationId}'`),
+    ([row]) => row?.n === 0,
+    soonMillis
+  )
   const before = countOf(`${name}/${path}`)
   await sql(`${due} = '${organisationId}'`)
   await eventually(

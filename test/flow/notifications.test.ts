@@ -1,7 +1,5 @@
 /** People are told, in the application and outside, once an hour for each cause. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { ownerSql } from "../support/Database.js"
 import { announce } from "../support/LogExpectations.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -30,7 +28,7 @@ const ask = async (method: string, target: string, body?: object, key = svc.firs
   assert.isBelow(answer.status, 300, `${method} ${target}: ${answer.text}`)
   return answer
 }
-const sql = (statement: string) => svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe(statement))))
+const sql = (statement: string) => svc.sql(statement)
 
 let events = 0
 /** Adds an event to the outbox, as a part of the service would. */

@@ -2,7 +2,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
-import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 import { type Receiver, startReceiver } from "../support/receiver.js"
@@ -23,8 +22,7 @@ const ask = async (method: string, target: string, body?: object, key = svc.firs
   assert.isBelow(answer.status, 300, `${method} ${target}: ${answer.text}`)
   return answer
 }
-const sql = <A extends object>(statement: string) =>
-  svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
+const sql = <A extends object>(statement: string) => svc.sql<A>(statement)
 
 let names = 0
 const unique = () => `n${(names += 1)}`

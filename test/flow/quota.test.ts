@@ -10,7 +10,6 @@ import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.
 import { announceQuotas } from "../../src/runtime/postgres/quota/QuotaWarnings.js"
 import { countDays } from "../../src/runtime/postgres/organisation/UsageDays.js"
 import { countWorkspaces } from "../../src/runtime/workspace/WorkspaceStorage.js"
-import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -23,8 +22,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => svc.stop())
 
-const sql = <A extends object>(statement: string) =>
-  svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe<A>(statement))))
+const sql = <A extends object>(statement: string) => svc.sql<A>(statement)
 const countOf = async (statement: string): Promise<number> => (await sql<{ n: number }>(statement))[0]?.n ?? NaN
 
 type World = Awaited<ReturnType<Running["organisation"]>>

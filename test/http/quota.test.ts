@@ -2,7 +2,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
-import { ownerSql } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -12,7 +11,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => svc.stop())
 
-const sql = (statement: string) => svc.run(Effect.scoped(Effect.flatMap(ownerSql, (owner) => owner.unsafe(statement))))
+const sql = (statement: string) => svc.sql(statement)
 const ask = (target: string, key: string) => svc.ask("GET", `/api/v1/quota/${target}`, { key })
 
 interface Use {

@@ -164,12 +164,20 @@ export const start = async (
   const listen = () =>
     run(Effect.map(Scope.extend(server, scope), ({ port }) => ({ port, baseUrl: `http://127.0.0.1:${port}` })))
 
+  let owner: Promise<Effect.Effect.Success<typeof Database.ownerSql>> | undefined
+
+  /** Runs a statement as the tables' owner, on connections that stay open until the service stops. */
+  const sql = async <A extends object>(statement: string): Promise<ReadonlyArray<A>> => {
+    owner ??= run(Scope.extend(Database.ownerSql, scope))
+    return await Effect.runPromise((await owner).unsafe<A>(statement))
+  }
+
   const stop = async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await runtime.dispose()
   }
 
-  return { run, send, ask, organisation, listen, stop, first: await organisation("First") }
+  return { run, send, ask, sql, organisation, listen, stop, first: await organisation("First") }
 }
 
 export type Running = Awaited<ReturnType<typeof start>>

@@ -1,8 +1,6 @@
 /** A service with two sides that share no records. Each side has one record of every kind that a request can name. */
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
 import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
-import { ownerSql } from "./Database.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"
 import { keyCallers, type TestCallers } from "./matrices/TestCaller.js"
@@ -201,7 +199,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
     const trigger = await make.trigger(side)
     const insert = `INSERT INTO subscriptions (trigger_id, connection_id, org, state, next_at, leased_until)
       VALUES ('${trigger}', '${side.connection}', '${svc.first.organisationId}', 'failed', NULL, now() + interval '1 day')`
-    await svc.run(Effect.scoped(Effect.flatMap(ownerSql, (sql) => sql.unsafe(insert))))
+    await svc.sql(insert)
     return { trigger }
   }
 
