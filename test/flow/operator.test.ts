@@ -285,6 +285,7 @@ describe("the files of the data directory", () => {
       seen.add(status)
       if (status === "200") break
       if (fs.existsSync(file)) Schema.decodeSync(Dev)(fs.readFileSync(file, "utf8"))
+      await new Promise((resolve) => setTimeout(resolve, 2))
     }
     const { apiKey, exampleWorkflowId } = Schema.decodeSync(Dev)(fs.readFileSync(file, "utf8"))
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/workflows/${exampleWorkflowId}/execute`, {
