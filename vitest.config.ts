@@ -23,11 +23,12 @@ const isMeasuring = (file: string): boolean =>
 
 /**
  * Files that may share a worker and its modules (`scripts/test.mjs`): to start a worker and to load those takes longer
- * than most of their tests. The others have a worker for themselves, since they replace what drivers share in a process,
- * such as its clock.
+ * than most of their tests. What starts svc in a process of its own shares nothing with others. Further files have a
+ * worker for themselves, since they replace what drivers share in a process, such as its clock.
  */
 const isShared = (file: string): boolean =>
-  /^test\/(?:domain|http|actors)\//.test(file) || /support\/(?:InProcess|calls)\.js"/.test(readFileSync(file, "utf8"))
+  /^test\/(?:domain|flow|http|actors)\//.test(file) ||
+  /support\/(?:InProcess|Service|calls)\.js"/.test(readFileSync(file, "utf8"))
 
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 

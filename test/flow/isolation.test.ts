@@ -8,7 +8,7 @@ import { worldOf } from "../support/World.js"
 const canaries = Array.from({ length: 12 }, (_, i) => `canary-${i}-${Math.random().toString(36).slice(2)}x9Z`)
 
 describe("Two tenants", () => {
-  const world = worldOf({ allow: false })
+  const world = worldOf({ allow: false, env: { SVC_RUNNERS: "2" } })
   beforeAll(() => world.start(), 60_000)
   afterAll(() => world.stop(), 30_000)
 

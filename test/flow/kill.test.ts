@@ -37,7 +37,7 @@ describe("A run that was accepted", () => {
     await prepareData(dataDir)
     current = startService({
       dataDir,
-      env: { SVC_EGRESS_ALLOW: "127.0.0.1/32" },
+      env: { SVC_EGRESS_ALLOW: "127.0.0.1/32", SVC_RUNNERS: "2" },
       ...(kill === undefined ? {} : { kill })
     })
     await current.ready

@@ -15,7 +15,7 @@ const outputWith = async (mebibytes: number) => {
   const group = makeMemoryGroup(mebibytes) ?? assert.fail("no control group")
   const { dataDir, remove } = makeDataDirectory()
   onTestFinished(remove)
-  const service = startService({ dataDir, group: group.procs })
+  const service = startService({ dataDir, group: group.procs, env: { SVC_RUNNERS: "2" } })
   onTestFinished(() => service.kill("SIGKILL"))
   await service.ready
   await proofs(service)

@@ -55,6 +55,8 @@ export const startService = (options: ServiceOptions): Service => {
       PATH: process.env["PATH"],
       SVC_PORT: "0",
       SVC_DATA_DIR: options.dataDir,
+      // Each runner costs a start a quarter of a second. Tests about several set their number.
+      SVC_RUNNERS: "1",
       SVC_TEST_KILL: options.kill,
       ...options.env
     },
@@ -167,17 +169,19 @@ export const bundleOptions = {
   }
 } satisfies BuildOptions
 
-const builtMains = new Map<string, string>()
 /**
- * Bundles a program of `test/support`, and returns its path: in the directory of the real one, so that it finds the
- * runner's bundle and the packages.
+ * Bundles a program of `test/support`, unless its bundle is newer than the program and the build, and returns its path:
+ * in the directory of the real one, so that it finds the runner's bundle and the packages.
  */
 const buildMain = (name: "FaultyMain" | "NodeMain"): string => {
-  const found = builtMains.get(name)
-  if (found !== undefined) return found
+  const source = path.join(root, "test", "support", `${name}.ts`)
   const outfile = path.join(root, "dist", "test", `${name}.js`)
-  buildSync({ entryPoints: [path.join(root, "test", "support", `${name}.ts`)], outfile, ...bundleOptions })
-  builtMains.set(name, outfile)
+  const builtAt = fs.statSync(outfile, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  if (builtAt > Math.max(fs.statSync(source).mtimeMs, fs.statSync(bundle).mtimeMs)) return outfile
+  // Under its name the file is always whole, also for another worker.
+  const draft = `${outfile}.${process.pid}`
+  buildSync({ entryPoints: [source], outfile: draft, ...bundleOptions })
+  fs.renameSync(draft, outfile)
   return outfile
 }
 

@@ -34,7 +34,11 @@ const everywhere = {
 
 const reconcileAll = (from: number, to: number) =>
   Effect.flatMap(WriterSql, (sql) =>
-    reconcile((text, values) => sql.unsafe(text, values), everywhere, { from, to, mostMillis: Infinity })
+    reconcile(
+      <Row extends object>(text: string, values: ReadonlyArray<unknown>) => sql.unsafe<Row>(text, values),
+      everywhere,
+      { from, to, mostMillis: Infinity }
+    )
   )
 
 export const verifyEventsCommand = Command.make("verify-events", { since }, ({ since }) =>

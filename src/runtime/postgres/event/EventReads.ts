@@ -2,8 +2,8 @@
  * The port `EventReads`. Open events are rows of `events`, settled ones of `event_records`; a page is read from both by
  * keyset on the id, which sorts by time, and merged. No query counts rows.
  */
-import type { Sql } from "../database/Sql.js"
-import { Clock, Duration, Effect, Layer, Option, Schema } from "effect"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Clock, Duration, Effect, Layer, Option } from "effect"
 import {
   type AddressedEvents,
   type DeadLetterQuery,
@@ -15,31 +15,25 @@ import {
   type ScopedRecord
 } from "../../../actors/ports/event/EventReads.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import { type EventFacts, warningsOf } from "../../../domain/event/Event.js"
-import { DeadLetterDetail, DeadLetterSummary, type EventDetail, EventSummary } from "../../../domain/event/EventView.js"
+import { type EventDelivery, type EventFacts, warningsOf } from "../../../domain/event/Event.js"
+import type { DeadLetterDetail, EventDetail, EventSummary } from "../../../domain/event/EventView.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
 import { logStatementErrors } from "../database/ConnectionLoss.js"
 import { AppSql } from "../database/Pools.js"
 import { boundedPage } from "./BoundedPage.js"
-import { EventRow, exactPayload, selectEvent } from "./EventRows.js"
+import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
 import { lettersInScope, openEventsInScope, settledEventsInScope } from "./ScopedRows.js"
 import { reconcile } from "./Reconcile.js"
 import { reconcileScopeOf } from "./ReconcileScopes.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
-import { StoredJson } from "../../../domain/Json.js"
-import { rowDecoder } from "../record/Table.js"
 
-const DetailRow = Schema.Struct({
-  ...EventRow.fields,
-  settledAt: Schema.NullOr(Schema.Number),
-  attempts: Schema.Number,
-  deliveries: Schema.NullOr(EventSummary.fields.deliveries)
-})
-type DetailRow = typeof DetailRow.Type
-type ListedRow = Omit<DetailRow, "payload" | "sealed">
-const decodeDetail = rowDecoder("events", DetailRow)
-const decodeListed = rowDecoder("events", DetailRow.omit("payload", "sealed"))
+interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
+  readonly settledAt: number | null
+  readonly attempts: number
+  readonly deliveries: ReadonlyArray<EventDelivery> | null
+}
+type DetailRow = ListedRow & Pick<EventRow, "payload" | "sealed">
 
 const withoutPayload = (columns: string) =>
   columns
@@ -104,7 +98,7 @@ const detailOf = (row: DetailRow): EventDetail => ({
 const recentPeriods = [Duration.days(2), Duration.days(16)]
 
 const asOrganisation = <A>(
-  sql: Sql,
+  sql: SqlClient,
   organisation: OrganisationId,
   body: Effect.Effect<A, unknown>
 ): Effect.Effect<A, Unavailable> =>
@@ -187,7 +181,7 @@ const tablesOf = (status: EventQuery["status"]): ReadonlyArray<EventTable> => {
   return isOpen(status) ? ["events"] : ["event_records"]
 }
 
-const page = (sql: Sql, { organisationId, spaceId }: EventHome, query: EventQuery) => {
+const page = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: EventQuery) => {
   const { addFilter, addIndexed, ...values } = parameters(organisationId)
   const bounds = boundsOf(query, "evt", addIndexed)
   const inScope = { events: openEventsInScope, event_records: settledEventsInScope }
@@ -199,11 +193,11 @@ const page = (sql: Sql, { organisationId, spaceId }: EventHome, query: EventQuer
     ...filtersOf(query, addFilter),
     ...(query.source === undefined ? [] : [`source = ${addFilter(query.source)}`])
   ]
-  return boundedPage(sql, { tables, filters, ...values, limit: query.limit }, decodeListed)
+  return boundedPage<ListedRow>(sql, { tables, filters, ...values, limit: query.limit })
 }
 
 /** Reads recent periods first: opening all partitions costs several times the read of the page. */
-const list = Effect.fnUntraced(function* (sql: Sql, home: EventHome, query: EventQuery) {
+const list = Effect.fnUntraced(function* (sql: SqlClient, home: EventHome, query: EventQuery) {
   const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
   for (const period of recentPeriods) {
     const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
@@ -221,10 +215,18 @@ const deadLetterColumns = `id, event_id AS "eventId", execution_id AS "execution
   CASE WHEN status IN ('replaying', 'replayed') THEN COALESCE(replay_cause, 'request') END AS "replayCause", replay_id AS "replayId",
   created_at AS "createdAt", expires_at AS "expiresAt"`
 
-const decodeLetter = rowDecoder("dead_letters", DeadLetterSummary)
-const decodeLetterDetail = rowDecoder("dead_letters", { ...DeadLetterDetail.fields, payload: StoredJson })
+type DeadLetterRow = Omit<DeadLetterDetail, "createdAt" | "expiresAt"> & {
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
 
-const deadLetters = (sql: Sql, { organisationId, spaceId }: EventHome, query: DeadLetterQuery) => {
+const deadLetterOf = <R extends Pick<DeadLetterRow, "createdAt" | "expiresAt">>(row: R) => ({
+  ...row,
+  createdAt: row.createdAt.toISOString(),
+  expiresAt: row.expiresAt.toISOString()
+})
+
+const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: DeadLetterQuery) => {
   const { addFilter, addIndexed, ...values } = parameters(organisationId)
   const bounds = boundsOf(query, "dlq", addIndexed)
   const indexed = ["org = $1", ...bounds, ...(query.status === "pending" ? ["status = 'pending'"] : [])]
@@ -237,7 +239,7 @@ const deadLetters = (sql: Sql, { organisationId, spaceId }: EventHome, query: De
   ]
   const select = (source: string) => `SELECT ${deadLetterColumns} FROM ${source} d`
   const tables = [{ table: "dead_letters", select, indexed }]
-  return boundedPage(sql, { tables, filters, ...values, limit: query.limit }, decodeLetter)
+  return boundedPage<Omit<DeadLetterRow, "payload">>(sql, { tables, filters, ...values, limit: query.limit })
 }
 
 /** How long a request waits for a reconciliation. */
@@ -259,8 +261,8 @@ export const layer = Layer.effect(
     const vault = yield* Vault
 
     const find = ({ organisationId, spaceId }: EventHome, id: string) =>
-      Effect.map(sql.unsafe(`${findSql} LIMIT 1`, [organisationId, spaceId, id]), ([row]) =>
-        Option.map(Option.fromNullable(row), decodeDetail)
+      Effect.map(sql.unsafe<DetailRow>(`${findSql} LIMIT 1`, [organisationId, spaceId, id]), ([row]) =>
+        Option.fromNullable(row)
       )
 
     const replaySourceOf = (row: DetailRow) =>
@@ -285,25 +287,29 @@ export const layer = Layer.effect(
             })
           )
         ),
-      deadLetters: (home, query) => asOrganisation(sql, home.organisationId, deadLetters(sql, home, query)),
+      deadLetters: (home, query) =>
+        asOrganisation(sql, home.organisationId, deadLetters(sql, home, query)).pipe(
+          Effect.map((listed) => ({ ...listed, rows: listed.rows.map(deadLetterOf) }))
+        ),
       deadLetter: ({ organisationId, spaceId }, id) =>
         asOrganisation(
           sql,
           organisationId,
-          sql.unsafe(
+          sql.unsafe<DeadLetterRow>(
             `SELECT ${deadLetterColumns}, payload FROM dead_letters WHERE org = $1 AND space = $2 AND id = $3`,
             [organisationId, spaceId, id]
           )
-        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), decodeLetterDetail))),
+        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), deadLetterOf))),
       isInScope: (home, kind, id, scope) => {
         const values: Array<unknown> = [home.organisationId, home.spaceId, id]
         const condition = isInScopeSql(kind, scope, (value) => `$${values.push(value)}`)
-        const statement = sql.unsafe(`SELECT ${condition} AS found`, values)
-        return Effect.map(asOrganisation(sql, home.organisationId, statement), ([row]) => row?.["found"] === true)
+        const statement = sql.unsafe<{ readonly found: boolean }>(`SELECT ${condition} AS found`, values)
+        return Effect.map(asOrganisation(sql, home.organisationId, statement), ([row]) => row?.found === true)
       },
       reconcile: (home, from, to, records) =>
         reconcile(
-          (text, values) => asOrganisation(sql, home.organisationId, sql.unsafe(text, values)),
+          <Row extends object>(text: string, values: ReadonlyArray<unknown>) =>
+            asOrganisation(sql, home.organisationId, sql.unsafe<Row>(text, values)),
           reconcileScopeOf(home, records),
           { from, to, mostMillis: reconcileMillis }
         )
