@@ -2,16 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { hasOperatorText, operatorText } from "../../src/domain/OperatorText.js"
 import * as connectionTables from "../../src/runtime/postgres/connection/ConnectionTables.js"
-import * as outboundTables from "../../src/runtime/postgres/record/OutboundTables.js"
 import * as recordTables from "../../src/runtime/postgres/record/RecordTables.js"
 import { columnOf, type Table, UnexpectedRow } from "../../src/runtime/postgres/record/Table.js"
 
 /** What the tests look at in a table, of whatever record. */
 type AnyTable = Pick<Table<object>, "name" | "decode"> & { readonly members: ReadonlyArray<string> }
 
-const tables: ReadonlyArray<AnyTable> = [recordTables, outboundTables, connectionTables].flatMap(
-  Object.values<AnyTable>
-)
+const tables: ReadonlyArray<AnyTable> = [recordTables, connectionTables].flatMap(Object.values<AnyTable>)
 
 /** What the error of a row names; `undefined`: the row fits. */
 const refusalOf = ({ decode }: AnyTable, row: object) => {

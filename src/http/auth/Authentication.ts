@@ -17,10 +17,22 @@ import {
   type KnownCredential,
   type PresentedCredential
 } from "./Credentials.js"
-import { makeClientAddress } from "./ClientAddress.js"
 import { makeKeyReader } from "./KeyReader.js"
 import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
 import { counterKey, makeRefusals } from "./Refusals.js"
+import { memoize } from "../../domain/RecentMap.js"
+
+const peerCacheSize = 1_000
+
+/** Makes the function that finds a request's client address behind trusted proxies. */
+const makeClientAddress = (addresses: Addresses["Type"]) => {
+  /** Of a peer that sends no `x-forwarded-for`: saves parsing on every request. */
+  const ofPeer = memoize((remoteAddress) => addresses.client(remoteAddress, undefined), peerCacheSize)
+  return ({ headers, remoteAddress }: RequestHead): string => {
+    const forwarded = headers["x-forwarded-for"]
+    return forwarded === undefined ? ofPeer(remoteAddress) : addresses.client(remoteAddress, forwarded)
+  }
+}
 
 const unauthorized = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message })
 

@@ -11,8 +11,14 @@ import { bootstrapCommand } from "./Bootstrap.js"
 import { keysCommand } from "./Keys.js"
 import { migrateCommand } from "./Migrate.js"
 import { signCommand } from "./Sign.js"
-import { startCommand } from "./Start.js"
 import { verifyEventsCommand } from "./VerifyEvents.js"
+
+const run = Effect.flatMap(
+  Effect.promise(() => import("../program/Start.js")),
+  ({ startService }) => startService
+)
+
+const startCommand = Command.make("start", {}, () => run).pipe(Command.withDescription("Run the service"))
 
 /** Loads what it needs of the service when it runs: the other commands answer without it. */
 const first = Effect.fnUntraced(function* (name: string) {

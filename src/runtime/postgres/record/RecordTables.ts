@@ -10,6 +10,8 @@ import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
 import { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
 import { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
 import { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
+import { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
+import { Notification } from "../../../domain/organisation/Notification.js"
 import { tableOf } from "./Table.js"
 
 export const organisations = tableOf("organisations", Organisation.stored, { json: ["settings"] })
@@ -75,3 +77,11 @@ export const subscriptions = tableOf("subscriptions", SubscriptionStatus, {
   key: ["triggerId", "connectionId"],
   createdMember: "connectionId"
 })
+
+export const webhookEndpoints = tableOf("webhook_endpoints", WebhookEndpoint.stored)
+
+export const deliveries = tableOf("deliveries", StoredDelivery)
+
+export const notifications = tableOf("notifications", Notification.stored, { json: ["source"] })
+
+export const deliveryAttempts = tableOf("delivery_attempts", DeliveryAttempt.stored)

@@ -14,7 +14,6 @@ import { Commits, transactionWrites } from "../database/CommitLog.js"
 import { noLease } from "../LeasedWork.js"
 import { AppSql } from "../database/Pools.js"
 import { deliveries } from "../WorkKinds.js"
-import * as outbound from "./OutboundTables.js"
 import { readError } from "./RecordErrors.js"
 import * as tables from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
@@ -103,12 +102,12 @@ const makeTx = (sql: SqlClient, auditRows: AuditRows["Type"]): Tx => ({
   triggers: makeRepository(sql, tables.triggers),
   triggerStates: makeRepository(sql, tables.triggerStates),
   subscriptions: makeRepository(sql, tables.subscriptions),
-  webhookEndpoints: makeRepository(sql, outbound.webhookEndpoints),
-  deliveries: makeRepository(sql, outbound.deliveries),
-  deliveryAttempts: makeRepository(sql, outbound.deliveryAttempts),
+  webhookEndpoints: makeRepository(sql, tables.webhookEndpoints),
+  deliveries: makeRepository(sql, tables.deliveries),
+  deliveryAttempts: makeRepository(sql, tables.deliveryAttempts),
   connections: makeRepository(sql, connections),
   credentials: makeRepository(sql, credentials),
-  notifications: makeRepository(sql, outbound.notifications),
+  notifications: makeRepository(sql, tables.notifications),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
   usableAddresses: (addresses) => usableAddresses(sql, addresses),
   messagesOfHour: messagesOfHour(sql),
