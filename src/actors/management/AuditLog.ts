@@ -4,6 +4,7 @@ import { type AuditQuery, AuditTrail, type SealedEntry, type AuditVerification }
 import type { UseCase } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
+import { filtersOf } from "./Pages.js"
 
 export interface AuditListParams extends PageRequest {
   readonly customer_id?: string | undefined
@@ -28,19 +29,6 @@ export class AuditLog extends Context.Tag("svc/AuditLog")<
 const reachOf = ({ bounds, customers, id }: Principal): Pick<AuditQuery, "reach"> =>
   customers === "all" ? {} : { reach: { customers: [...customers], actorId: bounds.customers === "all" ? null : id } }
 
-/** The filters of the request; an empty one counts as absent. */
-const filtersOf = (params: AuditListParams): Partial<AuditQuery> => {
-  const filters = {
-    customerId: params.customer_id,
-    actorType: params.actor_type,
-    actorId: params.actor_id,
-    action: params.action,
-    resourceType: params.resource_type,
-    resourceId: params.resource_id
-  }
-  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined && value !== ""))
-}
-
 export const layer = Layer.effect(
   AuditLog,
   Effect.gen(function* () {
@@ -53,7 +41,14 @@ export const layer = Layer.effect(
         const range = bounds(params)
         const position = yield* pages.position(params.cursor)
         const entries = yield* trail.list(caller.organisationId, {
-          ...filtersOf(params),
+          ...filtersOf({
+            customerId: params.customer_id,
+            actorType: params.actor_type,
+            actorId: params.actor_id,
+            action: params.action,
+            resourceType: params.resource_type,
+            resourceId: params.resource_id
+          }),
           ...reachOf(caller),
           ...(range.after === undefined ? {} : { from: range.after }),
           ...(range.before === undefined ? {} : { to: range.before }),

@@ -37,6 +37,15 @@ export const bounds = (params: PageRequest): { readonly after?: string; readonly
   return { ...(after ? { after } : {}), ...(before ? { before } : {}) }
 }
 
+/** The parameters of a list that are not empty, as members of a query. */
+export const filtersOf = <Query>(members: {
+  readonly [Name in keyof Query]?: Query[Name] | undefined
+}): Partial<Query> =>
+  // The values are those of the parameter, without the absent ones.
+  Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined && value !== "")
+  ) as Partial<Query>
+
 const invalidCursor = () =>
   new InvalidRequest({
     code: "INVALID_CURSOR",
@@ -91,12 +100,14 @@ const pageOf = <A>(
   }))
 }
 
+type PageQuery<R> = Omit<ListQuery<R>, "limit" | "after">
+
 /** Reads a page of a repository. */
 const list = <R extends { readonly id: string; readonly createdAt: string }>(
   digests: Digests["Type"],
   repository: Repository<R>,
   params: PageRequest,
-  query: Omit<ListQuery<R>, "limit" | "after">
+  query: PageQuery<R>
 ): Effect.Effect<PageOf<R>, InvalidRequest | Unavailable> =>
   Effect.gen(function* () {
     const size = sizeOf(params)
@@ -117,15 +128,25 @@ const make = Effect.map(Digests, (digests) => {
     list: <R extends { readonly id: string; readonly createdAt: string }>(
       repository: Repository<R>,
       params: PageRequest,
-      query: Omit<ListQuery<R>, "limit" | "after">
+      query: PageQuery<R>
     ) => list(digests, repository, params, query),
+    views: <R extends { readonly id: string; readonly createdAt: string }, View>(
+      repository: Repository<R>,
+      params: PageRequest,
+      query: PageQuery<R>,
+      viewOf: (row: R) => View
+    ) =>
+      Effect.map(list(digests, repository, params, query), (page) => ({
+        ...page,
+        data: page.data.map((row) => viewOf(row))
+      })),
     pageOf: <A>(rows: ReadonlyArray<A>, size: number, positionOf: (row: A) => Position, lookedTo?: Position) =>
       pageOf(digests, rows, size, positionOf, lookedTo),
     position: (text: string | undefined) => readCursor(digests, text)
   }
 })
 
-/** One per node. `list` reads a page of a repository; `pageOf` makes one of rows; `position` decodes a cursor. */
+/** One per node. `list` reads a page of a repository, `views` one of views; `pageOf` makes one of rows; `position` decodes a cursor. */
 export class Pages extends Context.Tag("svc/Pages")<Pages, Effect.Effect.Success<typeof make>>() {}
 
 export const layer = Layer.effect(Pages, make)

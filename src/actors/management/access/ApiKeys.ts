@@ -2,10 +2,10 @@
  * Use cases of API keys: create, narrow, rotate, revoke. No key gets more rights than the key that creates or changes it.
  * Contract: API keys.
  */
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { type ApiKey, type CreateApiKey, type KeyMode, keyView, UpdateApiKey } from "../../../domain/access/ApiKey.js"
 import { changedKey, revokedKey, rotatedKey, statusRefusal } from "../../../domain/access/ApiKeyChanges.js"
-import { type Failure, InvalidState, NotFound } from "../../../domain/Failure.js"
+import { type Failure, InvalidState } from "../../../domain/Failure.js"
 import type { ApiKeyId } from "../../../domain/Ids.js"
 import type { Tx } from "../../ports/Records.js"
 import { findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
@@ -15,6 +15,7 @@ import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
+import { findReached } from "../ReachedRecord.js"
 
 export type ApiKeyView = ReturnType<typeof keyView>
 
@@ -50,12 +51,9 @@ export class ApiKeys extends Context.Tag("svc/ApiKeys")<
 /** Members that the service itself changes. */
 const volatileMembers = ["lastUsedAt"]
 
-const findKey = (tx: Tx, { spaceId }: Principal, id: string, lock = false): Effect.Effect<ApiKey, Failure> => {
-  const where = { id: id as ApiKeyId, spaceId } // unchecked text from the request
-  return Effect.flatMap(
-    lock ? tx.apiKeys.lock(where) : tx.apiKeys.find(where),
-    Option.match({ onNone: () => new NotFound({ what: "API key" }), onSome: Effect.succeed })
-  )
+const findKey = (tx: Tx, caller: Principal, id: string, lock = false) => {
+  const where = { id: id as ApiKeyId, spaceId: caller.spaceId } // unchecked text from the request
+  return findReached(tx.apiKeys, caller, "API key", where, lock)
 }
 
 const lockActiveKey = Effect.fnUntraced(function* (

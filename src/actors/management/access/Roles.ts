@@ -29,13 +29,10 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
 
     return Roles.of({
-      list: (context, params) =>
-        Effect.map(
-          read(context, (tx) =>
-            pages.list(tx.roles, params, params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
-          ),
-          (page) => ({ ...page, data: page.data.map((one) => Role.show(one)) })
-        ),
+      list: (context, params) => {
+        const query = params.q === undefined ? {} : { search: { text: params.q, in: ["name"] as const } }
+        return read(context, (tx) => pages.views(tx.roles, params, query, (one) => Role.show(one)))
+      },
 
       create: (context, input) =>
         change(context, function* (tx) {

@@ -5,6 +5,7 @@ import type { CustomerId, SecretId } from "../../../domain/Ids.js"
 import type { Secret } from "../../../domain/access/Secret.js"
 import type { Tx } from "../../ports/Records.js"
 import { outOfScope, type Principal, reaches, scopedIds } from "../Caller.js"
+import { findReached } from "../ReachedRecord.js"
 
 export const secretNotFound = () => new NotFound({ what: "secret" })
 
@@ -14,14 +15,7 @@ export const lockSecret = (tx: Tx, caller: Principal, id: string): Effect.Effect
   if (refused !== undefined) return Effect.fail(refused)
   // Unchecked text from the request: an id of another form matches no row.
   const where = { id: id as SecretId, spaceId: caller.spaceId, deletedAt: null }
-  return Effect.flatMap(
-    tx.secrets.lock(where),
-    Option.match({
-      onNone: secretNotFound,
-      onSome: (secret) =>
-        secret.customerId === null || reaches(caller, secret.customerId) ? Effect.succeed(secret) : secretNotFound()
-    })
-  )
+  return findReached(tx.secrets, caller, "secret", where, true)
 }
 
 /** The customer that a new value is for; `null`: all customers. */

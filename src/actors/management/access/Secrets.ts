@@ -150,15 +150,11 @@ export const layer = Layer.effect(
     })
 
     const list: Secrets["Type"]["list"] = (context, params) =>
-      Effect.map(
-        read(context, (tx) =>
-          pages.list(tx.secrets, params, {
-            where: secretListFilter(context.caller, params),
-            ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name"] } })
-          })
-        ),
-        (page) => ({ ...page, data: page.data.map(secretView) })
-      )
+      read(context, (tx) => {
+        const where = secretListFilter(context.caller, params)
+        const search = params.q === undefined ? {} : { search: { text: params.q, in: ["name"] as const } }
+        return pages.views(tx.secrets, params, { where, ...search }, secretView)
+      })
 
     const store: Secrets["Type"]["store"] = (context, input) =>
       Effect.flatMap(secretText(input.type ?? "text", input.value), (text) =>

@@ -91,15 +91,11 @@ export const layer = Layer.effect(
     return Users.of({
       list: (context, params) => {
         const { q, status } = params
-        return Effect.map(
-          read(context, (tx) =>
-            pages.list(tx.users, params, {
-              ...(status === undefined ? {} : { where: { status } }),
-              ...(q === undefined ? {} : { search: { text: q, in: ["email", "name"] } })
-            })
-          ),
-          (page) => ({ ...page, data: page.data.map((one) => User.show(one)) })
-        )
+        const query = {
+          ...(status === undefined ? {} : { where: { status } }),
+          ...(q === undefined ? {} : { search: { text: q, in: ["email", "name"] as const } })
+        }
+        return read(context, (tx) => pages.views(tx.users, params, query, (one) => User.show(one)))
       },
       invite: (context, input) => change(context, (tx) => invite(tx, context.caller, input))
     })

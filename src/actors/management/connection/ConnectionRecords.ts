@@ -1,14 +1,15 @@
 /** Finds and shows connections for use cases. A key's scope applies to their id and to their connector. */
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { Connection, liveStatuses, type UpdateConnection } from "../../../domain/connection/Connection.js"
 import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
 import type { Initiator, CredentialSecrets } from "../../ports/connection/Connections.js"
 import type { Tx, Where } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
-import { outOfScope, type Principal, reaches, scopedIds } from "../Caller.js"
+import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { pickChanges } from "../ReadOnly.js"
+import { findReached } from "../ReachedRecord.js"
 
 const notFound = () => new NotFound({ what: "connection" })
 
@@ -19,16 +20,10 @@ export const connectionScopeRefusal = (
 
 /** The connection with this id, also a disconnected one, if the caller reaches its customer and the key's scope allows it. */
 export const findConnection = (tx: Tx, caller: Principal, id: string): Effect.Effect<Connection, Failure> =>
-  Effect.flatMap(
+  Effect.tap(
     // Unchecked text from the request: an id of another form matches no row.
-    tx.connections.find({ id: id as ConnectionId }),
-    Option.match({
-      onNone: notFound,
-      onSome: (connection): Effect.Effect<Connection, Failure> => {
-        if (!reaches(caller, connection.customerId)) return notFound()
-        return connectionScopeRefusal(caller, connection) ?? Effect.succeed(connection)
-      }
-    })
+    findReached(tx.connections, caller, "connection", { id: id as ConnectionId }),
+    (connection) => connectionScopeRefusal(caller, connection) ?? Effect.void
   )
 
 /** Like `findConnection`, but `NotFound` for a disconnected one. Sets the context's customer for the audit entry. */

@@ -17,9 +17,9 @@ import { notPending, type ReplayedLetter, Replays } from "../../ports/event/Repl
 import type { CallContext, UseCase } from "../CallContext.js"
 import { missingPermission, type Principal } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
-import { checkScopeWith, customersOf, filtersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
+import { checkScopeWith, customersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
 import { ExecutionControl } from "../run/ExecutionControl.js"
-import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+import { bounds, type PageRequest, type PageOf, Pages, sizeOf, filtersOf } from "../Pages.js"
 
 export interface DeadLetterListParams extends PageRequest {
   readonly status?: DeadLetterStatus | undefined

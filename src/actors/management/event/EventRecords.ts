@@ -10,7 +10,7 @@ import { EventReads, type RecordScope, type ScopedRecord } from "../../ports/eve
 import { TriggerReads } from "../../ports/event/Triggers.js"
 import type { UseCase } from "../CallContext.js"
 import { type Principal, reaches, scopedIds } from "../Caller.js"
-import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+import { bounds, filtersOf, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
 
 export interface EventListParams extends PageRequest {
   readonly status?: EventStatus | undefined
@@ -85,15 +85,6 @@ export const positionAt = (id: string | undefined) =>
   id === undefined ? undefined : { createdAt: new Date(timeOfId(id)).toISOString(), id }
 
 export const eventNotFound = () => new NotFound({ what: "event" })
-
-/** The parameters of a list that are not empty, as members of a query. */
-export const filtersOf = <Query>(members: {
-  readonly [Name in keyof Query]?: Query[Name] | undefined
-}): Partial<Query> =>
-  // The values are those of the parameter, without the absent ones.
-  Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined && value !== "")
-  ) as Partial<Query>
 
 export const layer = Layer.effect(
   EventRecords,

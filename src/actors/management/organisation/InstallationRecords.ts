@@ -2,7 +2,7 @@
  * Finds, checks and shows installations for use cases. An installation is in a key's scope if all of its workflows,
  * connections and connectors are.
  */
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { readBindings } from "../../../domain/connector/Binding.js"
 import {
   type Failure,
@@ -24,8 +24,9 @@ import type { ScopeType } from "../../../domain/access/ResourceScope.js"
 import { type Computations, tooCostlyDetail } from "../../ports/Computations.js"
 import type { MemberFilter, Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
-import { outOfScope, type Principal, reaches, scopedIds } from "../Caller.js"
+import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { publishedVersions } from "../workflow/WorkflowViews.js"
+import { findReached } from "../ReachedRecord.js"
 
 const notFound = () => new NotFound({ what: "installation" })
 
@@ -68,17 +69,11 @@ export const findInstallation = (
   caller: Principal,
   id: string,
   lock = false
-): Effect.Effect<Installation, Failure> => {
-  const where = { id: id as Installation["id"] } // unchecked text from the request
-  return Effect.flatMap(
-    lock ? tx.installations.lock(where) : tx.installations.find(where),
-    Option.match({
-      onNone: notFound,
-      onSome: (found): Effect.Effect<Installation, Failure> =>
-        reaches(caller, found.customerId) ? (installationRefusal(caller, found) ?? Effect.succeed(found)) : notFound()
-    })
+): Effect.Effect<Installation, Failure> =>
+  Effect.tap(
+    findReached(tx.installations, caller, "installation", { id: id as Installation["id"] }, lock), // unchecked text from the request
+    (found) => installationRefusal(caller, found) ?? Effect.void
   )
-}
 
 /** Locks an installation to change it. Fails unless it is installed and has the version that the caller read. */
 export const lockInstalled = Effect.fnUntraced(function* (

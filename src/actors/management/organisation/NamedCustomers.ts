@@ -29,3 +29,13 @@ export const customerListFilter = (
     Effect.catchTag("NotFound", () => Effect.succeed({ customerId: [] }))
   )
 }
+
+/** Like `customerListFilter`, for records that all customers may share: without a filter, those too. */
+export const sharedListFilter = (
+  tx: Tx,
+  caller: Principal,
+  customerId: string | undefined
+): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
+  customerId === undefined && caller.customers !== "all"
+    ? Effect.succeed({ customerId: [null, ...caller.customers] })
+    : customerListFilter(tx, caller, customerId)

@@ -1,5 +1,5 @@
 /** Use cases of the caller's own organisation: read it, and change its settings, plan and status. Contract: organisation record. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { Conflict, type Detail, type Failure, NotFound } from "../../../domain/Failure.js"
 import {
   changedOrganisation,
@@ -18,6 +18,7 @@ import { findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
+import { findReached } from "../ReachedRecord.js"
 
 export class Organisations extends Context.Tag("svc/Organisations")<
   Organisations,
@@ -32,12 +33,8 @@ export class Organisations extends Context.Tag("svc/Organisations")<
 
 const find = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Organisation, Failure> => {
   const where = { id: id as Organisation["id"] } // unchecked text from the request
-  const notFound = () => new NotFound({ what: "organisation" })
-  if (id !== caller.organisationId) return Effect.fail(notFound())
-  return Effect.flatMap(
-    lock ? tx.organisations.lock(where) : tx.organisations.find(where),
-    Option.match({ onNone: notFound, onSome: Effect.succeed })
-  )
+  if (id !== caller.organisationId) return new NotFound({ what: "organisation" })
+  return findReached(tx.organisations, caller, "organisation", where, lock)
 }
 
 /** The records that a plan limits, with their counts. `key`: the lock that serialises their creation. */
@@ -138,11 +135,8 @@ export const layer = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
 
       return Organisations.of({
         list: (context, params) =>
-          Effect.map(
-            read(context, (tx) =>
-              pages.list(tx.organisations, params, { where: { id: context.caller.organisationId } })
-            ),
-            (page) => ({ ...page, data: page.data.map(organisationView) })
+          read(context, (tx) =>
+            pages.views(tx.organisations, params, { where: { id: context.caller.organisationId } }, organisationView)
           ),
         get: (context, id) =>
           Effect.map(

@@ -38,6 +38,7 @@ import { Changes } from "../Changes.js"
 import { type PageOf, type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
+import { findReached } from "../ReachedRecord.js"
 
 export interface AttemptListParams extends PageRequest {
   readonly outcome?: DeliveryAttempt["outcome"] | undefined
@@ -79,21 +80,13 @@ export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
 const secretBytes = 32
 
 const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
-const notFound = () => new NotFound({ what: "webhook endpoint" })
 const resourceOf = ({ id, url }: WebhookEndpoint) => ({ id, name: url })
 
 // --- Found and checked ---
 
-const findEndpoint = (tx: Tx, id: string, lock = false): Effect.Effect<WebhookEndpoint, Failure> => {
-  const where = { id: id as WebhookEndpoint["id"] } // unchecked text from the request
-  return Effect.flatMap(
-    lock ? tx.webhookEndpoints.lock(where) : tx.webhookEndpoints.find(where),
-    Option.match({
-      onNone: notFound,
-      onSome: (found): Effect.Effect<WebhookEndpoint, Failure> => Effect.succeed(found)
-    })
-  )
-}
+/** The endpoint of this id. Endpoints belong to no customer. */
+const findEndpoint = (tx: Tx, { caller }: CallContext, id: string, lock = false) =>
+  findReached(tx.webhookEndpoints, caller, "webhook endpoint", { id: id as WebhookEndpoint["id"] }, lock) // unchecked text from the request
 
 /** Exact, because a lock serialises creations in one organisation. */
 const checkCount = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, Failure> {
@@ -195,7 +188,7 @@ export const layer = Layer.effect(
     ): Effect.fn.Return<WebhookEndpointView, Failure> {
       yield* checkUrl(input.url)
       return yield* change(context, function* (tx) {
-        const before = yield* findEndpoint(tx, id, true)
+        const before = yield* findEndpoint(tx, context, id, true)
         yield* checkVersion(context, input.version, before.version)
         const view = WebhookEndpoint.show(before)
         const changes = yield* pickChanges(WebhookEndpoint.Update, input, view, ["failingSince"])
@@ -208,7 +201,7 @@ export const layer = Layer.effect(
 
     const rotateSecret = (context: CallContext, id: string) =>
       change(context, function* (tx) {
-        const before = yield* findEndpoint(tx, id, true)
+        const before = yield* findEndpoint(tx, context, id, true)
         yield* checkVersion(context, undefined, before.version)
         const secret = newSecret()
         const previous = yield* Effect.mapError(
@@ -231,7 +224,7 @@ export const layer = Layer.effect(
 
     const remove = (context: CallContext, id: string) =>
       change(context, function* (tx) {
-        const before = yield* findEndpoint(tx, id, true)
+        const before = yield* findEndpoint(tx, context, id, true)
         yield* checkVersion(context, undefined, before.version)
         yield* tx.webhookEndpoints.remove({ id: before.id })
         return { value: undefined, resource: resourceOf(before), before: WebhookEndpoint.show(before), after: null }
@@ -239,7 +232,7 @@ export const layer = Layer.effect(
 
     const test = (context: CallContext, id: string) =>
       change(context, function* (tx) {
-        const endpoint = yield* findEndpoint(tx, id)
+        const endpoint = yield* findEndpoint(tx, context, id)
         yield* checkActive(endpoint)
         const now = yield* currentTimestamp
         const deliveryId = identifiers.next("dlv")
@@ -267,16 +260,14 @@ export const layer = Layer.effect(
 
     const attempts = (context: CallContext, id: string, params: AttemptListParams) =>
       read(context, function* (tx) {
-        const endpoint = yield* findEndpoint(tx, id)
-        const page = yield* pages.list(tx.deliveryAttempts, params, {
-          where: { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
-        })
-        return { ...page, data: page.data.map((one) => DeliveryAttempt.show(one)) }
+        const endpoint = yield* findEndpoint(tx, context, id)
+        const where = { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
+        return yield* pages.views(tx.deliveryAttempts, params, { where }, (one) => DeliveryAttempt.show(one))
       })
 
     const resend = (context: CallContext, id: string, attempt: string) =>
       change(context, function* (tx) {
-        const endpoint = yield* findEndpoint(tx, id)
+        const endpoint = yield* findEndpoint(tx, context, id)
         yield* checkActive(endpoint)
         const delivery = yield* findDelivery(tx, endpoint, attempt)
         const isPending = delivery.status === "pending"
@@ -297,7 +288,7 @@ export const layer = Layer.effect(
       { from, limit = resendLimits.usual, outcome, ratePerSecond = resendLimits.usualPerSecond, to }: ResendDeliveries
     ) =>
       change(context, function* (tx) {
-        const endpoint = yield* findEndpoint(tx, id)
+        const endpoint = yield* findEndpoint(tx, context, id)
         yield* checkActive(endpoint)
         const value = yield* tx.resendDeliveries({
           endpointId: endpoint.id,
@@ -318,14 +309,10 @@ export const layer = Layer.effect(
 
     return WebhookEndpoints.of({
       list: (context, params) =>
-        read(context, (tx) =>
-          Effect.map(pages.list(tx.webhookEndpoints, params, {}), (page) => ({
-            ...page,
-            data: page.data.map((one) => WebhookEndpoint.show(one))
-          }))
-        ),
+        read(context, (tx) => pages.views(tx.webhookEndpoints, params, {}, (one) => WebhookEndpoint.show(one))),
       create,
-      get: (context, id) => read(context, (tx) => Effect.map(findEndpoint(tx, id), (one) => WebhookEndpoint.show(one))),
+      get: (context, id) =>
+        read(context, (tx) => Effect.map(findEndpoint(tx, context, id), (one) => WebhookEndpoint.show(one))),
       update,
       remove,
       rotateSecret,

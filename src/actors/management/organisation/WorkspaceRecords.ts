@@ -1,21 +1,19 @@
 /** Finds workspaces for use cases. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Effect, Option } from "effect"
-import { type Failure, Forbidden, invalid, NotFound } from "../../../domain/Failure.js"
+import { type Failure, Forbidden, invalid } from "../../../domain/Failure.js"
 import type { SpaceId } from "../../../domain/Ids.js"
 import type { Workspace } from "../../../domain/organisation/Organisation.js"
 import type { Tx } from "../../ports/Records.js"
 import type { Principal } from "../Caller.js"
+import { findReached } from "../ReachedRecord.js"
 
 // Unchecked text from the request: an id of another form matches no row.
 const idOf = (text: string) => text as SpaceId
 
 /** The workspace with this id. `lock`: locks the row until the transaction ends. */
-export const findWorkspace = (tx: Tx, id: string, lock = false): Effect.Effect<Workspace, Failure> =>
-  Effect.flatMap(
-    lock ? tx.workspaces.lock({ id: idOf(id) }) : tx.workspaces.find({ id: idOf(id) }),
-    Option.match({ onNone: () => new NotFound({ what: "workspace" }), onSome: Effect.succeed })
-  )
+export const findWorkspace = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Workspace, Failure> =>
+  findReached(tx.workspaces, caller, "workspace", { id: idOf(id) }, lock)
 
 const isOrganisationWide = ({ bounds, customers }: Principal): boolean =>
   customers === "all" && bounds.resourceScope.length === 0

@@ -48,17 +48,10 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
 
     return Workspaces.of({
-      list: (context, params) =>
-        Effect.map(
-          read(context, (tx) =>
-            pages.list(
-              tx.workspaces,
-              params,
-              params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug"] } }
-            )
-          ),
-          (page) => ({ ...page, data: page.data.map((one) => Workspace.show(one)) })
-        ),
+      list: (context, params) => {
+        const query = params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug"] as const } }
+        return read(context, (tx) => pages.views(tx.workspaces, params, query, (one) => Workspace.show(one)))
+      },
 
       create: (context, input) =>
         change(context, function* (tx) {
@@ -72,14 +65,14 @@ export const layer = Layer.effect(
 
       get: (context, id) =>
         Effect.map(
-          read(context, (tx) => findWorkspace(tx, id)),
+          read(context, (tx) => findWorkspace(tx, context.caller, id)),
           (one) => Workspace.show(one)
         ),
 
       update: (context, id, input) =>
         change(context, function* (tx) {
           const now = yield* currentTimestamp
-          const before = yield* findWorkspace(tx, id, true)
+          const before = yield* findWorkspace(tx, context.caller, id, true)
           yield* checkVersion(context, input.version, before.version)
           const changes = yield* pickChanges(Workspace.Update, input, Workspace.show(before))
           const after = Workspace.change(before, changes, now)

@@ -4,7 +4,7 @@ import { type Fixture, fixturesOf } from "../../../domain/connector/Mocking.js"
 import { type ExecutionStatus, isTerminal, type TriggerType } from "../../../domain/run/Execution.js"
 import type { ExecutionDetail, ExecutionView, LogLine } from "../../../domain/run/ExecutionView.js"
 import { type Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
-import type { BlobId, CustomerId } from "../../../domain/Ids.js"
+import type { BlobId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import { isCounter } from "../../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads } from "../../ports/run/ExecutionReads.js"
@@ -12,6 +12,7 @@ import type { UseCase } from "../CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+import { customersOf } from "../event/EventRecords.js"
 
 export interface ExecutionListParams extends PageRequest {
   readonly workflow_id?: string | undefined
@@ -38,14 +39,6 @@ export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
     readonly blob: UseCase<[id: string, blobId: string], Json>
   }
 >() {}
-
-/** The customers whose executions a list shows; empty: none. */
-const customersOf = ({ customers }: Principal, customerId: string | undefined): Pick<ExecutionQuery, "customerIds"> => {
-  const reached = customers === "all" ? undefined : [...customers]
-  if (customerId === undefined) return reached === undefined ? {} : { customerIds: reached }
-  const isReached = reached === undefined || reached.some((id) => id === customerId)
-  return { customerIds: isReached ? [customerId as CustomerId] : [] } // unchecked text from the request
-}
 
 const workflowsOf = (
   caller: Principal,

@@ -3,16 +3,15 @@
  * workflows and environments are. Its runs reach every connection and secret, so that a key narrowed to some of these
  * neither reads nor changes triggers.
  */
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { type Failure, type Forbidden, NotFound, type Unavailable } from "../../../domain/Failure.js"
-import type { CustomerId } from "../../../domain/Ids.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { shownState } from "../../../domain/trigger/Subscription.js"
 import { type SubscriptionState, type TriggerView, triggerView } from "../../../domain/trigger/TriggerView.js"
-import type { MemberFilter, Tx, Where } from "../../ports/Records.js"
+import type { MemberFilter, Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
-import { outOfScope, type Principal, reaches, scopedIds } from "../Caller.js"
-import { customerListFilter } from "../organisation/NamedCustomers.js"
+import { outOfScope, type Principal, scopedIds } from "../Caller.js"
+import { findReached } from "../ReachedRecord.js"
 
 const notFound = () => new NotFound({ what: "trigger" })
 
@@ -38,28 +37,12 @@ export const triggerListFilter = (caller: Principal): ReadonlyArray<MemberFilter
     return among === undefined ? [] : [{ member, part: "items" as const, among }]
   })
 
-/** The condition of a list on the triggers' customers: those that the caller reaches, and all of them together. */
-export const triggerCustomers = (
-  tx: Tx,
-  caller: Principal,
-  customerId: string | undefined
-): Effect.Effect<Pick<Where<Trigger>, "customerId">, Failure> =>
-  customerId === undefined && caller.customers !== "all"
-    ? Effect.succeed({ customerId: [null, ...caller.customers] satisfies ReadonlyArray<CustomerId | null> })
-    : customerListFilter(tx, caller, customerId)
-
 /** The trigger with this id, if the caller's key reaches it. `lock`: locks the row until the transaction ends. */
 export const findTrigger = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Trigger, Failure> => {
   const where = { id: id as Trigger["id"], spaceId: caller.spaceId, deletedAt: null } // unchecked text from the request
-  return Effect.flatMap(
-    lock ? tx.triggers.lock(where) : tx.triggers.find(where),
-    Option.match({
-      onNone: notFound,
-      onSome: (found): Effect.Effect<Trigger, Failure> =>
-        found.customerId === null || reaches(caller, found.customerId)
-          ? (triggerRefusal(caller, found) ?? Effect.succeed(found))
-          : notFound()
-    })
+  return Effect.tap(
+    findReached(tx.triggers, caller, "trigger", where, lock),
+    (found) => triggerRefusal(caller, found) ?? Effect.void
   )
 }
 

@@ -41,7 +41,6 @@ import { makeSubscriptionRetry } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
   lockTrigger,
-  triggerCustomers,
   triggerListFilter,
   triggerResource,
   viewOfTrigger,
@@ -49,6 +48,7 @@ import {
 } from "./TriggerRecords.js"
 import { checkAppEvent, checkRoutes, checkSecretName } from "./TriggerReferences.js"
 import { hasRunnableRoute, lockRoutes } from "./WorkflowTriggers.js"
+import { sharedListFilter } from "../organisation/NamedCustomers.js"
 
 export interface TriggerListParams extends PageRequest {
   readonly customer_id?: string | undefined
@@ -167,7 +167,7 @@ export const layer = Layer.effect(
           where: {
             deletedAt: null,
             spaceId: context.caller.spaceId,
-            ...(yield* triggerCustomers(tx, context.caller, customer_id)),
+            ...(yield* sharedListFilter(tx, context.caller, customer_id)),
             ...(type === undefined ? {} : { type }),
             ...(status === undefined ? {} : { status })
           },

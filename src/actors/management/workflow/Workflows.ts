@@ -2,17 +2,15 @@
 import { Context, Effect, Layer } from "effect"
 import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
 import type { Failure } from "../../../domain/Failure.js"
-import type { CustomerId } from "../../../domain/Ids.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
 import type { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowStatus } from "../../../domain/workflow/Workflow.js"
 import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { type WorkflowSummary, workflowSummary, type WorkflowView } from "../../../domain/workflow/WorkflowView.js"
 import { Identifiers } from "../../ports/Identifiers.js"
-import type { Tx } from "../../ports/Records.js"
 import { checkVersion, type UseCase } from "../CallContext.js"
 import { type Principal, scopedIds } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { customerListFilter } from "../organisation/NamedCustomers.js"
+import { sharedListFilter } from "../organisation/NamedCustomers.js"
 import { type PageRequest, type PageOf, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
@@ -50,16 +48,6 @@ export class Workflows extends Context.Tag("svc/Workflows")<
   }
 >() {}
 
-/** The condition of a list on the workflows' customers. */
-const customersOf = (
-  tx: Tx,
-  caller: Principal,
-  customerId: string | undefined
-): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
-  customerId === undefined && caller.customers !== "all"
-    ? Effect.succeed({ customerId: [null, ...caller.customers] })
-    : customerListFilter(tx, caller, customerId)
-
 /** Drawings in the cache, by the hash of their diagram. */
 const maxCachedDrawings = 500
 
@@ -94,7 +82,7 @@ export const layer = Layer.effect(
           where: {
             deletedAt: null,
             spaceId: caller.spaceId,
-            ...(yield* customersOf(tx, caller, params.customer_id)),
+            ...(yield* sharedListFilter(tx, caller, params.customer_id)),
             ...(params.status === undefined ? {} : { status: params.status }),
             ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
           },
