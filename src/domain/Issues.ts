@@ -23,6 +23,10 @@ export const detailsOf = (issues: ReadonlyArray<Issue>, unknownMessage: string):
   return [...places.values()].map((found) => detailOf(found, unknownMessage))
 }
 
+/** A detail for each issue of a stored value that a request sends in its member `value`. */
+export const valueDetails = (issues: ReadonlyArray<Issue>): ReadonlyArray<Detail> =>
+  issues.map(({ message, path }) => ({ path: ["value", ...path.map(String)].join("."), code: "INVALID", message }))
+
 /** Drops issues that only say that an optional member was not absent, if another issue explains its path. */
 export const relevantIssues = <A extends Issue>(issues: ReadonlyArray<A>): ReadonlyArray<A> => {
   const isAbsence = ({ message }: Issue) => message.startsWith("Expected undefined,")

@@ -6,6 +6,7 @@ import { Either, Schema } from "effect"
 import type { Detail } from "../Failure.js"
 import type { Json } from "../Json.js"
 import { autoReplays } from "../Limits.js"
+import { valueDetails } from "../Issues.js"
 import { decodeStrict } from "../SchemaIssues.js"
 
 /**
@@ -44,12 +45,4 @@ const decode = decodeStrict(AutoReplayInput)
 
 /** What is wrong with a value of the key. */
 export const autoReplayProblems = (value: Json): ReadonlyArray<Detail> =>
-  Either.match(decode(value), {
-    onRight: () => [],
-    onLeft: (issues) =>
-      issues.map(({ message, path }) => ({
-        path: ["value", ...path.map(String)].join("."),
-        code: "INVALID",
-        message
-      }))
-  })
+  Either.match(decode(value), { onRight: () => [], onLeft: valueDetails })

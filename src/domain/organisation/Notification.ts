@@ -9,6 +9,7 @@ import type { Json, JsonObject } from "../Json.js"
 import { generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { AnsweredTime, Rfc3339 } from "../Time.js"
 import { parseUrl } from "../Url.js"
+import { valueDetails } from "../Issues.js"
 import { decodeStrict } from "../SchemaIssues.js"
 
 /** `in_app`: shown by the application itself; all others need a target that is configured. */
@@ -120,15 +121,7 @@ export const targetsIn = (value: Json | undefined): NotificationTargets =>
 
 /** What is wrong with a value of the key. */
 export const targetProblems = (value: Json): ReadonlyArray<Detail> =>
-  Either.match(decodeTargets(value), {
-    onRight: () => [],
-    onLeft: (issues) =>
-      issues.map(({ message, path }) => ({
-        path: ["value", ...path.map(String)].join("."),
-        code: "INVALID",
-        message
-      }))
-  })
+  Either.match(decodeTargets(value), { onRight: () => [], onLeft: valueDetails })
 
 /** The URLs of a value of the key that have no TLS, with their places in a request that sets it. */
 export const plainTargetUrls = (value: Json): ReadonlyArray<{ readonly path: string; readonly url: string }> => {

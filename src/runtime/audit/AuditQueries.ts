@@ -9,6 +9,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import type { OrganisationVault, Vault } from "../../actors/ports/Vault.js"
 import { auditValuesPlace } from "../postgres/AuditRow.js"
 import { databaseUnavailable } from "../postgres/database/DatabaseUnavailable.js"
+import { organisationReader } from "../postgres/database/OrganisationRole.js"
 
 /** Customers of one page whose keys are read at once. */
 const openersAtOnce = 10
@@ -17,14 +18,7 @@ const openersAtOnce = 10
 const mostCounted = 50_000
 
 /** Reads in a transaction that sees this organisation only. */
-export const asOrganisation = <A>(
-  app: SqlClient,
-  organisation: OrganisationId,
-  body: Effect.Effect<A, unknown>
-): Effect.Effect<A, Unavailable> =>
-  app
-    .withTransaction(Effect.zipRight(app`SELECT set_config('svc.org', ${organisation}, true)`, body))
-    .pipe(Effect.mapError(databaseUnavailable))
+export const asOrganisation = organisationReader()
 
 /** Conditions that limit a query to the entries that the caller may see. */
 const reachConditions = (reach: AuditQuery["reach"], add: (value: unknown) => string): ReadonlyArray<string> => {

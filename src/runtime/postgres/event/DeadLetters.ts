@@ -23,6 +23,7 @@ import { lettersInScope } from "./ScopedRows.js"
 import { exactPayload, type EventRow } from "./EventRows.js"
 import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { replays, scheduledLetters } from "../WorkKinds.js"
+import { organisationReader } from "../database/OrganisationRole.js"
 
 const seconds = (duration: Duration.Duration) => Duration.toSeconds(duration)
 
@@ -109,6 +110,8 @@ const leaseScheduledSql = `
     FROM judged j WHERE d.id = j.id RETURNING d.id, d.org, d.space, d.status, d.created_at
   ) SELECT id, org AS "organisationId", space AS "spaceId" FROM taken WHERE status = 'replaying' ORDER BY created_at, id`
 
+const readAs = organisationReader()
+
 export const layer = Layer.effect(
   DeadLetters,
   Effect.gen(function* () {
@@ -119,9 +122,7 @@ export const layer = Layer.effect(
     const platformPolicy = platformAutoReplay(yield* PlatformConfiguration)
 
     const asOrganisation = <A>({ organisationId }: EventHome, body: Effect.Effect<A, unknown>) =>
-      app
-        .withTransaction(Effect.zipRight(app`SELECT set_config('svc.org', ${organisationId}, true)`, body))
-        .pipe(Effect.mapError(databaseUnavailable))
+      readAs(app, organisationId, body)
 
     const sourceOf = (row: SourceRow) => {
       // A delivery has no event, and so no payload that could be sealed.

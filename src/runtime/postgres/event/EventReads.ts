@@ -3,7 +3,7 @@
  * keyset on the id, which sorts by time, and merged. No query counts rows.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
 import {
   type AddressedEvents,
   type DeadLetterQuery,
@@ -17,16 +17,14 @@ import {
 import { Vault } from "../../../actors/ports/Vault.js"
 import { type EventDelivery, type EventFacts, warningsOf } from "../../../domain/event/Event.js"
 import type { DeadLetterDetail, EventDetail, EventSummary } from "../../../domain/event/EventView.js"
-import type { Unavailable } from "../../../domain/Failure.js"
-import { type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
-import { logStatementErrors } from "../database/ConnectionLoss.js"
+import { type OrganisationId, ulidTime } from "../../../domain/Ids.js"
 import { AppSql } from "../database/Pools.js"
 import { boundedPage } from "./BoundedPage.js"
 import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
 import { lettersInScope, openEventsInScope, settledEventsInScope } from "./ScopedRows.js"
 import { reconcile } from "./Reconcile.js"
 import { reconcileScopeOf } from "./ReconcileScopes.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { organisationReader, readRecentFirst } from "../database/OrganisationRole.js"
 
 interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
   readonly settledAt: number | null
@@ -94,17 +92,7 @@ const detailOf = (row: DetailRow): EventDetail => ({
   headers: row.record.headers
 })
 
-/** Periods that a page is searched in before all partitions are. */
-const recentPeriods = [Duration.days(2), Duration.days(16)]
-
-const asOrganisation = <A>(
-  sql: SqlClient,
-  organisation: OrganisationId,
-  body: Effect.Effect<A, unknown>
-): Effect.Effect<A, Unavailable> =>
-  sql
-    .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
-    .pipe(logStatementErrors("events.read_failed"), Effect.mapError(databaseUnavailable))
+const asOrganisation = organisationReader("events.read_failed")
 
 type Add = (value: unknown) => string
 
@@ -196,17 +184,12 @@ const page = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: Eve
   return boundedPage<ListedRow>(sql, { tables, filters, ...values, limit: query.limit })
 }
 
-/** Reads recent periods first: opening all partitions costs several times the read of the page. */
-const list = Effect.fnUntraced(function* (sql: SqlClient, home: EventHome, query: EventQuery) {
-  const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
-  for (const period of recentPeriods) {
-    const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
-    if (since <= (query.from ?? 0)) break
-    const recent = yield* page(sql, home, { ...query, from: since })
-    if (recent.rows.length === query.limit || recent.lookedTo !== undefined) return recent
-  }
-  return yield* page(sql, home, query)
-})
+const list = (sql: SqlClient, home: EventHome, query: EventQuery) =>
+  readRecentFirst(
+    query,
+    (part) => page(sql, home, part),
+    ({ lookedTo, rows }) => rows.length === query.limit || lookedTo !== undefined
+  )
 
 // --- Dead letters ---
 

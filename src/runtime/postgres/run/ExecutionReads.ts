@@ -3,18 +3,16 @@
  * from both by keyset on the id, which sorts by time, and merged. No query counts rows.
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
-import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../../actors/ports/run/ExecutionReads.js"
 import type { FinishedRun, OpenRun, RunRecord } from "../../../actors/ports/run/Journal.js"
 import { type ExecutionStatus, isTerminal } from "../../../domain/run/Execution.js"
 import { type ExecutionDetail, ExecutionView, type LogLine } from "../../../domain/run/ExecutionView.js"
-import type { Unavailable } from "../../../domain/Failure.js"
-import { type BlobId, type ExecutionId, type OrganisationId, timeOfId, ulidTime } from "../../../domain/Ids.js"
+import { type BlobId, type ExecutionId, type OrganisationId, ulidTime } from "../../../domain/Ids.js"
 import { isObject, type Json } from "../../../domain/Json.js"
 import { isColumn, isTime, selectMembers, sharedColumn } from "../journal/RunColumns.js"
-import { logStatementErrors } from "../database/ConnectionLoss.js"
 import { AppSql } from "../database/Pools.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { organisationReader, readRecentFirst } from "../database/OrganisationRole.js"
 
 /** A run of either table under the names of its members; times are Unix milliseconds. */
 interface Row extends Pick<OpenRun, "id" | "retention" | "waiting"> {
@@ -86,9 +84,6 @@ const closeStep = (step: Json, isEnded: boolean): Json =>
       }
     : step
 
-/** Periods that a page is searched in before all partitions are. */
-const recentPeriods = [Duration.days(2), Duration.days(16)]
-
 /** With one workflow an index yields the rows in the page's order; `ANY` of several does not. */
 const workflowCondition = (ids: ReadonlyArray<string>, add: (value: unknown) => string): string =>
   ids.length === 1
@@ -116,15 +111,7 @@ const conditions = (query: ExecutionQuery, add: (value: unknown) => string): Rea
       ])
 ]
 
-/** A transaction as the request role: row-level security and the indexes need the organisation. */
-const asOrganisation = <A>(
-  sql: SqlClient,
-  organisation: OrganisationId,
-  body: Effect.Effect<A, unknown>
-): Effect.Effect<A, Unavailable> =>
-  sql
-    .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
-    .pipe(logStatementErrors("executions.read_failed"), Effect.mapError(databaseUnavailable))
+const asOrganisation = organisationReader("executions.read_failed")
 
 const page = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
   const values: Array<unknown> = [organisationId, spaceId]
@@ -137,20 +124,12 @@ const page = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, query:
   return sql.unsafe<Row>(`SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`, values)
 }
 
-/**
- * A page nearly always lies within a few days, hence a few partitions; opening all partitions costs several times
- * the read of the page. Earlier periods are read only if the page is not full.
- */
-const list = Effect.fnUntraced(function* (sql: SqlClient, home: ExecutionHome, query: ExecutionQuery) {
-  const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
-  for (const period of recentPeriods) {
-    const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
-    if (since <= (query.from ?? 0)) break
-    const recent = yield* page(sql, home, { ...query, from: since })
-    if (recent.length === query.limit) return recent
-  }
-  return yield* page(sql, home, query)
-})
+const list = (sql: SqlClient, home: ExecutionHome, query: ExecutionQuery) =>
+  readRecentFirst(
+    query,
+    (part) => page(sql, home, part),
+    (rows) => rows.length === query.limit
+  )
 
 const find = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, id: ExecutionId) =>
   sql.unsafe<Row & Pick<ExecutionDetail, "input" | "output">>(`${findSql} LIMIT 1`, [organisationId, spaceId, id])

@@ -1,0 +1,37 @@
+/** Reads as the request role, which row-level security admits to the rows of one organisation. */
+import type { SqlClient } from "@effect/sql/SqlClient"
+import { Clock, Duration, Effect, identity } from "effect"
+import type { Unavailable } from "../../../domain/Failure.js"
+import { type OrganisationId, timeOfId } from "../../../domain/Ids.js"
+import { logStatementErrors } from "./ConnectionLoss.js"
+import { databaseUnavailable } from "./DatabaseUnavailable.js"
+
+/** Makes the function that runs its body in a transaction that sees one organisation. `event`: what a failure is logged as. */
+export const organisationReader =
+  (event?: string) =>
+  <A>(sql: SqlClient, organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
+    sql
+      .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
+      .pipe(event === undefined ? identity : logStatementErrors(event), Effect.mapError(databaseUnavailable))
+
+/** Periods that a page is searched in before all partitions are. */
+const recentPeriods = [Duration.days(2), Duration.days(16)]
+
+/**
+ * Reads a page of a list, the newest first. It nearly always lies within a few days, hence a few partitions; opening all
+ * partitions costs several times the read of the page. Earlier periods are read only if the page is not full.
+ */
+export const readRecentFirst = Effect.fnUntraced(function* <
+  Query extends { readonly before?: string; readonly from?: number; readonly to?: number },
+  Page,
+  E
+>(query: Query, read: (query: Query) => Effect.Effect<Page, E>, isFull: (page: Page) => boolean) {
+  const newest = query.before === undefined ? yield* Clock.currentTimeMillis : timeOfId(query.before)
+  for (const period of recentPeriods) {
+    const since = Math.min(newest, query.to ?? newest) - Duration.toMillis(period)
+    if (since <= (query.from ?? 0)) break
+    const recent = yield* read({ ...query, from: since })
+    if (isFull(recent)) return recent
+  }
+  return yield* read(query)
+})
