@@ -9,7 +9,7 @@ import { Connections as ConnectionsPort } from "../src/actors/ports/connection/C
 import { ConnectionStore } from "../src/actors/ports/connection/ConnectionStore.js"
 import type { OrganisationId } from "../src/domain/Ids.js"
 import { resolveSecrets } from "../src/runtime/vault/InstallationSecrets.js"
-import { WriterSql } from "../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../test/support/Sql.js"
 import * as DataKeys from "../src/runtime/vault/DataKeys.js"
 import * as VaultDriver from "../src/runtime/vault/Vault.js"
 import { start } from "./support/Children.js"

@@ -44,10 +44,11 @@ export const JsonObject: Schema.Schema<JsonObject> = Schema.declare(
 export const StoredJson: Schema.Schema<Json> = Schema.declare((value: unknown): value is Json =>
   ["string", "number", "boolean", "object"].includes(typeof value)
 )
-/** A stored JSON object, of which nothing else is checked, either. */
-export const StoredObject: Schema.Schema<JsonObject> = Schema.declare(
-  (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value)
-)
+/** A stored JSON object that this service wrote as an `A`; nothing else of it is checked, either. */
+export const storedDocument = <A extends object>(): Schema.Schema<A> =>
+  Schema.declare((value: unknown): value is A => typeof value === "object" && value !== null && !Array.isArray(value))
+/** A stored JSON object. */
+export const StoredObject = storedDocument<JsonObject>()
 
 /**
  * Why a value cannot be stored: Postgres refuses U+0000 and lone surrogates, JSON has no infinite numbers, and nesting

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { definition, scripts, startCalls, stopCalls, svc, systems } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 

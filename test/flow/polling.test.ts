@@ -1,7 +1,7 @@
 /** Polled events: once for a connection and event, a baseline first, nothing lost or repeated when a poll dies. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { connect, publishConnector, scripts, startCalls, stopCalls, svc, systems, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 

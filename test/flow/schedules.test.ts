@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { makeSchedulePass } from "../../src/actors/pipeline/ScheduleSweep.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 

@@ -1,7 +1,7 @@
 /** Events and dead letters are found by the trigger that received them, also where they name none; a replay tells its runs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { connect, publishConnector, scripts, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 

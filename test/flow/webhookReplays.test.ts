@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 const secret = "It's a Secret to Everybody"

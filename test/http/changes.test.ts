@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { AppSql } from "../../src/runtime/postgres/database/Pools.js"
+import { AppSql } from "../support/Sql.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net"
 import { stringify } from "yaml"
 import { Connectors } from "../../src/actors/ports/connection/Connectors.js"
 import { catalogue } from "../../src/domain/connectors/index.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { acme, oauth } from "../support/connectors.js"
 import { type Ask, type Running, start } from "../support/InProcess.js"
 

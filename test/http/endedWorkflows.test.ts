@@ -3,7 +3,7 @@ import { SqlClient } from "@effect/sql"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import endedRoutes from "../../migrations/0032_ended_routes.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 let flow: string

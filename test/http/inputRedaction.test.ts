@@ -1,7 +1,7 @@
 /** The guest gets every value of its input; records show no member that is secret by its name. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 

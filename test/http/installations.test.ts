@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Connections } from "../../src/actors/ports/connection/Connections.js"
 import type { ConnectionId, OrganisationId } from "../../src/domain/Ids.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { connect, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { CallbackSecrets } from "../../src/actors/ports/delivery/CallbackSecrets.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running

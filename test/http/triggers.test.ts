@@ -4,7 +4,7 @@ import { Effect, Option } from "effect"
 import { TriggerReads } from "../../src/actors/ports/event/Triggers.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { connect, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 const event = { id: "contact.updated", delivery: "webhook" }

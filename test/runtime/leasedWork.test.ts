@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { endFormerLeases, hasWork, makeLeasedWork } from "../../src/runtime/postgres/LeasedWork.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import * as WorkKinds from "../../src/runtime/postgres/WorkKinds.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"

@@ -4,7 +4,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 
 const org = "org_a"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Either, Layer, Redacted, TestClock } from "effect"
 import { Vault } from "../../src/actors/ports/Vault.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "../support/Sql.js"
 import { DataKeys, layerPostgres } from "../../src/runtime/vault/DataKeys.js"
 import { parseKeyring } from "../../src/runtime/vault/Keyring.js"
 import { layer, rewrapAll } from "../../src/runtime/vault/Vault.js"

@@ -8,7 +8,7 @@ import * as DirectStream from "../../src/runtime/postgres/event/DirectStream.js"
 import * as StartQueue from "../../src/runtime/postgres/run/StartQueue.js"
 import * as JetStream from "../../src/runtime/nats/JetStream.js"
 import * as WakeupsLive from "../../src/runtime/process/Wakeups.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
+import { WriterSql } from "./Sql.js"
 import { oneOfTwoNodes } from "./ownership.js"
 import { noneUnderWay } from "./startQueue.js"
 

@@ -68,20 +68,25 @@ export const layer = Layer.effect(
       source: DeadLetterSource,
       { isRequested, routes, scope }: LetterOptions
     ): Effect.fn.Return<ReplayedLetter, Failure> {
-      const { deliveryId, eventId, id, routeId, status } = source
+      const { deliveryId, eventId, id, record, routeId, status } = source
       if (status !== "pending" && status !== "replaying") return yield* notPending(status)
-      if (deliveryId !== null) {
+      if (deliveryId !== null || record === null) {
         if (!(yield* letters.resend(home, id))) return yield* notPending("replayed")
         return { id, eventId: null, status: "resent" }
       }
       const only = routes ?? (routeId === null ? undefined : [routeId])
-      const arrival = yield* arrivalOf(triggers, home, source, {
-        of: eventId ?? id,
-        letter: id,
-        isRequested,
-        ...(scope === undefined ? {} : { scope }),
-        ...(only === undefined ? {} : { routes: only })
-      })
+      const arrival = yield* arrivalOf(
+        triggers,
+        home,
+        { ...source, record },
+        {
+          of: eventId ?? id,
+          letter: id,
+          isRequested,
+          ...(scope === undefined ? {} : { scope }),
+          ...(only === undefined ? {} : { routes: only })
+        }
+      )
       return { id, ...madeOf(yield* events.receive(arrival)) }
     })
 

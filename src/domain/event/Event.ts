@@ -2,8 +2,8 @@
  * Events that start runs: their identity, priority and states. Specification: Events; contract: events.
  */
 import { Duration, Schema } from "effect"
-import type { ConnectionId, CustomerId, EventId, ExecutionId, OrganisationId, SpaceId, TriggerId } from "../Ids.js"
-import { canonicalJson, type Json } from "../Json.js"
+import { ConnectionId, CustomerId, EventId, type ExecutionId, OrganisationId, SpaceId, TriggerId } from "../Ids.js"
+import { canonicalJson, storedDocument, StoredJson } from "../Json.js"
 import type { RoundedIntegers } from "../LargeIntegers.js"
 
 /** Where an event comes from. */
@@ -30,10 +30,12 @@ export type HoldReason = typeof HoldReason.Type
 export type SkipReason = "overlap" | "catch_up"
 
 /** Class of priority, from 1 (users wait for it) to 4 (polls). Specification: Event priority. */
-export type EventPriority = 1 | 2 | 3 | 4
+export const EventPriority = Schema.Literal(1, 2, 3, 4)
+export type EventPriority = typeof EventPriority.Type
 
 /** Days for which a settled event is kept: the first partition key of its record. */
-export type EventRetention = 3 | 14 | 90
+export const EventRetention = Schema.Literal(3, 14, 90)
+export type EventRetention = typeof EventRetention.Type
 
 /** The start of one run for a route, or why there is none. */
 export interface EventDelivery {
@@ -79,24 +81,25 @@ export interface EventFacts {
 }
 
 /** An event as its row stores it. Times are Unix milliseconds. */
-export interface Event {
-  readonly id: EventId
-  readonly organisationId: OrganisationId
-  readonly spaceId: SpaceId
-  readonly retention: EventRetention
-  readonly source: EventSource
-  readonly triggerId: TriggerId | null
-  readonly connector: string | null
-  readonly connectionId: ConnectionId | null
-  readonly customerId: CustomerId | null
-  readonly type: string
-  readonly priority: EventPriority
-  readonly status: EventStatus
-  readonly receivedAt: number
-  readonly record: EventFacts
+export const Event = Schema.Struct({
+  id: EventId,
+  organisationId: OrganisationId,
+  spaceId: SpaceId,
+  retention: EventRetention,
+  source: EventSource,
+  triggerId: Schema.NullOr(TriggerId),
+  connector: Schema.NullOr(Schema.String),
+  connectionId: Schema.NullOr(ConnectionId),
+  customerId: Schema.NullOr(CustomerId),
+  type: Schema.String,
+  priority: EventPriority,
+  status: EventStatus,
+  receivedAt: Schema.Number,
+  record: storedDocument<EventFacts>(),
   /** Exact; only a redacted copy is shown. */
-  readonly payload: Json
-}
+  payload: StoredJson
+})
+export type Event = typeof Event.Type
 
 /** What a run that an event starts keeps of it, so that a failure can be traced back. */
 export type EventOrigin = Pick<

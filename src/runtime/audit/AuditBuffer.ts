@@ -2,7 +2,7 @@
  * Audit entries that are written with no transaction of their own: collected in memory and inserted in batches, reads
  * and refusals counted by the minute.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "../postgres/database/Sql.js"
 import { Clock, Effect } from "effect"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { refusalLimits } from "../../domain/Limits.js"
@@ -35,7 +35,7 @@ export const emptyBuffer = (): AuditBuffer => ({ waiting: [], counted: new Map()
 /** Whether anything is to be written. */
 export const hasEntries = ({ counted, waiting }: AuditBuffer): boolean => waiting.length > 0 || counted.size > 0
 
-const insert = (writer: SqlClient, entries: ReadonlyArray<AuditEntry>) =>
+const insert = (writer: Sql, entries: ReadonlyArray<AuditEntry>) =>
   writer.unsafe(`${insertAuditRows("$1")} ON CONFLICT (id) DO NOTHING`, [
     JSON.stringify(entries.map((entry) => auditRow(entry)))
   ])
@@ -52,7 +52,7 @@ export const closeMinute = (buffer: AuditBuffer, all: boolean) =>
   })
 
 /** Writes the waiting entries; they wait again if that fails. */
-export const flush = Effect.fnUntraced(function* (buffer: AuditBuffer, writer: SqlClient) {
+export const flush = Effect.fnUntraced(function* (buffer: AuditBuffer, writer: Sql) {
   const entries = buffer.waiting
   if (entries.length === 0) return
   buffer.waiting = []

@@ -1,6 +1,6 @@
 /** Reads of audit entries for the API, as the organisation's role, and of the sealer's backlog. */
-import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect } from "effect"
+import type { Sql } from "../postgres/database/Sql.js"
+import { Effect, Schema } from "effect"
 import type { AuditQuery, SealedEntry } from "../../actors/ports/AuditTrail.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { type CommittedValue, restoreValues, type StoredAuditEntry } from "../../domain/audit/AuditCommitment.js"
@@ -10,6 +10,8 @@ import type { OrganisationVault, Vault } from "../../actors/ports/Vault.js"
 import { auditValuesPlace } from "../postgres/AuditRow.js"
 import { databaseUnavailable } from "../postgres/database/DatabaseUnavailable.js"
 import { organisationReader } from "../postgres/database/OrganisationRole.js"
+import { storedDocument } from "../../domain/Json.js"
+import { rowDecoder } from "../postgres/record/Table.js"
 
 /** Customers of one page whose keys are read at once. */
 const openersAtOnce = 10
@@ -31,7 +33,7 @@ const reachConditions = (reach: AuditQuery["reach"], add: (value: unknown) => st
 
 /** The entries that a query selects, the newest first, each with its place in the chain. */
 export const listEntries = (
-  app: SqlClient,
+  app: Sql,
   vault: Vault["Type"],
   organisation: OrganisationId,
   query: AuditQuery
@@ -55,18 +57,23 @@ export const listEntries = (
   return asOrganisation(
     app,
     organisation,
-    app.unsafe<ListedRow>(
+    app.unsafe(
       `SELECT e.entry, e.sealed, s.seq::float8 AS seq, s.prev_hash AS "prevHash", s.hash FROM audit_entries e
      LEFT JOIN audit_seal s ON s.entry_id = e.id WHERE ${where} ORDER BY e.id DESC LIMIT ${add(query.limit)}`,
       values
     )
-  ).pipe(Effect.flatMap((rows) => openEntries(vault, rows)))
+  ).pipe(Effect.flatMap((rows) => openEntries(vault, rows.map(decodeListed))))
 }
 
-interface ListedRow extends Pick<SealedEntry, "seq" | "prevHash" | "hash"> {
-  readonly entry: StoredAuditEntry
-  readonly sealed: Uint8Array | null
-}
+const decodeListed = rowDecoder("audit_entries", {
+  entry: storedDocument<StoredAuditEntry>(),
+  sealed: Schema.NullOr(Schema.Uint8ArrayFromSelf),
+  seq: Schema.NullOr(Schema.Number),
+  prevHash: Schema.NullOr(Schema.String),
+  hash: Schema.NullOr(Schema.String)
+})
+type ListedRow = ReturnType<typeof decodeListed>
+const decodeBacklog = rowDecoder("audit_entries", { unsealed: Schema.Number, oldest: Schema.Number })
 
 /** Puts the values of customers back into their entries; those of a customer whose key is destroyed are erased. */
 const openEntries = Effect.fnUntraced(function* (vault: Vault["Type"], rows: ReadonlyArray<ListedRow>) {
@@ -106,13 +113,16 @@ export const openValues = (
  * How many entries are not yet sealed, and the age of the oldest. One index scan for each organisation, from the
  * position of its sealer.
  */
-export const sealBacklog = (writer: SqlClient) =>
-  writer<{ unsealed: number; oldest: number }>`
+export const sealBacklog = (writer: Sql) =>
+  writer`
   SELECT count(e.at)::int AS unsealed, coalesce(max(extract(epoch FROM now() - e.at)), 0)::float8 AS oldest
   FROM organisations o LEFT JOIN audit_heads h ON h.org = o.id CROSS JOIN LATERAL (
     SELECT e.at FROM audit_entries e
     WHERE e.org = o.id AND (e.xid, e.id) > (coalesce(h.xid, 0), coalesce(h.entry_id, ''))
     ORDER BY e.xid, e.id LIMIT ${mostCounted}) e`.pipe(
-    Effect.map(([row]) => ({ unsealed: row?.unsealed ?? 0, oldestSeconds: Math.max(0, row?.oldest ?? 0) })),
+    Effect.map(([row]) => {
+      const { oldest, unsealed } = row === undefined ? { unsealed: 0, oldest: 0 } : decodeBacklog(row)
+      return { unsealed, oldestSeconds: Math.max(0, oldest) }
+    }),
     Effect.mapError(databaseUnavailable)
   )

@@ -1,23 +1,35 @@
 /** Verifies an organisation's chain of audit entries: its hashes, its gaps, its last checkpoint, and what is unsealed. */
-import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect } from "effect"
+import type { Sql } from "../postgres/database/Sql.js"
+import { Effect, Schema } from "effect"
 import type { Checkpoint, ClosedBranch } from "../../actors/ports/AuditTrail.js"
 import type { Digests } from "../../actors/ports/Digests.js"
-import type { AuditEntry } from "../../domain/audit/Audit.js"
-import { auditHashInput } from "../../domain/audit/AuditCommitment.js"
+import { auditHashInput, type StoredAuditEntry } from "../../domain/audit/AuditCommitment.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { auditSeal } from "../../domain/Limits.js"
 import { asOrganisation } from "./AuditQueries.js"
+import { storedDocument } from "../../domain/Json.js"
+import { rowDecoder } from "../postgres/record/Table.js"
 
 const verifyBatch = 2_000
 
-interface Sealed {
-  readonly seq: number
-  readonly prev_hash: string | null
-  readonly hash: string
+const decodeSealed = rowDecoder("audit_seal", {
+  seq: Schema.Number,
+  prev_hash: Schema.NullOr(Schema.String),
+  hash: Schema.String,
   /** `null` if the entry was removed. */
-  readonly entry: AuditEntry | null
-}
+  entry: Schema.NullOr(storedDocument<StoredAuditEntry>())
+})
+type Sealed = ReturnType<typeof decodeSealed>
+const decodeRange = rowDecoder("audit_seal", {
+  first: Schema.NullOr(Schema.Number),
+  last: Schema.NullOr(Schema.Number)
+})
+const decodeUnsealed = rowDecoder("audit_entries", {
+  n: Schema.Number,
+  id: Schema.NullOr(Schema.String),
+  at: Schema.NullOr(Schema.String),
+  age: Schema.NullOr(Schema.Number)
+})
 
 /** The checkpoints that were written outside the database. */
 export interface Checkpoints {
@@ -26,21 +38,21 @@ export interface Checkpoints {
 }
 
 /** Verifies chains against the checkpoints that were written outside the database. */
-export const makeChainVerification = (app: SqlClient, digests: Digests["Type"], checkpoints: Checkpoints) => {
+export const makeChainVerification = (app: Sql, digests: Digests["Type"], checkpoints: Checkpoints) => {
   /** The part of the chain with all entries of a period: the chain is in the order of commits. */
   const rangeOf = Effect.fnUntraced(function* (
     organisation: OrganisationId,
     from: string | undefined,
     to: string | undefined
   ) {
-    const [row] = yield* app<{ first: number | null; last: number | null }>`
+    const [row] = yield* app`
   SELECT min(s.seq)::float8 AS first, max(s.seq)::float8 AS last FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
   WHERE s.org = ${organisation} AND (${from ?? null}::timestamptz IS NULL OR e.at >= ${from ?? null})
     AND (${to ?? null}::timestamptz IS NULL OR e.at < ${to ?? null})`
-    const first = row?.first ?? null
+    const { first, last } = row === undefined ? { first: null, last: null } : decodeRange(row)
     return {
       first: from === undefined ? 1 : (first ?? 1),
-      last: row?.last ?? 0,
+      last: last ?? 0,
       // A period without an entry, as in the future, says nothing about the end of the chain.
       isEmpty: from !== undefined && first === null
     }
@@ -48,8 +60,11 @@ export const makeChainVerification = (app: SqlClient, digests: Digests["Type"], 
 
   /** At most a batch of the chain's entries after this position. */
   const readChain = (organisation: OrganisationId, after: number, last: number) =>
-    app<Sealed>`SELECT s.seq::float8 AS seq, s.prev_hash, s.hash, e.entry FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
-  WHERE s.org = ${organisation} AND s.seq > ${after} AND s.seq <= ${last} ORDER BY s.seq LIMIT ${verifyBatch}`
+    Effect.map(
+      app`SELECT s.seq::float8 AS seq, s.prev_hash, s.hash, e.entry FROM audit_seal s LEFT JOIN audit_entries e ON e.id = s.entry_id
+  WHERE s.org = ${organisation} AND s.seq > ${after} AND s.seq <= ${last} ORDER BY s.seq LIMIT ${verifyBatch}`,
+      (rows) => rows.map(decodeSealed)
+    )
 
   /** Whether an entry has the hash that its content, its place and its predecessor give. */
   const isGenuine = (row: Sealed, before: Sealed | undefined, checkpoint: Checkpoint | null): boolean =>
@@ -63,13 +78,13 @@ export const makeChainVerification = (app: SqlClient, digests: Digests["Type"], 
    * removed shows as a gap in the chain.
    */
   const unsealedOf = Effect.fnUntraced(function* (organisation: OrganisationId) {
-    const [row] = yield* app<{ n: number; id: string | null; at: string | null; age: number | null }>`
+    const [row] = yield* app`
     SELECT count(*)::int AS n, (array_agg(e.id ORDER BY e.id))[1] AS id,
       to_char(min(e.at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
       extract(epoch FROM now() - min(e.at))::float8 AS age
     FROM audit_entries e
     WHERE e.org = ${organisation} AND NOT EXISTS (SELECT 1 FROM audit_seal s WHERE s.entry_id = e.id)`
-    const { age = null, at = null, id = null, n = 0 } = row ?? {}
+    const { age, at, id, n } = row === undefined ? { age: null, at: null, id: null, n: 0 } : decodeUnsealed(row)
     const oldest = id === null || at === null ? null : { id, at, ageSeconds: age ?? 0 }
     return { unsealed: n, oldest }
   })

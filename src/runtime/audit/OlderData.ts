@@ -3,25 +3,27 @@
  * that the database does not have, and verifying would fail for good. The chain goes on with a signed entry that names
  * both ends.
  */
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import type { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Checkpoint } from "../../actors/ports/AuditTrail.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { serviceActor } from "../../domain/access/Caller.js"
-import type { OrganisationId } from "../../domain/Ids.js"
+import { OrganisationId } from "../../domain/Ids.js"
 import { auditRow, insertAuditRows } from "../postgres/AuditRow.js"
 import type { WriterSql } from "../postgres/database/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
+import { rowDecoder } from "../postgres/record/Table.js"
 
-interface StoredEnd {
-  readonly org: OrganisationId
-  readonly seq: number | null
-  readonly hash: string | null
-}
+const decodeEnd = rowDecoder("audit_seal", {
+  org: OrganisationId,
+  seq: Schema.NullOr(Schema.Number),
+  hash: Schema.NullOr(Schema.String)
+})
+type StoredEnd = ReturnType<typeof decodeEnd>
 
 /** The ends of these organisations' chains; an organisation that the data does not know has none. */
 const endsOf = (sql: WriterSql["Type"], organisations: ReadonlyArray<string>) =>
-  sql<StoredEnd>`SELECT o.id AS org, s.seq::float8 AS seq, s.hash FROM organisations o LEFT JOIN LATERAL (
+  sql`SELECT o.id AS org, s.seq::float8 AS seq, s.hash FROM organisations o LEFT JOIN LATERAL (
       SELECT seq, hash FROM audit_seal WHERE org = o.id ORDER BY seq DESC LIMIT 1) s ON true
     WHERE o.id = ANY(${organisations})`
 
@@ -60,7 +62,9 @@ export const closeLostBranches = Effect.fnUntraced(function* (
     (yield* endsOf(
       sql,
       known.map(({ organisationId }) => organisationId)
-    )).map((end) => [end.org, end])
+    ))
+      .map(decodeEnd)
+      .map((end) => [end.org, end])
   )
   for (const checkpoint of known) {
     const end = ends.get(checkpoint.organisationId)

@@ -4,19 +4,21 @@
  * changes. An organisation whose chain cannot be extended is retried; the others are sealed nevertheless.
  */
 import { SqlError } from "@effect/sql/SqlError"
-import { Cause, Effect, Layer } from "effect"
+import { Cause, Effect, Layer, Schema } from "effect"
 import { DatabaseError } from "pg"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { backgroundTask, repeatEvery } from "../../actors/BackgroundTask.js"
-import type { AuditEntry } from "../../domain/audit/Audit.js"
-import { auditHashInput } from "../../domain/audit/AuditCommitment.js"
+import { auditHashInput, type StoredAuditEntry } from "../../domain/audit/AuditCommitment.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { operatorText } from "../../domain/OperatorText.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
 import { closeLostBranches } from "./OlderData.js"
+import { castRows } from "../postgres/database/Sql.js"
+import { storedDocument } from "../../domain/Json.js"
+import { rowDecoder } from "../postgres/record/Table.js"
 
 /** So that an entry is sealed within a second of its commit. */
 const interval = "700 millis"
@@ -26,12 +28,19 @@ const batch = 2_000
 const oldestOpen = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 /** The end of a chain, and the sealer's position: all entries up to it, by (xid, id), are sealed. */
-interface Head {
-  readonly seq: number
-  readonly hash: string | null
-  readonly xid: string
-  readonly entryId: string
-}
+const decodeHead = rowDecoder("audit_heads", {
+  seq: Schema.Number,
+  hash: Schema.NullOr(Schema.String),
+  xid: Schema.String,
+  entryId: Schema.String
+})
+type Head = ReturnType<typeof decodeHead>
+const decodeEnd = rowDecoder("audit_seal", { seq: Schema.Number, hash: Schema.String })
+const decodeEntry = rowDecoder("audit_entries", {
+  entry: storedDocument<StoredAuditEntry>(),
+  xid: Schema.String,
+  sealed: Schema.Boolean
+})
 
 interface Unsealed {
   /** Entries of transactions below this one are all visible. */
@@ -70,17 +79,22 @@ export const layer = (checkpoints: CheckpointFile) =>
       const headOf = Effect.fnUntraced(function* (org: OrganisationId) {
         const known = heads.get(org)
         if (known !== undefined) return known
-        const [stored] = yield* sql<Head>`
+        const [stored] = yield* sql`
     SELECT seq::float8 AS seq, hash, xid::text AS xid, entry_id AS "entryId" FROM audit_heads
     WHERE org = ${org} AND xid < ${sql.literal(oldestOpen)}
       AND seq = (SELECT coalesce(max(s.seq), 0) FROM audit_seal s WHERE s.org = ${org})`
-        if (stored !== undefined) return stored
-        const [end] = yield* sql<{ seq: number; hash: string }>`
+        if (stored !== undefined) return decodeHead(stored)
+        const [last] = yield* sql`
     SELECT seq::float8 AS seq, hash FROM audit_seal WHERE org = ${org} ORDER BY seq DESC LIMIT 1`
+        const end = last === undefined ? undefined : decodeEnd(last)
         return { seq: end?.seq ?? 0, hash: end?.hash ?? null, xid: "0", entryId: "" }
       })
 
-      const linksOf = (org: OrganisationId, head: Head, entries: ReadonlyArray<AuditEntry>): ReadonlyArray<Link> => {
+      const linksOf = (
+        org: OrganisationId,
+        head: Head,
+        entries: ReadonlyArray<StoredAuditEntry>
+      ): ReadonlyArray<Link> => {
         let { hash, seq } = head
         return entries.map((entry) => {
           seq++
@@ -95,11 +109,11 @@ export const layer = (checkpoints: CheckpointFile) =>
       const seal = Effect.fnUntraced(function* (org: OrganisationId) {
         const head = yield* headOf(org)
         // Orders by the table's column, not by its text in the list: as text, 1000 comes before 998.
-        const rows = yield* sql<{ entry: AuditEntry; xid: string; sealed: boolean }>`
+        const rows = (yield* sql`
     SELECT e.entry, e.xid::text AS xid, s.seq IS NOT NULL AS sealed
     FROM audit_entries e LEFT JOIN audit_seal s ON s.entry_id = e.id
     WHERE e.org = ${org} AND (e.xid, e.id) > (${head.xid}::bigint, ${head.entryId}) AND e.xid < ${sql.literal(oldestOpen)}
-    ORDER BY e.xid, e.id LIMIT ${batch}`
+    ORDER BY e.xid, e.id LIMIT ${batch}`).map(decodeEntry)
         const last = rows.at(-1)
         if (last === undefined) return false
         const links = linksOf(
@@ -154,9 +168,12 @@ export const layer = (checkpoints: CheckpointFile) =>
       yield* Effect.ignore(closeBranches)
       const pass = Effect.gen(function* () {
         yield* closeBranches
-        const [found] = yield* sealedBelow === undefined
-          ? sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT id FROM organisations) AS organisations`
-          : sql<Unsealed>`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}::bigint) AS organisations`
+        // Not decoded, since one organisation that cannot be read would leave the chains of all unsealed.
+        const [found] = yield* castRows<Unsealed>(
+          sealedBelow === undefined
+            ? sql`SELECT ${xmin}, ARRAY(SELECT id FROM organisations) AS organisations`
+            : sql`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}::bigint) AS organisations`
+        )
         if (found === undefined) return
         for (const org of new Set([...found.organisations, ...failing])) {
           if (ownership.owns(ownership.shardOf(org))) yield* sealAll(org)

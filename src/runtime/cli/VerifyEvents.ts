@@ -34,11 +34,7 @@ const everywhere = {
 
 const reconcileAll = (from: number, to: number) =>
   Effect.flatMap(WriterSql, (sql) =>
-    reconcile(
-      <Row extends object>(text: string, values: ReadonlyArray<unknown>) => sql.unsafe<Row>(text, values),
-      everywhere,
-      { from, to, mostMillis: Infinity }
-    )
+    reconcile((text, values) => sql.unsafe(text, values), everywhere, { from, to, mostMillis: Infinity })
   )
 
 export const verifyEventsCommand = Command.make("verify-events", { since }, ({ since }) =>

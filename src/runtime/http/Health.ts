@@ -1,5 +1,4 @@
 /** The probes of operators: `/healthz`, whether the process is alive, and `/readyz`, whether it accepts work. */
-import { SqlClient } from "@effect/sql"
 import { Clock, Effect, Option, Schema } from "effect"
 import { builtInConnectors } from "../../domain/connectors/index.js"
 import { Sandbox } from "../../actors/ports/run/Sandbox.js"
@@ -78,10 +77,7 @@ export const make = Effect.gen(function* () {
     Effect.catchAll(() => Effect.succeed([]))
   )
 
-  const findMissingMigrations = pendingMigrations().pipe(
-    Effect.provideService(SqlClient.SqlClient, sql),
-    Effect.catchAll(() => Effect.succeed([]))
-  )
+  const findMissingMigrations = pendingMigrations(sql).pipe(Effect.catchAll(() => Effect.succeed([])))
 
   /** Background tasks that fail. Requests are still served: the node is degraded, but ready. */
   const findFailingTasks = Effect.map(Clock.currentTimeMillis, (now) =>

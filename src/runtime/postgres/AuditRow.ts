@@ -2,7 +2,7 @@
  * The row of an audit entry: the entry as a document, and the columns that queries filter by. The values of a customer's
  * entry are sealed under a key of that customer, which erasure destroys.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "./database/Sql.js"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Context, Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
@@ -65,7 +65,7 @@ export class AuditRows extends Context.Tag("svc/AuditRows")<
   AuditRows,
   {
     readonly of: (entries: ReadonlyArray<AuditEntry>) => Effect.Effect<ReadonlyArray<AuditRow>, Unavailable>
-    readonly write: (sql: SqlClient, entries: ReadonlyArray<AuditEntry>) => Effect.Effect<void, SqlError | Unavailable>
+    readonly write: (sql: Sql, entries: ReadonlyArray<AuditEntry>) => Effect.Effect<void, SqlError | Unavailable>
   }
 >() {}
 
@@ -98,7 +98,7 @@ export const insertAuditRows = (parameter: string): string =>
    FROM json_to_recordset(${parameter}::json) AS t(${shape})`
 
 /** Inserts entries in the current transaction; the sealer chains them afterwards. */
-export const writeAuditRows = (sql: SqlClient, rows: ReadonlyArray<AuditRow>): Effect.Effect<void, SqlError> =>
+export const writeAuditRows = (sql: Sql, rows: ReadonlyArray<AuditRow>): Effect.Effect<void, SqlError> =>
   rows.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertAuditRows("$1"), [JSON.stringify(rows)]))
 
 export const layer = Layer.effect(

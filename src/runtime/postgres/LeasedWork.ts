@@ -2,7 +2,7 @@
  * The statements of leased work: written once, for the kinds that `WorkKinds.ts` describes. A statement that takes rows
  * waits for no lock: it leaves out what another one has locked.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "./database/Sql.js"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { PlaceBounds, Room } from "../../actors/Places.js"
@@ -11,6 +11,7 @@ import type { DueWork, FindWork, LeasedWork } from "../../actors/ports/LeasedWor
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { execute, rowsOf } from "./database/DatabaseUnavailable.js"
 import { notSetAside } from "./FailedJobs.js"
+import { castRows } from "./database/Sql.js"
 
 /** Due rows that one statement considers. */
 const mostConsidered = 1_000
@@ -165,7 +166,7 @@ export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {
 
 /** At the start of the only node, ends all leases: they belong to a process that has ended. */
 export const endFormerLeases = (
-  sql: SqlClient,
+  sql: Sql,
   kind: WorkKind,
   condition = "true"
 ): Effect.Effect<void, SqlError, Ownership> =>
@@ -180,23 +181,24 @@ export const endFormerLeases = (
   )
 
 /** The operations that kinds have in common. */
-export const makeLeasedWork = <J extends StoredJob>(sql: SqlClient, kind: WorkKind): LeasedWork<J> => {
+export const makeLeasedWork = <J extends StoredJob>(sql: Sql, kind: WorkKind): LeasedWork<J> => {
   const [foundSql, batchSql] = [leaseSql(kind, "found"), leaseSql(kind, "due")]
   const renewSql = `UPDATE ${kind.table} w SET ${kind.lease.until} = ${leaseEnd(kind)} WHERE ${isAmong(kind)}`
   const keysOf = (jobs: ReadonlyArray<Pick<StoredJob, "id">>) => {
     const keys = jobs.map(({ id }) => keyOf(kind, id))
     return kind.key.map((_, at) => keys.map((values) => values[at]))
   }
-  // Not decoded, since each kind selects what its statement computes, and a pass leases up to hundreds of rows.
+  // Not decoded, since a pass leases up to hundreds of rows, of which one that cannot be read would keep the others waiting.
   return {
-    lease: (found) => rowsOf(sql.unsafe<J>(foundSql, keysOf(found))),
-    leaseDue: (limit) => rowsOf(sql.unsafe<J>(batchSql, [limit])),
+    lease: (found) => rowsOf(castRows<J>(sql.unsafe(foundSql, keysOf(found)))),
+    leaseDue: (limit) => rowsOf(castRows<J>(sql.unsafe(batchSql, [limit]))),
     renew: (job) => execute(sql.unsafe(renewSql, keysOf([job])))
   }
 }
 
 /** Finds work of those who would get a place. */
-export const makeFind = (sql: SqlClient, kind: PlacedKind): FindWork => {
+export const makeFind = (sql: Sql, kind: PlacedKind): FindWork => {
   const findSql = `WITH ${findCtes(kind)} SELECT id, org AS "organisationId", partner FROM placed ORDER BY place, due_at`
-  return (room) => rowsOf(sql.unsafe<DueWork>(findSql, roomValues(room)))
+  // Not decoded, since one row that cannot be read would keep the others from being done.
+  return (room) => rowsOf(castRows<DueWork>(sql.unsafe(findSql, roomValues(room))))
 }

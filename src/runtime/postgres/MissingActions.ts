@@ -2,7 +2,7 @@
  * Finds actions of built-in connectors that a live deployment is bound to and that this release does not contain: their
  * calls fail until the workflow is published again. Contract: versioning policy.
  */
-import type { SqlClient } from "@effect/sql"
+import type { Sql } from "./database/Sql.js"
 import { Effect, Schema } from "effect"
 import type { BundledConnector } from "../../domain/connector/Definition.js"
 import { builtInAtVersion } from "../../domain/connector/Versions.js"
@@ -20,7 +20,7 @@ const decode = rowDecoder("workflow_versions", {
 })
 
 /** One query, at the start of the service: later publications are bound to the actions of this release. */
-export const findMissingActions = (sql: SqlClient.SqlClient, builtIns: ReadonlyArray<BundledConnector>) =>
+export const findMissingActions = (sql: Sql, builtIns: ReadonlyArray<BundledConnector>) =>
   Effect.map(
     sql`
       SELECT b ->> 'connector' AS connector, b ->> 'action' AS action, (b ->> 'version')::int AS version,

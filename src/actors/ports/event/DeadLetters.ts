@@ -9,8 +9,10 @@ import type { LeasedWork } from "../LeasedWork.js"
 import type { EventHome, RecordScope, ReplaySource } from "./EventReads.js"
 
 /** A dead letter, as a replay needs it. */
-export interface DeadLetterSource extends ReplaySource {
+export interface DeadLetterSource extends Omit<ReplaySource, "record"> {
   readonly id: DeadLetterId
+  /** `null`: without an event. */
+  readonly record: ReplaySource["record"] | null
   readonly eventId: string | null
   /** Set for a delivery that was given up: it is sent again instead. */
   readonly deliveryId: string | null

@@ -1,5 +1,5 @@
 /** Reads events and dead letters from Postgres with the request role. */
-import { Context, type Effect, type Option } from "effect"
+import { Context, type Effect, type Option, Schema } from "effect"
 import type { Event, EventSource, EventStatus } from "../../../domain/event/Event.js"
 import type {
   DeadLetterDetail,
@@ -19,10 +19,11 @@ export interface EventHome {
 }
 
 /** What a key is narrowed to; absent: not narrowed. */
-export interface RecordScope {
-  readonly workflows?: ReadonlyArray<string>
-  readonly environments?: ReadonlyArray<string>
-}
+export const RecordScope = Schema.Struct({
+  workflows: Schema.optionalWith(Schema.Array(Schema.String), { exact: true }),
+  environments: Schema.optionalWith(Schema.Array(Schema.String), { exact: true })
+})
+export type RecordScope = typeof RecordScope.Type
 
 /** A record that is in a key's scope by its trigger or its runs. */
 export type ScopedRecord = "event" | "dead letter"

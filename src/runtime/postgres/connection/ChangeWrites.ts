@@ -1,5 +1,5 @@
 /** What every change of a connection writes, and the transaction around it. */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "../database/Sql.js"
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
@@ -8,7 +8,7 @@ import { type AuditRow, type AuditRows, writeAuditRows } from "../AuditRow.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 
 /** Runs a change in one transaction; a database that does not answer is `Unavailable`. */
-export const transact = <A, E>(sql: SqlClient, body: Effect.Effect<A, E>) =>
+export const transact = <A, E>(sql: Sql, body: Effect.Effect<A, E>) =>
   sql
     .withTransaction(body)
     .pipe(
@@ -20,7 +20,7 @@ export const transact = <A, E>(sql: SqlClient, body: Effect.Effect<A, E>) =>
 
 /** The same with the rows of its audit entries, which are made before the transaction has a connection. */
 export const transactAudited = <A, E>(
-  sql: SqlClient,
+  sql: Sql,
   auditRows: AuditRows["Type"],
   audit: ReadonlyArray<AuditEntry>,
   body: (rows: ReadonlyArray<AuditRow>) => Effect.Effect<A, E>
@@ -28,7 +28,7 @@ export const transactAudited = <A, E>(
 
 /** Writes what a change tells: domain events and audit entries. */
 export const writeEvents = Effect.fnUntraced(function* (
-  sql: SqlClient,
+  sql: Sql,
   events: ReadonlyArray<DomainEvent>,
   audit: ReadonlyArray<AuditRow>
 ) {

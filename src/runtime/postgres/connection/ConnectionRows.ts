@@ -47,9 +47,11 @@ const decodeLoad = rowDecoder("connections", {
 
 /** One copy of a text: very many connections in memory share it. */
 const internText = memoize((text) => text, 10_000)
-const intern = <Text extends string | null>(text: Text): Text => (text === null ? text : (internText(text) as Text)) // the same text
+// The same text.
+const intern = <Text extends string | null>(text: Text): Text => (text === null ? text : (internText(text) as Text))
 const emptyObject = {}
 const emptyList: ReadonlyArray<never> = []
+// Both have no members.
 const internEmpty = <A extends object>(value: A): A => (Object.keys(value).length === 0 ? (emptyObject as A) : value)
 
 /**

@@ -1,7 +1,7 @@
 /**
  * The port `ConnectionStore` on the writer's pool: each change is one transaction, fenced by the connection's revision.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "../database/Sql.js"
 import { Effect, Layer, Option, Schema } from "effect"
 import { ConnectionStore, type CredentialRow, Stale } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { Connection } from "../../../domain/connection/Connection.js"
@@ -26,11 +26,11 @@ const decodeRevision = rowDecoder("connections", { revision: Schema.Number })
 const toDate = (millis: number | null) => (millis === null ? null : new Date(millis))
 
 /** Serialises changes of the default connection of a customer, user and connector. */
-const lockKind = (sql: SqlClient, { connector, customerId, organisationId, userId }: Connection) =>
+const lockKind = (sql: Sql, { connector, customerId, organisationId, userId }: Connection) =>
   sql`SELECT pg_advisory_xact_lock(hashtextextended(${[organisationId, customerId, userId, connector].join("|")}, 2))`
 
 /** Selects the connections among which one is the default. */
-const kind = (sql: SqlClient, { connector, customerId, organisationId, userId }: Connection) =>
+const kind = (sql: Sql, { connector, customerId, organisationId, userId }: Connection) =>
   sql.and([
     sql`org = ${organisationId}`,
     sql`customer_id = ${customerId}`,
@@ -38,7 +38,7 @@ const kind = (sql: SqlClient, { connector, customerId, organisationId, userId }:
     sql`connector = ${connector}`
   ])
 
-const putCredential = (sql: SqlClient, { id, organisationId }: Connection, credential: CredentialRow) =>
+const putCredential = (sql: Sql, { id, organisationId }: Connection, credential: CredentialRow) =>
   sql`INSERT INTO credentials (id, org, connection_id, number, sealed, members, fingerprint, expires_at)
     VALUES (${credential.id}, ${organisationId}, ${id}, ${credential.number}, ${credential.sealed}, ${credential.members},
       ${credential.fingerprint}, ${credential.expiresAt})
@@ -47,7 +47,7 @@ const putCredential = (sql: SqlClient, { id, organisationId }: Connection, crede
       rotated_at = CASE WHEN ${credential.rotated} THEN now() ELSE credentials.rotated_at END`
 
 const load =
-  (sql: SqlClient): ConnectionStore["Type"]["load"] =>
+  (sql: Sql): ConnectionStore["Type"]["load"] =>
   (id) =>
     sql.unsafe(loadSql, [id]).pipe(
       Effect.map(([row]) => Option.map(Option.fromNullable(row), ownedConnection)),
@@ -55,7 +55,7 @@ const load =
     )
 
 const insert =
-  (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["insert"] =>
+  (sql: Sql, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["insert"] =>
   ({ audit, connection, credential, events, nextLookAt, session }) =>
     transactAudited(sql, auditRows, audit, (rows) =>
       Effect.gen(function* () {
@@ -73,7 +73,7 @@ const insert =
     )
 
 const save =
-  (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["save"] =>
+  (sql: Sql, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["save"] =>
   (change) =>
     transactAudited(sql, auditRows, change.audit, (rows) =>
       Effect.gen(function* () {
@@ -107,7 +107,7 @@ const save =
     )
 
 const intend =
-  (sql: SqlClient): ConnectionStore["Type"]["intend"] =>
+  (sql: Sql): ConnectionStore["Type"]["intend"] =>
   ({ connection, revision }, intent) =>
     transact(
       sql,
@@ -124,7 +124,7 @@ const intend =
     )
 
 const abandon =
-  (sql: SqlClient, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["abandon"] =>
+  (sql: Sql, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["abandon"] =>
   ({ connection, revision }, { audit, events }) =>
     transactAudited(sql, auditRows, audit, (rows) =>
       Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /** Ensures that one service runs per database: the single-node layout has no other protection. */
-import type { SqlClient } from "@effect/sql"
+import type { Sql } from "./Sql.js"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Cause, Deferred, Effect, Schedule, Schema } from "effect"
 import { OperatorError } from "../../process/OperatorError.js"
@@ -10,7 +10,7 @@ import { rowDecoder } from "../record/Table.js"
  * process, however that ends. Fails when another process holds it. A session that is lost is replaced within seconds;
  * if another process takes the lock before, `onLost` runs and must end this process.
  */
-export const holdDatabase = Effect.fn("Single.hold")(function* (sql: SqlClient.SqlClient, onLost: Effect.Effect<void>) {
+export const holdDatabase = Effect.fn("Single.hold")(function* (sql: Sql, onLost: Effect.Effect<void>) {
   const acquired = yield* Deferred.make<void, OperatorError | SqlError>()
   const onFailure = (failure: OperatorError | SqlError, what: Effect.Effect<void>) =>
     Effect.flatMap(Deferred.fail(acquired, failure), (wasFirst) => (wasFirst ? Effect.never : what))
@@ -27,7 +27,7 @@ export const holdDatabase = Effect.fn("Single.hold")(function* (sql: SqlClient.S
 })
 
 /** Takes the lock and checks its session until that is lost. */
-const hold = (sql: SqlClient.SqlClient, onAcquired: Effect.Effect<unknown>) =>
+const hold = (sql: Sql, onAcquired: Effect.Effect<unknown>) =>
   Effect.scoped(
     Effect.gen(function* () {
       const session = yield* sql.reserve
@@ -41,7 +41,7 @@ const hold = (sql: SqlClient.SqlClient, onAcquired: Effect.Effect<unknown>) =>
 
 const decodeHolder = rowDecoder("pg_stat_activity", { name: Schema.String, address: Schema.NullOr(Schema.String) })
 
-const refusal = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+const refusal = Effect.fnUntraced(function* (sql: Sql) {
   const [holder] = yield* sql`
       SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
       WHERE locktype = 'advisory' AND granted AND objid = ${lockKey}`

@@ -6,6 +6,7 @@ import { reasonOf, OperatorError } from "../../process/OperatorError.js"
 import { connect } from "./Pools.js"
 import { variableOf } from "./Roles.js"
 import { UnreachableDatabase } from "./UnreachableDatabase.js"
+import type { Sql } from "./Sql.js"
 
 /**
  * Runs the pending migrations, all of them or none, and returns their names. Two processes never migrate at once: the
@@ -18,7 +19,7 @@ export const migrate = Effect.fn("Migrations.migrate")(
       applicationName: "svc migrations",
       setting: variableOf(owner, "owner")
     })
-    const applied = yield* pendingMigrations().pipe(
+    const applied = yield* pendingMigrations(sql).pipe(
       // Most starts have none to run, and need no lock.
       Effect.flatMap((pending) =>
         pending.length === 0 ? Effect.succeed([]) : Effect.scoped(Effect.zipRight(holdMigrationLock, runMigrations))
@@ -41,8 +42,7 @@ export const migrate = Effect.fn("Migrations.migrate")(
 )
 
 /** The names of the migrations that the database has not run. */
-export const pendingMigrations = Effect.fn("Migrations.missing")(function* () {
-  const sql = yield* SqlClient.SqlClient
+export const pendingMigrations = Effect.fn("Migrations.missing")(function* (sql: Sql) {
   const [table] = yield* sql`SELECT to_regclass('svc_migrations') IS NOT NULL AS present`
   const applied = table?.["present"] === true ? yield* sql`SELECT migration_id AS id FROM svc_migrations` : []
   return Object.keys(migrations).filter((name) => !applied.some((row) => row["id"] === Number(name.slice(0, 4))))

@@ -1,15 +1,15 @@
 /** Reads as the request role, which row-level security admits to the rows of one organisation. */
-import type { SqlClient } from "@effect/sql/SqlClient"
 import { Clock, Duration, Effect, identity } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId } from "../../../domain/Ids.js"
 import { logStatementErrors } from "./ConnectionLoss.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
+import type { Sql } from "./Sql.js"
 
 /** Makes the function that runs its body in a transaction that sees one organisation. `event`: what a failure is logged as. */
 export const organisationReader =
   (event?: string) =>
-  <A>(sql: SqlClient, organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
+  <A>(sql: Sql, organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
     sql
       .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
       .pipe(event === undefined ? identity : logStatementErrors(event), Effect.mapError(databaseUnavailable))

@@ -9,12 +9,13 @@ import { failOnConnectionLoss } from "./ConnectionLoss.js"
 import { QueuedPool } from "./QueuedPool.js"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
 import { explainUnreachable } from "./UnreachableDatabase.js"
+import type { Sql } from "./Sql.js"
 
 /** As `svc_app`: requests. Row-level security shows one organisation, named by `svc.org` in each transaction. */
-export class AppSql extends Context.Tag("svc/AppSql")<AppSql, PgClient.PgClient>() {}
+export class AppSql extends Context.Tag("svc/AppSql")<AppSql, Sql>() {}
 
 /** As `svc_writer`: journal, intake, sweeps, key look-up. Sees every organisation. */
-export class WriterSql extends Context.Tag("svc/WriterSql")<WriterSql, PgClient.PgClient>() {}
+export class WriterSql extends Context.Tag("svc/WriterSql")<WriterSql, Sql>() {}
 
 export interface PoolOptions {
   readonly maxConnections: number

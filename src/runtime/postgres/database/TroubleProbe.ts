@@ -2,7 +2,7 @@
  * Finds out whether trouble of the database is over: no condition was met for a while, and the database writes a few
  * megabytes of temporary files. Asks only while there is trouble.
  */
-import type { SqlClient } from "@effect/sql"
+import type { Sql } from "./Sql.js"
 import { Clock, Duration, Effect, Layer, Schedule } from "effect"
 import { DatabaseTrouble } from "../../../actors/ports/DatabaseTrouble.js"
 import { WriterSql } from "./Pools.js"
@@ -12,7 +12,7 @@ const interval = Duration.seconds(2)
 const quiet = { all: Duration.seconds(5), some: Duration.seconds(10) }
 
 /** Sorts more than the memory for it holds, on the disk of the data. */
-const spill = (sql: SqlClient.SqlClient) =>
+const spill = (sql: Sql) =>
   sql.withTransaction(
     Effect.gen(function* () {
       yield* sql`SET LOCAL work_mem = '64kB'`

@@ -133,9 +133,9 @@ export const layer = Layer.effect(
     const sql = yield* WriterSql
     yield* endFormerLeases(sql, kind, "status = 'pending'")
 
-    // Not decoded, since one row that cannot be read would keep all other deliveries from being sent.
     const find = Effect.fn("Deliveries.find")(function* (use: DeliveryUse, room: Room) {
       for (;;) {
+        // Not decoded, since one row that cannot be read would keep all other deliveries from being sent.
         const rows = yield* castRows<FoundRow>(sql.unsafe(findSqls[use], roomValues(room)))
         const found = rows.flatMap(foundOf)
         // Deliveries that were only set aside may have hidden others.
@@ -143,8 +143,8 @@ export const layer = Layer.effect(
       }
     }, Effect.mapError(databaseUnavailable))
 
-    // Not decoded, for the same reason: a delivery that cannot be sent fails by itself.
     const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<string>) {
+      // Not decoded, for the same reason: a delivery that cannot be sent fails by itself.
       const rows = yield* castRows<ClaimRow>(sql.unsafe(claimSql, [ids]))
       return rows.map(deliveryOf)
     }, Effect.mapError(databaseUnavailable))

@@ -2,9 +2,10 @@
  * Pages of lists at a bounded cost. An index finds a list's newest rows, and only so many of them are looked at: filters that
  * no index has may match none of a million rows. A page that ends there says how far it came, and the next one goes on.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect } from "effect"
+import type { Sql } from "../database/Sql.js"
+import { Effect, Schema } from "effect"
 import type { ListedRows } from "../../../actors/ports/event/EventReads.js"
+import { rowDecoder } from "../record/Table.js"
 
 /** Rows of a table that one page looks at. */
 const rowsLookedAt = 5_000
@@ -36,27 +37,30 @@ const all = (conditions: ReadonlyArray<string>) => (conditions.length === 0 ? "t
 const lookAt = ({ indexed, table }: ListedTable, columns: string, more: ReadonlyArray<string> = []) =>
   `SELECT ${columns} FROM ${table} WHERE ${all([...indexed, ...more])} ORDER BY id DESC`
 
+const decodeEnd = rowDecoder("of pages", { id: Schema.NullOr(Schema.String) })
+
 /** Newest first. */
 export const boundedPage = Effect.fnUntraced(function* <Row extends { readonly id: string }>(
-  sql: SqlClient,
-  { filterValues, filters, indexedValues, limit, tables }: BoundedQuery
+  sql: Sql,
+  { filterValues, filters, indexedValues, limit, tables }: BoundedQuery,
+  decode: (row: object) => Row
 ) {
   const parts = tables.map(
     (one) =>
       `(${one.select(`(${lookAt(one, "*")} LIMIT ${rowsLookedAt})`)} WHERE ${all([...(one.filters ?? []), ...filters])} ORDER BY id DESC LIMIT ${limit})`
   )
-  const found = yield* sql.unsafe<Row>(
+  const found = (yield* sql.unsafe(
     `SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`,
     [...indexedValues, ...filterValues]
-  )
+  )).map(decode)
   // A full page was looked for down to its last row only.
   const last = found.length < limit ? undefined : found.at(-1)?.id
   const floor = `$${indexedValues.length + 1}`
   const ends = tables.map((one) => `(${lookAt(one, "id", [`id >= ${floor}`])} OFFSET ${rowsLookedAt - 1} LIMIT 1)`)
-  const [end] = yield* sql.unsafe<{ readonly id: string | null }>(
-    `SELECT max(id COLLATE "C") AS id FROM (${ends.join(" UNION ALL ")}) AS ends`,
-    [...indexedValues, last ?? ""]
-  )
+  const [end] = (yield* sql.unsafe(`SELECT max(id COLLATE "C") AS id FROM (${ends.join(" UNION ALL ")}) AS ends`, [
+    ...indexedValues,
+    last ?? ""
+  ])).map(decodeEnd)
   const lookedTo = end?.id ?? undefined
   // Before it rows of another table may be missing.
   const rows = lookedTo === undefined ? found : found.filter(({ id }) => id >= lookedTo)

@@ -1,5 +1,5 @@
 /** The port `DeadLetters`: requests use the request role, the replays of many that of the writer. */
-import { Duration, Effect, Layer, Option } from "effect"
+import { Duration, Effect, Layer, Option, Schema } from "effect"
 import {
   type CauseFilter,
   DeadLetters,
@@ -8,43 +8,63 @@ import {
   type RunningReplay,
   type ScheduledReplay
 } from "../../../actors/ports/event/DeadLetters.js"
-import type { EventHome, RecordScope } from "../../../actors/ports/event/EventReads.js"
+import { type EventHome, RecordScope } from "../../../actors/ports/event/EventReads.js"
 import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import type { ReplayView } from "../../../domain/event/EventView.js"
-import type { DeadLetterId } from "../../../domain/Ids.js"
-import { isObject } from "../../../domain/Json.js"
+import { ReplayView } from "../../../domain/event/EventView.js"
+import { DeadLetterId, EventId } from "../../../domain/Ids.js"
+import { isObject, type Json, StoredJson } from "../../../domain/Json.js"
 import { autoReplays, eventLimits } from "../../../domain/Limits.js"
 import { AuditRows } from "../AuditRow.js"
 import { changeSql, dueSql, leaseEnd, makeLeasedWork, withoutWaiting } from "../LeasedWork.js"
 import { AppSql, WriterSql } from "../database/Pools.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
 import { lettersInScope } from "./ScopedRows.js"
-import { exactPayload, type EventRow } from "./EventRows.js"
-import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
+import { exactPayload, EventRow } from "./EventRows.js"
+import { databaseUnavailable, execute, rowsOf } from "../database/DatabaseUnavailable.js"
 import { replays, scheduledLetters } from "../WorkKinds.js"
 import { organisationReader } from "../database/OrganisationRole.js"
+import { castRows } from "../database/Sql.js"
+import { Event } from "../../../domain/event/Event.js"
+import { countOf, rowDecoder } from "../record/Table.js"
 
 const seconds = (duration: Duration.Duration) => Duration.toSeconds(duration)
 
-type SourceRow = Omit<DeadLetterSource, "routeId"> &
-  Pick<EventRow, "sealed"> & { readonly context: unknown; readonly organisationId: EventRow["organisationId"] }
+const decodeSource = rowDecoder("dead_letters", {
+  ...EventRow.pick(
+    "organisationId",
+    "source",
+    "triggerId",
+    "connector",
+    "connectionId",
+    "customerId",
+    "type",
+    "priority",
+    "payload",
+    "sealed"
+  ).fields,
+  id: DeadLetterId,
+  eventId: Schema.NullOr(EventId),
+  deliveryId: Schema.NullOr(Schema.String),
+  executionId: Schema.NullOr(Schema.String),
+  status: Schema.String,
+  context: StoredJson,
+  record: Schema.NullOr(Event.fields.record)
+})
+type SourceRow = ReturnType<typeof decodeSource>
 
 const sourceSql = `SELECT id, org AS "organisationId", event_id AS "eventId", delivery_id AS "deliveryId",
   execution_id AS "executionId", status, context, COALESCE(source, 'system') AS source, trigger_id AS "triggerId", connector, connection_id AS "connectionId",
   customer_id AS "customerId", type, priority, payload, sealed, record
   FROM dead_letters WHERE org = $1 AND space = $2 AND id = $3`
 
-const routeOf = (context: unknown): string | null => {
-  const route = isObject(context as SourceRow["payload"]) ? Reflect.get(Object(context), "routeId") : null
+const routeOf = (context: Json): string | null => {
+  const route = isObject(context) ? context["routeId"] : null
   return typeof route === "string" ? route : null
 }
 
-type ReplayRow = Omit<ReplayView, "createdAt" | "finishedAt"> & {
-  readonly createdAt: Date
-  readonly finishedAt: Date | null
-  readonly scope: RecordScope | null
-}
+const decodeReplay = rowDecoder("replays", { ...ReplayView.fields, scope: Schema.NullOr(RecordScope) })
+const decodeId = rowDecoder("dead_letters", { id: DeadLetterId })
 
 /** The condition on the dead letters whose cause is gone; `add` makes a parameter of a value. */
 const resolvedCondition = (resolved: CauseFilter, platform: string | null, add: (value: unknown) => string) => {
@@ -127,9 +147,7 @@ export const layer = Layer.effect(
     const sourceOf = (row: SourceRow) => {
       // A delivery has no event, and so no payload that could be sealed.
       const exact =
-        row.eventId === null
-          ? Effect.succeed(row.payload)
-          : exactPayload(vault, { ...row, id: row.eventId as EventRow["id"] })
+        row.eventId === null ? Effect.succeed(row.payload) : exactPayload(vault, { ...row, id: row.eventId })
       return Effect.map(exact, (payload): DeadLetterSource => ({ ...row, payload, routeId: routeOf(row.context) }))
     }
 
@@ -144,8 +162,8 @@ export const layer = Layer.effect(
       source: (home, id) =>
         asOrganisation(
           home,
-          Effect.flatMap(app.unsafe<SourceRow>(sourceSql, [home.organisationId, home.spaceId, id]), ([row]) =>
-            row === undefined ? Effect.succeedNone : Effect.asSome(sourceOf(row))
+          Effect.flatMap(app.unsafe(sourceSql, [home.organisationId, home.spaceId, id]), ([row]) =>
+            row === undefined ? Effect.succeedNone : Effect.asSome(sourceOf(decodeSource(row)))
           )
         ),
 
@@ -161,12 +179,12 @@ export const layer = Layer.effect(
         writer
           .withTransaction(
             Effect.gen(function* () {
-              const [letter] = yield* writer<{ delivery: string }>`UPDATE dead_letters SET status = 'replayed'
+              const [letter] = yield* writer`UPDATE dead_letters SET status = 'replayed'
                 WHERE org = ${organisationId} AND space = ${spaceId} AND id = ${id} AND status IN ('pending', 'replaying')
                   AND delivery_id IS NOT NULL RETURNING delivery_id AS delivery`
               if (letter === undefined) return false
               yield* writer`UPDATE deliveries SET status = 'pending', attempts_before = attempts, next_at = now(), finished_at = NULL
-                WHERE id = ${letter.delivery} AND org = ${organisationId} AND status <> 'delivered'`
+                WHERE id = ${letter["delivery"]} AND org = ${organisationId} AND status <> 'delivered'`
               return true
             })
           )
@@ -176,9 +194,9 @@ export const layer = Layer.effect(
         asOrganisation(
           { organisationId, spaceId },
           Effect.gen(function* () {
-            const [running] = yield* app<{ n: number }>`SELECT count(*)::int AS n FROM replays
+            const running = yield* app`SELECT count(*)::int AS n FROM replays
               WHERE org = ${organisationId} AND space = ${spaceId} AND status = 'running' AND cause IS NULL`
-            if ((running?.n ?? 0) >= eventLimits.replays) return false
+            if (countOf(running) >= eventLimits.replays) return false
             yield* app`INSERT INTO replays (id, org, space, filter, most, per_second, created_by)
               VALUES (${id}, ${organisationId}, ${spaceId}, ${JSON.stringify(filter)}::json, ${limit}, ${ratePerSecond}, ${createdBy})`
             yield* auditRows.write(app, [audit])
@@ -189,28 +207,20 @@ export const layer = Layer.effect(
       replay: (home, id, customers) =>
         asOrganisation(
           home,
-          app<ReplayRow>`SELECT id, status, COALESCE(cause, 'request') AS cause, most AS limit, per_second AS "ratePerSecond", replayed, failed,
+          app`SELECT id, status, COALESCE(cause, 'request') AS cause, most AS limit, per_second AS "ratePerSecond", replayed, failed,
             created_at AS "createdAt", finished_at AS "finishedAt", filter->'scope' AS scope FROM replays
             WHERE org = ${home.organisationId} AND space = ${home.spaceId} AND id = ${id}
               AND (${customers === undefined} OR filter->>'customerId' = ANY(${customers ?? []}::text[])
                 OR filter::jsonb->'customerIds' <@ to_jsonb(${customers ?? []}::text[]))`
         ).pipe(
           Effect.map(([row]) =>
-            Option.map(Option.fromNullable(row), ({ createdAt, finishedAt, scope, ...found }) => ({
-              scope,
-              view: {
-                ...found,
-                createdAt: createdAt.toISOString(),
-                finishedAt: finishedAt?.toISOString() ?? null
-              }
-            }))
+            Option.map(Option.map(Option.fromNullable(row), decodeReplay), ({ scope, ...view }) => ({ scope, view }))
           )
         ),
 
       leaseScheduled: (most) =>
-        writer
-          .unsafe<ScheduledReplay>(leaseScheduledSql, [most, platformPolicy])
-          .pipe(Effect.mapError(databaseUnavailable)),
+        // Not decoded, since one dead letter that cannot be read would keep the others from being replayed.
+        rowsOf(castRows<ScheduledReplay>(writer.unsafe(leaseScheduledSql, [most, platformPolicy]))),
 
       putBack: (id) =>
         execute(writer`UPDATE dead_letters SET status = 'pending', replay_id = NULL, replay_cause = NULL, replay_at = NULL
@@ -232,7 +242,7 @@ export const layer = Layer.effect(
         const columns = `replay_id = $5, replay_cause = ${add(resolved?.cause ?? null)}::text`
         // Those that this replay has taken already were not replayed before its node died.
         return writer
-          .unsafe<{ readonly id: DeadLetterId }>(
+          .unsafe(
             `WITH next AS (
                SELECT d.id FROM dead_letters d WHERE org = $1 AND space = $2 AND id > $3 AND ${canBeMany}
                  AND (status = 'pending' OR status = 'replaying' AND replay_id = $5)${where.join("")}
@@ -241,7 +251,7 @@ export const layer = Layer.effect(
             values
           )
           .pipe(
-            Effect.map((rows) => rows.map(({ id }) => id).toSorted()),
+            Effect.map((rows) => rows.map((row) => decodeId(row).id).toSorted()),
             Effect.mapError(databaseUnavailable)
           )
       },

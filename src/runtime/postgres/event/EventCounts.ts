@@ -2,6 +2,9 @@
  * Counts of accepted events by trigger and minute. The statement that inserts events adds to the counts of its connection,
  * so that an event is missed of which every row is gone.
  */
+import { Schema } from "effect"
+import { rowDecoder } from "../record/Table.js"
+
 /** What `addCounts` needs of an event's row. */
 export const countedColumns = ["id", "class", "org", "space", "trigger_id", "status"] as const
 
@@ -41,12 +44,13 @@ export const missingSql = ({ counts, events }: CountScope): string => {
     WHERE c.n > COALESCE(k.n, 0) GROUP BY 1, 2, 3 ORDER BY c.minute, 2 LIMIT $3`
 }
 
-/** Accepted events of a trigger and a minute of which no row is left. */
-export interface MissingEvents {
-  readonly spaceId: string
+/** Decodes the accepted events of a trigger and a minute of which no row is left. */
+export const decodeMissing = rowDecoder("event_counts", {
+  spaceId: Schema.String,
   /** `null`: events that name no trigger, such as those of connectors. */
-  readonly triggerId: string | null
+  triggerId: Schema.NullOr(Schema.String),
   /** Minutes since 1970. */
-  readonly minute: number
-  readonly events: number
-}
+  minute: Schema.Number,
+  events: Schema.Number
+})
+export type MissingEvents = ReturnType<typeof decodeMissing>

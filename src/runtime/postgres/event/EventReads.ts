@@ -2,8 +2,8 @@
  * The port `EventReads`. Open events are rows of `events`, settled ones of `event_records`; a page is read from both by
  * keyset on the id, which sorts by time, and merged. No query counts rows.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect, Layer, Option } from "effect"
+import type { Sql } from "../database/Sql.js"
+import { Effect, Layer, Option, Schema } from "effect"
 import {
   type AddressedEvents,
   type DeadLetterQuery,
@@ -15,23 +15,29 @@ import {
   type ScopedRecord
 } from "../../../actors/ports/event/EventReads.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import { type EventDelivery, type EventFacts, warningsOf } from "../../../domain/event/Event.js"
-import type { DeadLetterDetail, EventDetail, EventSummary } from "../../../domain/event/EventView.js"
+import { type EventFacts, warningsOf } from "../../../domain/event/Event.js"
+import { DeadLetterDetail, DeadLetterSummary, type EventDetail, EventSummary } from "../../../domain/event/EventView.js"
 import { type OrganisationId, ulidTime } from "../../../domain/Ids.js"
 import { AppSql } from "../database/Pools.js"
 import { boundedPage } from "./BoundedPage.js"
-import { type EventRow, exactPayload, selectEvent } from "./EventRows.js"
+import { EventRow, exactPayload, selectEvent } from "./EventRows.js"
 import { lettersInScope, openEventsInScope, settledEventsInScope } from "./ScopedRows.js"
 import { reconcile } from "./Reconcile.js"
 import { reconcileScopeOf } from "./ReconcileScopes.js"
+import { StoredJson } from "../../../domain/Json.js"
+import { rowDecoder } from "../record/Table.js"
 import { organisationReader, readRecentFirst } from "../database/OrganisationRole.js"
 
-interface ListedRow extends Omit<EventRow, "sealed" | "payload"> {
-  readonly settledAt: number | null
-  readonly attempts: number
-  readonly deliveries: ReadonlyArray<EventDelivery> | null
-}
-type DetailRow = ListedRow & Pick<EventRow, "payload" | "sealed">
+const DetailRow = Schema.Struct({
+  ...EventRow.fields,
+  settledAt: Schema.NullOr(Schema.Number),
+  attempts: Schema.Number,
+  deliveries: Schema.NullOr(EventSummary.fields.deliveries)
+})
+type DetailRow = typeof DetailRow.Type
+type ListedRow = Omit<DetailRow, "payload" | "sealed">
+const decodeDetail = rowDecoder("events", DetailRow)
+const decodeListed = rowDecoder("events", DetailRow.omit("payload", "sealed"))
 
 const withoutPayload = (columns: string) =>
   columns
@@ -169,7 +175,7 @@ const tablesOf = (status: EventQuery["status"]): ReadonlyArray<EventTable> => {
   return isOpen(status) ? ["events"] : ["event_records"]
 }
 
-const page = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: EventQuery) => {
+const page = (sql: Sql, { organisationId, spaceId }: EventHome, query: EventQuery) => {
   const { addFilter, addIndexed, ...values } = parameters(organisationId)
   const bounds = boundsOf(query, "evt", addIndexed)
   const inScope = { events: openEventsInScope, event_records: settledEventsInScope }
@@ -181,10 +187,10 @@ const page = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: Eve
     ...filtersOf(query, addFilter),
     ...(query.source === undefined ? [] : [`source = ${addFilter(query.source)}`])
   ]
-  return boundedPage<ListedRow>(sql, { tables, filters, ...values, limit: query.limit })
+  return boundedPage(sql, { tables, filters, ...values, limit: query.limit }, decodeListed)
 }
 
-const list = (sql: SqlClient, home: EventHome, query: EventQuery) =>
+const list = (sql: Sql, home: EventHome, query: EventQuery) =>
   readRecentFirst(
     query,
     (part) => page(sql, home, part),
@@ -198,18 +204,10 @@ const deadLetterColumns = `id, event_id AS "eventId", execution_id AS "execution
   CASE WHEN status IN ('replaying', 'replayed') THEN COALESCE(replay_cause, 'request') END AS "replayCause", replay_id AS "replayId",
   created_at AS "createdAt", expires_at AS "expiresAt"`
 
-type DeadLetterRow = Omit<DeadLetterDetail, "createdAt" | "expiresAt"> & {
-  readonly createdAt: Date
-  readonly expiresAt: Date
-}
+const decodeLetter = rowDecoder("dead_letters", DeadLetterSummary)
+const decodeLetterDetail = rowDecoder("dead_letters", { ...DeadLetterDetail.fields, payload: StoredJson })
 
-const deadLetterOf = <R extends Pick<DeadLetterRow, "createdAt" | "expiresAt">>(row: R) => ({
-  ...row,
-  createdAt: row.createdAt.toISOString(),
-  expiresAt: row.expiresAt.toISOString()
-})
-
-const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, query: DeadLetterQuery) => {
+const deadLetters = (sql: Sql, { organisationId, spaceId }: EventHome, query: DeadLetterQuery) => {
   const { addFilter, addIndexed, ...values } = parameters(organisationId)
   const bounds = boundsOf(query, "dlq", addIndexed)
   const indexed = ["org = $1", ...bounds, ...(query.status === "pending" ? ["status = 'pending'"] : [])]
@@ -222,7 +220,7 @@ const deadLetters = (sql: SqlClient, { organisationId, spaceId }: EventHome, que
   ]
   const select = (source: string) => `SELECT ${deadLetterColumns} FROM ${source} d`
   const tables = [{ table: "dead_letters", select, indexed }]
-  return boundedPage<Omit<DeadLetterRow, "payload">>(sql, { tables, filters, ...values, limit: query.limit })
+  return boundedPage(sql, { tables, filters, ...values, limit: query.limit }, decodeLetter)
 }
 
 /** How long a request waits for a reconciliation. */
@@ -244,8 +242,8 @@ export const layer = Layer.effect(
     const vault = yield* Vault
 
     const find = ({ organisationId, spaceId }: EventHome, id: string) =>
-      Effect.map(sql.unsafe<DetailRow>(`${findSql} LIMIT 1`, [organisationId, spaceId, id]), ([row]) =>
-        Option.fromNullable(row)
+      Effect.map(sql.unsafe(`${findSql} LIMIT 1`, [organisationId, spaceId, id]), ([row]) =>
+        Option.map(Option.fromNullable(row), decodeDetail)
       )
 
     const replaySourceOf = (row: DetailRow) =>
@@ -270,29 +268,25 @@ export const layer = Layer.effect(
             })
           )
         ),
-      deadLetters: (home, query) =>
-        asOrganisation(sql, home.organisationId, deadLetters(sql, home, query)).pipe(
-          Effect.map((listed) => ({ ...listed, rows: listed.rows.map(deadLetterOf) }))
-        ),
+      deadLetters: (home, query) => asOrganisation(sql, home.organisationId, deadLetters(sql, home, query)),
       deadLetter: ({ organisationId, spaceId }, id) =>
         asOrganisation(
           sql,
           organisationId,
-          sql.unsafe<DeadLetterRow>(
+          sql.unsafe(
             `SELECT ${deadLetterColumns}, payload FROM dead_letters WHERE org = $1 AND space = $2 AND id = $3`,
             [organisationId, spaceId, id]
           )
-        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), deadLetterOf))),
+        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), decodeLetterDetail))),
       isInScope: (home, kind, id, scope) => {
         const values: Array<unknown> = [home.organisationId, home.spaceId, id]
         const condition = isInScopeSql(kind, scope, (value) => `$${values.push(value)}`)
-        const statement = sql.unsafe<{ readonly found: boolean }>(`SELECT ${condition} AS found`, values)
-        return Effect.map(asOrganisation(sql, home.organisationId, statement), ([row]) => row?.found === true)
+        const statement = sql.unsafe(`SELECT ${condition} AS found`, values)
+        return Effect.map(asOrganisation(sql, home.organisationId, statement), ([row]) => row?.["found"] === true)
       },
       reconcile: (home, from, to, records) =>
         reconcile(
-          <Row extends object>(text: string, values: ReadonlyArray<unknown>) =>
-            asOrganisation(sql, home.organisationId, sql.unsafe<Row>(text, values)),
+          (text, values) => asOrganisation(sql, home.organisationId, sql.unsafe(text, values)),
           reconcileScopeOf(home, records),
           { from, to, mostMillis: reconcileMillis }
         )

@@ -1,7 +1,7 @@
 /** Reads rows of events and opens their sealed payloads. */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { Vault } from "../../../actors/ports/Vault.js"
-import type { Event } from "../../../domain/event/Event.js"
+import { Event } from "../../../domain/event/Event.js"
 import type { Json } from "../../../domain/Json.js"
 import { payloadPlace } from "../journal/EventRow.js"
 
@@ -26,9 +26,9 @@ export const selectEvent = (table: string): string =>
     `${table}.sealed`
   ].join(", ")
 
-export interface EventRow extends Event {
-  readonly sealed: Uint8Array | null
-}
+/** A row of these columns. */
+export const EventRow = Schema.Struct({ ...Event.fields, sealed: Schema.NullOr(Schema.Uint8ArrayFromSelf) })
+export type EventRow = typeof EventRow.Type
 
 /** The exact payload of a row that is shown as `payload`. */
 export const exactPayload = (

@@ -1,5 +1,5 @@
 /** The port `HeldEvents` on the writer's pool. Each statement uses a partial index of the events that it looks for. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import {
   type DueEvent,
   type HeldEvent,
@@ -8,14 +8,16 @@ import {
   type QuotaReason
 } from "../../../actors/ports/event/HeldEvents.js"
 import type { EventAllowance } from "../../../actors/ports/event/EventJournal.js"
-import type { EventId, OrganisationId } from "../../../domain/Ids.js"
+import { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { notSetAside } from "../FailedJobs.js"
 import { dueSql, takeFound } from "../LeasedWork.js"
 import { keptEventColumns } from "../journal/EventRow.js"
 import { allowanceRow, allowances, countersOf, decideCtes, openCountersSql } from "../quota/QuotaDecision.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute, recordsOf, rowsOf } from "../database/DatabaseUnavailable.js"
 import { expiredHolds } from "../WorkKinds.js"
+import { castRows } from "../database/Sql.js"
+import { rowDecoder } from "../record/Table.js"
 
 /** The condition as the indexes have it; a parameter would not match them. */
 const heldBecause: { readonly [R in QuotaReason | "customer_suspended" | "connection_inactive"]: string } = {
@@ -104,6 +106,9 @@ const expireSql = `
     FROM moved
   ) SELECT id FROM moved`
 
+const decodeValue = rowDecoder("events", { value: OrganisationId })
+const decodeDecided = rowDecoder("events", { id: EventId, runs: Schema.Boolean })
+
 const unlimited: EventAllowance = { day: 0, organisationLimit: null, customerId: null, customerLimit: null, units: 1 }
 
 export const layer = Layer.effect(
@@ -113,33 +118,33 @@ export const layer = Layer.effect(
 
     return HeldEvents.of({
       organisations: (reason) =>
-        sql.unsafe<{ readonly value: OrganisationId }>(distinctSql("org", heldBecause[reason])).pipe(
-          Effect.map((rows) => rows.map(({ value }) => value)),
-          Effect.mapError(databaseUnavailable)
-        ),
+        recordsOf(sql.unsafe(distinctSql("org", heldBecause[reason])), (row) => decodeValue(row).value),
+      // Not decoded, since one event that cannot be read would keep the others held.
       oldest: (organisation, reason, exceptOf, limit) =>
-        sql
-          .unsafe<HeldEvent>(
-            `SELECT e.id, e.customer_id AS "customerId", COALESCE((e.record->>'units')::int, 1) AS units FROM events e WHERE ${heldBecause[reason]} AND e.org = $1
+        rowsOf(
+          castRows<HeldEvent>(
+            sql.unsafe(
+              `SELECT e.id, e.customer_id AS "customerId", COALESCE((e.record->>'units')::int, 1) AS units FROM events e WHERE ${heldBecause[reason]} AND e.org = $1
               AND COALESCE(NOT e.customer_id = ANY($2::text[]), true) AND ${canBeReleased} ORDER BY e.id LIMIT $3`,
-            [organisation, exceptOf, limit]
+              [organisation, exceptOf, limit]
+            )
           )
-          .pipe(Effect.mapError(databaseUnavailable)),
+        ),
       release: (organisation, events) => {
         const rows = events.map(({ allowance = unlimited, id }, nth) => allowanceRow(id, organisation, nth, allowance))
         const counters = events.flatMap(({ allowance = unlimited }) => countersOf(organisation, allowance))
         return sql.unsafe(openCountersSql, [JSON.stringify(counters)]).pipe(
-          Effect.zipRight(
-            sql.unsafe<{ readonly id: EventId; readonly runs: boolean }>(releaseSql, [JSON.stringify(rows)])
-          ),
-          Effect.map((decided) => {
+          Effect.zipRight(sql.unsafe(releaseSql, [JSON.stringify(rows)])),
+          Effect.map((found) => {
+            const decided = found.map(decodeDecided)
             const beyond = new Set(decided.filter(({ runs }) => !runs).map(({ id }) => id))
             return { count: decided.length - beyond.size, beyond }
           }),
           Effect.mapError(databaseUnavailable)
         )
       },
-      due: (over, limit) => sql.unsafe<DueEvent>(overSql[over], [limit]).pipe(Effect.mapError(databaseUnavailable)),
+      // Not decoded, for the same reason.
+      due: (over, limit) => rowsOf(castRows<DueEvent>(sql.unsafe(overSql[over], [limit]))),
       settle: (over, events) => execute(sql.unsafe(over === "expired" ? expireSql : freeSql, [events]))
     })
   })

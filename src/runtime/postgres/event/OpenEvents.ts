@@ -7,6 +7,7 @@ import { WriterSql } from "../database/Pools.js"
 import { startQueue } from "../WorkKinds.js"
 import { type EventRow, eventOfRow, selectEvent } from "./EventRows.js"
 import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
+import { castRows } from "../database/Sql.js"
 
 const isCurrent = "w.claims = $2"
 
@@ -25,7 +26,9 @@ export const layer = Layer.effect(
     return OpenEvents.of({
       load: (ids) =>
         // Not decoded, since each event is read once between its arrival and its runs, with the columns of `EventRows.ts`.
-        sql.unsafe<EventRow>(`SELECT ${selectEvent("events")} FROM events WHERE id = ANY($1::text[])`, [ids]).pipe(
+        castRows<EventRow>(
+          sql.unsafe(`SELECT ${selectEvent("events")} FROM events WHERE id = ANY($1::text[])`, [ids])
+        ).pipe(
           Effect.flatMap((rows) => Effect.forEach(rows, (row) => eventOfRow(vault, row))),
           Effect.mapError(databaseUnavailable)
         ),

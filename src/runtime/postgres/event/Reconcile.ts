@@ -4,10 +4,11 @@
  * delivered event whose run is neither open nor recorded, and a dead event or a failed run without its dead letter. The
  * period is walked in pages of bounded cost. Events without any row are missed by their count.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import type { Reconciliation } from "../../../domain/event/EventView.js"
 import { timeOfId, ulidTime } from "../../../domain/Ids.js"
-import { type CountScope, type MissingEvents, missingSql } from "./EventCounts.js"
+import { type CountScope, decodeMissing, type MissingEvents, missingSql } from "./EventCounts.js"
+import { rowDecoder } from "../record/Table.js"
 
 /** Events and runs that one statement looks at. */
 const pageRows = 10_000
@@ -96,12 +97,13 @@ const pageSql = ({ claims, events, places, values }: ReconcileScope): string => 
   SELECT COALESCE((SELECT json_object_agg(status, n) FROM counted), '{}') AS counts,
     ARRAY(SELECT id FROM missing) AS missing, ARRAY(SELECT id FROM missing WHERE gone) AS gone`
 
-interface PageRow {
-  readonly counts: { readonly [status: string]: number }
-  readonly missing: ReadonlyArray<string>
+const decodeEnd = rowDecoder("of pages", { id: Schema.String })
+const decodePage = rowDecoder("of pages", {
+  counts: Schema.Record({ key: Schema.String, value: Schema.Number }),
+  missing: Schema.Array(Schema.String),
   /** Those of them that have no row. */
-  readonly gone: ReadonlyArray<string>
-}
+  gone: Schema.Array(Schema.String)
+})
 
 /** An event may be missing on the page of its own time and on those of its runs. */
 interface Totals {
@@ -112,7 +114,7 @@ interface Totals {
   readonly gone: Set<string>
 }
 
-const add = (totals: Totals, { counts, gone, missing }: PageRow): void => {
+const add = (totals: Totals, { counts, gone, missing }: ReturnType<typeof decodePage>): void => {
   for (const [status, n] of Object.entries(counts)) totals.counts.set(status, (totals.counts.get(status) ?? 0) + n)
   for (const id of missing) totals.missing.add(id)
   for (const id of gone) totals.gone.add(id)
@@ -152,10 +154,7 @@ const reconciliationOf = (
 }
 
 /** Runs one statement, in a transaction of its own. */
-export type RunStatement<E> = <Row extends object>(
-  sql: string,
-  values: ReadonlyArray<unknown>
-) => Effect.Effect<ReadonlyArray<Row>, E>
+export type RunStatement<E> = (text: string, values: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<object>, E>
 
 const minuteOf = (millis: number): number => Math.floor(millis / 60_000)
 
@@ -175,13 +174,13 @@ export const reconcile = Effect.fnUntraced(function* <E>(
   const end = `evt_${ulidTime(to)}`
   const first = `evt_${ulidTime(from)}`
   for (let start = first; ;) {
-    const [next] = yield* run<{ id: string }>(pageEnd, [start, end, pageRows, ...scope.pagedValues])
+    const [next] = (yield* run(pageEnd, [start, end, pageRows, ...scope.pagedValues])).map(decodeEnd)
     const firstRun = `exec_${ulidTime(Math.max(0, timeOfId(start) - clockDifferenceMillis))}`
-    const [row] = yield* run<PageRow>(page, [start, next?.id ?? end, firstRun, ...scope.values, first])
-    if (row !== undefined) add(totals, row)
+    const [row] = yield* run(page, [start, next?.id ?? end, firstRun, ...scope.values, first])
+    if (row !== undefined) add(totals, decodePage(row))
     const before = next === undefined ? minuteOf(to) + 1 : minuteOf(timeOfId(next.id))
     if (minute < before)
-      totals.withoutRow.push(...(yield* run<MissingEvents>(missing, [minute, before, named, ...scope.values])))
+      totals.withoutRow.push(...(yield* run(missing, [minute, before, named, ...scope.values])).map(decodeMissing))
     minute = before
     if (next === undefined) return reconciliationOf(totals, { from, to }, true)
     start = next.id

@@ -42,6 +42,7 @@ export const makeFlush = ({ connectionString, isClosed, onCommit, onError }: Flu
     try {
       client ??= await connect(connectionString)
       const { name, text, values } = statementOf(items, isResend)
+      // Not decoded, since every commit waits for it: ids of the statement's own values.
       const { rows } = await client.query<{ id: string; held?: boolean }>({ name, text, values: [...values] })
       const idsOf = (isHeld: boolean) => new Set(rows.filter(({ held = false }) => held === isHeld).map(({ id }) => id))
       const heldIds = isResend ? await findHeld(client, items) : idsOf(true)

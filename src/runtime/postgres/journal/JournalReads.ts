@@ -2,7 +2,7 @@
  * Reads journals for replays: first an index without results, then the results in pieces that the caller bounds. No
  * result is parsed here.
  */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { type Journal } from "../../../actors/ports/run/Journal.js"
 import type { Vault } from "../../../actors/ports/Vault.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
@@ -18,6 +18,8 @@ import {
   type SealedRow
 } from "./JournalRow.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"
+import { castRows } from "../database/Sql.js"
+import { rowDecoder } from "../record/Table.js"
 
 interface IndexRow extends Omit<SealedRow, "body"> {
   readonly call: number | null
@@ -48,16 +50,20 @@ const insertSql = `INSERT INTO journal (id, seq, epoch, kind, call, hash, body)
   FROM unnest($3::int[], $4::bytea[]) AS t(seq, body) JOIN journal j ON j.id = $1 AND j.seq = t.seq
   ON CONFLICT (id, seq) DO NOTHING`
 
+const decodeSize = rowDecoder("journal", { seq: Schema.Number, bytes: Schema.Number })
+
 export const makeJournalReads = (
   sql: WriterSql["Type"],
   vault: Vault["Type"]
 ): Pick<Journal["Type"], "index" | "results" | "copy"> => {
-  // Rows of journals are not decoded: a replay reads thousands, and a sealed body that another wrote does not open.
-  const readRows = (id: ExecutionId, places: ReadonlyArray<number>) => sql.unsafe<SealedRow>(resultsSql, [id, places])
+  // Not decoded, since a replay reads thousands, and a sealed body that another wrote does not open.
+  const readRows = (id: ExecutionId, places: ReadonlyArray<number>) =>
+    castRows<SealedRow>(sql.unsafe(resultsSql, [id, places]))
 
   const index = Effect.fn("Journal.index")(function* (organisation: OrganisationId, id: ExecutionId) {
     const sealer = yield* vault.of(organisation)
-    const rows = yield* sql.unsafe<IndexRow>(indexSql, [id])
+    // Not decoded, for the same reason.
+    const rows = yield* castRows<IndexRow>(sql.unsafe(indexSql, [id]))
     let start: StartEntry | undefined
     let bytes = 0
     const rest: Array<IndexedEntry> = []
@@ -104,7 +110,7 @@ export const makeJournalReads = (
     until: number
   ) {
     const sealer = yield* vault.of(organisation)
-    const rows = yield* sql.unsafe<{ readonly seq: number; readonly bytes: number }>(sizesSql, [from, until])
+    const rows = (yield* sql.unsafe(sizesSql, [from, until])).map(decodeSize)
     for (const part of partsOf(rows, copiedBytes)) {
       const places = part.map(({ seq }) => seq)
       const sealed = yield* readRows(from, places)

@@ -134,6 +134,7 @@ const decodeEarlierResult = (bytes: Buffer): { readonly outcome: CallOutcome; re
     const json = bytes.subarray(head[0].length, bytes.length - "}}".length)
     return { outcome: "ok", result: { at: Number(head[1]), ok: true, json } }
   }
+  // An earlier release sealed it.
   const { at, call, result, secret } = JSON.parse(bytes.toString()) as EarlierEntry
   const value = result.ok ? result.value : guestError(result.failure satisfies CallFailure, String(call))
   return {

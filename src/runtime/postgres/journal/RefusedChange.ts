@@ -31,6 +31,7 @@ export const findRefusal = async (
   const [run] = unit.runs
   const [id] = idsOf(unit)
   if (claim !== undefined) {
+    // Not decoded, since a commit waits for it, and it is compared with the commit's own values.
     const found = await client.query<{ target_id: string; hash: string | null }>(
       "SELECT target_id, hash FROM claims WHERE org = $1 AND scope = $2 AND key = ANY ($3)",
       [unit.organisationId, claim.scope, claimKeys(claim)]
@@ -53,6 +54,7 @@ export const findHeld = async (
     event?.receives?.allowance === undefined ? [] : [event.receives.event.id]
   )
   if (ids.length === 0) return new Set()
+  // Not decoded, for the same reason.
   const found = await client.query<{ id: string }>(
     "SELECT id FROM events WHERE id = ANY($1::text[]) AND status = 'held'",
     [ids]

@@ -19,7 +19,7 @@ export const layer = Layer.effect(
       find: (organisation, reference) => {
         const [column, value] = "id" in reference ? ["id", reference.id] : ["external_ref", reference.ref]
         const read = sql`SELECT id, external_ref AS "externalRef", status, plan, limits FROM customers
-          WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql(column)} = ${value}`
+          WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql.literal(column)} = ${value}`
         return customers.find(`${organisation}|${column}|${value}`, firstRow(read, decode))
       }
     })

@@ -2,7 +2,7 @@
  * The port `Records` on Postgres: management records, as the request role. Each transaction first sets the organisation
  * that row-level security admits.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "../database/Sql.js"
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, FiberRef, Layer, Schema } from "effect"
 import { type ReadSelection, Records, type ResendSelection, type Tx } from "../../../actors/ports/Records.js"
@@ -23,14 +23,14 @@ import { AnsweredTime } from "../../../domain/Time.js"
 import { countOf, rowDecoder } from "./Table.js"
 
 /** Writes a domain event with the change that it tells of. */
-const emit = (sql: SqlClient, { at, customerId, id, payload, subject, type }: DomainEvent) =>
+const emit = (sql: Sql, { at, customerId, id, payload, subject, type }: DomainEvent) =>
   sql`INSERT INTO domain_events (id, org, type, subject, customer_id, payload, at)
   VALUES (${id}, current_setting('svc.org'), ${type}, ${subject}, ${customerId}, ${JSON.stringify(payload)}::jsonb, ${at})`.pipe(
     Effect.asVoid,
     Effect.catchAll(readError)
   )
 
-const markNotificationsRead = (sql: SqlClient, { at, before, customerIds, ids }: ReadSelection) =>
+const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids }: ReadSelection) =>
   sql`UPDATE notifications SET status = 'read', read_at = ${at}
     WHERE status IN ('sent', 'failed') AND (${ids === undefined} OR id = ANY(${ids ?? []}))
       AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
@@ -42,7 +42,7 @@ const markNotificationsRead = (sql: SqlClient, { at, before, customerIds, ids }:
 const decodeAddress = rowDecoder("mail_addresses", { address: Schema.String })
 const decodeResent = rowDecoder("deliveries", { queued: Schema.Number, lastAt: Schema.NullOr(AnsweredTime) })
 
-const usableAddresses = (sql: SqlClient, addresses: ReadonlyArray<string>) =>
+const usableAddresses = (sql: Sql, addresses: ReadonlyArray<string>) =>
   addresses.length === 0
     ? Effect.succeed(addresses)
     : sql`SELECT address FROM mail_addresses WHERE address = ANY(${addresses.map((one) => one.toLowerCase())})
@@ -54,7 +54,7 @@ const usableAddresses = (sql: SqlClient, addresses: ReadonlyArray<string>) =>
         Effect.catchAll(readError)
       )
 
-const messagesOfHour = (sql: SqlClient) =>
+const messagesOfHour = (sql: Sql) =>
   sql`SELECT COALESCE(sum(targets), 0)::int AS n FROM notifications
     WHERE created_at >= date_trunc('hour', now()) AND channel <> 'in_app'`.pipe(
     Effect.map(countOf),
@@ -62,7 +62,7 @@ const messagesOfHour = (sql: SqlClient) =>
   )
 
 /** The time of each delivery is stored with it, so that the rate survives restarts. */
-const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, statuses, to }: ResendSelection) =>
+const resendDeliveries = (sql: Sql, { endpointId, from, limit, perSecond, statuses, to }: ResendSelection) =>
   sql`
     WITH chosen AS (
       SELECT id, created_at FROM deliveries
@@ -81,7 +81,7 @@ const resendDeliveries = (sql: SqlClient, { endpointId, from, limit, perSecond, 
   )
 
 /** All that a transaction can read and write. */
-const makeTx = (sql: SqlClient, auditRows: AuditRows["Type"]): Tx => ({
+const makeTx = (sql: Sql, auditRows: AuditRows["Type"]): Tx => ({
   organisations: makeRepository(sql, tables.organisations),
   workspaces: makeRepository(sql, tables.workspaces),
   customers: makeRepository(sql, tables.customers),

@@ -1,5 +1,5 @@
 /** The statements on one table of records, in the caller's transaction. */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "../database/Sql.js"
 import { Effect, FiberRef, Option, Schema } from "effect"
 import { Changed, type ListQuery, type Repository, type Where } from "../../../actors/ports/Records.js"
 import { transactionWrites } from "../database/CommitLog.js"
@@ -9,7 +9,7 @@ import { columnOf, countOf, parameterOf, rowDecoder, selectColumns, type Table }
 
 /** A table and the connection that reads it. */
 interface TableAccess<R> {
-  readonly sql: SqlClient
+  readonly sql: Sql
   readonly table: Table<R>
 }
 
@@ -109,7 +109,7 @@ const remove = <R>({ sql, table }: TableAccess<R>, conditions: Where<R>) => {
 }
 
 /** The repository of a table. */
-export const makeRepository = <R>(sql: SqlClient, table: Table<R>): Repository<R> => {
+export const makeRepository = <R>(sql: Sql, table: Table<R>): Repository<R> => {
   const access = { sql, table }
   return {
     find: (conditions) => select(access, conditions, ""),

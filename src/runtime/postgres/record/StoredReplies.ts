@@ -1,5 +1,5 @@
 /** Statements on stored replies and locks of keys, in the caller's transaction. */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "../database/Sql.js"
 import { Effect, Option, Schema } from "effect"
 import type { StoredReply, Tx } from "../../../actors/ports/Records.js"
 import { AnsweredTime } from "../../../domain/Time.js"
@@ -14,7 +14,7 @@ const decodeReply = rowDecoder("idempotent_replies", {
 })
 
 /** The replies of requests with an Idempotency-Key. */
-export const makeReplies = (sql: SqlClient): Pick<Tx, "saveReply" | "findReply" | "replaceReply" | "deleteReply"> => {
+export const makeReplies = (sql: Sql): Pick<Tx, "saveReply" | "findReply" | "replaceReply" | "deleteReply"> => {
   const saveReply = (reply: StoredReply) =>
     sql`INSERT INTO idempotent_replies (org, key, hash, sealed, expires_at)
     VALUES (current_setting('svc.org'), ${reply.key}, ${reply.hash}, ${reply.sealed}, ${reply.expiresAt})
@@ -41,7 +41,7 @@ export const makeReplies = (sql: SqlClient): Pick<Tx, "saveReply" | "findReply" 
 }
 
 /** Locks of keys, held until the transaction ends. */
-export const makeKeyLocks = (sql: SqlClient): Pick<Tx, "lockKey" | "tryLockKey"> => {
+export const makeKeyLocks = (sql: Sql): Pick<Tx, "lockKey" | "tryLockKey"> => {
   const tryLockKey = (key: string) =>
     sql`SELECT pg_try_advisory_xact_lock(hashtextextended(current_setting('svc.org') || ${key}, 1)) AS held`.pipe(
       Effect.map(([row]) => row?.["held"] === true),

@@ -85,8 +85,8 @@ export const tableOf = <F extends Schema.Struct.Fields>(
   options: Partial<Omit<Table<Schema.Struct.Type<F>>, "name" | "members" | "decode">> = {}
 ): Table<Schema.Struct.Type<F>> => {
   // A struct's members are the names of its fields, and the defaults name members that a table without them overrides.
-  const members = Object.keys(stored.fields) as Array<keyof Schema.Struct.Type<F> & string>
   const named = (member: string) => member as keyof Schema.Struct.Type<F> & string
+  const members = Object.keys(stored.fields).map(named)
   return {
     name,
     members,

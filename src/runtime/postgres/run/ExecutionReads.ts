@@ -2,16 +2,18 @@
  * The port `ExecutionReads`. Unfinished executions are rows of `runs`, finished ones of `executions`; a page is read
  * from both by keyset on the id, which sorts by time, and merged. No query counts rows.
  */
-import type { SqlClient } from "@effect/sql/SqlClient"
-import { Effect, Layer, Option } from "effect"
+import type { Sql } from "../database/Sql.js"
+import { Effect, Layer, Option, Schema } from "effect"
 import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../../actors/ports/run/ExecutionReads.js"
 import type { FinishedRun, OpenRun, RunRecord } from "../../../actors/ports/run/Journal.js"
 import { type ExecutionStatus, isTerminal } from "../../../domain/run/Execution.js"
-import { type ExecutionDetail, ExecutionView, type LogLine } from "../../../domain/run/ExecutionView.js"
+import { type ExecutionDetail, ExecutionView } from "../../../domain/run/ExecutionView.js"
 import { type BlobId, type ExecutionId, type OrganisationId, ulidTime } from "../../../domain/Ids.js"
-import { isObject, type Json } from "../../../domain/Json.js"
+import { isObject, type Json, StoredJson, StoredObject } from "../../../domain/Json.js"
 import { isColumn, isTime, selectMembers, sharedColumn } from "../journal/RunColumns.js"
 import { AppSql } from "../database/Pools.js"
+import { castRows } from "../database/Sql.js"
+import { rowDecoder } from "../record/Table.js"
 import { organisationReader, readRecentFirst } from "../database/OrganisationRole.js"
 
 /** A run of either table under the names of its members; times are Unix milliseconds. */
@@ -72,6 +74,13 @@ const findSql = tables
   )
   .join(" UNION ALL ")
 
+const decodeStep = rowDecoder("steps", { status: Schema.String, record: StoredObject })
+const decodeLines = rowDecoder("logs", {
+  seq: Schema.Number,
+  lines: Schema.Array(Schema.Struct({ at: Schema.String, level: Schema.String, message: Schema.String }))
+})
+const decodeBlob = rowDecoder("blobs", { content: StoredJson })
+
 /** Shows a step as failed if it was still open when its run was ended from outside. */
 const closeStep = (step: Json, isEnded: boolean): Json =>
   isEnded &&
@@ -113,7 +122,7 @@ const conditions = (query: ExecutionQuery, add: (value: unknown) => string): Rea
 
 const asOrganisation = organisationReader("executions.read_failed")
 
-const page = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
+const page = (sql: Sql, { organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
   const values: Array<unknown> = [organisationId, spaceId]
   const add = (value: unknown) => `$${values.push(value)}`
   const where = [`org = $1`, `space = $2`, ...conditions(query, add)].join(" AND ")
@@ -121,26 +130,34 @@ const page = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, query:
   const queriedTables =
     query.status === undefined ? tables : isTerminal(query.status) ? (["executions"] as const) : (["runs"] as const)
   const parts = queriedTables.map((table) => `(${listSql[table]} WHERE ${where} ORDER BY id DESC LIMIT ${limit})`)
-  return sql.unsafe<Row>(`SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`, values)
+  // Not decoded, since the reply's schema checks each value that is shown.
+  return castRows<Row>(
+    sql.unsafe(`SELECT * FROM (${parts.join(" UNION ALL ")}) AS page ORDER BY id DESC LIMIT ${limit}`, values)
+  )
 }
 
-const list = (sql: SqlClient, home: ExecutionHome, query: ExecutionQuery) =>
+const list = (sql: Sql, home: ExecutionHome, query: ExecutionQuery) =>
   readRecentFirst(
     query,
     (part) => page(sql, home, part),
     (rows) => rows.length === query.limit
   )
 
-const find = (sql: SqlClient, { organisationId, spaceId }: ExecutionHome, id: ExecutionId) =>
-  sql.unsafe<Row & Pick<ExecutionDetail, "input" | "output">>(`${findSql} LIMIT 1`, [organisationId, spaceId, id])
-
-const steps = (sql: SqlClient, organisation: OrganisationId, row: Row) =>
-  sql<{ status: string; record: { readonly [member: string]: Json } }>`
-  SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.retention} ORDER BY index`.pipe(
-    Effect.map((rows) => rows.map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status))))
+const find = (sql: Sql, { organisationId, spaceId }: ExecutionHome, id: ExecutionId) =>
+  // Not decoded, for the same reason.
+  castRows<Row & Pick<ExecutionDetail, "input" | "output">>(
+    sql.unsafe(`${findSql} LIMIT 1`, [organisationId, spaceId, id])
   )
 
-const detail = Effect.fnUntraced(function* (sql: SqlClient, home: ExecutionHome, id: ExecutionId) {
+const steps = (sql: Sql, organisation: OrganisationId, row: Row) =>
+  sql`
+  SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.retention} ORDER BY index`.pipe(
+    Effect.map((rows) =>
+      rows.map(decodeStep).map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status)))
+    )
+  )
+
+const detail = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId) {
   const [row] = yield* find(sql, home, id)
   if (row === undefined) return Option.none()
   const view: ExecutionDetail = {
@@ -152,12 +169,13 @@ const detail = Effect.fnUntraced(function* (sql: SqlClient, home: ExecutionHome,
   return Option.some({ view, record: row.record, retention: row.retention })
 })
 
-const logs = (sql: SqlClient, organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>
-  sql<{ seq: number; lines: ReadonlyArray<Omit<LogLine, "seq">> }>`
+const logs = (sql: Sql, organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>
+  sql`
   SELECT seq, lines FROM logs WHERE org = ${organisation} AND id = ${id} AND seq + json_array_length(lines) > ${after + 1}
   ORDER BY seq LIMIT ${limit}`.pipe(
     Effect.map((chunks) =>
       chunks
+        .map(decodeLines)
         .flatMap((chunk) => chunk.lines.map((line, i) => ({ seq: chunk.seq + i, ...line })))
         .filter((line) => line.seq > after)
         .slice(0, limit)
@@ -183,10 +201,8 @@ export const layer = Layer.effect(
         asOrganisation(
           sql,
           organisation,
-          sql<{
-            content: Json
-          }>`SELECT content FROM blobs WHERE org = ${organisation} AND id = ${id} AND blob_id = ${blob}`
-        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), (found) => found.content)))
+          sql`SELECT content FROM blobs WHERE org = ${organisation} AND id = ${id} AND blob_id = ${blob}`
+        ).pipe(Effect.map(([row]) => Option.map(Option.fromNullable(row), (found) => decodeBlob(found).content)))
     })
   })
 )

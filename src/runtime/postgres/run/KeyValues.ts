@@ -2,7 +2,7 @@
  * The port `KeyValues` (`svc.state`) on Postgres: a write and the journal entry that records it are one transaction. The
  * node reads, opens, changes, seals and writes a value while it holds the lock of its key.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { Fenced } from "../../../actors/ports/run/Journal.js"
 import { KeyValues, StateRefused, type StateWrite, type Store } from "../../../actors/ports/run/KeyValues.js"
 import { type OrganisationVault, Vault } from "../../../actors/ports/Vault.js"
@@ -13,6 +13,7 @@ import { journal } from "../journal/FlushTables.js"
 import { WriterSql } from "../database/Pools.js"
 import { readState, sealState, type StateKey, stateKeyOwner, stateKeyText } from "./StateRow.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"
+import { rowDecoder } from "../record/Table.js"
 
 /** Locks the run and then the key `$3`, as every transaction here does: two writes never deadlock. */
 const lockSql = `WITH owned AS MATERIALIZED (${selectOwned("$1", "$2")})
@@ -60,6 +61,11 @@ const rowKeyOf = ({ environment, organisationId, owner, scope, spaceId }: Store,
   key
 })
 
+const decode = rowDecoder("key_values", {
+  clear: Schema.NullOr(Schema.String),
+  sealed: Schema.NullOr(Schema.Uint8ArrayFromSelf)
+})
+
 export const layer = Layer.effect(
   KeyValues,
   Effect.gen(function* () {
@@ -78,15 +84,12 @@ export const layer = Layer.effect(
 
     /** The value of a key; `undefined` if there is none. */
     const find = (vault: OrganisationVault, key: StateKey) =>
-      sql<{
-        readonly clear: string | null
-        readonly sealed: Uint8Array | null
-      }>`SELECT value::text AS clear, sealed FROM key_values
+      sql`SELECT value::text AS clear, sealed FROM key_values
      WHERE ${where(key)} AND (expires_at IS NULL OR expires_at > now())`.pipe(
         Effect.flatMap(([row]) =>
           row === undefined
             ? Effect.succeed(undefined)
-            : Effect.try({ try: () => readState(vault, key, row), catch: journalUnavailable })
+            : Effect.try({ try: () => readState(vault, key, decode(row)), catch: journalUnavailable })
         )
       )
 

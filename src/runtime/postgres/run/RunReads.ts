@@ -3,18 +3,18 @@ import { Effect, Layer, Option, Redacted } from "effect"
 import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../../actors/ports/run/RunReads.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import type { OrganisationId, SecretId } from "../../../domain/Ids.js"
-import type { Json } from "../../../domain/Json.js"
-import { secretPlace } from "../../../domain/access/Secret.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
+import { StoredJson } from "../../../domain/Json.js"
+import { Secret, secretPlace, SecretVersion } from "../../../domain/access/Secret.js"
 import { WriterSql } from "../database/Pools.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"
+import { rowDecoder } from "../record/Table.js"
 
-interface Row {
-  readonly id: SecretId
-  readonly number: number
-  readonly type: "text" | "json"
-  readonly sealed: Uint8Array
-}
+const decode = rowDecoder("secrets", {
+  ...Secret.stored.pick("id", "type").fields,
+  ...SecretVersion.pick("number", "sealed").fields
+})
+const decodeValue = rowDecoder("settings", { value: StoredJson })
 
 export const layer = Layer.effect(
   RunReads,
@@ -25,21 +25,17 @@ export const layer = Layer.effect(
 
     const openSecret = (
       organisation: OrganisationId,
-      row: Row | undefined
-    ): Effect.Effect<Option.Option<SecretValue>, unknown> =>
-      row === undefined
-        ? Effect.succeedNone
-        : Effect.map(vault.open(secretPlace(organisation, row.id, row.number), row.sealed), (value) =>
-            Option.some({
-              secretId: row.id,
-              number: row.number,
-              type: row.type,
-              value: Redacted.make(Redacted.value(value))
-            })
-          )
+      row: object | undefined
+    ): Effect.Effect<Option.Option<SecretValue>, unknown> => {
+      if (row === undefined) return Effect.succeedNone
+      const { id, number, sealed, type } = decode(row)
+      return Effect.map(vault.open(secretPlace(organisation, id, number), sealed), (value) =>
+        Option.some({ secretId: id, number, type, value: Redacted.make(Redacted.value(value)) })
+      )
+    }
 
     const secret = Effect.fn("RunReads.secret")(function* (reader: Reader, name: string) {
-      const [row] = yield* sql<Row>`
+      const [row] = yield* sql`
       SELECT s.id, s.current AS number, s.type, v.sealed FROM secrets s
       JOIN secret_versions v ON v.secret_id = s.id AND v.number = s.current
       WHERE s.org = ${reader.organisationId} AND s.space = ${reader.spaceId} AND s.name = ${name} AND s.deleted_at IS NULL
@@ -53,7 +49,7 @@ export const layer = Layer.effect(
       organisation: OrganisationId,
       reference: SecretReference
     ) {
-      const [row] = yield* sql<Row>`
+      const [row] = yield* sql`
       SELECT s.id, v.number, s.type, v.sealed FROM secrets s JOIN secret_versions v ON v.secret_id = s.id
       WHERE s.org = ${organisation} AND s.id = ${reference.secretId} AND v.number = ${reference.number}`
       return yield* openSecret(organisation, row)
@@ -62,7 +58,7 @@ export const layer = Layer.effect(
     // Highest level first: flow, integration, tenant, organisation, platform; within a level the environment's own
     // value.
     const setting = Effect.fn("RunReads.setting")(function* (reader: Reader, key: string) {
-      const rows = yield* sql<{ value: Json }>`
+      const [row] = yield* sql`
       SELECT value FROM settings WHERE org = ${reader.organisationId} AND key = ${key}
         AND (environment = '' OR environment = ${reader.environment})
         AND ((level = 'flow' AND scope_id = ${reader.workflowId}) OR (level = 'tenant' AND scope_id = ${reader.customerId ?? "-"})
@@ -70,7 +66,7 @@ export const layer = Layer.effect(
             WHERE org = ${reader.organisationId} AND id = ${reader.installationId}))
           OR level = 'saas')
       ORDER BY array_position(ARRAY['flow', 'integration', 'tenant', 'saas'], level), environment = '' LIMIT 1`
-      if (rows[0] !== undefined) return Option.some(rows[0].value)
+      if (row !== undefined) return Option.some(decodeValue(row).value)
       return Object.hasOwn(platform, key) ? Option.some(platform[key] ?? null) : Option.none()
     }, Effect.mapError(journalUnavailable))
 

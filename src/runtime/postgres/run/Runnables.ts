@@ -13,7 +13,8 @@ import { RecentMap } from "../../../domain/RecentMap.js"
 import { archivedRefusal, latestEnvironment } from "../../../domain/workflow/Workflow.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
-import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
+import { execute, rowsOf } from "../database/DatabaseUnavailable.js"
+import { castRows } from "../database/Sql.js"
 
 const maxCachedVersions = 1_000
 /** A draft's snapshot is kept this much longer than its runs, so that it is not extended at every run. */
@@ -50,14 +51,16 @@ export const layer = Layer.effect(
 
     const notFound = () => new NotFound({ what: "workflow" })
 
-    // Heads and contents are not decoded: a start waits for them, and `Runnable` joins columns of three tables.
     const loadHead = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
-      const [head] = yield* sql
-        .unsafe<WorkflowHead>(
-          `SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
-          [workflow, organisation]
+      // Not decoded, since a start waits for it, and `Runnable` joins columns of three tables.
+      const [head] = yield* rowsOf(
+        castRows<WorkflowHead>(
+          sql.unsafe(`SELECT ${headColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`, [
+            workflow,
+            organisation
+          ])
         )
-        .pipe(Effect.mapError(databaseUnavailable))
+      )
       return head
     })
 
@@ -73,12 +76,15 @@ export const layer = Layer.effect(
       const key = `${workflow}@${number}`
       const known = versions.get(key)
       if (known !== undefined) return known
-      const [row] = yield* sql
-        .unsafe<ContentRow>(`SELECT ${contentColumns} FROM workflow_versions WHERE workflow_id = $1 AND number = $2`, [
-          workflow,
-          number
-        ])
-        .pipe(Effect.mapError(databaseUnavailable))
+      // Not decoded, since a start waits for it.
+      const [row] = yield* rowsOf(
+        castRows<ContentRow>(
+          sql.unsafe(`SELECT ${contentColumns} FROM workflow_versions WHERE workflow_id = $1 AND number = $2`, [
+            workflow,
+            number
+          ])
+        )
+      )
       if (row === undefined) return yield* notFound()
       const found = contentOf(row)
       versions.set(key, found)
@@ -135,12 +141,15 @@ export const layer = Layer.effect(
       Effect.flatMap(head(organisation, workflow), (found) => deployedIn(found, environment))
 
     const draft = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
-      const [found] = yield* sql
-        .unsafe<WorkflowHead & ContentRow>(
-          `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
-          [workflow, organisation]
+      // Not decoded, since a start waits for it.
+      const [found] = yield* rowsOf(
+        castRows<WorkflowHead & ContentRow>(
+          sql.unsafe(
+            `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
+            [workflow, organisation]
+          )
         )
-        .pipe(Effect.mapError(databaseUnavailable))
+      )
       if (found === undefined) return yield* notFound()
       const archived = archivedRefusal(found)
       return archived === undefined ? makeRunnable(found, contentOf(found), null) : yield* archived
@@ -161,12 +170,15 @@ export const layer = Layer.effect(
       workflow: WorkflowId,
       contentHash: string
     ) {
-      const [row] = yield* sql
-        .unsafe<ContentRow>(
-          `SELECT ${contentColumns} FROM draft_snapshots WHERE workflow_id = $1 AND content_hash = $2 AND org = $3`,
-          [workflow, contentHash, organisation]
+      // Not decoded, since a replay waits for it.
+      const [row] = yield* rowsOf(
+        castRows<ContentRow>(
+          sql.unsafe(
+            `SELECT ${contentColumns} FROM draft_snapshots WHERE workflow_id = $1 AND content_hash = $2 AND org = $3`,
+            [workflow, contentHash, organisation]
+          )
         )
-        .pipe(Effect.mapError(databaseUnavailable))
+      )
       if (row === undefined) return Option.none()
       return Option.some(makeRunnable(yield* head(organisation, workflow), contentOf(row), null))
     })

@@ -1,5 +1,5 @@
 /** The port `Runs` on the writer's pool: takes over orphaned runs, and finds those that are due. */
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { type OpenRun } from "../../../actors/ports/run/Journal.js"
 import { type DueRun, type PendingWork, Runs } from "../../../actors/ports/run/Runs.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
@@ -10,6 +10,9 @@ import { hasWork } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"
 import { deliveries } from "../WorkKinds.js"
+import { castRows } from "../database/Sql.js"
+import { rowDecoder } from "../record/Table.js"
+import { EventPriority } from "../../../domain/event/Event.js"
 
 const getSql = `SELECT ${selectOpen("runs")} FROM runs WHERE id = $1 AND org = $2`
 
@@ -45,6 +48,14 @@ const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS du
   EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
   ${hasWork(deliveries("deliveries"))} AS deliveries`
 
+const decodeWork = rowDecoder("runs", {
+  due: Schema.Boolean,
+  queued: Schema.NullOr(EventPriority),
+  overdue: Schema.Boolean,
+  deliveries: Schema.Boolean
+})
+const decodeClock = rowDecoder("of clocks", { at: Schema.Number })
+
 const everyWork: PendingWork = { due: true, queued: 1, overdue: true, deliveries: true }
 
 export const layer = Layer.effect(
@@ -52,14 +63,16 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
 
-    // Rows of runs are not decoded: the flush wrote them from the same table of columns, and a row of 45 members takes 2 µs.
+    // Not decoded, since the flush wrote them from the same table of columns, and a row of 45 members takes 2 µs.
+    const readRun = (text: string, values: ReadonlyArray<unknown>) => castRows<OpenRun>(sql.unsafe(text, values))
+
     const get = Effect.fn("Runs.get")(function* (organisation: OrganisationId, id: ExecutionId) {
-      const [run] = yield* sql.unsafe<OpenRun>(getSql, [id, organisation])
+      const [run] = yield* readRun(getSql, [id, organisation])
       return Option.fromNullable(run)
     }, Effect.mapError(journalUnavailable))
 
     const takeOver = Effect.fn("Runs.takeOver")(function* (id: ExecutionId) {
-      const [run] = yield* sql.unsafe<OpenRun>(takeOverSql, [id])
+      const [run] = yield* readRun(takeOverSql, [id])
       return Option.fromNullable(run)
     }, Effect.mapError(journalUnavailable))
 
@@ -99,8 +112,8 @@ export const layer = Layer.effect(
       active: ReadonlyArray<ExecutionId>,
       engines: ReadonlyArray<string>
     ) {
-      const [found] = yield* sql.unsafe<PendingWork>(hasWorkSql, [shards, active, engines])
-      return found ?? everyWork
+      const [found] = yield* sql.unsafe(hasWorkSql, [shards, active, engines])
+      return found === undefined ? everyWork : decodeWork(found)
     }, Effect.mapError(journalUnavailable))
 
     const findDue = Effect.fn("Runs.findDue")(function* (
@@ -109,22 +122,26 @@ export const layer = Layer.effect(
       limit: number,
       engines: ReadonlyArray<string>
     ) {
-      return yield* sql.unsafe<DueRun>(
-        `SELECT id, org AS "organisationId", CASE WHEN ${hasGrown} THEN 0 ELSE activations END AS activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
-        [shards, active, engines, limit]
+      // Not decoded, since one run that cannot be read would keep the others from going on.
+      return yield* castRows<DueRun>(
+        sql.unsafe(
+          `SELECT id, org AS "organisationId", CASE WHEN ${hasGrown} THEN 0 ELSE activations END AS activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
+          [shards, active, engines, limit]
+        )
       )
     }, Effect.mapError(journalUnavailable))
 
     const findOverdue = Effect.fn("Runs.findOverdue")(function* (limit: number) {
-      return yield* sql<{ id: ExecutionId; organisationId: OrganisationId }>`
-      SELECT id, org AS "organisationId" FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`
+      // Not decoded, for the same reason.
+      return yield* castRows<Pick<DueRun, "id" | "organisationId">>(sql`
+      SELECT id, org AS "organisationId" FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`)
     }, Effect.mapError(journalUnavailable))
 
     const clockOffset = Effect.gen(function* () {
       const before = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      const [row] = yield* sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`
+      const [row] = yield* sql`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`
       const after = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      return (row?.at ?? after) - (before + after) / 2
+      return (row === undefined ? after : decodeClock(row).at) - (before + after) / 2
     }).pipe(Effect.mapError(journalUnavailable))
 
     return Runs.of({

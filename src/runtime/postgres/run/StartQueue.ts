@@ -2,10 +2,10 @@
  * The port `StartQueue` on the writer's pool. One statement takes rows: `svc_take_queued` of `migrations` decides their
  * order, deletes those of runs and starts the runs, and leases those of events.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import { type OpenRun } from "../../../actors/ports/run/Journal.js"
-import { type QueueBacklog, type LeasedEvent, StartQueue } from "../../../actors/ports/run/StartQueue.js"
+import { type LeasedEvent, StartQueue } from "../../../actors/ports/run/StartQueue.js"
 import type { EventPriority } from "../../../domain/event/Event.js"
 import type { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { plans } from "../../../domain/organisation/Plan.js"
@@ -14,6 +14,8 @@ import { journalUnavailable } from "../database/DatabaseUnavailable.js"
 import { endFormerLeases, leaseEnd, noLease, withoutWaiting } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { startQueue as kind } from "../WorkKinds.js"
+import { castRows } from "../database/Sql.js"
+import { rowDecoder } from "../record/Table.js"
 
 /** A run that was started, an event that was leased, or neither: rows were passed over, or none was taken (`isNone`). */
 type TakenRow = OpenRun & {
@@ -65,6 +67,14 @@ const backlogSql = `SELECT ${counted("NOT held AND claimed_by IS NULL")} AS wait
     FROM (SELECT * FROM start_queue ORDER BY seq LIMIT 10000) q
     WHERE NOT held AND claimed_by IS NULL AND not_before <= now()), 0)::float8 AS "oldestSeconds"`
 
+const decodeBacklog = rowDecoder("start_queue", {
+  waiting: Schema.Number,
+  held: Schema.Number,
+  leased: Schema.Number,
+  dead: Schema.Number,
+  oldestSeconds: Schema.Number
+})
+
 const limitedPlans = Object.entries(plans).flatMap(([plan, { concurrentRuns }]) =>
   concurrentRuns === null ? [] : [{ plan, concurrentRuns }]
 )
@@ -84,15 +94,9 @@ export const layer = Layer.effect(
       underWay: ReadonlyMap<OrganisationId, number>
     ) {
       // Not decoded, since a burst takes hundreds of rows at once, each 2 µs of the main loop before any run starts.
-      const rows = yield* sql.unsafe<TakenRow>(takeSql, [
-        shards,
-        slots,
-        node,
-        [...underWay.keys()],
-        [...underWay.values()],
-        planNames,
-        planLimits
-      ])
+      const rows = yield* castRows<TakenRow>(
+        sql.unsafe(takeSql, [shards, slots, node, [...underWay.keys()], [...underWay.values()], planNames, planLimits])
+      )
       const runs: Array<OpenRun> = []
       const events: Array<LeasedEvent> = []
       let hasPassedOver = false
@@ -132,16 +136,15 @@ export const layer = Layer.effect(
     const adopt = Effect.fn("StartQueue.adopt")(function* (
       messages: ReadonlyArray<Pick<LeasedEvent, "id" | "claims">>
     ) {
-      return yield* sql.unsafe<LeasedEvent>(adoptSql, [
-        messages.map(({ id }) => id),
-        messages.map(({ claims }) => claims),
-        node
-      ])
+      // Not decoded, for the same reason.
+      return yield* castRows<LeasedEvent>(
+        sql.unsafe(adoptSql, [messages.map(({ id }) => id), messages.map(({ claims }) => claims), node])
+      )
     }, Effect.mapError(journalUnavailable))
 
     const renew = Effect.fn("StartQueue.renew")(function* (ids: ReadonlyArray<EventId>) {
-      const rows = yield* sql.unsafe<{ readonly id: EventId }>(renewSql, [ids, node])
-      return rows.map(({ id }) => id)
+      const held = new Set((yield* sql.unsafe(renewSql, [ids, node])).map((row) => row["id"]))
+      return ids.filter((id) => held.has(id))
     }, Effect.mapError(journalUnavailable))
 
     const release = Effect.fn("StartQueue.release")(function* (ids: ReadonlyArray<EventId>) {
@@ -149,8 +152,8 @@ export const layer = Layer.effect(
     }, Effect.mapError(journalUnavailable))
 
     const backlog = Effect.gen(function* () {
-      const [row] = yield* sql.unsafe<QueueBacklog>(backlogSql)
-      return row ?? { waiting: 0, held: 0, leased: 0, dead: 0, oldestSeconds: 0 }
+      const [row] = yield* sql.unsafe(backlogSql)
+      return row === undefined ? { waiting: 0, held: 0, leased: 0, dead: 0, oldestSeconds: 0 } : decodeBacklog(row)
     }).pipe(Effect.mapError(journalUnavailable))
 
     return StartQueue.of({ node, take, adopt, renew, release, backlog })

@@ -4,15 +4,15 @@
  * meanwhile, and store what they write sealed.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { makeSweep } from "../../../actors/LeasedWork.js"
 import { BackgroundTasks } from "../../../actors/ports/BackgroundTasks.js"
-import type { StoredJob } from "../../../actors/ports/FailedJobs.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { dueSql, takeFound } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { sealState, type StateKey, stateKeyOwner } from "./StateRow.js"
 import { clearState as kind, stateKey as columns } from "../WorkKinds.js"
+import { countOf, rowDecoder } from "../record/Table.js"
 
 const task = "state.seal"
 /** Values of a batch, and the characters after which it takes no further one. */
@@ -24,9 +24,18 @@ const interval = Duration.seconds(5)
 
 const keyOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ")
 
-interface ClearRow extends StateKey, StoredJob {
-  readonly value: string
-}
+const decode = rowDecoder("key_values", {
+  org: Schema.String,
+  space: Schema.String,
+  scope: Schema.String,
+  environment: Schema.String,
+  owner: Schema.String,
+  key: Schema.String,
+  id: Schema.String,
+  organisationId: Schema.String,
+  value: Schema.String
+})
+type ClearRow = ReturnType<typeof decode>
 
 /** `$1` to `$6`: the key after which the batch begins. */
 const batchSql = `
@@ -75,15 +84,15 @@ const makeSealing = Effect.gen(function* () {
   })
 
   const nextBatch = (after: StateKey | undefined): Effect.Effect<ReadonlyArray<ClearRow>, SqlError> =>
-    sql.unsafe<ClearRow>(
-      batchSql,
-      columns.map((column) => after?.[column] ?? "")
+    Effect.map(
+      sql.unsafe(
+        batchSql,
+        columns.map((column) => after?.[column] ?? "")
+      ),
+      (rows) => rows.map(decode)
     )
 
-  const count = Effect.map(
-    sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM key_values WHERE value IS NOT NULL`,
-    ([row]) => row?.n ?? 0
-  )
+  const count = Effect.map(sql`SELECT count(*)::int AS n FROM key_values WHERE value IS NOT NULL`, countOf)
 
   return { count, nextBatch, repeat, sealBatch }
 })

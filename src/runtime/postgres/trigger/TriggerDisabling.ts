@@ -1,5 +1,5 @@
 /** Disables a trigger on behalf of the service, with its audit entry and its event, in one statement. */
-import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Sql } from "../database/Sql.js"
 import { Effect } from "effect"
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
@@ -14,7 +14,7 @@ const disableSql = `WITH disabled AS (UPDATE triggers SET status = $1, auto_disa
 
 /** `false`: the trigger was changed meanwhile, and nothing was written. */
 export const disableTrigger = (
-  sql: SqlClient,
+  sql: Sql,
   { autoDisabledAt, id, status, updatedAt, version }: Trigger,
   { at, customerId, id: eventId, organisationId, payload, subject, type }: DomainEvent,
   audit: ReadonlyArray<AuditRow>
