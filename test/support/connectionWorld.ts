@@ -10,12 +10,12 @@ import { layer as residentsLayer, LocalOwners } from "../../src/actors/connectio
 import { LastUse } from "../../src/actors/connection/LastUse.js"
 import type { CallPermit, Initiator } from "../../src/actors/ports/connection/Connections.js"
 import {
-  type AuthorizingSession,
   ConnectionStore,
   type DomainEvent,
   type OwnedConnection,
   Stale
 } from "../../src/actors/ports/connection/ConnectionStore.js"
+import type { AuthorizingSession } from "../../src/domain/connection/ConnectSession.js"
 import { Connectors } from "../../src/actors/ports/connection/Connectors.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"

@@ -1,6 +1,7 @@
 /** Use cases of the audit trail: list its entries, verify their chain. Read-only. Contract: audit. */
 import { Context, Effect, Layer } from "effect"
-import { type AuditQuery, AuditTrail, type SealedEntry, type AuditVerification } from "../ports/AuditTrail.js"
+import { type AuditQuery, AuditTrail, type AuditVerification } from "../ports/AuditTrail.js"
+import type { SealedEntry } from "../../domain/audit/Audit.js"
 import type { UseCase } from "./CallContext.js"
 import type { Principal } from "./Caller.js"
 import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"

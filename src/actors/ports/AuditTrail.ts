@@ -1,8 +1,7 @@
 /** The audit trail: entries that commit with no change (failures; reads and refusals, counted by the minute), and queries. */
 import type { Effect } from "effect"
 import { Context } from "effect"
-import type { AuditEntry } from "../../domain/audit/Audit.js"
-import type { AuditCommitment } from "../../domain/audit/AuditCommitment.js"
+import type { AuditEntry, SealedEntry } from "../../domain/audit/Audit.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 
@@ -22,15 +21,6 @@ export interface AuditQuery {
   /** Only entries before this one: newest first. */
   readonly before?: string
   readonly limit: number
-}
-
-/** An entry with its place in the chain; all three are `null` until it is sealed, within a second. */
-export interface SealedEntry extends AuditEntry {
-  /** The values that the hash covers by a commitment, so that it stays valid when they are erased. */
-  readonly commitments: ReadonlyArray<AuditCommitment>
-  readonly seq: number | null
-  readonly prevHash: string | null
-  readonly hash: string | null
 }
 
 /**

@@ -1,7 +1,9 @@
 /** Entries of the audit trail. Specification: Audit log; contract: audit entry and its hash chain. */
 import { Schema } from "effect"
-import type { AuditId, CustomerId, OrganisationId } from "../Ids.js"
-import { canonicalJson, type Json } from "../Json.js"
+import { AuditId, CustomerId, OrganisationId } from "../Ids.js"
+import { canonicalJson, Json } from "../Json.js"
+import { derivedValue, generatedValue, recordOf } from "../Record.js"
+import { AnsweredTime } from "../Time.js"
 
 /** Who acts, as entries name it: `service_account` for API keys, `system` for the service itself. */
 export const ActorType = Schema.Literal("user", "service_account", "agent", "system")
@@ -10,39 +12,65 @@ export type ActorType = typeof ActorType.Type
 export const AuditOutcome = Schema.Literal("success", "failure", "denied")
 export type AuditOutcome = typeof AuditOutcome.Type
 
+const NullableText = Schema.NullOr(Schema.String)
+
 /** The actor of an entry. API keys are service accounts with a name of their own. */
-export interface AuditActor {
-  readonly type: ActorType
-  readonly id: string
-  readonly name: string
-  readonly ip: string | null
-  readonly userAgent: string | null
-  readonly onBehalfOf: string | null
-}
+export const AuditActor = Schema.Struct({
+  type: ActorType,
+  id: Schema.String,
+  name: Schema.String,
+  ip: NullableText,
+  userAgent: NullableText,
+  onBehalfOf: NullableText
+})
+export type AuditActor = typeof AuditActor.Type
 
 /** One changed member of a record. */
-export interface AuditChange {
-  readonly path: string
-  readonly before: Json
-  readonly after: Json
-}
+export const AuditChange = Schema.Struct({ path: Schema.String, before: Json, after: Json })
+export type AuditChange = typeof AuditChange.Type
 
-/** An entry as it is written, before it is sealed into its organisation's chain. */
-export interface AuditEntry {
-  readonly id: AuditId
-  readonly organisationId: OrganisationId
-  /** RFC 3339. */
-  readonly at: string
-  readonly actor: AuditActor
-  readonly action: string
-  readonly resource: { readonly type: string; readonly id: string | null; readonly name: string | null }
-  readonly customerId: CustomerId | null
-  readonly outcome: AuditOutcome
-  readonly requestId: string | null
-  readonly changes: ReadonlyArray<AuditChange>
+/** Where an entry has a commitment instead of a value. `salt`: null once the value is erased. */
+export const AuditCommitment = Schema.Struct({
+  /** Such as `resource.name` or `changes[0].after`. */
+  path: Schema.String,
+  hash: Schema.String,
+  salt: NullableText
+}).annotations({ identifier: "AuditCommitment" })
+export type AuditCommitment = typeof AuditCommitment.Type
+
+/**
+ * An entry: as it is written, before it is sealed into its organisation's chain, and its view, which has every member that
+ * its hash is computed from, so that clients can verify the chain.
+ */
+export const AuditEntry = recordOf("AuditEntry", {
+  id: generatedValue(AuditId, Schema.String),
+  organisationId: generatedValue(OrganisationId, Schema.String),
+  at: generatedValue(AnsweredTime),
+  actor: generatedValue(AuditActor),
+  action: generatedValue(Schema.String),
+  resource: generatedValue(Schema.Struct({ type: Schema.String, id: NullableText, name: NullableText })),
+  customerId: generatedValue(Schema.NullOr(CustomerId), NullableText),
+  outcome: generatedValue(AuditOutcome),
+  requestId: generatedValue(NullableText),
+  changes: generatedValue(Schema.Array(AuditChange)),
   /** Occurrences: reads of one minute are one entry. */
-  readonly count: number
-}
+  count: generatedValue(Schema.Number),
+  commitments: derivedValue(
+    Schema.Array(AuditCommitment).annotations({
+      description:
+        'values of a customer that the hash covers by `{"commitment": hash}` at their path; once the customer is erased, the value is "[erased]" and the salt null'
+    })
+  ),
+  seq: derivedValue(
+    Schema.NullOr(Schema.Number).annotations({ description: "null until the entry is sealed, within a second" })
+  ),
+  prevHash: derivedValue(NullableText),
+  hash: derivedValue(NullableText)
+})
+/** The entry as it is written. */
+export type AuditEntry = typeof AuditEntry.stored.Type
+/** An entry with its place in the chain; all three are `null` until it is sealed, within a second. */
+export type SealedEntry = AuditEntry & Pick<typeof AuditEntry.View.Type, "commitments" | "seq" | "prevHash" | "hash">
 
 const secretMembers = new Set([
   "secret",

@@ -2,13 +2,12 @@
  * How an audit entry of a customer keeps its values apart: the chain hashes a salted commitment of each, so that entries
  * verify also after the customer's values are erased. Contract: audit entry and its hash chain.
  */
-import type { AuditEntry } from "./Audit.js"
+import type { AuditCommitment, AuditEntry } from "./Audit.js"
 import { canonicalJson, isObject, type Json } from "../Json.js"
 
 /** An entry as it is stored and hashed: `{"commitment": <hash>}` stands where a value was. */
-export interface StoredAuditEntry extends Omit<AuditEntry, "changes" | "resource"> {
+export interface StoredAuditEntry extends Omit<AuditEntry, "resource"> {
   readonly resource: { readonly type: string; readonly id: string | null; readonly name: Json }
-  readonly changes: ReadonlyArray<{ readonly path: string; readonly before: Json; readonly after: Json }>
 }
 
 /** The input of a sealed entry's hash: the previous hash, a line feed, and the entry with its sequence number. */
@@ -17,14 +16,6 @@ export const auditHashInput = (prevHash: string | null, seq: number, entry: Stor
 
 /** A value of an entry, in the order of its commitments, with the salt that its hash needs. */
 export type CommittedValue = readonly [salt: string, value: Json]
-
-/** Where an entry has a commitment instead of a value. `salt`: null once the value is erased. */
-export interface AuditCommitment {
-  /** Such as `resource.name` or `changes[0].after`. */
-  readonly path: string
-  readonly hash: string
-  readonly salt: string | null
-}
 
 /** What the API shows instead of an erased value. */
 export const erasedValue = "[erased]"

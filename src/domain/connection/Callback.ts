@@ -2,6 +2,7 @@
  * Redirect URIs of OAuth sign-ins: one for each organisation and connector, so that a provider's client cannot receive a
  * code that another organisation's connector requested (OAuth mix-up).
  */
+import { Schema } from "effect"
 import type { ConnectorDefinition } from "../connector/Definition.js"
 import type { OAuth2Method } from "../connector/AuthMethod.js"
 import type { OrganisationId } from "../Ids.js"
@@ -18,14 +19,15 @@ export const callbackPath = (hash: (text: string) => string, organisation: Organ
     .slice(0, nameLength)}`
 
 /** The authorization request of a session; its code is redeemed for the same request only. */
-export interface AuthorizationRequest {
-  readonly redirectUri: string
+export const AuthorizationRequest = Schema.Struct({
+  redirectUri: Schema.String,
   /** The URLs of the definition, without configured values. */
-  readonly authorizationUrl: string
-  readonly tokenUrl: string
-  readonly clientId: string
-  readonly pkce: boolean
-}
+  authorizationUrl: Schema.String,
+  tokenUrl: Schema.String,
+  clientId: Schema.String,
+  pkce: Schema.Boolean
+})
+export type AuthorizationRequest = typeof AuthorizationRequest.Type
 
 /** The request that a method makes with a client. */
 export const authorizationRequestOf = (

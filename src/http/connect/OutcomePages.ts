@@ -1,6 +1,6 @@
 /** The pages that end a visit: connected or not, link ended, other browser, service unavailable. */
 import { Effect } from "effect"
-import type { AuthorizingSession } from "../../actors/ports/connection/ConnectionStore.js"
+import type { AuthorizingSession } from "../../domain/connection/ConnectSession.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import type { Unavailable } from "../../domain/Failure.js"

@@ -1,7 +1,7 @@
 /** The form of a connect session: shown, shown again with what is wrong, and submitted. */
 import { Effect, Either } from "effect"
 import { Connections } from "../../actors/ports/connection/Connections.js"
-import type { AuthorizingSession } from "../../actors/ports/connection/ConnectionStore.js"
+import type { AuthorizingSession } from "../../domain/connection/ConnectSession.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"

@@ -1,48 +1,12 @@
 /** The operations on the audit trail, which only read it. Contract: audit entry and its hash chain. */
 import { Schema } from "effect"
-import { ActorType, AuditOutcome } from "../../domain/audit/Audit.js"
-import { Json } from "../../domain/Json.js"
+import { ActorType, AuditEntry } from "../../domain/audit/Audit.js"
 import { auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, Time } from "../Shapes.js"
 import { AuditLog } from "../../actors/management/AuditLog.js"
 import { record, page } from "../operation/Output.js"
-
-const Text = Schema.NullOr(Schema.String)
-
-/** Has every member that its hash is computed from, so that clients can verify the chain. */
-const AuditEntryView = Schema.Struct({
-  id: Schema.String,
-  organisationId: Schema.String,
-  at: Time,
-  actor: Schema.Struct({
-    type: ActorType,
-    id: Schema.String,
-    name: Schema.String,
-    ip: Text,
-    userAgent: Text,
-    onBehalfOf: Text
-  }),
-  action: Schema.String,
-  resource: Schema.Struct({ type: Schema.String, id: Text, name: Text }),
-  customerId: Text,
-  outcome: AuditOutcome,
-  requestId: Text,
-  changes: Schema.Array(Schema.Struct({ path: Schema.String, before: Json, after: Json })),
-  count: Schema.Number,
-  commitments: Schema.Array(
-    Schema.Struct({ path: Schema.String, hash: Schema.String, salt: Text }).annotations({
-      identifier: "AuditCommitment"
-    })
-  ).annotations({
-    description:
-      'values of a customer that the hash covers by `{"commitment": hash}` at their path; once the customer is erased, the value is "[erased]" and the salt null'
-  }),
-  seq: Schema.NullOr(Schema.Number).annotations({ description: "null until the entry is sealed, within a second" }),
-  prevHash: Text,
-  hash: Text
-}).annotations({ identifier: "AuditEntry" })
 
 const ChainEndView = Schema.Struct({ seq: Schema.Number, hash: Schema.String })
 
@@ -96,7 +60,7 @@ export const auditOperations = [
       resource_type: text,
       resource_id: text
     }),
-    output: page(AuditEntryView),
+    output: page(AuditEntry.View),
     permit: "settings:manage",
     audit: auditRead("audit"),
     sharing: "customers",

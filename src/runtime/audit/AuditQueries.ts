@@ -1,7 +1,8 @@
 /** Reads of audit entries for the API, as the organisation's role, and of the sealer's backlog. */
 import type { Sql } from "../postgres/database/Sql.js"
 import { Effect, Schema } from "effect"
-import type { AuditQuery, SealedEntry } from "../../actors/ports/AuditTrail.js"
+import type { AuditQuery } from "../../actors/ports/AuditTrail.js"
+import type { SealedEntry } from "../../domain/audit/Audit.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { type CommittedValue, restoreValues, type StoredAuditEntry } from "../../domain/audit/AuditCommitment.js"
 import type { Unavailable } from "../../domain/Failure.js"

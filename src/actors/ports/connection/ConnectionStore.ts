@@ -11,6 +11,7 @@ import type { RefreshIntent } from "../../../domain/connection/Refresh.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId, CredentialId, EventId, OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
+import type { AuthorizingSession, ConnectSession } from "../../../domain/connection/ConnectSession.js"
 
 /** Another owner wrote since the revision that was read; nothing was written. */
 export class Stale extends Data.TaggedError("Stale")<{}> {}
@@ -36,35 +37,6 @@ export interface OwnedConnection {
   readonly revision: number
   readonly credential: SealedCredential | null
   readonly intent: RefreshIntent | null
-}
-
-/** A connect session, in which a person enters the credential. Only the hash of its link's token is stored. */
-export interface ConnectSession {
-  readonly id: ConnectSessionId
-  readonly organisationId: OrganisationId
-  readonly connectionId: ConnectionId
-  readonly tokenHash: string
-  readonly authMethod: string
-  readonly authProvider: string | null
-  readonly config: JsonObject
-  readonly redirectUrl: string | null
-  /** The connection existed before and stays unchanged if this session fails. */
-  readonly reconnects: boolean
-  readonly status: "open" | "completed" | "failed" | "expired"
-  readonly error: string | null
-  readonly createdBy: string
-  /** RFC 3339. */
-  readonly expiresAt: string
-}
-
-/** A session with its authorization request at the provider. */
-export interface AuthorizingSession extends ConnectSession {
-  /** The PKCE verifier, sealed. */
-  readonly verifier: Uint8Array | null
-  /** The authorization request; `null` before it was made, and for sessions of releases that did not record it. */
-  readonly asked: AuthorizationRequest | null
-  /** Its connection was created before connectors had callback paths of their own. */
-  readonly commonCallback: boolean
 }
 
 /** An event for subscribers, without secrets. */

@@ -1,41 +1,19 @@
 /** Rows of `connect_sessions`: opened, sent to the provider, redeemed once, failed. */
 import type { Sql } from "../database/Sql.js"
-import { Effect, Option, Schema } from "effect"
-import type { ConnectionStore, ConnectSession } from "../../../actors/ports/connection/ConnectionStore.js"
+import { Effect, Option } from "effect"
+import type { ConnectionStore } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { AuditRows } from "../AuditRow.js"
 import { transactAudited, writeEvents } from "./ChangeWrites.js"
 import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
-import type { AuthorizationRequest } from "../../../domain/connection/Callback.js"
-import { ConnectionId, ConnectSessionId, OrganisationId } from "../../../domain/Ids.js"
-import { storedDocument, StoredObject } from "../../../domain/Json.js"
-import { AnsweredTime } from "../../../domain/Time.js"
-import { rowDecoder } from "../record/Table.js"
+import { AuthorizingSession, type ConnectSession } from "../../../domain/connection/ConnectSession.js"
+import { insertRecord } from "../record/Repository.js"
+import { rowDecoder, selectColumns } from "../record/Table.js"
+import { connectSessions } from "./ConnectionTables.js"
 
-const decode = rowDecoder("connect_sessions", {
-  id: ConnectSessionId,
-  organisationId: OrganisationId,
-  connectionId: ConnectionId,
-  tokenHash: Schema.String,
-  authMethod: Schema.String,
-  authProvider: Schema.NullOr(Schema.String),
-  config: StoredObject,
-  redirectUrl: Schema.NullOr(Schema.String),
-  reconnects: Schema.Boolean,
-  status: Schema.Literal("open", "completed", "failed", "expired"),
-  error: Schema.NullOr(Schema.String),
-  createdBy: Schema.String,
-  expiresAt: AnsweredTime,
-  verifier: Schema.NullOr(Schema.Uint8ArrayFromSelf),
-  asked: Schema.NullOr(storedDocument<AuthorizationRequest>()),
-  commonCallback: Schema.Boolean
-})
+const decode = rowDecoder("connect_sessions", AuthorizingSession)
 
-export const putSession = (sql: Sql, session: ConnectSession) =>
-  sql`INSERT INTO connect_sessions (id, org, connection_id, token_hash, auth_method, auth_provider, config, redirect_url,
-      reconnects, status, error, created_by, expires_at)
-    VALUES (${session.id}, ${session.organisationId}, ${session.connectionId}, ${session.tokenHash}, ${session.authMethod},
-      ${session.authProvider}, ${JSON.stringify(session.config)}::jsonb, ${session.redirectUrl}, ${session.reconnects},
-      ${session.status}, ${session.error}, ${session.createdBy}, ${session.expiresAt})`
+/** Stores a session within the transaction of its connection. */
+export const putSession = (sql: Sql, session: ConnectSession) => insertRecord({ sql, table: connectSessions }, session)
 
 export const openConnectSession =
   (sql: Sql, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["openSession"] =>
@@ -78,9 +56,7 @@ export const findSession =
         : "stateHash" in by
           ? sql`state_hash = ${by.stateHash}`
           : sql`id = ${by.id}`
-    return sql`SELECT id, org AS "organisationId", connection_id AS "connectionId", token_hash AS "tokenHash", verifier,
-      auth_method AS "authMethod", auth_provider AS "authProvider", config, redirect_url AS "redirectUrl", reconnects, status, error,
-      created_by AS "createdBy", expires_at AS "expiresAt", asked,
+    return sql`SELECT ${sql.literal(selectColumns(connectSessions))}, verifier, asked,
       (SELECT c.common_callback FROM connections c WHERE c.id = connection_id) AS "commonCallback"
     FROM connect_sessions WHERE ${condition}`.pipe(
       Effect.map(([row]) => Option.map(Option.fromNullable(row), decode)),

@@ -72,13 +72,12 @@ const countBy = <R>({ sql, table }: TableAccess<R>, member: keyof R & string, co
     )
 }
 
-const insert = <R>({ sql, table }: TableAccess<R>, record: R) => {
+/** The statement that inserts a record. */
+export const insertRecord = <R>({ sql, table }: TableAccess<R>, record: R) => {
   const { add, values } = makeParameters()
   const columns = table.members.map((member) => `"${columnOf(member)}"`).join(", ")
   const places = table.members.map((member) => add(parameterOf(table, member, record[member]))).join(", ")
-  return sql
-    .unsafe(`INSERT INTO ${table.name} (${columns}) VALUES (${places})`, values)
-    .pipe(Effect.zipRight(noteWrite), Effect.catchAll(writeError))
+  return sql.unsafe(`INSERT INTO ${table.name} (${columns}) VALUES (${places})`, values)
 }
 
 const update = <R>({ sql, table }: TableAccess<R>, record: R) => {
@@ -117,7 +116,7 @@ export const makeRepository = <R>(sql: Sql, table: Table<R>): Repository<R> => {
     list: (query) => list(access, query),
     count: (conditions) => count(access, conditions),
     countBy: (member, conditions) => countBy(access, member, conditions),
-    insert: (record) => insert(access, record),
+    insert: (record) => insertRecord(access, record).pipe(Effect.zipRight(noteWrite), Effect.catchAll(writeError)),
     update: (record) => update(access, record),
     remove: (conditions) => remove(access, conditions)
   }
