@@ -1,11 +1,6 @@
 /** Sends commands to a connection's actor, one function per command, with the type of its result. */
 import { Effect } from "effect"
-import type { CommandResult, ConnectionCommand, CommandRefusal } from "./Protocol.js"
-
-type CommandPayload<Tag extends ConnectionCommand["_tag"]> = Omit<
-  Extract<ConnectionCommand, { readonly _tag: Tag }>,
-  "_tag"
->
+import type { CommandResult, ConnectionCommand, CommandRefusal, PayloadOf } from "./Protocol.js"
 
 /** The cluster's client of the actor. `E`: failures of the cluster itself. */
 interface Actor<E> {
@@ -26,31 +21,31 @@ export const makeActorClient = <E>(actor: Actor<E>) => {
 
   return {
     /** `null`: the connection is active and needs no connect session. */
-    create: (payload: CommandPayload<"Create">) =>
+    create: (payload: PayloadOf<"Create">) =>
       Effect.map(ask({ _tag: "Create", ...payload }, "Opened"), ({ session }) => session),
-    storeCredential: (payload: CommandPayload<"StoreCredential">) => done({ _tag: "StoreCredential", ...payload }),
-    reconnect: (payload: CommandPayload<"Reconnect">) =>
+    storeCredential: (payload: PayloadOf<"StoreCredential">) => done({ _tag: "StoreCredential", ...payload }),
+    reconnect: (payload: PayloadOf<"Reconnect">) =>
       Effect.flatMap(ask({ _tag: "Reconnect", ...payload }, "Opened"), ({ session }) =>
         session === null ? Effect.dieMessage("A reconnect has no session") : Effect.succeed(session)
       ),
-    test: (payload: CommandPayload<"Test">) =>
+    test: (payload: PayloadOf<"Test">) =>
       Effect.map(ask({ _tag: "Test", ...payload }, "Tested"), ({ _tag, ...tested }) => tested),
-    refresh: (payload: CommandPayload<"Refresh">) => done({ _tag: "Refresh", ...payload }),
-    enable: (payload: CommandPayload<"Enable">) => done({ _tag: "Enable", ...payload }),
-    disable: (payload: CommandPayload<"Disable">) => done({ _tag: "Disable", ...payload }),
-    edit: (payload: CommandPayload<"Edit">) => done({ _tag: "Edit", ...payload }),
-    reveal: (payload: CommandPayload<"Reveal">) =>
+    refresh: (payload: PayloadOf<"Refresh">) => done({ _tag: "Refresh", ...payload }),
+    enable: (payload: PayloadOf<"Enable">) => done({ _tag: "Enable", ...payload }),
+    disable: (payload: PayloadOf<"Disable">) => done({ _tag: "Disable", ...payload }),
+    edit: (payload: PayloadOf<"Edit">) => done({ _tag: "Edit", ...payload }),
+    reveal: (payload: PayloadOf<"Reveal">) =>
       Effect.map(ask({ _tag: "Reveal", ...payload }, "Revealed"), ({ secrets }) => secrets),
-    disconnect: (payload: CommandPayload<"Disconnect">) => done({ _tag: "Disconnect", ...payload }),
-    submit: (payload: CommandPayload<"Submit">) =>
+    disconnect: (payload: PayloadOf<"Disconnect">) => done({ _tag: "Disconnect", ...payload }),
+    submit: (payload: PayloadOf<"Submit">) =>
       Effect.map(ask({ _tag: "Submit", ...payload }, "Advanced"), ({ outcome }) => outcome),
-    complete: (payload: CommandPayload<"Complete">) =>
+    complete: (payload: PayloadOf<"Complete">) =>
       Effect.map(ask({ _tag: "Complete", ...payload }, "Advanced"), ({ outcome }) => outcome),
-    sign: (payload: CommandPayload<"Sign">) =>
+    sign: (payload: PayloadOf<"Sign">) =>
       Effect.map(ask({ _tag: "Sign", ...payload }, "Signed"), ({ headers }) => headers),
-    renewRefused: (payload: CommandPayload<"RenewRefused">) =>
+    renewRefused: (payload: PayloadOf<"RenewRefused">) =>
       Effect.map(ask({ _tag: "RenewRefused", ...payload }, "Renewed"), ({ newer }) => newer),
-    checkDue: (payload: CommandPayload<"CheckDue">) => done({ _tag: "CheckDue", ...payload }),
-    abandon: (payload: CommandPayload<"Abandon">) => done({ _tag: "Abandon", ...payload })
+    checkDue: (payload: PayloadOf<"CheckDue">) => done({ _tag: "CheckDue", ...payload }),
+    abandon: (payload: PayloadOf<"Abandon">) => done({ _tag: "Abandon", ...payload })
   }
 }

@@ -23,7 +23,7 @@ import { busy, isRenewable, type ConnectionOwner } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { CredentialTest } from "./credential/CredentialTest.js"
 import { canRenew, holdsNewToken, StoredCredentialTest } from "./credential/StoredCredentialTest.js"
-import type { CommandRefusal } from "./Protocol.js"
+import type { CommandRefusal, PayloadOf } from "./Protocol.js"
 import { TokenRefresh } from "./credential/TokenRefresh.js"
 import { parseUrl } from "../../domain/Url.js"
 import { makeConnectorCache } from "./ConnectorCache.js"
@@ -37,15 +37,6 @@ export const notActive = (connection: Connection): ConnectionNotActive =>
     status: connection.status,
     message: notActiveReason(connection)
   })
-
-/** A request that the method's own scheme signs. `challenge`: what the provider's refusal asked for. */
-export interface SignatureRequest {
-  readonly organisationId: string
-  readonly method: string
-  readonly url: string
-  readonly body: string | Uint8Array | null
-  readonly challenge: string | null
-}
 
 export const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
@@ -169,7 +160,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** The headers that sign a request by the connection's method. */
-  const sign = Effect.fnUntraced(function* (self: ConnectionOwner, request: SignatureRequest) {
+  const sign = Effect.fnUntraced(function* (self: ConnectionOwner, request: PayloadOf<"Sign">) {
     const open = yield* owners.read(self, request.organisationId)
     const { connection, plain } = open
     if (connection.status !== "active" || plain === null) return yield* notActive(connection)

@@ -5,13 +5,13 @@
 import { Clock, Context, Duration, Effect, Layer, Redacted } from "effect"
 import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
-import type { Initiator, CredentialSecrets } from "../ports/connection/Connections.js"
+import type { Initiator } from "../ports/connection/Connections.js"
 import type { ConnectSession } from "../../domain/connection/ConnectSession.js"
 import { Digests } from "../ports/Digests.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { CredentialBuilder } from "./credential/CredentialBuilder.js"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
-import type { CommandRefusal } from "./Protocol.js"
+import type { CommandRefusal, PayloadOf } from "./Protocol.js"
 import { connectSessionLifetime } from "../../domain/Limits.js"
 import { type ConnectStepOutcome, makeSessionDetails, tokenLength } from "./SessionDetails.js"
 import { makeAuthorizationRedirect } from "./credential/AuthorizationRedirect.js"
@@ -27,14 +27,6 @@ export interface SessionOptions {
   readonly redirectUrl: string | null
   readonly reconnects: boolean
   readonly by: Initiator
-}
-
-/** The fields and settings that a person entered. */
-export interface SessionInput {
-  readonly organisationId: string
-  readonly sessionId: string
-  readonly fields: CredentialSecrets
-  readonly config: JsonObject
 }
 
 const make = Effect.gen(function* () {
@@ -63,7 +55,7 @@ const make = Effect.gen(function* () {
 
   const submit = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    request: SessionInput
+    request: PayloadOf<"Submit">
   ): Effect.fn.Return<ConnectStepOutcome, CommandRefusal> {
     const found = yield* readSession(self, request.organisationId, request.sessionId)
     const { definition, method } = found

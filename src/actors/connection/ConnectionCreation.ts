@@ -10,25 +10,19 @@ import { nextCheckAt } from "../../domain/connection/Refresh.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
-import type { Initiator, ConnectRequest } from "../ports/connection/Connections.js"
+import type { Initiator } from "../ports/connection/Connections.js"
 import { ConnectionStore } from "../ports/connection/ConnectionStore.js"
 import { Connectors } from "../ports/connection/Connectors.js"
 import { type CredentialCandidate, CredentialBuilder } from "./credential/CredentialBuilder.js"
 import { isRenewable, orBusy, type ConnectionOwner } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
-import type { CommandRefusal } from "./Protocol.js"
+import type { CommandRefusal, PayloadOf } from "./Protocol.js"
 import { TokenRefresh } from "./credential/TokenRefresh.js"
 import { ConnectSessions } from "./ConnectSessions.js"
 
-/** The payload of `Create`, with ids as plain text. */
-export interface Creation extends Omit<ConnectRequest, "organisationId" | "customerId"> {
-  readonly organisationId: string
-  readonly customerId: string
-}
-
 const pendingConnection = (
   self: ConnectionOwner,
-  request: Creation,
+  request: PayloadOf<"Create">,
   definition: ConnectorDefinition,
   method: AuthMethod,
   at: string
@@ -107,7 +101,7 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  const create = Effect.fnUntraced(function* (self: ConnectionOwner, request: Creation) {
+  const create = Effect.fnUntraced(function* (self: ConnectionOwner, request: PayloadOf<"Create">) {
     // The authenticated caller's organisation.
     const organisation = request.organisationId as OrganisationId
     const definition = yield* owners.definitionOf(organisation, request.connector, undefined)

@@ -98,12 +98,6 @@ export const system: Initiator = {
   requestId: null
 }
 
-/** What every command carries: for which organisation, and who asked. */
-export interface CommandPayload {
-  readonly organisationId: string
-  readonly by: Initiator
-}
-
 /** What is committed together with a change of a connection. */
 export interface ChangeOptions {
   /** Replaces the credential. */

@@ -131,6 +131,12 @@ export const ConnectionCommand = Schema.Union(
 )
 export type ConnectionCommand = typeof ConnectionCommand.Type
 
+/** The members of a command. */
+export type PayloadOf<Tag extends ConnectionCommand["_tag"]> = Omit<
+  Extract<ConnectionCommand, { readonly _tag: Tag }>,
+  "_tag"
+>
+
 /** The result of a command; `ActorClient` maps each command to its result. */
 export const CommandResult = Schema.Union(
   Schema.TaggedStruct("Done", {}),

@@ -6,8 +6,8 @@ import { notFound } from "./ConnectionOwner.js"
 import { configuredUrl } from "../../domain/connector/request/BaseUrl.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { notActive } from "./CallAuthorizer.js"
-import { type CommandPayload, type OpenConnection, type ConnectionOwner } from "./ConnectionOwner.js"
-import type { CommandRefusal } from "./Protocol.js"
+import type { OpenConnection, ConnectionOwner } from "./ConnectionOwner.js"
+import type { CommandRefusal, PayloadOf } from "./Protocol.js"
 import { TokenEndpoint } from "../ports/connection/TokenEndpoint.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { StoredCredentialTest } from "./credential/StoredCredentialTest.js"
@@ -32,7 +32,7 @@ export const makeStateCommands = Effect.gen(function* () {
   /** Enables the connection; one with a credential only if that passes its test. */
   const enableConnection = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    request: CommandPayload,
+    request: PayloadOf<"Enable">,
     scope: Scope.Scope
   ) {
     const { connection, plain } = yield* owners.read(self, request.organisationId)
@@ -46,18 +46,10 @@ export const makeStateCommands = Effect.gen(function* () {
     yield* owners.change(self, request.organisationId, { _tag: "Enable" }, { audit })
   })
 
-  const disableConnection = (self: ConnectionOwner, { by, organisationId }: CommandPayload) =>
+  const disableConnection = (self: ConnectionOwner, { by, organisationId }: PayloadOf<"Disable">) =>
     owners.change(self, organisationId, { _tag: "Disable" }, { audit: { action: "connection.disable", by } })
 
-  const editConnection = (
-    self: ConnectionOwner,
-    request: CommandPayload & {
-      readonly label: string | null
-      readonly tags: { readonly [name: string]: string } | null
-      readonly isDefault: boolean
-      readonly version: number | null
-    }
-  ) =>
+  const editConnection = (self: ConnectionOwner, request: PayloadOf<"Edit">) =>
     owners.change(
       self,
       request.organisationId,
@@ -86,10 +78,7 @@ export const makeStateCommands = Effect.gen(function* () {
   })
 
   /** Disconnects for good and deletes the credential; revokes the token at the provider in the background. */
-  const disconnectConnection = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    request: CommandPayload & { readonly version: number | null }
-  ) {
+  const disconnectConnection = Effect.fnUntraced(function* (self: ConnectionOwner, request: PayloadOf<"Disconnect">) {
     const before = yield* owners.read(self, request.organisationId)
     if (before.connection.status === "disconnected") return yield* notFound()
     const found = yield* Effect.option(connectorOf(before))

@@ -9,7 +9,7 @@ import { ConnectionStore } from "../../ports/connection/ConnectionStore.js"
 import { Origin } from "../../ports/Origin.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
 import { busy, type ConnectionOwner, orBusy } from "../ConnectionOwner.js"
-import type { CommandRefusal } from "../Protocol.js"
+import type { CommandRefusal, PayloadOf } from "../Protocol.js"
 import { CredentialBuilder } from "./CredentialBuilder.js"
 import { TokenRefresh } from "./TokenRefresh.js"
 import { parseUrl } from "../../../domain/Url.js"
@@ -20,13 +20,6 @@ import {
   sessionEnded,
   verifierPlace
 } from "../SessionDetails.js"
-
-/** The parameters with which the provider sent the browser back. */
-export interface AuthorizationAnswer {
-  readonly organisationId: string
-  readonly sessionId: string
-  readonly params: { readonly [name: string]: Redacted.Redacted }
-}
 
 /** Whether `iss` names another issuer than the provider's: a mix-up attack (RFC 9207). */
 const isForeignIssuer = (method: OAuth2Method, config: JsonObject, iss: string | undefined): boolean => {
@@ -69,7 +62,7 @@ export const makeAuthorizationCallback = Effect.gen(function* () {
   /** Redeems the session, once, and stores the credential that its code yields. */
   const completeSession = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    request: AuthorizationAnswer
+    request: PayloadOf<"Complete">
   ): Effect.fn.Return<ConnectStepOutcome, CommandRefusal> {
     const found = yield* readSession(self, request.organisationId, request.sessionId)
     const { method, session, target } = found

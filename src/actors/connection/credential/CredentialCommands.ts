@@ -5,16 +5,15 @@ import type { Connection } from "../../../domain/connection/Connection.js"
 import { remedyOf } from "../../../domain/connection/ConnectionStates.js"
 import { credentialValues } from "../../../domain/connection/Credential.js"
 import { needsClient } from "../../../domain/connector/AuthMethod.js"
-import type { JsonObject } from "../../../domain/Json.js"
-import type { CredentialSecrets } from "../../ports/connection/Connections.js"
 import { notActive } from "../CallAuthorizer.js"
-import { busy, type CommandPayload, isRenewable, orBusy, type ConnectionOwner } from "../ConnectionOwner.js"
+import { busy, isRenewable, orBusy, type ConnectionOwner } from "../ConnectionOwner.js"
 import { ConnectionStore } from "../../ports/connection/ConnectionStore.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
 import { ConnectSessions } from "../ConnectSessions.js"
 import { CredentialBuilder } from "./CredentialBuilder.js"
 import { StoredCredentialTest } from "./StoredCredentialTest.js"
 import { TokenRefresh } from "./TokenRefresh.js"
+import type { PayloadOf } from "../Protocol.js"
 
 /** Refused tests in a row after which the connection has failed. */
 const maxRefusals = 2
@@ -28,15 +27,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
   const sessions = yield* ConnectSessions
 
   /** Replaces the credential by one that passes its test. */
-  const storeCredential = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    request: CommandPayload & {
-      readonly authMethod: string | null
-      readonly credential: CredentialSecrets
-      readonly config: JsonObject | null
-      readonly skipTest: boolean
-    }
-  ) {
+  const storeCredential = Effect.fnUntraced(function* (self: ConnectionOwner, request: PayloadOf<"StoreCredential">) {
     const { connection } = yield* owners.read(self, request.organisationId)
     if (connection.status === "disconnected") return yield* disconnectedRefusal(connection)
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
@@ -53,14 +44,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
   })
 
   /** Opens a session in which a person replaces the credential. */
-  const openReconnectSession = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    request: CommandPayload & {
-      readonly redirectUrl: string | null
-      readonly authMethod: string | null
-      readonly config: JsonObject | null
-    }
-  ) {
+  const openReconnectSession = Effect.fnUntraced(function* (self: ConnectionOwner, request: PayloadOf<"Reconnect">) {
     const { connection } = yield* owners.read(self, request.organisationId)
     if (connection.status === "disconnected") return yield* disconnectedRefusal(connection)
     const definition = yield* owners.definitionOf(connection.organisationId, connection.connector, undefined)
@@ -84,7 +68,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
   })
 
   /** The parts of the stored credential. */
-  const revealCredential = Effect.fnUntraced(function* (self: ConnectionOwner, request: CommandPayload) {
+  const revealCredential = Effect.fnUntraced(function* (self: ConnectionOwner, request: PayloadOf<"Reveal">) {
     const { connection, plain } = yield* owners.read(self, request.organisationId)
     if (plain === null)
       return yield* new InvalidState({
@@ -99,7 +83,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
   /** Tests the stored credential; two rejections in a row fail the connection. */
   const testConnection = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    request: CommandPayload,
+    request: PayloadOf<"Test">,
     scope: Scope.Scope
   ) {
     const { organisationId } = request
@@ -123,7 +107,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
   /** Renews the token now; fails if no newer one is stored afterwards. */
   const refreshToken = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    request: CommandPayload,
+    request: PayloadOf<"Refresh">,
     scope: Scope.Scope
   ) {
     const open = yield* owners.read(self, request.organisationId)
