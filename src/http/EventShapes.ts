@@ -38,13 +38,3 @@ export const ReplayedEvent = Schema.Struct({
     description: "the runs that the new event has started; empty if it waits: the event shows them later"
   })
 }).annotations({ identifier: "ReplayedEvent" })
-
-export const ReplayedLetter = Schema.Struct({
-  id: Schema.String,
-  /** The new event; `null` for a delivery, which is sent again as it is, and for a run, which runs again. */
-  eventId: Schema.NullOr(Schema.String),
-  status: Schema.Literal("accepted", "held", "ignored", "duplicate", "resent", "rerun"),
-  executionId: Schema.optional(Schema.String).annotations({
-    description: "the new run, with the status `rerun`: that of a run which no event had started"
-  })
-}).annotations({ identifier: "ReplayedLetter" })

@@ -1,49 +1,45 @@
 /** Summarises what a connector offers: entities, actions, events, and its coverage of the common data model. */
-import { Either } from "effect"
+import { Either, Schema } from "effect"
 import { cdmEntities, type CdmEntity, isCdmEntity } from "../cdm/Entities.js"
-import type { JsonObject } from "../Json.js"
+import { JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition, EntityDefinition } from "./Definition.js"
 import { firstItemPath, parsePath } from "./expression/Path.js"
 
-/** How much of a common entity a field map covers. */
-export interface Coverage {
-  readonly cdm: CdmEntity
-  /** Mapped members divided by all members, required ones counted twice; from 0 to 1 with two decimals. */
-  readonly score: number
-  readonly mapped: ReadonlyArray<string>
-  readonly missing: ReadonlyArray<string>
-}
+const NullableText = Schema.NullOr(Schema.String)
+const Texts = Schema.Array(Schema.String)
 
-/** Everything that a connector offers. */
-export interface ConnectorOffer {
-  readonly connector: string
-  readonly version: string
-  readonly entities: ReadonlyArray<{
-    readonly name: string
-    readonly cdm: string | null
-    readonly unified: string | null
-    readonly operations: ReadonlyArray<string>
-    readonly fields: ReadonlyArray<string>
-  }>
-  readonly actions: ReadonlyArray<{
-    readonly name: string
-    readonly version: number
-    readonly title: string
-    readonly readOnly: boolean
-    readonly inputSchema: JsonObject
-    readonly outputSchema: JsonObject
-  }>
-  readonly events: ReadonlyArray<{
-    readonly id: string
-    readonly title: string
-    readonly delivery: string
-    readonly payloadSchema: JsonObject
-  }>
-  readonly coverage: ReadonlyArray<Coverage>
-  /** The schemas that the others refer to as `#/$defs/…`. */
-  readonly schemas: JsonObject
-}
+/**
+ * How much of a common entity a field map covers. `score`: mapped members divided by all members, required ones counted
+ * twice; from 0 to 1 with two decimals.
+ */
+const Coverage = Schema.Struct({ cdm: Schema.String, score: Schema.Number, mapped: Texts, missing: Texts })
+export type Coverage = typeof Coverage.Type
+
+/** Everything that a connector offers. `schemas`: those that the others refer to as `#/$defs/…`. */
+export const ConnectorOffer = Schema.Struct({
+  connector: Schema.String,
+  version: Schema.String,
+  entities: Schema.Array(
+    Schema.Struct({ name: Schema.String, cdm: NullableText, unified: NullableText, operations: Texts, fields: Texts })
+  ),
+  actions: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      version: Schema.Number,
+      title: Schema.String,
+      readOnly: Schema.Boolean,
+      inputSchema: JsonObject,
+      outputSchema: JsonObject
+    })
+  ),
+  events: Schema.Array(
+    Schema.Struct({ id: Schema.String, title: Schema.String, delivery: Schema.String, payloadSchema: JsonObject })
+  ),
+  coverage: Schema.Array(Coverage),
+  schemas: JsonObject
+}).annotations({ identifier: "ConnectorOffer" })
+export type ConnectorOffer = typeof ConnectorOffer.Type
 
 /** The offer of a definition. */
 export const connectorOffer = (definition: ConnectorDefinition): ConnectorOffer => ({

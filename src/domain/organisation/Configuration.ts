@@ -53,15 +53,18 @@ export type StoredValue = typeof StoredValue.Type
 /** Values that the operator sets for all organisations. */
 export type PlatformValues = { readonly [key: string]: Json }
 
-/** A value with its level, and the values that it overrides from the most specific. */
-export interface ResolvedValue {
-  readonly key: string
-  readonly value: Json
-  readonly source: { readonly level: Level; readonly id: string | null }
-  readonly overridden: ReadonlyArray<{ readonly level: Level; readonly value: Json }>
-  /** 0 for a value of the platform, which the API cannot change. */
-  readonly version: number
-}
+/**
+ * A value with its level, and the values that it overrides from the most specific. `version`: 0 for a value of the
+ * platform, which the API cannot change.
+ */
+export const ResolvedValue = Schema.Struct({
+  key: Schema.String,
+  value: Json,
+  source: Schema.Struct({ level: Level, id: Schema.NullOr(Schema.String) }),
+  overridden: Schema.Array(Schema.Struct({ level: Level, value: Json })),
+  version: Schema.Number
+}).annotations({ identifier: "ConfigurationValue" })
+export type ResolvedValue = typeof ResolvedValue.Type
 
 const precedence = (a: StoredValue, b: StoredValue): number =>
   levels.indexOf(a.level) - levels.indexOf(b.level) || Number(a.environment === "") - Number(b.environment === "")

@@ -1,17 +1,20 @@
 /** How much of its quotas an organisation or a customer uses. Contract: quota. */
 import { Schema } from "effect"
+import { AnsweredTime } from "../Time.js"
 import type { Dimension } from "./Quota.js"
 
-/** Totals of one UTC day. `events`: what counts against the day: accepted events, ticks by their routes, replays asked for, and starts through the API. */
+/** Totals of one UTC day, such as `2026-11-21`. */
 export const UsageDay = Schema.Struct({
-  /** `2026-11-21`. */
   date: Schema.String,
-  events: Schema.Number,
+  events: Schema.Number.annotations({
+    description:
+      "what counts against events_per_day: accepted events from outside, ticks by their routes, replays that a request asks for, and starts through the API"
+  }),
   apiCalls: Schema.Number,
   executions: Schema.Number,
   agentSessions: Schema.Number,
   llmTokens: Schema.Number
-})
+}).annotations({ identifier: "UsageDay" })
 export type UsageDay = typeof UsageDay.Type
 
 /** The dimensions of which days have totals, and the totals. */
@@ -50,16 +53,17 @@ export const quotaWindows: { readonly [D in Dimension]: "minute" | "day" | "tota
 
 const windowMillis = { minute: 60_000, day: 86_400_000, total: null } as const
 
-/** The use of one quota. `null`: unlimited, or a window that does not end. */
-export interface QuotaUse {
-  readonly dimension: Dimension
-  readonly scope: "organisation" | "customer"
-  readonly used: number
-  readonly limit: number | null
-  readonly remaining: number | null
-  readonly window: "minute" | "day" | "total"
-  readonly resetAt: string | null
-}
+/** The use of one quota. `resetAt`: null for a window that does not end. */
+export const QuotaUse = Schema.Struct({
+  dimension: Schema.String,
+  scope: Schema.Literal("organisation", "customer"),
+  used: Schema.Number,
+  limit: Schema.NullOr(Schema.Number).annotations({ description: "null: unlimited" }),
+  remaining: Schema.NullOr(Schema.Number),
+  window: Schema.Literal("minute", "day", "total"),
+  resetAt: Schema.NullOr(AnsweredTime)
+}).annotations({ identifier: "QuotaUse" })
+export type QuotaUse = typeof QuotaUse.Type
 
 /** The start of the current window in Unix milliseconds. */
 export const windowStart = (window: "minute" | "day", now: number): number => now - (now % windowMillis[window])
@@ -94,7 +98,7 @@ export const highestUse = (uses: ReadonlyArray<QuotaUse>) =>
   uses
     .filter(({ limit }) => limit !== null)
     .map((use) => ({ dimension: use.dimension, percent: percentOf(use) }))
-    .reduce<{ readonly dimension: Dimension; readonly percent: number } | null>(
+    .reduce<{ readonly dimension: string; readonly percent: number } | null>(
       (most, one) => (most === null || one.percent > most.percent ? one : most),
       null
     )

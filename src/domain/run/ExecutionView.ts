@@ -87,9 +87,10 @@ export const executionSummary = ({
 }: ExecutionDetail): ExecutionView => view
 
 /** One line of the run's console. */
-export interface LogLine {
-  readonly seq: number
-  readonly at: string
-  readonly level: string
-  readonly message: string
-}
+export const LogLine = Schema.Struct({
+  seq: Schema.Number,
+  at: AnsweredTime,
+  level: Schema.String,
+  message: Schema.String
+}).annotations({ identifier: "LogLine" })
+export type LogLine = typeof LogLine.Type

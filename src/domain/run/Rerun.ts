@@ -2,20 +2,22 @@
  * Decides with which input, priority and journalled results a re-run starts; pure.
  * Contract: execution record; retry and resume against the journal.
  */
-import { Either } from "effect"
+import { Either, Schema } from "effect"
 import type { ExecutionDetail, ExecutionView } from "./ExecutionView.js"
 import { ValidationFailed } from "../Failure.js"
-import { isObject, type Json, type JsonObject } from "../Json.js"
+import { isObject, Json } from "../Json.js"
 import { buildHistory, type IndexedEntry, type StartEntry } from "./RunJournal.js"
 
-/** The body of a re-run. */
-export interface RerunRequest {
-  /** `fresh` (default): all calls are made again. `resume`: results of successful calls are reused. */
-  readonly mode?: "fresh" | "resume" | undefined
-  /** `same` (default): the version that ran. `latest`: the version that is deployed now. */
-  readonly version?: "same" | "latest" | undefined
-  readonly input?: JsonObject | undefined
-}
+/**
+ * The body of a re-run. `fresh` (default): all calls are made again; `resume`: results of successful calls are reused.
+ * `same` (default): the version that ran; `latest`: the version that is deployed now.
+ */
+export const RerunRequest = Schema.Struct({
+  mode: Schema.optional(Schema.Literal("fresh", "resume")),
+  version: Schema.optional(Schema.Literal("same", "latest")),
+  input: Schema.optional(Schema.Record({ key: Schema.String, value: Json }))
+}).annotations({ identifier: "Rerun" })
+export type RerunRequest = typeof RerunRequest.Type
 
 /** The refusal to resume a run. */
 export const notResumable = (message: string) =>

@@ -1,22 +1,11 @@
 /** The operations on configuration values. Specification: Configuration hierarchy; contract: config. */
 import { Schema } from "effect"
-import { Level, SetConfiguration } from "../../domain/organisation/Configuration.js"
-import { Json } from "../../domain/Json.js"
+import { ResolvedValue, SetConfiguration } from "../../domain/organisation/Configuration.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { Configuration } from "../../actors/management/organisation/Configuration.js"
+import { Configuration, ConfigurationQuery } from "../../actors/management/organisation/Configuration.js"
 import { record } from "../operation/Output.js"
-
-const ResolvedValue = Schema.Struct({
-  key: Schema.String,
-  value: Json,
-  source: Schema.Struct({ level: Level, id: Schema.NullOr(Schema.String) }),
-  overridden: Schema.Array(Schema.Struct({ level: Level, value: Json })),
-  version: Schema.Number
-}).annotations({ identifier: "ConfigurationValue" })
-
-const text = Schema.optional(Schema.String)
 
 /** The operations of the group `config`, in the order of the documents. */
 export const configOperations = [
@@ -27,7 +16,7 @@ export const configOperations = [
       "Answers with the values that apply to a customer, an integration, a workflow and an environment, with the level of each and the values that it overrides.",
     answers: { 200: "The values that apply." },
     route: "GET /api/v1/config",
-    query: Schema.Struct({ key: text, customer_id: text, integration: text, workflow_id: text, environment: text }),
+    query: ConfigurationQuery,
     output: record(Schema.Array(ResolvedValue)),
     permit: "settings:read",
     audit: auditRead("config"),

@@ -2,13 +2,13 @@
 import { Schema } from "effect"
 import { Connection, connectionStatuses } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection } from "../../domain/connection/Requests.js"
-import { ConnectionId } from "../../domain/Ids.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
 import { record, newRecord, page } from "../operation/Output.js"
+import { RevealedCredential } from "../../actors/management/connection/ConnectionRecords.js"
 
 /** A pending connection also has its link; `expiresAt` is then the link's expiry. */
 const OpenedConnection = Schema.Struct({
@@ -23,12 +23,6 @@ const TestOutcome = Schema.Struct({
   accountLabel: Schema.NullOr(Schema.String),
   connection: Connection.View
 }).annotations({ identifier: "ConnectionTest" })
-
-const RevealedCredential = Schema.Struct({
-  id: ConnectionId,
-  authMethod: Schema.String,
-  credential: Schema.Record({ key: Schema.String, value: Schema.String })
-}).annotations({ identifier: "RevealedCredential" })
 
 /** A key's scope applies to a connection by its own id and by its connector. */
 const recordScope = { connection: "record", connector: "record" } as const

@@ -4,17 +4,18 @@ import { Schema, SchemaAST, Effect } from "effect"
 import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
-import { Json, JsonObject } from "../../domain/Json.js"
+import { JsonObject } from "../../domain/Json.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import type { SavedConnector } from "../../actors/management/connector/ConnectorDrafts.js"
 import { ConnectorAuthoring } from "../../actors/management/connector/ConnectorAuthoring.js"
-import { ConnectorCatalogue } from "../../actors/management/connector/ConnectorCatalogue.js"
+import { ConnectorCatalogue, DiscoverRequest } from "../../actors/management/connector/ConnectorCatalogue.js"
 import { exampleConnector } from "./ConnectorExample.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { record, page, bareValue, empty } from "../operation/Output.js"
+import { ConnectorOffer } from "../../domain/connector/ConnectorOffer.js"
 
 const nullable = Schema.NullOr(Schema.String)
 
@@ -63,57 +64,11 @@ const ConnectorView = Schema.Struct({
   schemas: JsonObject
 }).annotations({ identifier: "Connector" })
 
-const Offer = Schema.Struct({
-  connector: Schema.String,
-  version: Schema.String,
-  entities: Schema.Array(
-    Schema.Struct({
-      name: Schema.String,
-      cdm: nullable,
-      unified: nullable,
-      operations: Schema.Array(Schema.String),
-      fields: Schema.Array(Schema.String)
-    })
-  ),
-  actions: Schema.Array(
-    Schema.Struct({
-      name: Schema.String,
-      version: Schema.Number,
-      title: Schema.String,
-      readOnly: Schema.Boolean,
-      inputSchema: JsonObject,
-      outputSchema: JsonObject
-    })
-  ),
-  events: Schema.Array(
-    Schema.Struct({ id: Schema.String, title: Schema.String, delivery: Schema.String, payloadSchema: JsonObject })
-  ),
-  coverage: Schema.Array(
-    Schema.Struct({
-      cdm: Schema.String,
-      score: Schema.Number,
-      mapped: Schema.Array(Schema.String),
-      missing: Schema.Array(Schema.String)
-    })
-  ),
-  schemas: JsonObject
-}).annotations({ identifier: "ConnectorOffer" })
-
 /** Decodes any JSON object, since the connector's validation reports every mistake; the documents show the real schema. */
 const ConnectorBody = Schema.declare(Schema.is(JsonObject), {
   identifier: "ConnectorBody",
   description: "A connector definition, or the import of one.",
   [SchemaAST.SurrogateAnnotationId]: Schema.Union(ConnectorFile, Schema.Struct({ import: ImportRequest })).ast
-})
-
-const DiscoverBody = Schema.Struct({
-  connector: Schema.optional(Schema.String),
-  connectionId: Schema.optional(Schema.String),
-  openapi: Schema.optional(Json)
-}).annotations({
-  identifier: "Discover",
-  description:
-    "Exactly one of: a connector, a connection (for the version that it uses), an OpenAPI document or its URL."
 })
 
 const ImportWarning = Schema.Struct({
@@ -189,8 +144,8 @@ export const connectorsOperations = [
     answers: { 200: "Entities, actions and events." },
     example: { connector: "acme-crm" },
     route: "POST /api/v1/connectors/discover",
-    body: strictPayload(DiscoverBody),
-    output: bareValue(DataWithWarnings(Offer)),
+    body: strictPayload(DiscoverRequest),
+    output: bareValue(DataWithWarnings(ConnectorOffer)),
     form: { idempotency: "lease" },
     permit: "connectors:read",
     audit: auditAction("connector.discover"),

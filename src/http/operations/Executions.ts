@@ -1,35 +1,23 @@
 /** The operations on execution records. Specification: Surface C; contract: execution record. */
 import { Schema, Effect } from "effect"
 import { ExecutionStatus, TriggerType } from "../../domain/run/Execution.js"
-import { ExecutionDetail, ExecutionView } from "../../domain/run/ExecutionView.js"
+import { ExecutionDetail, ExecutionView, LogLine } from "../../domain/run/ExecutionView.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json, canonicalJson } from "../../domain/Json.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
-import { listParams, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { runClaim } from "../RunClaim.js"
 import { record, acceptedRecord, page, bareValue } from "../operation/Output.js"
+import { RerunRequest } from "../../domain/run/Rerun.js"
 
 const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSummary" })
 
 const Execution = ExecutionDetail.annotations({ identifier: "Execution" })
-
-const LogLine = Schema.Struct({
-  seq: Schema.Number,
-  at: Time,
-  level: Schema.String,
-  message: Schema.String
-}).annotations({ identifier: "LogLine" })
-
-const Rerun = Schema.Struct({
-  mode: Schema.optional(Schema.Literal("fresh", "resume")),
-  version: Schema.optional(Schema.Literal("same", "latest")),
-  input: Schema.optional(Schema.Record({ key: Schema.String, value: Json }))
-}).annotations({ identifier: "Rerun" })
 
 /** What most operations of the group share. */
 const ofExecution = {
@@ -95,7 +83,7 @@ export const executionsOperations = [
     answers: { 202: "The new execution is accepted." },
     example: { mode: "fresh", version: "latest" },
     route: "POST /api/v1/executions/:eid/rerun",
-    body: strictPayload(Rerun),
+    body: strictPayload(RerunRequest),
     output: acceptedRecord(ExecutionSummary),
     permit: "executions:create",
     audit: auditAction("execution.rerun"),

@@ -1,47 +1,12 @@
 /** The operations on quotas. Contract: quota. */
 import { Schema } from "effect"
-import { PlanName } from "../../domain/organisation/Plan.js"
-import { DailyDimension } from "../../domain/organisation/Usage.js"
+import { DailyDimension, QuotaUse, UsageDay } from "../../domain/organisation/Usage.js"
 import { auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, NullableTime, Time } from "../Shapes.js"
-import { Quotas } from "../../actors/management/organisation/Quotas.js"
+import { listParams } from "../Shapes.js"
+import { Quotas, QuotaSummary } from "../../actors/management/organisation/Quotas.js"
 import { record } from "../operation/Output.js"
-
-const QuotaUse = Schema.Struct({
-  dimension: Schema.String,
-  scope: Schema.Literal("organisation", "customer"),
-  used: Schema.Number,
-  limit: Schema.NullOr(Schema.Number).annotations({ description: "null: unlimited" }),
-  remaining: Schema.NullOr(Schema.Number),
-  window: Schema.Literal("minute", "day", "total"),
-  resetAt: NullableTime
-}).annotations({ identifier: "QuotaUse" })
-
-const QuotaSummary = Schema.Struct({
-  plan: PlanName,
-  status: Schema.Literal("ok", "warning", "exceeded"),
-  highest: Schema.NullOr(Schema.Struct({ dimension: Schema.String, percent: Schema.Number })).annotations({
-    description: "the quota that is closest to its limit; null: none is limited"
-  }),
-  period: Schema.Struct({ from: Time, to: Time }),
-  byCustomer: Schema.Array(Schema.Struct({ customerId: Schema.String, used: Schema.Number })).annotations({
-    description: "the 20 customers with a limit of their own that have used the most events of the day"
-  })
-}).annotations({ identifier: "QuotaSummary" })
-
-const UsageDay = Schema.Struct({
-  date: Schema.String,
-  events: Schema.Number.annotations({
-    description:
-      "what counts against events_per_day: accepted events from outside, ticks by their routes, replays that a request asks for, and starts through the API"
-  }),
-  apiCalls: Schema.Number,
-  executions: Schema.Number,
-  agentSessions: Schema.Number,
-  llmTokens: Schema.Number
-}).annotations({ identifier: "UsageDay" })
 
 const { from, to } = listParams
 

@@ -2,17 +2,17 @@
 import { HttpApiSchema } from "@effect/platform"
 import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
-import { WorkflowId } from "../../domain/Ids.js"
 import { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation } from "../operation/Operation.js"
-import { listParams, Time } from "../Shapes.js"
+import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Counter } from "../../domain/Scalars.js"
 import { Workflows } from "../../actors/management/workflow/Workflows.js"
 import { maxVersionsShown, WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { NotFound } from "../../domain/Failure.js"
 import { record, newRecord, page, bareValue, empty } from "../operation/Output.js"
+import { Publication } from "../../actors/management/workflow/WorkflowPublisher.js"
 
 /** The number of a version in a path. */
 const VersionNumber = Schema.String.annotations({ jsonSchema: { type: "integer", minimum: 1 } })
@@ -25,14 +25,6 @@ const WorkflowView = Schema.Struct({ ...Workflow.View.fields, diagram: Schema.op
 const WorkflowSummary = WorkflowView.pipe(
   Schema.omit("draft", "versions", "deployments", "diagram", "warnings", "inputContract", "outputContract")
 ).annotations({ identifier: "WorkflowSummary" })
-
-const PublishedVersion = Schema.Struct({
-  workflowId: WorkflowId,
-  version: Schema.Number,
-  publishedAt: Time,
-  created: Schema.Boolean,
-  deployedTo: Schema.Array(Schema.String)
-}).annotations({ identifier: "Published" })
 
 const Diff = Schema.Struct({
   from: Schema.Number,
@@ -150,7 +142,7 @@ export const workflowsOperations = [
         version: Schema.optional(Counter)
       })
     ),
-    output: record(PublishedVersion),
+    output: record(Publication),
     permit: "workflows:update",
     audit: auditAction("workflow.publish"),
     sharing: "perRecord",

@@ -1,8 +1,8 @@
 /** Finds and shows connections for use cases. A key's scope applies to their id and to their connector. */
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { Connection, liveStatuses, type UpdateConnection } from "../../../domain/connection/Connection.js"
 import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../../domain/Failure.js"
-import type { ConnectionId } from "../../../domain/Ids.js"
+import { ConnectionId } from "../../../domain/Ids.js"
 import type { Initiator, CredentialSecrets } from "../../ports/connection/Connections.js"
 import type { Tx, Where } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
@@ -85,11 +85,12 @@ export interface OpenedConnection extends ConnectionView {
   readonly connectSessionId?: string
 }
 
-export interface RevealedCredential {
-  readonly id: ConnectionId
-  readonly authMethod: string
-  readonly credential: { readonly [name: string]: string }
-}
+export const RevealedCredential = Schema.Struct({
+  id: ConnectionId,
+  authMethod: Schema.String,
+  credential: Schema.Record({ key: Schema.String, value: Schema.String })
+}).annotations({ identifier: "RevealedCredential" })
+export type RevealedCredential = typeof RevealedCredential.Type
 
 /** The initiator of a command, for the actor's audit entry. */
 export const initiatorOf = ({ caller }: CallContext): Initiator => ({

@@ -1,10 +1,10 @@
 /** Use cases that read the organisation's own and the built-in connectors, and preview an import. */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { type ConnectorOffer, connectorOffer } from "../../../domain/connector/ConnectorOffer.js"
 import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocument.js"
 import { type Failure, invalid } from "../../../domain/Failure.js"
-import type { Json } from "../../../domain/Json.js"
+import { Json } from "../../../domain/Json.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CallContext, UseCase } from "../CallContext.js"
 import { Changes } from "../Changes.js"
@@ -14,12 +14,17 @@ import { type ConnectorListParams, make as makeConnectorPages } from "./Connecto
 import { ConnectorRecords, type ConnectorSummaryView, type ConnectorView, definitionOf } from "./ConnectorRecords.js"
 import type { PageOf } from "../Pages.js"
 
-/** The source to discover actions from: exactly one of these. */
-export interface DiscoverRequest {
-  readonly connector?: string | undefined
-  readonly connectionId?: string | undefined
-  readonly openapi?: Json | undefined
-}
+/** The source to discover actions from. */
+export const DiscoverRequest = Schema.Struct({
+  connector: Schema.optional(Schema.String),
+  connectionId: Schema.optional(Schema.String),
+  openapi: Schema.optional(Json)
+}).annotations({
+  identifier: "Discover",
+  description:
+    "Exactly one of: a connector, a connection (for the version that it uses), an OpenAPI document or its URL."
+})
+type DiscoverRequest = typeof DiscoverRequest.Type
 
 export interface Discovery {
   readonly offer: ConnectorOffer

@@ -1,5 +1,5 @@
 /** Use cases of configuration: write a value at one level, resolve the value that applies over all levels. Contract: config. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { autoReplayKey, autoReplayProblems } from "../../../domain/event/AutoReplay.js"
 import {
   type ResolvedValue,
@@ -24,15 +24,17 @@ import { environmentChangeRefusal, environmentReadRefusal, findEnvironment } fro
 import { currentTimestamp } from "../Timestamp.js"
 import { findWorkflow } from "../workflow/WorkflowRecords.js"
 
-/** Where values are resolved: the organisation, and optionally a customer, an integration and a workflow. */
-export interface ConfigurationQuery {
-  readonly key?: string | undefined
-  readonly customer_id?: string | undefined
-  readonly integration?: string | undefined
-  readonly workflow_id?: string | undefined
-  /** Absent: the organisation's default environment. */
-  readonly environment?: string | undefined
-}
+const text = Schema.optional(Schema.String)
+
+/** Where values are resolved: the organisation, and optionally a customer, an integration, a workflow, an environment. */
+export const ConfigurationQuery = Schema.Struct({
+  key: text,
+  customer_id: text,
+  integration: text,
+  workflow_id: text,
+  environment: text
+})
+type ConfigurationQuery = typeof ConfigurationQuery.Type
 
 export class Configuration extends Context.Tag("svc/Configuration")<
   Configuration,

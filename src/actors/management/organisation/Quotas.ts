@@ -1,11 +1,10 @@
 /** Use cases of quotas: what an organisation or a customer uses of its limits, and the totals of days. Contract: quota. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Customer } from "../../../domain/organisation/Customer.js"
 import { type Failure, InvalidRequest, type Unavailable } from "../../../domain/Failure.js"
-import type { CustomerId } from "../../../domain/Ids.js"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
-import type { PlanName } from "../../../domain/organisation/Plan.js"
+import { PlanName } from "../../../domain/organisation/Plan.js"
 import { customerCeiling, type Dimension, planCeiling } from "../../../domain/organisation/Quota.js"
 import {
   type DailyDimension,
@@ -25,14 +24,20 @@ import type { UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
+import { AnsweredTime } from "../../../domain/Time.js"
 
-export interface QuotaSummary {
-  readonly plan: PlanName
-  readonly status: ReturnType<typeof statusOf>
-  readonly highest: ReturnType<typeof highestUse>
-  readonly period: { readonly from: string; readonly to: string }
-  readonly byCustomer: ReadonlyArray<{ readonly customerId: CustomerId; readonly used: number }>
-}
+export const QuotaSummary = Schema.Struct({
+  plan: PlanName,
+  status: Schema.Literal("ok", "warning", "exceeded"),
+  highest: Schema.NullOr(Schema.Struct({ dimension: Schema.String, percent: Schema.Number })).annotations({
+    description: "the quota that is closest to its limit; null: none is limited"
+  }),
+  period: Schema.Struct({ from: AnsweredTime, to: AnsweredTime }),
+  byCustomer: Schema.Array(Schema.Struct({ customerId: Schema.String, used: Schema.Number })).annotations({
+    description: "the 20 customers with a limit of their own that have used the most events of the day"
+  })
+}).annotations({ identifier: "QuotaSummary" })
+type QuotaSummary = typeof QuotaSummary.Type
 
 export class Quotas extends Context.Tag("svc/Quotas")<
   Quotas,

@@ -2,7 +2,7 @@
  * Publishes workflows: freezes the draft as an immutable version, or republishes an earlier one, and deploys it to the
  * environments with automatic deployment.
  */
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import {
   type Author,
   deployedEvent,
@@ -12,7 +12,7 @@ import {
 } from "../../../domain/workflow/WorkflowChanges.js"
 import type { Environment } from "../../../domain/organisation/Environment.js"
 import { type Failure, type Forbidden, NotFound } from "../../../domain/Failure.js"
-import type { WorkflowId } from "../../../domain/Ids.js"
+import { WorkflowId } from "../../../domain/Ids.js"
 import { canonicalJson } from "../../../domain/Json.js"
 import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -24,6 +24,7 @@ import { makeFreezeBindings } from "./FrozenBindings.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { findWorkflow } from "./WorkflowRecords.js"
+import { AnsweredTime } from "../../../domain/Time.js"
 
 export interface PublishRequest {
   readonly notes?: string | undefined
@@ -31,15 +32,15 @@ export interface PublishRequest {
   readonly version?: number | undefined
 }
 
-export interface Publication {
-  readonly workflowId: WorkflowId
-  readonly version: number
-  readonly publishedAt: string
-  /** Whether a new version was created, because the draft differed from the newest one. */
-  readonly created: boolean
-  /** The environments with automatic deployment, by slug. */
-  readonly deployedTo: ReadonlyArray<string>
-}
+/** `created`: the draft differed from the newest version. `deployedTo`: the environments with automatic deployment, by slug. */
+export const Publication = Schema.Struct({
+  workflowId: WorkflowId,
+  version: Schema.Number,
+  publishedAt: AnsweredTime,
+  created: Schema.Boolean,
+  deployedTo: Schema.Array(Schema.String)
+}).annotations({ identifier: "Published" })
+export type Publication = typeof Publication.Type
 
 const rowsRead = 200
 

@@ -1,5 +1,5 @@
 /** Replays events and dead letters: as new events, which are never taken for repetitions. Contract: replay. */
-import { Context, type Effect } from "effect"
+import { Context, type Effect, Schema } from "effect"
 import { type Failure, InvalidState } from "../../../domain/Failure.js"
 import type { EventId, OrganisationId, SpaceId } from "../../../domain/Ids.js"
 import type { DeadLetterSource } from "./DeadLetters.js"
@@ -26,13 +26,15 @@ export const madeOf = (reception: Reception): MadeEvent => ({
 })
 
 /** The new event of a replay; `null` for a delivery, which is sent again as it is, and for a run, which runs again. */
-export interface ReplayedLetter {
-  readonly id: string
-  readonly eventId: string | null
-  readonly status: "accepted" | "held" | "ignored" | "duplicate" | "resent" | "rerun"
-  /** The new run of a run that was given up. */
-  readonly executionId?: string
-}
+export const ReplayedLetter = Schema.Struct({
+  id: Schema.String,
+  eventId: Schema.NullOr(Schema.String),
+  status: Schema.Literal("accepted", "held", "ignored", "duplicate", "resent", "rerun"),
+  executionId: Schema.optional(Schema.String).annotations({
+    description: "the new run, with the status `rerun`: that of a run which no event had started"
+  })
+}).annotations({ identifier: "ReplayedLetter" })
+export type ReplayedLetter = typeof ReplayedLetter.Type
 
 /** The workspace that owns what is replayed. */
 export interface ReplayHome {
