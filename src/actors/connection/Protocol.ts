@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { type CallPermit, ConnectionNotActive, type Initiator } from "../ports/connection/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
+import { ProviderQuota } from "../../domain/connection/RateLimiter.js"
 
 const text = Schema.String
 const nullableText = Schema.NullOr(text)
@@ -30,13 +31,6 @@ export type CommandRefusal = typeof CommandRefusal.Type
 const addressed = { organisationId: text } as const
 const withInitiator = { ...addressed, by: plainData<Initiator>() } as const
 
-const QuotaReading = Schema.Struct({
-  limit: Schema.NullOr(Schema.Number),
-  remaining: Schema.NullOr(Schema.Number),
-  resetAt: Schema.NullOr(Schema.Number),
-  retryAfterAt: Schema.NullOr(Schema.Number)
-})
-
 const ConnectSessionLink = Schema.Struct({ id: text, token: Schema.Redacted(text), expiresAt: text })
 export type ConnectSessionLink = typeof ConnectSessionLink.Type
 
@@ -59,7 +53,7 @@ export const Settle = Rpc.make("Settle", {
     permit: plainData<CallPermit>(),
     status: Schema.NullOr(Schema.Number),
     final: Schema.optional(Schema.Boolean),
-    reading: Schema.NullOr(QuotaReading)
+    reading: Schema.NullOr(ProviderQuota)
   }
 })
 

@@ -3,13 +3,11 @@ import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
 import { Unavailable } from "../../domain/Failure.js"
-
-const nullable = Schema.NullOr(Schema.Number)
-const limits = Schema.Struct({ requests: nullable, perMillis: Schema.Number, concurrency: nullable })
+import { CallLimits, ProviderQuota } from "../../domain/connection/RateLimiter.js"
 
 /** Leases calls to a node. A repeated message makes another lease; the first one expires. */
 export const LeaseCalls = Rpc.make("LeaseCalls", {
-  payload: { limits, id: Schema.String, wanted: Schema.Int, timeoutMillis: Schema.Number },
+  payload: { limits: CallLimits, id: Schema.String, wanted: Schema.Int, timeoutMillis: Schema.Number },
   success: Schema.Union(
     Schema.TaggedStruct("Leased", { count: Schema.Int, at: Schema.Number }),
     Schema.TaggedStruct("WaitUntil", { at: Schema.Number })
@@ -20,11 +18,9 @@ export const LeaseCalls = Rpc.make("LeaseCalls", {
 /** Reports the use of leases, and the quota that the provider sent. Idempotent. */
 export const Report = Rpc.make("Report", {
   payload: {
-    limits,
+    limits: CallLimits,
     leases: Schema.Array(Schema.Struct({ id: Schema.String, used: Schema.Int, lastAt: Schema.Number })),
-    reading: Schema.NullOr(
-      Schema.Struct({ limit: nullable, remaining: nullable, resetAt: nullable, retryAfterAt: nullable })
-    )
+    reading: Schema.NullOr(ProviderQuota)
   },
   error: Unavailable
 })

@@ -3,7 +3,7 @@
  * Design: the actor is the lock.
  */
 import { Redacted, Schema } from "effect"
-import type { InjectedPart } from "../connector/request/Injection.js"
+import { InjectedPart } from "../connector/request/Injection.js"
 
 /** The time for which a grant is valid. */
 export const grantLifetimeMillis = 60_000
@@ -32,18 +32,13 @@ export const readGrant = (bytes: Uint8Array): { readonly expiresAt: number; read
         sealed: bytes.subarray(8)
       }
 
-const Part = Schema.Struct({
-  in: Schema.Literal("header", "query", "body"),
-  name: Schema.String,
-  value: Schema.Redacted(Schema.String)
-})
 /**
  * The sealed content. `signs`: the connection's owner must also sign the request. `secrets`: the secret values in `parts`,
  * which egress removes from the answer.
  */
 const GrantContent = Schema.parseJson(
   Schema.Struct({
-    parts: Schema.Array(Part),
+    parts: Schema.Array(InjectedPart),
     signs: Schema.Boolean,
     secrets: Schema.Array(Schema.Redacted(Schema.String))
   })

@@ -2,25 +2,26 @@
  * Rate limiter of one connection: a sliding window, leases for calls in flight, and the quota in the provider's headers.
  * Pure; times are Unix milliseconds. Contract: connector definition, `rateLimit`.
  */
+import { Schema } from "effect"
 import { longestProviderBlockMillis } from "../Limits.js"
 
+const nullable = Schema.NullOr(Schema.Number)
+
 /** The limits of a provider; `null`: no such limit. */
-export interface CallLimits {
-  readonly requests: number | null
-  readonly perMillis: number
-  readonly concurrency: number | null
-}
+export const CallLimits = Schema.Struct({ requests: nullable, perMillis: Schema.Number, concurrency: nullable })
+export type CallLimits = typeof CallLimits.Type
 
 /** No limits. */
 export const unlimited: CallLimits = { requests: null, perMillis: 1_000, concurrency: null }
 
-/** The provider's quota by the headers of an answer; `null`: not in the headers. */
-export interface ProviderQuota {
-  readonly limit: number | null
-  readonly remaining: number | null
-  readonly resetAt: number | null
-  readonly retryAfterAt: number | null
-}
+/** The provider's quota by the headers of an answer; `null`: not in the headers. It refuses requests before `retryAfterAt`. */
+export const ProviderQuota = Schema.Struct({
+  limit: nullable,
+  remaining: nullable,
+  resetAt: nullable,
+  retryAfterAt: nullable
+})
+export type ProviderQuota = typeof ProviderQuota.Type
 
 /** The state of a limiter. */
 export interface LimiterState {

@@ -3,25 +3,26 @@
  * unreported calls count as used at the latest possible time, so a node that dies never exceeds the limit.
  * Pure and storable; times are Unix milliseconds. Contract: connector definition, `rateLimit`.
  */
+import { Schema } from "effect"
 import type { CallLimits, ProviderQuota } from "./RateLimiter.js"
 import { nextBlockedUntil } from "./RateLimiter.js"
 
-/** Calls that a node may make until `at`. If calls in flight are limited, the lease holds its place until `ends`. */
-export interface CallLease {
-  readonly id: string
-  readonly count: number
-  readonly at: number
-  readonly ends: number
-}
+const calls = { at: Schema.Number, count: Schema.Number }
 
-/** The state of the limiter, as it is stored. */
-export interface SharedState {
-  /** Calls that were made at `at` or before. */
-  readonly used: ReadonlyArray<{ readonly at: number; readonly count: number }>
-  readonly leases: ReadonlyArray<CallLease>
-  /** The provider refuses calls before this time. */
-  readonly blockedUntil: number
-}
+/** Calls that a node may make until `at`. If calls in flight are limited, the lease holds its place until `ends`. */
+const CallLease = Schema.Struct({ id: Schema.String, ...calls, ends: Schema.Number })
+export type CallLease = typeof CallLease.Type
+
+/**
+ * The state of the limiter, as it is stored. `used`: calls that were made at `at` or before. The provider refuses calls
+ * before `blockedUntil`.
+ */
+export const SharedState = Schema.Struct({
+  used: Schema.Array(Schema.Struct(calls)),
+  leases: Schema.Array(CallLease),
+  blockedUntil: Schema.Number
+})
+export type SharedState = typeof SharedState.Type
 
 /** The state before any call. */
 export const unusedState: SharedState = { used: [], leases: [], blockedUntil: 0 }

@@ -7,6 +7,7 @@ import type { ProviderQuota } from "../../../domain/connection/RateLimiter.js"
 import type { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
 import { ConnectionId, type ConnectSessionId, type CustomerId, type OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
+import type { SignableRequest } from "../../../domain/connector/request/Signing.js"
 
 /** The connection cannot be used until it is reconnected or enabled. */
 export class ConnectionNotActive extends Schema.TaggedError<ConnectionNotActive>()("ConnectionNotActive", {
@@ -132,12 +133,7 @@ export class Connections extends Context.Tag("svc/Connections")<
     ) => Effect.Effect<boolean, ConnectionNotActive | NotFound | Unavailable>
     /** Headers that sign a request by the connection's own scheme. `challenge`: `WWW-Authenticate` of a 401. */
     readonly sign: (
-      request: ConnectionAddress & {
-        readonly method: string
-        readonly url: string
-        readonly body: string | Uint8Array | null
-        readonly challenge: string | null
-      }
+      request: ConnectionAddress & SignableRequest
     ) => Effect.Effect<ReadonlyArray<readonly [string, string]>, ConnectionNotActive | NotFound | Unavailable>
 
     /** Creates a connection: active if its credential passes the test, else pending with a connect session. */

@@ -2,7 +2,7 @@
  * Renders the parts of a request that have the credential, and injects them. Called only for an opened grant; mistakes
  * never have values of the credential. Contract: connector definition, `inject`.
  */
-import { Either, Encoding, Redacted } from "effect"
+import { Either, Encoding, Redacted, Schema } from "effect"
 import { type Json, type JsonObject, isObject } from "../../Json.js"
 import { parseBounded } from "../../JsonText.js"
 import type { AuthMethod, Injection } from "../AuthMethod.js"
@@ -11,11 +11,12 @@ import { type CallMistake, encodeHeader, callMistake } from "./ValueEncoding.js"
 import { asText, templatePaths, renderText, cachedTemplate } from "../expression/Template.js"
 
 /** One rendered part of a request. */
-export interface InjectedPart {
-  readonly in: "header" | "query" | "body"
-  readonly name: string
-  readonly value: Redacted.Redacted
-}
+export const InjectedPart = Schema.Struct({
+  in: Schema.Literal("header", "query", "body"),
+  name: Schema.String,
+  value: Schema.Redacted(Schema.String)
+})
+export type InjectedPart = typeof InjectedPart.Type
 
 type Credential = { readonly [name: string]: string }
 

@@ -2,22 +2,14 @@
 import { parseProviderTime } from "../../Time.js"
 import type { ConnectorDefinition } from "../Definition.js"
 import { headerOf, type ProviderHeaders } from "./ProviderAnswer.js"
-
-/** The quota in headers; null: not in the headers. Times are Unix milliseconds. */
-export interface RateReading {
-  readonly limit: number | null
-  readonly remaining: number | null
-  readonly resetAt: number | null
-  /** The provider refuses requests before this time. */
-  readonly retryAfterAt: number | null
-}
+import type { ProviderQuota } from "../../connection/RateLimiter.js"
 
 /** The quota in the headers of an answer. `now`: Unix milliseconds. */
 export const readRateHeaders = (
   definition: Pick<ConnectorDefinition, "rateLimit">,
   headers: ProviderHeaders,
   now: number
-): RateReading => {
+): ProviderQuota => {
   const named = definition.rateLimit?.headers
   const text = (name: string | undefined) => (name === undefined ? undefined : headerOf(headers, name))
   const usage = /^\s*(\d+)\s*\/\s*(\d+)/.exec(text(named?.usage) ?? "")

@@ -4,18 +4,12 @@
  */
 import { Effect, Layer, Schema } from "effect"
 import { ProviderWindows } from "../../../actors/ports/connection/ProviderWindows.js"
-import { unusedState } from "../../../domain/connection/SharedLimiter.js"
+import { SharedState, unusedState } from "../../../domain/connection/SharedLimiter.js"
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable, firstRow } from "../database/DatabaseUnavailable.js"
 import { rowDecoder } from "../record/Table.js"
 
-const count = { count: Schema.Number, at: Schema.Number }
-const State = Schema.Struct({
-  used: Schema.Array(Schema.Struct(count)),
-  leases: Schema.Array(Schema.Struct({ ...count, id: Schema.String, ends: Schema.Number })),
-  blockedUntil: Schema.Number
-})
-const decode = rowDecoder("provider_limits", { state: State, revision: Schema.Number })
+const decode = rowDecoder("provider_limits", { state: SharedState, revision: Schema.Number })
 
 export const layer = Layer.effect(
   ProviderWindows,
