@@ -13,6 +13,8 @@ export interface PageRequest {
   readonly created_before?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
+  /** Text to search for, in lists that can be searched. */
+  readonly q?: string | undefined
 }
 
 /** A page of a list, in the form of the answer. `nextCursor`: `null` on the last page. */

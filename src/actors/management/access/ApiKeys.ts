@@ -28,7 +28,6 @@ export interface IssuedApiKey extends ApiKeyView {
 
 export interface ApiKeyListParams extends PageRequest {
   readonly mode?: KeyMode | "all" | undefined
-  readonly q?: string | undefined
 }
 
 /** Each use case fails with `NotFound` if the caller's workspace has no such key. */

@@ -36,7 +36,6 @@ export type SecretView = ReturnType<typeof secretView>
 export interface SecretListParams extends PageRequest {
   readonly customer_id?: string | undefined
   readonly environment?: string | undefined
-  readonly q?: string | undefined
 }
 
 export interface RevealedSecret extends Pick<Secret, "id" | "name" | "type"> {

@@ -27,7 +27,6 @@ export interface Invitation {
 
 export interface UserListParams extends PageRequest {
   readonly status?: User["status"] | undefined
-  readonly q?: string | undefined
 }
 
 export class Users extends Context.Tag("svc/Users")<

@@ -40,7 +40,6 @@ export interface ConnectionListParams extends PageRequest {
   readonly customer_id?: string | undefined
   readonly user_id?: string | undefined
   readonly connector?: string | undefined
-  readonly q?: string | undefined
 }
 
 type Change = UseCase<[id: string], ConnectionView>

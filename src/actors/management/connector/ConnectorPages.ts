@@ -22,7 +22,6 @@ export interface ConnectorListParams extends PageRequest {
   readonly kind?: ConnectorRecord["kind"] | undefined
   /** `actions`: with whole actions. */
   readonly include?: string | undefined
-  readonly q?: string | undefined
 }
 
 /** Largest page with complete actions, which may have megabytes. */

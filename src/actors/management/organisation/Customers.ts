@@ -25,7 +25,6 @@ export type CustomerView = typeof Customer.View.Type
 export interface CustomerListParams extends PageRequest {
   readonly status?: CustomerStatus | undefined
   readonly tag?: string | undefined
-  readonly q?: string | undefined
 }
 
 export class Customers extends Context.Tag("svc/Customers")<

@@ -41,7 +41,6 @@ export interface InstallationListParams extends PageRequest {
   readonly customer_id?: string | undefined
   readonly integration?: string | undefined
   readonly status?: InstallationStatus | undefined
-  readonly q?: string | undefined
 }
 
 export class Installations extends Context.Tag("svc/Installations")<

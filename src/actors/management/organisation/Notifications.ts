@@ -29,7 +29,6 @@ export interface NotificationListParams extends PageRequest {
   readonly channel?: Notification["channel"] | undefined
   readonly severity?: Notification["severity"] | undefined
   readonly status?: Notification["status"] | undefined
-  readonly q?: string | undefined
 }
 
 export class Notifications extends Context.Tag("svc/Notifications")<

@@ -19,7 +19,6 @@ export interface ExecutionListParams extends PageRequest {
   readonly customer_id?: string | undefined
   readonly status?: ExecutionStatus | undefined
   readonly trigger_type?: TriggerType | undefined
-  readonly q?: string | undefined
 }
 
 /** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */

@@ -54,7 +54,6 @@ export interface TriggerListParams extends PageRequest {
   readonly customer_id?: string | undefined
   readonly type?: TriggerKind | undefined
   readonly status?: TriggerStatus | undefined
-  readonly q?: string | undefined
 }
 
 /** Each use case fails with `NotFound` if the key's workspace has no such trigger or the caller does not reach it. */

@@ -22,7 +22,6 @@ import { publishedVersions, readWorkflowView, workflowResource } from "./Workflo
 export interface WorkflowListParams extends PageRequest {
   readonly status?: WorkflowStatus | undefined
   readonly customer_id?: string | undefined
-  readonly q?: string | undefined
 }
 
 /** A drawing of the draft, with the hash of the diagram. */
