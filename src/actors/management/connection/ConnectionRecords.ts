@@ -85,6 +85,7 @@ export interface OpenedConnection extends ConnectionView {
   readonly connectSessionId?: string
 }
 
+/** The stored credential in the clear, by the names of its fields. */
 export const RevealedCredential = Schema.Struct({
   id: ConnectionId,
   authMethod: Schema.String,

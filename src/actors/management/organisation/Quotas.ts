@@ -26,6 +26,7 @@ import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
 import { AnsweredTime } from "../../../domain/Time.js"
 
+/** The state of all quotas of the organisation. */
 export const QuotaSummary = Schema.Struct({
   plan: PlanName,
   status: Schema.Literal("ok", "warning", "exceeded"),
