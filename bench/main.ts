@@ -13,6 +13,7 @@ import { prelude } from "./Prelude.js"
 import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
 import { queued } from "./Queued.js"
 import { rewrap } from "./Rewrap.js"
+import { sandbox } from "./Sandbox.js"
 import { triggers } from "./Triggers.js"
 import { waiting } from "./Waiting.js"
 import { w1 } from "./W1.js"
@@ -37,6 +38,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   replay,
   queued,
   rewrap,
+  sandbox,
   triggers,
   waiting,
   "long-list": longList,
@@ -57,6 +59,7 @@ const onDemand = new Set([
   "long-list",
   "long-events",
   "rewrap",
+  "sandbox",
   "triggers",
   "waiting",
   "profile-W1",

@@ -1,11 +1,11 @@
 /**
  * Measures a trivial workflow in the sandbox's pool, from `start` to its result: rate, latency, CPU time of this
- * process. Run: npx tsx bench/sandbox.ts
+ * process.
  */
+import { resolve } from "node:path"
 import { Effect, ManagedRuntime } from "effect"
 import { Sandbox } from "../src/actors/ports/run/Sandbox.js"
 import { layer } from "../src/runtime/sandbox/Pool.js"
-import { bundleRunner } from "../test/support/sandboxRunner.js"
 
 const program = {
   key: "org_bench:trivial",
@@ -21,9 +21,6 @@ const startEvent = {
 
 const percentile = (sorted: ReadonlyArray<number>, part: number): number =>
   sorted[Math.floor(sorted.length * part)] ?? 0
-
-const runner = bundleRunner()
-const runtime = ManagedRuntime.make(layer({ runnerPath: runner.path }))
 
 const measure = Effect.fn(function* (name: string, concurrency: number, total: number) {
   const sandbox = yield* Sandbox
@@ -53,16 +50,18 @@ const measure = Effect.fn(function* (name: string, concurrency: number, total: n
   )
 })
 
-try {
-  await runtime.runPromise(
-    Effect.gen(function* () {
-      const sandbox = yield* Sandbox
-      console.log(yield* sandbox.jail, `engine ${sandbox.engine}`)
-      yield* measure("c=1", 1, 10_000)
-      yield* measure("c=16", 16, 40_000)
-    })
-  )
-} finally {
-  await runtime.dispose()
-  runner.remove()
+export const sandbox = async (): Promise<void> => {
+  const runtime = ManagedRuntime.make(layer({ runnerPath: resolve("dist/runner.js") }))
+  try {
+    await runtime.runPromise(
+      Effect.gen(function* () {
+        const { engine, jail } = yield* Sandbox
+        console.log(yield* jail, `engine ${engine}`)
+        yield* measure("c=1", 1, 10_000)
+        yield* measure("c=16", 16, 40_000)
+      })
+    )
+  } finally {
+    await runtime.dispose()
+  }
 }
