@@ -27,7 +27,7 @@ const measure = Effect.fn(function* (name: string, concurrency: number, total: n
   const times: Array<number> = []
   const runOnce = Effect.gen(function* () {
     const before = performance.now()
-    yield* sandbox.start(program, limits, startEvent)
+    yield* Effect.async<void>((resume) => void sandbox.start(program, limits, [startEvent], () => resume(Effect.void)))
     times.push(performance.now() - before)
   })
   yield* Effect.forEach(Array.from({ length: 2000 }), () => runOnce, { concurrency, discard: true })

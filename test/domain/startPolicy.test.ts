@@ -48,13 +48,13 @@ describe("who starts when", () => {
   })
 
   it("counts a queued run as starting for a tenth of a second, unless it waits for its calls", () => {
-    const run = { wasQueued: true, since: 1_000, progress: undefined }
+    const run = { wasQueued: true, since: 1_000, driven: undefined }
     const table = [
       [{ ...run, since: 900 }, false],
       [{ ...run, since: 901 }, true],
       [run, true],
-      [{ ...run, progress: { isWaiting: false } }, true],
-      [{ ...run, progress: { isWaiting: true } }, false],
+      [{ ...run, driven: { progress: { isWaiting: false } } }, true],
+      [{ ...run, driven: { progress: { isWaiting: true } } }, false],
       [{ ...run, wasQueued: false }, false]
     ] as const
     for (const [one, expected] of table) assert.strictEqual(isStarting(one, 1_000), expected, JSON.stringify(one))

@@ -2,10 +2,19 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { afterAll } from "vitest"
-import type { SandboxFailure, Turn } from "../../src/actors/ports/run/Sandbox.js"
-import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
+import type { SandboxFailure } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, calls, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import {
+  effectSandbox,
+  begin,
+  calls,
+  doneEvent,
+  end,
+  limits,
+  program,
+  startEvent,
+  type Turn
+} from "../support/guests.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { paced } from "../support/pace.js"
@@ -21,7 +30,7 @@ const unhurried = { ...hostile, cpuPerStepMillis: 5000 }
 /** A workflow of another tenant that makes three calls; it shares the only runner with the attack. */
 const neighbourBody = `let sum = 0; for (let i = 0; i < 3; i++) sum += await svc.state.get("k" + i); return { sum, clean: typeof globalThis.attacked }`
 const neighbour = Effect.gen(function* () {
-  const sandbox = yield* Sandbox
+  const sandbox = yield* effectSandbox
   let lost = 0
   for (;;) {
     const history = [doneEvent(0, 1), doneEvent(1, 2), doneEvent(2, 3)]
@@ -108,7 +117,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
 
     it.effect("that computes without end while it loads is stopped", () =>
       Effect.gen(function* () {
-        const sandbox = yield* Sandbox
+        const sandbox = yield* effectSandbox
         const load = (script: string) =>
           Effect.flip(sandbox.start({ key: `org_evil:${script}`, script }, hostile, startEvent()))
         assert.strictEqual((yield* load("for (;;);"))._tag, "CpuLimit")

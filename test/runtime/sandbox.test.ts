@@ -2,9 +2,9 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
 import type { GuestEvent } from "../../src/actors/ports/run/Sandbox.js"
-import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import {
+  effectSandbox,
   begin,
   calls,
   doneEvent,
@@ -40,7 +40,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       ]
       it.effect("delivered one by one or replayed at once, on a used or a new guest", () =>
         Effect.gen(function* () {
-          const sandbox = yield* Sandbox
+          const sandbox = yield* effectSandbox
           let turn = yield* sandbox.start(program(body), limits, startEvent())
           const oneByOne = [...turn.outputs]
           for (const event of history) {
@@ -69,7 +69,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
       )
       it.effect("another seed gives other random numbers", () =>
         Effect.gen(function* () {
-          const sandbox = yield* Sandbox
+          const sandbox = yield* effectSandbox
           const other: GuestEvent = { t: "start", now: 1, seed: [5, 6, 7, 8], ctx: {} }
           const again = program("return [Math.random(), crypto.randomUUID()]")
           const one = end(yield* sandbox.start(again, limits, startEvent()))
@@ -189,7 +189,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
 
     describe("a program that cannot be loaded", () => {
       const load = (script: string) =>
-        Effect.flatMap(Sandbox, (sandbox) =>
+        Effect.flatMap(effectSandbox, (sandbox) =>
           Effect.flip(sandbox.start({ key: `org_load:${script}`, script }, limits, startEvent()))
         )
       it.effect("fails with what is wrong", () =>

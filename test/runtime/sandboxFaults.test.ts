@@ -2,10 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
-import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import type { Listener } from "../../src/runtime/jail/JailedProcess.js"
-import { begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { effectSandbox, begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
@@ -58,7 +57,7 @@ describe("A listener of a runner that throws", () => {
         const lost = yield* Effect.flip(session.feed([doneEvent(0, 1)]))
         assert.strictEqual(lost._tag, "SessionLost")
         while (fault.pids().includes(before)) yield* turn
-        const again = yield* Effect.flatMap(Sandbox, (sandbox) =>
+        const again = yield* Effect.flatMap(effectSandbox, (sandbox) =>
           sandbox.start(program(waiting), limits, startEvent(), [doneEvent(0, 5)])
         )
         assert.deepStrictEqual(end(again), { t: "ret", v: ["answered", 5] })

@@ -9,11 +9,10 @@ import { Duplex } from "node:stream"
 import { buildSync } from "esbuild"
 import { Cause, Effect, Exit, Layer } from "effect"
 import { afterAll } from "vitest"
-import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 import type { Jail } from "../../src/runtime/jail/Jail.js"
 import { jails } from "../../src/runtime/jail/Jail.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { result } from "../support/guests.js"
+import { effectSandbox, result } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 /** Started instead of a runner: tries what code that has escaped the engine would try, and reports the results. */
@@ -114,7 +113,7 @@ describe("the pool", () => {
   for (const mode of ["userNamespace", "none"] as const) {
     it.effect(`runs workflows in the jail "${mode}" and says so`, () =>
       Effect.gen(function* () {
-        const sandbox = yield* Sandbox
+        const sandbox = yield* effectSandbox
         assert.strictEqual((yield* sandbox.jail).level, mode)
         assert.deepStrictEqual(yield* result("return 6 * 7"), 42)
       }).pipe(Effect.provide(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false, jail: mode })))
@@ -151,7 +150,7 @@ describe("when the service is killed", () => {
       const runtime = ManagedRuntime.make(layer({ runnerPath: ${JSON.stringify(runner.path)}, wasmPath: ${JSON.stringify(wasm)}, runners: 2, spare: true, onStarted: (started) => { pids = started } }))
       const script = 'globalThis.__workflow = async () => { const a = "a".repeat(2 ** 22); return a.indexOf("a".repeat(2 ** 21) + "b") }'
       const limits = { memoryBytes: 134217728, cpuPerStepMillis: 60000 }
-      await runtime.runPromise(Effect.flatMap(Sandbox, (sandbox) => Effect.sync(() => {
+      await runtime.runPromise(Effect.flatMap(effectSandbox, (sandbox) => Effect.sync(() => {
         Effect.runFork(sandbox.start({ key: "a:b", script }, limits, { t: "start", now: 1, seed: [1, 2, 3, 4], ctx: {} }))
       })))
       const wait = () => pids().length < 3 ? setTimeout(wait, 10) : setTimeout(() => process.stdout.write(pids().join()), 200)

@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs"
 import { Effect, Fiber } from "effect"
 import { afterAll } from "vitest"
 import type { GuestEvent, GuestOutput } from "../../src/actors/ports/run/Sandbox.js"
-import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, calls, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { effectSandbox, begin, calls, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { paced } from "../support/pace.js"
@@ -130,7 +129,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
         assert.deepInclude(yield* Fiber.join(hung), { _tag: "CpuLimit", limitMillis: 200 })
         assert.isBelow(performance.now() - startedAt, paced(6000))
         assert.deepInclude(yield* Fiber.join(queued), { _tag: "SessionLost", reason: "runnerDied" })
-        const sandbox = yield* Sandbox
+        const sandbox = yield* effectSandbox
         const again = yield* sandbox.start(program(waiting), limits, startEvent(), [doneEvent(0, 5)])
         assert.deepStrictEqual(end(again), answered)
         assert.notInclude(pids(), before)
@@ -150,7 +149,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
           _tag: "SessionLost",
           reason: "runnerDied"
         })
-        const replayed = yield* Effect.flatMap(Sandbox, (sandbox) =>
+        const replayed = yield* Effect.flatMap(effectSandbox, (sandbox) =>
           sandbox.start(program(waiting), limits, startEvent(), [doneEvent(0, 5)])
         )
         assert.deepStrictEqual(end(replayed), answered)
@@ -225,7 +224,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
     )
     it.effect("is exact, and its neighbours get their turns", () =>
       Effect.gen(function* () {
-        const sandbox = yield* Sandbox
+        const sandbox = yield* effectSandbox
         yield* begin(waiting)
         const startedAt = performance.now()
         const replay = yield* Effect.fork(sandbox.start(program(long), limits, startEvent(), history))
@@ -253,7 +252,7 @@ layer(pool, { excludeTestServices: true })("limits", (it) => {
     it.effect("a guest that hangs in the middle of a replay is distinguished from its neighbours", () =>
       Effect.gen(function* () {
         announce(/"sandbox\.runner_replaced"/, { required: true })
-        const sandbox = yield* Sandbox
+        const sandbox = yield* effectSandbox
         const hangs = `for (let i = 0; i < 6000; i++) await svc.state.get("k"); ${hang}`
         const replays = yield* Effect.forEach([hangs, long], (body) =>
           Effect.fork(

@@ -6,10 +6,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { afterAll } from "vitest"
-import { Sandbox, type Turn } from "../../src/actors/ports/run/Sandbox.js"
 import { GuestMemory } from "../../src/runtime/sandbox/GuestMemory.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { effectSandbox, doneEvent, end, limits, program, startEvent, type Turn } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -73,7 +72,7 @@ describe("Runs with much memory that wait", () => {
         }
       })
       return Effect.gen(function* () {
-        const sandbox = yield* Sandbox
+        const sandbox = yield* effectSandbox
         const [pid = 0] = pids()
         const neighbour = yield* sandbox.start(program(small, "org_small"), limits, startEvent())
         const before = residentBytes(pid)

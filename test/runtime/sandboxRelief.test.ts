@@ -2,9 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
 import { afterAll } from "vitest"
-import { Sandbox, type Turn } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
+import { effectSandbox, begin, doneEvent, end, limits, program, startEvent, type Turn } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { paced } from "../support/pace.js"
 
@@ -13,16 +12,18 @@ afterAll(runner.remove)
 
 const patient = { ...limits, cpuPerStepMillis: 3_000 }
 const endless = (tenant: string) =>
-  Effect.flatMap(Sandbox, (sandbox) => Effect.flip(sandbox.start(program("for (;;);", tenant), patient, startEvent())))
+  Effect.flatMap(effectSandbox, (sandbox) =>
+    Effect.flip(sandbox.start(program("for (;;);", tenant), patient, startEvent()))
+  )
 /** Starts again when its turn was moved, as a run does. */
 const short = (tenant: string) =>
-  Effect.flatMap(Sandbox, (sandbox) =>
+  Effect.flatMap(effectSandbox, (sandbox) =>
     sandbox.start(program("return ctx.input", tenant), limits, startEvent({ input: 7 }))
   ).pipe(Effect.retry({ times: 5, while: ({ _tag }) => _tag === "SessionLost" }))
 
 let started: () => ReadonlyArray<number> = () => []
 /** The runner of a guest, which the port does not reveal. */
-const runnerOf = ({ session }: Turn) => (session as unknown as { readonly runner: unknown }).runner
+const runnerOf = ({ session }: Turn) => (session.guest as unknown as { readonly runner: unknown }).runner
 const onStarted = (pids: () => ReadonlyArray<number>) => {
   started = pids
 }
@@ -46,7 +47,9 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, onStarted
     it.effect("another tenant's starts beside it also while it pauses, and is not lost when it continues", () =>
       Effect.gen(function* () {
         const long = "for (let i = 0; i < 1e7; i++); return 1"
-        yield* Effect.flatMap(Sandbox, (sandbox) => sandbox.start(program(long, "org_evil"), patient, startEvent()))
+        yield* Effect.flatMap(effectSandbox, (sandbox) =>
+          sandbox.start(program(long, "org_evil"), patient, startEvent())
+        )
         const waiting = yield* begin(`return await svc.state.get("k")`, {}, limits, "org_victim")
         const attack = yield* Effect.fork(endless("org_evil"))
         yield* Effect.sleep("100 millis")

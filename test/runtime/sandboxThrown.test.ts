@@ -2,9 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
-import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
-import { limits, startEvent, errorOf } from "../support/guests.js"
+import { effectSandbox, limits, startEvent, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
@@ -38,7 +37,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { exc
     }
     it.effect("null while it loads fails to load", () =>
       Effect.gen(function* () {
-        const sandbox = yield* Sandbox
+        const sandbox = yield* effectSandbox
         const failure = yield* Effect.flip(
           sandbox.start({ key: "org_null:1", script: "throw null" }, limits, startEvent())
         )

@@ -14,6 +14,9 @@ const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> =>
   const sent: Array<EgressRequest> = []
   const endpoint = await Effect.runPromise(
     Effect.provideService(make, Egress, {
+      ask: () => {
+        throw new Error("no test asks for it")
+      },
       send: (request) =>
         Effect.sync(() => {
           sent.push(request)

@@ -102,6 +102,7 @@ const bound = (place: object, plain: string | Uint8Array) =>
 export const vaultMemory = Layer.succeed(
   Vault,
   Vault.of({
+    cached: () => undefined,
     seal: () => Effect.dieMessage("not used"),
     open: () => Effect.dieMessage("not used"),
     opener: () => Effect.dieMessage("not used"),
@@ -238,6 +239,9 @@ export const makeWorld = (options: WorldOptions) =>
     })
 
     const egress = Egress.of({
+      ask: () => {
+        throw new Error("no test asks for it")
+      },
       check: () => Effect.void,
       checkTarget: () => Effect.void,
       open: () => Effect.dieMessage("open"),

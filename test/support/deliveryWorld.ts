@@ -133,6 +133,9 @@ export const makeWorld = Effect.fnUntraced(function* (
     Layer.succeed(
       Egress,
       Egress.of({
+        ask: () => {
+          throw new Error("no test asks for it")
+        },
         check: () => Effect.dieMessage("check"),
         checkTarget: () => Effect.dieMessage("check"),
         open: () => Effect.dieMessage("open"),

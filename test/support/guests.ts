@@ -6,11 +6,51 @@ import type {
   GuestEvent,
   GuestLimits,
   GuestOutput,
+  GuestSession,
   Program,
   SandboxFailure,
-  Turn
+  Turn as PortTurn,
+  TurnAnswer
 } from "../../src/actors/ports/run/Sandbox.js"
 import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
+
+/** A turn, and the session that it leaves, by effects. */
+export interface Turn extends PortTurn {
+  readonly session: {
+    readonly feed: (events: ReadonlyArray<GuestEvent>) => Effect.Effect<Turn, SandboxFailure>
+    readonly close: Effect.Effect<void>
+    readonly guest: GuestSession
+  }
+}
+
+/** The sandbox by effects: interrupting a start closes its guest. */
+export const effectSandbox = Effect.map(Sandbox, (sandbox) => ({
+  ...sandbox,
+  start: (
+    program: Program,
+    limits: GuestLimits,
+    first: GuestEvent,
+    replay: ReadonlyArray<GuestEvent> = []
+  ): Effect.Effect<Turn, SandboxFailure> =>
+    Effect.async((resume) => {
+      const opened = sandbox.start(program, limits, [first, ...replay], (answer) =>
+        queueMicrotask(() => settle(answer))
+      )
+      const session: Turn["session"] = {
+        feed: (events) =>
+          Effect.async((resumed) => {
+            opened.feed(events, (answer) => resumed(turnOf(answer)))
+            return Effect.sync(opened.close)
+          }),
+        close: Effect.sync(opened.close),
+        guest: opened
+      }
+      const turnOf = (answer: TurnAnswer) =>
+        answer._tag === "Turn" ? Effect.succeed({ ...answer, session }) : Effect.fail(answer)
+      const settle = (answer: TurnAnswer) => resume(turnOf(answer))
+      return Effect.sync(opened.close)
+    })
+}))
 
 export const limits: GuestLimits = { memoryBytes: 128 * 1024 * 1024, cpuPerStepMillis: 2000 }
 
@@ -43,7 +83,7 @@ export const failedEvent = (id: number, e: GuestError, now = 1_700_000_001_000):
 })
 
 export const begin = (body: string, ctx?: Json, limitsOf = limits, tenant?: string) =>
-  Effect.flatMap(Sandbox, (sandbox) => sandbox.start(program(body, tenant), limitsOf, startEvent(ctx)))
+  Effect.flatMap(effectSandbox, (sandbox) => sandbox.start(program(body, tenant), limitsOf, startEvent(ctx)))
 
 export const lastOutputs = (turn: Turn): ReadonlyArray<GuestOutput> => turn.outputs.at(-1) ?? []
 export const end = (turn: Turn): GuestOutput | undefined =>

@@ -7,6 +7,7 @@ export const sealedAt = (place: ReadonlyArray<string>, secret: string) =>
   new TextEncoder().encode([...place, secret].join("|"))
 
 export const placeVault = Vault.of({
+  cached: () => undefined,
   seal: ({ column, organisation, row, table }, secret) =>
     Effect.succeed(sealedAt([organisation, table, column, row], Redacted.value(secret))),
   of: () => Effect.dieMessage("of"),

@@ -63,6 +63,8 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
 
   const journal = Journal.of({
     append: (change) => Effect.suspend(() => write(change)),
+    commit: (change, done) =>
+      Effect.runSync(Effect.match(write(change), { onFailure: done, onSuccess: () => done(undefined) })),
     index: (_, id) =>
       reading(() => {
         const [start, ...rest] = journals.get(id) ?? []

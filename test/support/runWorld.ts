@@ -2,7 +2,7 @@
  * The actors of runs over ports in memory: a journal, a table of runs, a sandbox, and an egress that a test scripts.
  */
 import { Sharding } from "@effect/cluster"
-import { Duration, Effect, Layer, Redacted, TestClock } from "effect"
+import { Duration, Effect, FiberId, Layer, Redacted, Runtime, TestClock } from "effect"
 import { assert } from "vitest"
 import * as ExecutionsLive from "../../src/actors/execution/Executions.js"
 import * as LiveRuns from "../../src/actors/execution/LiveRuns.js"
@@ -14,7 +14,7 @@ import { ConnectionReads } from "../../src/actors/ports/connection/ConnectionRea
 import { Connectors } from "../../src/actors/ports/connection/Connectors.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { EndpointSubscriptions } from "../../src/actors/ports/delivery/EndpointSubscriptions.js"
-import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
+import { Egress } from "../../src/actors/ports/Egress.js"
 import type { StartRequest } from "../../src/actors/ports/run/Executions.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { Journal } from "../../src/actors/ports/run/Journal.js"
@@ -109,14 +109,22 @@ export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorld
   /** Runs when a request is sent, before its answer. */
   const onSend = { run: (_url: string): void => undefined }
 
-  const send = ({ url }: EgressRequest) =>
-    Effect.suspend(() => {
-      sent.push(url)
-      onSend.run(url)
-      if (url.includes("hang")) return Effect.onInterrupt(Effect.never, () => Effect.sync(() => void aborted.push(url)))
-      const answer = Effect.succeed({ status: 200, headers: [], body: Buffer.from(url), url })
-      return answerAfter === undefined ? answer : Effect.delay(answer, answerAfter)
+  /** Answers by the clock of the test. */
+  const egress = Layer.unwrapEffect(
+    Effect.map(Effect.runtime<never>(), (runtime) => {
+      const ask: Egress["Type"]["ask"] = ({ url }, _, done) => {
+        sent.push(url)
+        onSend.run(url)
+        if (url.includes("hang")) return () => void aborted.push(url)
+        const answer = Effect.sync(() => done({ status: 200, headers: [], body: Buffer.from(url), url }))
+        const answering = Runtime.runFork(runtime)(
+          answerAfter === undefined ? answer : Effect.delay(answer, answerAfter)
+        )
+        return () => answering.unsafeInterruptAsFork(FiberId.none)
+      }
+      return Layer.mock(Egress, { ask })
     })
+  )
 
   const ports = Layer.mergeAll(
     Layer.succeed(Journal, store.journal),
@@ -128,7 +136,7 @@ export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorld
     Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),
     Layer.succeed(Identifiers, makeIdentifiers()),
     aloneNode,
-    Layer.mock(Egress, { send }),
+    egress,
     Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]) }),
     Layer.mock(Runnables, {
       version: (organisationId) =>

@@ -8,7 +8,7 @@ import {
   Sandbox,
   type GuestSession,
   SessionLost,
-  type Turn
+  type TurnAnswer
 } from "../../src/actors/ports/run/Sandbox.js"
 import type { Json } from "../../src/domain/Json.js"
 
@@ -75,27 +75,28 @@ export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }
     engine: "memory",
     engines: ["memory"],
     jail: Effect.succeed({ level: "none", detail: "in memory" }),
-    start: (program, _, first, replay = []) =>
-      Effect.suspend(() => {
-        started.push(program)
-        if (guests[program.script] === endless) return Effect.never
-        const take = begin(program.script)
-        const turn = (events: ReadonlyArray<GuestEvent>): Effect.Effect<Turn, SessionLost> => {
-          const reason = losses.shift()
-          if (reason !== undefined) return Effect.fail(new SessionLost({ reason }))
-          return Effect.sync(() => ({ session, outputs: events.map(take), cpuMillis: 1, memoryBytes: 1 }))
+    start: (program, _, events, done) => {
+      started.push(program)
+      open++
+      let isClosed = false
+      const session: GuestSession = {
+        feed: (fed, done) => turn(fed, done),
+        close: () => {
+          if (!isClosed) open--
+          isClosed = true
         }
-        let closed = false
-        const session: GuestSession = {
-          feed: (events) => Effect.suspend(() => turn(events)),
-          close: Effect.sync(() => {
-            if (!closed) open--
-            closed = true
-          })
-        }
-        open++
-        return Effect.tapError(turn([first, ...replay]), () => session.close)
-      })
+      }
+      const take = guests[program.script] === endless ? undefined : begin(program.script)
+      const turn = (fed: ReadonlyArray<GuestEvent>, done: (answer: TurnAnswer) => void): void => {
+        if (take === undefined) return
+        const reason = losses.shift()
+        if (reason === undefined) return done({ _tag: "Turn", outputs: fed.map(take), cpuMillis: 1, memoryBytes: 1 })
+        session.close()
+        done(new SessionLost({ reason }))
+      }
+      turn(events, done)
+      return session
+    }
   })
 
   return {

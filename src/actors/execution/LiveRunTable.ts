@@ -1,8 +1,8 @@
 /** The slots of the runs that one node drives: at most one per run, counted by organisation. */
-import type { Fiber } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { hasFirstClass, isStarting } from "../../domain/run/StartPolicy.js"
 import type { Progress } from "./Progress.js"
+import type { DrivenRun } from "./RunDriver.js"
 import type { DriveOutcome } from "./RunSpec.js"
 
 /** The process has survived a run that made progress and lives for so long. */
@@ -11,13 +11,12 @@ const shortLifeMillis = 1_000
 const onlyWaitsMillis = 50
 
 export interface LiveRun {
-  /** `undefined` for a slot that is reserved. */
   readonly launchedAt: number | undefined
   /** `takeSurvivors` has returned it. */
   isCleared: boolean
   deadlineAt: number
-  progress: Progress | undefined
-  fiber: Fiber.RuntimeFiber<DriveOutcome> | undefined
+  /** `undefined` for a slot that is reserved. */
+  readonly driven: DrivenRun | undefined
   readonly settle: (outcome: DriveOutcome) => void
   /** `undefined` for a slot that was reserved by id only. */
   readonly organisationId: OrganisationId | undefined
@@ -89,7 +88,8 @@ export class LiveRunTable {
   takeSurvivors(now: number): ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }> {
     const survivors: Array<{ readonly id: ExecutionId; readonly epoch: number }> = []
     for (const [id, live] of this.runs) {
-      const { isCleared, launchedAt, progress } = live
+      const { driven, isCleared, launchedAt } = live
+      const progress = driven?.progress
       if (isCleared || progress?.hasRow !== true || launchedAt === undefined || now - launchedAt < shortLifeMillis)
         continue
       if (!progress.hasAdvanced) continue
@@ -111,7 +111,8 @@ export class LiveRunTable {
 
   private takeMarks(isMeant: (progress: Progress) => boolean) {
     const taken: Array<{ readonly id: ExecutionId; readonly epoch: number }> = []
-    for (const [id, { progress }] of this.runs) {
+    for (const [id, { driven }] of this.runs) {
+      const progress = driven?.progress
       const mark = progress?.spec.mark
       if (progress === undefined || mark?.isSet !== true || !isMeant(progress)) continue
       mark.isSet = false

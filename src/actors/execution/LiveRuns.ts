@@ -1,32 +1,16 @@
 /**
- * The runs that this node drives, each by its own fiber. Ends runs at their deadline, shows slow calls in the trace, and
+ * The runs that this node drives. Ends runs at their deadline, shows slow calls in the trace, and
  * keeps one slot per run, so that no run is driven twice.
  */
-import {
-  Cause,
-  Clock,
-  Context,
-  Duration,
-  Effect,
-  Exit,
-  Fiber,
-  type FiberId,
-  FiberRef,
-  FiberRefs,
-  HashMap,
-  Layer,
-  Option,
-  Runtime,
-  Schedule
-} from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Runtime, Schedule } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
-import type { FinishedRun } from "../ports/run/Journal.js"
+import { type FinishedRun, Journal } from "../ports/run/Journal.js"
 import { Runs } from "../ports/run/Runs.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
-import { type CodeRun, make as makeCodeRun } from "./CodeRun.js"
 import { type LiveRun, LiveRunTable } from "./LiveRunTable.js"
+import { type DrivenRun, make as makeRunDriver } from "./RunDriver.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** How often deadlines and slow calls are checked. */
@@ -67,66 +51,55 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly hasFirstClass: () => boolean
     /** Slots in use by organisation. */
     readonly countByOrganisation: () => ReadonlyMap<OrganisationId, number>
-    /** Interrupts a run that was ended elsewhere and settles it with `end`; `None` settles it as fenced. */
+    /** Stops a run that was ended elsewhere and settles it with `end`; `None` settles it as fenced. */
     readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
     /** Whether the node leaves: `drain` was called, and no run may be taken up. */
     readonly isLeaving: () => boolean
     /**
-     * Reserves no further slots, waits up to `grace` for runs to finish, and interrupts the rest. Another process resumes
+     * Reserves no further slots, waits up to `grace` for runs to finish, and stops the rest. Another process resumes
      * these from their journals.
      */
     readonly drain: (grace: Duration.Duration) => Effect.Effect<void>
   }
 >() {}
 
-/** Gives a new fiber these log annotations. Cheaper than `Effect.annotateLogs`, which also restores the previous ones. */
-const withLogFields =
-  (fields: { readonly [name: string]: string }) =>
-  (refs: FiberRefs.FiberRefs, fiberId: FiberId.Runtime): FiberRefs.FiberRefs =>
-    FiberRefs.updateAs(refs, {
-      fiberId,
-      fiberRef: FiberRef.currentLogAnnotations,
-      value: HashMap.fromIterable(Object.entries(fields))
-    })
-
-const timeOutRun = (run: CodeRun, live: LiveRun) =>
-  Effect.gen(function* () {
-    if (live.fiber !== undefined) yield* Fiber.interrupt(live.fiber)
-    const { progress } = live
-    if (progress === undefined) return { _tag: "Fenced" } as const
-    return yield* run.timeOut(progress)
-  })
+/** Slow calls that are shown in one change. */
+const slowCallsAtOnce = 200
 
 export const layer = Layer.scoped(
   LiveRuns,
   Effect.gen(function* () {
-    const run = yield* makeCodeRun
+    const drive = yield* makeRunDriver
+    const journal = yield* Journal
     const runStore = yield* Runs
     const wakeups = yield* Wakeups
     const clock = yield* Effect.clock
-    // Runs need no service of the program, of which a call that provides one of its own would copy all.
-    const runtime = Runtime.updateContext(yield* Effect.runtime<never>(), () => Context.empty())
-    const runFork = Runtime.runFork(runtime)
+    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
     const table = new LiveRunTable()
     let isLeaving = false
 
+    /** Writes calls that began before `before` and have not ended as running steps, so that the trace shows them. */
+    const showSlowCalls = ({ progress }: DrivenRun, before: number) => {
+      const slow = progress.hasRow ? progress.slowCalls(before, slowCallsAtOnce) : []
+      return slow.length === 0
+        ? Effect.void
+        : Effect.forkDaemon(Effect.ignore(journal.append(progress.takeSlowSteps(slow))))
+    }
+
     const checkRuns = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      for (const [id, live] of table.entries()) {
+      for (const [, live] of table.entries()) {
+        const { driven, launchedAt } = live
+        if (driven === undefined) continue
         if (live.deadlineAt <= now) {
           // The next check must not time it out again.
           live.deadlineAt = Infinity
-          yield* Effect.forkDaemon(Effect.map(timeOutRun(run, live), (outcome) => table.remove(id, live, outcome)))
-        } else if (live.progress !== undefined) {
-          const { progress } = live
-          if (
-            !progress.hasRow &&
-            progress.spec.settles !== undefined &&
-            now - (live.launchedAt ?? now) > uncommittedMillis
-          )
-            yield* run.commitStart(progress)
-          const shown = run.showSlowCalls(progress, now - slowAfterMillis)
-          if (shown !== undefined) yield* Effect.forkDaemon(shown)
+          driven.passDeadline()
+        } else {
+          const { hasRow, spec } = driven.progress
+          if (!hasRow && spec.settles !== undefined && now - (launchedAt ?? now) > uncommittedMillis)
+            driven.commitStart()
+          yield* showSlowCalls(driven, now - slowAfterMillis)
         }
       }
       const waiting = table.takeWaiting(now)
@@ -153,8 +126,7 @@ export const layer = Layer.scoped(
         launchedAt: undefined,
         isCleared: false,
         deadlineAt: Infinity,
-        progress: undefined,
-        fiber: undefined,
+        driven: undefined,
         settle: () => undefined,
         organisationId: organisation,
         since: clock.unsafeCurrentTimeMillis(),
@@ -165,7 +137,7 @@ export const layer = Layer.scoped(
 
     const release = (id: ExecutionId) => {
       const live = table.get(id)
-      if (live !== undefined && live.fiber === undefined) table.remove(id, live, { _tag: "Fenced" })
+      if (live !== undefined && live.driven === undefined) table.remove(id, live, { _tag: "Fenced" })
     }
 
     /** Leaves a run that was taken up while the node was about to leave. */
@@ -184,32 +156,17 @@ export const layer = Layer.scoped(
         launchedAt: now,
         isCleared: false,
         deadlineAt: spec.run.deadlineAt,
-        progress: undefined,
-        fiber: undefined,
+        driven: drive(spec, (outcome) => table.remove(id, live, outcome)),
         settle,
         organisationId: spec.run.organisationId,
         since: now,
         wasQueued: table.get(id)?.wasQueued === true
       }
       add(id, live)
-      live.fiber = runFork(
-        run.drive(spec, (progress) => {
-          live.progress = progress
-          live.deadlineAt = progress.run.deadlineAt
-        }),
-        { updateRefs: withLogFields({ organisationId: spec.run.organisationId, executionId: id }) }
-      )
-      live.fiber.addObserver((exit) => {
-        if (Exit.isSuccess(exit)) table.remove(id, live, exit.value)
-        // The interrupting code settles an interrupted run; after a defect the caller must not wait forever.
-        else if (!Cause.isInterruptedOnly(exit.cause)) {
-          runFork(Effect.annotateLogs(Effect.logError("run.driving_failed", exit.cause), { executionId: id }))
-          table.remove(id, live, { _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
-        }
-      })
+      live.driven?.begin()
     }
 
-    const interrupt = (live: LiveRun) => (live.fiber === undefined ? Effect.void : Fiber.interrupt(live.fiber))
+    const stopDriving = ({ driven }: LiveRun) => driven?.stop ?? Effect.void
 
     const awaitEmpty = Effect.sync(() => table.size === 0).pipe(
       Effect.repeat({ until: (isEmpty) => isEmpty, schedule: Schedule.spaced("20 millis") })
@@ -221,15 +178,15 @@ export const layer = Layer.scoped(
         ? Effect.void
         : Effect.ignore(Effect.timeoutOption(Effect.interruptible(runStore.unmarkComputing(runs)), unmarkPatience))
 
-    /** Interrupts all runs together. */
-    const interruptAll = Effect.suspend(() =>
+    /** Stops all runs together. */
+    const stopAll = Effect.suspend(() =>
       Effect.zipRight(
         unmark(table.takeMarked()),
         Effect.forEach(
           [...table.entries()],
           ([id, live]) =>
             Effect.zipRight(
-              interrupt(live),
+              stopDriving(live),
               Effect.sync(() => table.remove(id, live, { _tag: "Fenced" }))
             ),
           { concurrency: "unbounded", discard: true }
@@ -244,7 +201,7 @@ export const layer = Layer.scoped(
       has: (id) => table.get(id) !== undefined,
       hasAdvanced: (id) => {
         const live = table.get(id)
-        return live === undefined || live.progress?.hasAdvanced === true
+        return live === undefined || live.driven?.progress.hasAdvanced === true
       },
       takeSurvivors: (now) => table.takeSurvivors(now),
       ids: () => table.ids(),
@@ -257,7 +214,7 @@ export const layer = Layer.scoped(
           const live = table.get(id)
           if (live === undefined) return Effect.void
           return Effect.zipRight(
-            interrupt(live),
+            stopDriving(live),
             Effect.sync(() =>
               table.remove(
                 id,
@@ -275,7 +232,7 @@ export const layer = Layer.scoped(
         Effect.suspend(() => {
           isLeaving = true
           return Effect.timeoutOption(Effect.interruptible(awaitEmpty), grace)
-        }).pipe(Effect.zipRight(interruptAll))
+        }).pipe(Effect.zipRight(stopAll))
     })
   })
 )

@@ -2,15 +2,14 @@
  * The state of one run in memory: its pending calls, the rows not yet committed, its metrics. Only the fiber that drives
  * the run changes it; the journal has everything that must survive the process.
  */
-import type { Fiber } from "effect"
 import type { RunError } from "../../domain/run/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/access/Redaction.js"
 import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { DoneEntry, IndexedCall, JournalEntry, TimerEntry } from "../../domain/run/RunJournal.js"
-import type { AppendFailure, LogChunk, OpenRun, RunChange, StepRow } from "../ports/run/Journal.js"
-import type { GuestOutput, GuestSession, Turn } from "../ports/run/Sandbox.js"
+import type { LogChunk, OpenRun, RunChange, StepRow } from "../ports/run/Journal.js"
+import type { GuestOutput, Turn } from "../ports/run/Sandbox.js"
 import type { CallNotes } from "./calls/HostCall.js"
 import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
 import type { RunSpec } from "./RunSpec.js"
@@ -83,8 +82,6 @@ export class Progress {
   timerEntries: Map<number, TimerEntry>
   /** Successes of earlier attempts, by `reuseKey`. */
   reusableResults: Map<string, IndexedCall>
-  /** The live guest, from its first turn on. */
-  session: GuestSession | undefined
   /** What the workflow returned or threw; `undefined` until then. */
   end: GuestEnd | undefined
   /** Calls that the guest has made so far; also the number of the next one. */
@@ -97,8 +94,6 @@ export class Progress {
   /** Number of calls to the outside. */
   outsideCalls = 0
   scrub: Scrubber = emptyScrubber
-  /** A commit that runs while the guest computes; the next write waits for it. */
-  backgroundCommit: Fiber.Fiber<void, AppendFailure> | undefined
   /** Results not yet committed: a lost guest of a run without a row is replayed from them. */
   unwrittenResults: Array<DoneEntry> = []
   /** Give back what the fed answers take of the node's memory; called when they are committed. */
@@ -113,6 +108,7 @@ export class Progress {
   waitingSince = 0
   private seq: number
   private readonly secrets = new Set<string>()
+  private unfinishedHiding: Iterable<void> = []
   private readonly callsPerStep = new Map<string, number>()
   private logLines = 0
   private enqueuedCount = 0
@@ -263,7 +259,15 @@ export class Progress {
     if (this.secrets.has(secret)) return []
     this.secrets.add(secret)
     if (this.scrub === emptyScrubber) this.scrub = makeScrubber([])
-    return this.scrub.hideInSteps(secret)
+    const steps = this.scrub.hideInSteps(secret)[Symbol.iterator]()
+    const left: IterableIterator<void> = { next: () => steps.next(), [Symbol.iterator]: () => left }
+    this.unfinishedHiding = left
+    return left
+  }
+
+  /** Takes the steps that are left of a secret whose hiding was given up. Call it before the run's end is recorded. */
+  finishHiding(): void {
+    for (const _ of this.unfinishedHiding);
   }
 
   /** The error with secrets redacted: its texts may come from the guest. */
@@ -328,6 +332,16 @@ export class Progress {
     return this.entries.length + this.steps.length + this.logs.length
   }
 
+  /** The calls in flight that began before `before` and whose step is not yet written; `most` at most. */
+  slowCalls(before: number, most: number): ReadonlyArray<PendingCall> {
+    const slow: Array<PendingCall> = []
+    for (const call of this.unshownCalls) {
+      if (slow.length === most || call.startedAt >= before) break
+      slow.push(call)
+    }
+    return slow
+  }
+
   /** A change that shows calls in flight as running steps. Separate, because its failure does not matter. */
   takeSlowSteps(calls: ReadonlyArray<PendingCall>): RunChange {
     const { id, organisationId, retention, spaceId } = this.run
@@ -363,6 +377,13 @@ export class Progress {
     this.isFirstChange = !this.spec.hasRow
   }
 
+  /** Takes the functions that give the memory of fed answers back, to be called when the next change is committed. */
+  takeReleases(): ReadonlyArray<() => void> {
+    const releases = this.unwrittenAnswers
+    if (releases.length > 0) this.unwrittenAnswers = []
+    return releases
+  }
+
   /**
    * Takes all rows not yet written, with `additions`, as one change; the caller must commit it. The first change of a run
    * without a row creates the row, unless the same change ends the run.
@@ -391,6 +412,7 @@ export class Progress {
     }
     this.isFirstChange = false
     this.hasRow = true
+    this.unwrittenResults = []
     this.entries = []
     this.steps = []
     this.logs = []

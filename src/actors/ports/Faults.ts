@@ -23,9 +23,10 @@ export interface FaultPoints {
   readonly at: (point: FaultPoint) => Effect.Effect<void>
 }
 
-const none: FaultPoints = { at: () => Effect.void }
+/** What production has. */
+export const noFaults: FaultPoints = { at: () => Effect.void }
 
-export class Faults extends Context.Reference<Faults>()("svc/Faults", { defaultValue: () => none }) {}
+export class Faults extends Context.Reference<Faults>()("svc/Faults", { defaultValue: () => noFaults }) {}
 
 /** Runs the effect between two fault points; just the effect in production. */
 export const withFaultPoints = <A, E, R>(
@@ -34,4 +35,4 @@ export const withFaultPoints = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   after: FaultPoint
 ): Effect.Effect<A, E, R> =>
-  faults === none ? effect : Effect.zipRight(faults.at(before), Effect.zipLeft(effect, faults.at(after)))
+  faults === noFaults ? effect : Effect.zipRight(faults.at(before), Effect.zipLeft(effect, faults.at(after)))

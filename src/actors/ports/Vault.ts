@@ -38,6 +38,8 @@ export class Vault extends Context.Tag("svc/Vault")<
     readonly open: (place: Place, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted, VaultRefused>
     /** The vault of one organisation, with its data key cached. Creates the key on first use. */
     readonly of: (organisation: string) => Effect.Effect<OrganisationVault, VaultRefused>
+    /** The same without an effect, for hot paths; `undefined` if the key is not cached now. */
+    readonly cached: (organisation: string) => OrganisationVault | undefined
     /** The same, to open only: creates no key, and opens nothing that was sealed under a key which is gone. */
     readonly opener: (organisation: string) => Effect.Effect<Pick<OrganisationVault, "open">, VaultRefused>
   }

@@ -26,10 +26,11 @@ export const isStarting = (
     readonly wasQueued: boolean
     /** When it was taken, Unix milliseconds. */
     readonly since: number
-    readonly progress: { readonly isWaiting: boolean } | undefined
+    /** Absent until it is launched. */
+    readonly driven: { readonly progress: { readonly isWaiting: boolean } } | undefined
   },
   now: number
-): boolean => run.wasQueued && run.progress?.isWaiting !== true && now - run.since < startingMillis
+): boolean => run.wasQueued && run.driven?.progress.isWaiting !== true && now - run.since < startingMillis
 
 /** Whether the first class has runs here. `launchedAt`: the last launch of one, Unix milliseconds. */
 export const hasFirstClass = (launchedAt: number, now: number): boolean => now - launchedAt < firstClassMillis

@@ -97,30 +97,41 @@ const makeEgress = (
       const read = readUrl(url, allow)
       return typeof read === "string" ? Effect.fail(blocked(url, read)) : Effect.succeed(read)
     })
+
+  const ask: typeof Egress.Service.ask = (request, holding, done) => {
+    const { maxBytes, organisationId } = request
+    return travel<ExchangeResponse>(
+      request,
+      allow,
+      (hop, follows, arrived) =>
+        withPlace(
+          places,
+          request,
+          hop.url.origin,
+          ({ dispatcher, release }) =>
+            exchange(dispatcher(), hop, { organisationId, maxBytes, discards: follows, holding }, (result) => {
+              release()
+              arrived(result)
+            }),
+          arrived
+        ),
+      (result) => {
+        if ("_tag" in result) return done(result)
+        const { body, headers, status } = result.answer
+        done({ status, headers, body, url: result.url })
+      }
+    )
+  }
+
   return Egress.of({
-    send: (request) => {
-      const { maxBytes, organisationId } = request
-      return Effect.flatMap(AnswerHolding, (holding) =>
-        travelled<ExchangeResponse>(request, allow, (hop, follows, done) =>
-          withPlace(
-            places,
-            request,
-            hop.url.origin,
-            ({ dispatcher, release }) =>
-              exchange(dispatcher(), hop, { organisationId, maxBytes, discards: follows, holding }, (result) => {
-                release()
-                done(result)
-              }),
-            done
-          )
-        )
-      ).pipe(Effect.map(({ answer, url }): EgressResponse => ({ ...answer, url })))
-    },
+    ask,
+    send: (request) =>
+      Effect.flatMap(AnswerHolding, (holding) => asEffect<EgressResponse>((done) => ask(request, holding, done))),
     open: (request) => {
       const { maxBytes, organisationId } = request
-      return travelled<OpenExchange>(request, allow, (hop, _, done) => {
-        const stallMillis = Math.min(Duration.toMillis(request.stall), longestTimer)
-        return withPlace(
+      const stallMillis = Math.min(Duration.toMillis(request.stall), longestTimer)
+      const sending: Sending<OpenExchange> = (hop, _, done) =>
+        withPlace(
           places,
           request,
           hop.url.origin,
@@ -132,7 +143,7 @@ const makeEgress = (
             }),
           done
         )
-      }).pipe(
+      return asEffect<Arrived<OpenExchange>>((done) => travel(request, allow, sending, done)).pipe(
         Effect.map(({ answer, url }): OpenResponse => ({ ...answer, url, ended: Effect.promise(() => answer.ended) }))
       )
     },
@@ -161,17 +172,30 @@ interface Arrived<A> {
 
 type Leaving = EgressRequest & Pick<OpenRequest, "upload">
 
-const travelled = <A extends ExchangeResponse | OpenExchange>(
+/** Sends the request over all its redirects, and calls `done` once. The returned function gives it up: then it does not. */
+const travel = <A extends ExchangeResponse | OpenExchange>(
   request: Leaving,
   allow: AllowList,
-  sending: Sending<A>
-): Effect.Effect<Arrived<A>, EgressFailure> =>
+  sending: Sending<A>,
+  done: (result: Arrived<A> | EgressFailure) => void
+): (() => void) => {
+  const first = readRequest(request, allow)
+  if (typeof first === "string") {
+    done(blocked(request.url, first))
+    return () => undefined
+  }
+  const journey = new Journey(request, allow, sending, done)
+  journey.travel(first, 0)
+  return () => journey.abandon()
+}
+
+/** An effect of what calls back once. Its interruption gives that up. */
+const asEffect = <A extends object>(
+  begin: (done: (result: A | EgressFailure) => void) => () => void
+): Effect.Effect<A, EgressFailure> =>
   Effect.async((resume) => {
-    const first = readRequest(request, allow)
-    if (typeof first === "string") return resume(Effect.fail(blocked(request.url, first)))
-    const journey = new Journey(request, allow, sending, resume)
-    journey.travel(first, 0)
-    return Effect.sync(() => journey.giveUp(new Error("interrupted")))
+    const giveUp = begin((result) => resume("_tag" in result ? Effect.fail(result) : Effect.succeed(result)))
+    return Effect.sync(giveUp)
   })
 
 const blocked = (url: string, reason: string) => new EgressBlocked({ url: tellable(url), reason })
@@ -193,19 +217,26 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
   private readonly clock: Stopwatch
   private hops = 0
   private stop: GiveUp | undefined
+  private isAbandoned = false
 
   constructor(
     private readonly request: EgressRequest,
     private readonly allow: AllowList,
     private readonly sending: Sending<A>,
-    private readonly resume: (result: Effect.Effect<Arrived<A>, EgressFailure>) => void
+    private readonly done: (result: Arrived<A> | EgressFailure) => void
   ) {
     this.millis = Math.min(Duration.toMillis(request.timeout), longestTimer)
     this.redirects = Math.min(request.redirects, egress.redirects)
     this.clock = new Stopwatch(this.millis, () => this.giveUp(new OutOfTime()))
   }
 
-  giveUp(reason: Error): void {
+  /** Nobody waits for the answer any more. */
+  abandon(): void {
+    this.isAbandoned = true
+    this.giveUp(new Error("interrupted"))
+  }
+
+  private giveUp(reason: Error): void {
     this.clock.end()
     this.stop?.(reason)
   }
@@ -215,13 +246,13 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
     this.hops += 1
     this.clock.goOn()
     this.stop = this.sending(this.timed(hop, this.hops), follows, (result) => {
-      if (result instanceof Error) return this.end(Effect.fail(this.failureOf(hop, result)))
+      if (result instanceof Error) return this.end(this.failureOf(hop, result))
       const location = follows(result.status) ? headerOf(result, "location") : undefined
-      if (location === undefined) return this.end(Effect.succeed({ answer: result, url: hop.url.href }))
+      if (location === undefined) return this.end({ answer: result, url: hop.url.href })
       // The body of a redirect is not read.
       if ("cancel" in result) result.cancel()
       const next = this.nextHop(hop, result.status, location, followed)
-      if ("_tag" in next) this.end(Effect.fail(next))
+      if ("_tag" in next) this.end(next)
       else this.travel(next, followed + 1)
     })
   }
@@ -254,9 +285,9 @@ class Journey<A extends ExchangeResponse | OpenExchange> {
     return typeof url === "string" ? blocked(absolute, `a redirect ${url}`) : redirectHop(hop, status, url)
   }
 
-  private end(result: Effect.Effect<Arrived<A>, EgressFailure>): void {
+  private end(result: Arrived<A> | EgressFailure): void {
     this.clock.end()
-    this.resume(result)
+    if (!this.isAbandoned) this.done(result)
   }
 
   private failureOf(hop: Hop, error: Error): EgressFailure {

@@ -3,7 +3,7 @@ import type { GuestOutput } from "../../actors/ports/run/Sandbox.js"
 import type { TurnFailure } from "./runner/Protocol.js"
 
 /** The result of a turn that was sent to a runner. */
-export type TurnAnswer =
+export type RunnerAnswer =
   | {
       readonly tag: "Turn"
       readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
@@ -16,7 +16,7 @@ export type TurnAnswer =
   | { readonly tag: "RunnerDied"; readonly wasAtWork: boolean }
 
 export interface PendingTurn {
-  readonly onAnswer: (answer: TurnAnswer) => void
+  readonly onAnswer: (answer: RunnerAnswer) => void
   readonly limitMillis: number
   readonly tenant: string
   readonly askedAt: number

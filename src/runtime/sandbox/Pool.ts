@@ -6,9 +6,9 @@ import type {
   GuestLimits,
   JailReport,
   Program,
-  SandboxFailure,
   GuestSession,
-  Turn
+  Turn,
+  TurnAnswer
 } from "../../actors/ports/run/Sandbox.js"
 import {
   CpuLimit,
@@ -27,7 +27,7 @@ import type { JailMode } from "../jail/Jail.js"
 import { jails } from "../jail/Jail.js"
 import type { ListenerOptions } from "../jail/JailedProcess.js"
 import { makePoolLog } from "../jail/PoolLog.js"
-import type { TurnAnswer } from "./PendingTurns.js"
+import type { RunnerAnswer } from "./PendingTurns.js"
 import { readRunner } from "./RunnerFiles.js"
 import { engineIdentity } from "./runner/Identity.js"
 import type { RunnerProcess } from "./RunnerProcess.js"
@@ -101,49 +101,16 @@ const makeSandbox = ({ current, earlier, names }: Engines, memory: GuestMemory):
   const [engine] = names
   let sessions = 0
 
-  /** Starts a guest with the events that fit one frame, and returns its turn and the remaining events. */
-  const startGuest = (
-    program: Program,
-    limits: GuestLimits,
-    events: ReadonlyArray<GuestEvent>
-  ): Effect.Effect<readonly [turn: GuestTurn, rest: ReadonlyArray<GuestEvent>], SandboxFailure> =>
-    Effect.async((resume) => {
-      sessions = (sessions + 1) >>> 0
-      const id = sessions
-      const [texts, rest] = takeFrame(events)
-      let session: Session | undefined
-      let isInterrupted = false
-      let stopWaiting = (): void => undefined
-      const startOn = (fleet: Fleet): void => {
-        if (isInterrupted) return
-        const onRunner = (runner: RunnerProcess): void => {
-          const opened = new Session(runner, id, limits, tenantOf(program.key), memory, program.alone === true)
-          session = opened
-          runner.start(id, { ...program, tenant: tenantOf(program.key) }, limits, texts, (answer) =>
-            resume(Effect.map(settleTurn(opened, answer), (turn) => [turn, rest] as const))
-          )
-        }
-        stopWaiting = program.alone === true ? fleet.pickExclusive(onRunner) : fleet.pickRunner(program.key, onRunner)
-      }
-      if (program.engine === undefined || program.engine === engine) startOn(current)
-      else earlier(program.engine).then(startOn, () => resume(Effect.fail(new SessionLost({ reason: "runnerDied" }))))
-      return Effect.sync(() => {
-        isInterrupted = true
-        stopWaiting()
-        session?.release()
-      })
-    })
-
-  const start: Sandbox["Type"]["start"] = (program, limits, first, replay = []) =>
-    Effect.flatMap(startGuest(program, limits, [first, ...replay]), ([turn, rest]) =>
-      rest.length === 0 ? Effect.succeed(turn) : feedRest(turn, rest)
-    )
+  const start: Sandbox["Type"]["start"] = (program, limits, events, done) => {
+    sessions = (sessions + 1) >>> 0
+    const session = new Session(sessions, limits, tenantOf(program.key), memory, program.alone === true)
+    const startOn = (fleet: Fleet): void => session.start(fleet, program, events, done)
+    if (program.engine === undefined || program.engine === engine) startOn(current)
+    else earlier(program.engine).then(startOn, () => session.refuse(done))
+    return session
+  }
 
   return { start, engine, engines: names, jail: Effect.succeed<JailReport>(current.jail) }
-}
-
-interface GuestTurn extends Turn {
-  readonly session: Session
 }
 
 /** An event as JSON, in the form in which it is sent. */
@@ -173,78 +140,96 @@ const takeFrame = (
   return [texts, texts.length === events.length ? [] : events.slice(texts.length)]
 }
 
-const settleTurn = (session: Session, answer: TurnAnswer): Effect.Effect<GuestTurn, SandboxFailure> =>
-  Effect.suspend(() => session.settle(answer))
-
-/** Feeds the events that did not fit the first frame. */
-const feedRest = (turn: GuestTurn, events: ReadonlyArray<GuestEvent>): Effect.Effect<GuestTurn, SandboxFailure> =>
-  turn.session.isOver
-    ? Effect.succeed(turn)
-    : Effect.flatMap(turn.session.feedChunk(events), ([next, rest]) => {
-        const combined = {
-          ...next,
-          outputs: [...turn.outputs, ...next.outputs],
-          cpuMillis: turn.cpuMillis + next.cpuMillis
-        }
-        return rest.length === 0 ? Effect.succeed(combined) : feedRest(combined, rest)
-      })
-
 /** A session with a guest on a runner. A class, for speed: thousands are created in a second. */
 class Session implements GuestSession, GuestHolder {
+  /** The runner has no guest of it, or will have none. */
   #over = false
-  readonly close: Effect.Effect<void>
+  /** Nobody waits for an answer any more. */
+  #isClosed = false
+  private runner: RunnerProcess | undefined
+  private stopWaiting = (): void => undefined
 
   constructor(
-    readonly runner: RunnerProcess,
     readonly id: number,
-    readonly limits: GuestLimits,
+    private readonly limits: GuestLimits,
     readonly tenant: string,
-    readonly memory: GuestMemory,
+    private readonly memory: GuestMemory,
     /** The runner is exclusive to this guest and is killed at its end. */
-    readonly alone: boolean
-  ) {
-    this.close = Effect.sync(() => this.release())
-  }
+    private readonly alone: boolean
+  ) {}
 
-  get isOver(): boolean {
-    return this.#over
-  }
-
-  readonly feed = (events: ReadonlyArray<GuestEvent>): Effect.Effect<Turn, SandboxFailure> =>
-    Effect.flatMap(this.feedChunk(events), ([turn, rest]) =>
-      rest.length === 0 ? Effect.succeed(turn) : feedRest(turn, rest)
-    )
-
-  feedChunk(
-    events: ReadonlyArray<GuestEvent>
-  ): Effect.Effect<readonly [turn: GuestTurn, rest: ReadonlyArray<GuestEvent>], SandboxFailure> {
-    return Effect.async((resume) => {
-      if (this.#over) return resume(Effect.fail(new SessionLost({ reason: "closed" })))
-      if (!this.runner.isAlive()) return resume(Effect.fail(this.lost("runnerDied")))
-      this.memory.release(this)
+  /** Starts the guest on a runner of the fleet, once there is one. */
+  start(fleet: Fleet, program: Program, events: ReadonlyArray<GuestEvent>, done: (answer: TurnAnswer) => void): void {
+    if (this.#isClosed) return
+    const onRunner = (runner: RunnerProcess): void => {
+      this.runner = runner
       const [texts, rest] = takeFrame(events)
-      this.runner.feed(this.id, this.tenant, this.limits, texts, (answer) =>
-        resume(Effect.map(settleTurn(this, answer), (turn) => [turn, rest] as const))
+      runner.start(this.id, { ...program, tenant: this.tenant }, this.limits, texts, (reply) =>
+        this.settle(reply, rest, undefined, done)
       )
-      return Effect.sync(() => this.release())
-    })
+    }
+    this.stopWaiting = this.alone ? fleet.pickExclusive(onRunner) : fleet.pickRunner(program.key, onRunner)
   }
 
-  release(): void {
+  /** There is no runner for the guest. */
+  refuse(done: (answer: TurnAnswer) => void): void {
+    if (!this.#isClosed) done(this.lost("runnerDied"))
+  }
+
+  readonly feed: GuestSession["feed"] = (events, done) => this.feedFrame(events, undefined, done)
+
+  readonly close = (): void => {
+    this.#isClosed = true
+    this.stopWaiting()
     if (this.#over) return
-    if (this.runner.isAlive()) this.runner.close(this.id)
+    if (this.runner?.isAlive() === true) this.runner.close(this.id)
     this.end()
   }
 
   /** Drops the guest on its runner; its next turn fails with `SessionLost`. */
   evict(): void {
-    if (this.runner.isAlive()) this.runner.close(this.id)
+    if (this.runner?.isAlive() === true) this.runner.close(this.id)
+  }
+
+  /** Feeds the events that fit one frame. `before`: the turn of those that did not fit the same one. */
+  private feedFrame(
+    events: ReadonlyArray<GuestEvent>,
+    before: Turn | undefined,
+    done: (answer: TurnAnswer) => void
+  ): void {
+    if (this.#over || this.runner === undefined) return done(new SessionLost({ reason: "closed" }))
+    if (!this.runner.isAlive()) return done(this.lost("runnerDied"))
+    this.memory.release(this)
+    const [texts, rest] = takeFrame(events)
+    this.runner.feed(this.id, this.tenant, this.limits, texts, (reply) => this.settle(reply, rest, before, done))
+  }
+
+  /** Takes the reply to a frame; feeds the events that did not fit it, unless the workflow has ended. */
+  private settle(
+    reply: RunnerAnswer,
+    rest: ReadonlyArray<GuestEvent>,
+    before: Turn | undefined,
+    done: (answer: TurnAnswer) => void
+  ): void {
+    const answer = this.answerOf(reply)
+    if (this.#isClosed) return
+    if (answer._tag !== "Turn") return done(answer)
+    const turn =
+      before === undefined
+        ? answer
+        : {
+            ...answer,
+            outputs: [...before.outputs, ...answer.outputs],
+            cpuMillis: before.cpuMillis + answer.cpuMillis
+          }
+    if (rest.length === 0 || this.#over) done(turn)
+    else this.feedFrame(rest, turn, done)
   }
 
   private end(): void {
     this.#over = true
     this.memory.release(this)
-    if (this.alone) this.runner.kill()
+    if (this.alone) this.runner?.kill()
   }
 
   private lost(reason: SessionLost["reason"]): SessionLost {
@@ -252,30 +237,30 @@ class Session implements GuestSession, GuestHolder {
     return new SessionLost({ reason })
   }
 
-  /** The result of a turn for its caller. After any answer but a turn the runner has dropped the guest. */
-  settle(answer: TurnAnswer): Effect.Effect<GuestTurn, SandboxFailure> {
-    if (answer.tag === "Turn") {
-      const { cpuMillis, memoryBytes, outputs } = answer
-      if (answer.ended) this.end()
+  /** What a runner's reply means. After any reply but a turn the runner has dropped the guest. */
+  private answerOf(reply: RunnerAnswer): TurnAnswer {
+    if (reply.tag === "Turn") {
+      const { cpuMillis, memoryBytes, outputs } = reply
+      if (reply.ended) this.end()
       else if (!this.#over) this.memory.suspend(this, memoryBytes)
-      return Effect.succeed({ session: this, outputs, cpuMillis, memoryBytes })
+      return { _tag: "Turn", outputs, cpuMillis, memoryBytes }
     }
     this.end()
-    switch (answer.tag) {
+    switch (reply.tag) {
       case "RunnerDied":
-        return Effect.fail(new SessionLost({ reason: answer.wasAtWork ? "diedAtWork" : "runnerDied" }))
+        return new SessionLost({ reason: reply.wasAtWork ? "diedAtWork" : "runnerDied" })
       case "OutOfMemory":
-        return Effect.fail(new OutOfMemory({ limitBytes: answer.limit }))
+        return new OutOfMemory({ limitBytes: reply.limit })
       case "CpuLimit":
-        return Effect.fail(new CpuLimit({ limitMillis: answer.limit }))
+        return new CpuLimit({ limitMillis: reply.limit })
       case "OutputTooLarge":
-        return Effect.fail(new OutputTooLarge({ limitBytes: answer.limit }))
+        return new OutputTooLarge({ limitBytes: reply.limit })
       case "TooManyValues":
-        return Effect.fail(new TooManyValues({ limit: answer.limit }))
+        return new TooManyValues({ limit: reply.limit })
       case "LoadFailed":
-        return Effect.fail(new LoadFailed({ name: answer.name, message: answer.message }))
+        return new LoadFailed({ name: reply.name, message: reply.message })
       case "SessionLost":
-        return Effect.fail(new SessionLost({ reason: answer.reason }))
+        return new SessionLost({ reason: reply.reason })
     }
   }
 }

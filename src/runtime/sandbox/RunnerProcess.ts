@@ -10,7 +10,7 @@ import { errorName, JailedProcess, type ListenerOptions } from "../jail/JailedPr
 import { LoadedPrograms } from "./LoadedPrograms.js"
 import type { LongTurns } from "./LongTurns.js"
 import { readOutputs } from "./OutputReader.js"
-import type { PendingTurn, TurnAnswer } from "./PendingTurns.js"
+import type { PendingTurn, RunnerAnswer } from "./PendingTurns.js"
 import {
   RunnerRequest,
   eventsFrame,
@@ -35,14 +35,14 @@ export interface RunnerProcess {
     program: { readonly key: string; readonly script: string; readonly tenant: string },
     limits: GuestLimits,
     events: ReadonlyArray<string | Uint8Array>,
-    onAnswer: (answer: TurnAnswer) => void
+    onAnswer: (answer: RunnerAnswer) => void
   ) => void
   readonly feed: (
     session: number,
     tenant: string,
     limits: GuestLimits,
     events: ReadonlyArray<string | Uint8Array>,
-    onAnswer: (answer: TurnAnswer) => void
+    onAnswer: (answer: RunnerAnswer) => void
   ) => void
   readonly close: (session: number) => void
   /** The tenant that delays others here: its turn is long, or most turns of a long queue are its own. */
@@ -75,7 +75,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   let hungSession: number | undefined
 
   /** Calls one turn's callback; an exception in it does not affect the other turns. */
-  const deliverAnswer = (onAnswer: PendingTurn["onAnswer"], answer: TurnAnswer): void => {
+  const deliverAnswer = (onAnswer: PendingTurn["onAnswer"], answer: RunnerAnswer): void => {
     try {
       options.onListener?.("answer")
       onAnswer(answer)
@@ -90,7 +90,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     session: number,
     tenant: string,
     limits: GuestLimits,
-    onAnswer: (answer: TurnAnswer) => void
+    onAnswer: (answer: RunnerAnswer) => void
   ): void => {
     turns.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt: performance.now() })
     jailed.watch()
@@ -99,7 +99,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   }
 
   /** Removes the turn that the runner has answered, and returns a function that delivers the answer. */
-  const takeTurn = (session: number): ((answer: TurnAnswer) => void) => {
+  const takeTurn = (session: number): ((answer: RunnerAnswer) => void) => {
     const turn = turns.take(session)
     return (answer) => {
       if (turn !== undefined) deliverAnswer(turn.onAnswer, answer)

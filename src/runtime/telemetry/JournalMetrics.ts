@@ -15,12 +15,17 @@ export const countJournal = <O, E, R>(
   journal: Layer.Layer<Journal | EventJournal | O, E, R>
 ): Layer.Layer<Journal | EventJournal | O, E, R> =>
   Layer.map(journal, (context) => {
-    const { append, ...reads } = Context.get(context, Journal)
+    const { append, commit, ...reads } = Context.get(context, Journal)
     const { append: appendEvent } = Context.get(context, EventJournal)
     return context.pipe(
       Context.add(Journal, {
         ...reads,
-        append: (change) => Effect.map(append(change), () => committed(change))
+        append: (change) => Effect.map(append(change), () => committed(change)),
+        commit: (change, done) =>
+          commit(change, (failure) => {
+            if (failure === undefined) committed(change)
+            done(failure)
+          })
       }),
       Context.add(EventJournal, {
         append: (change) => Effect.tap(appendEvent(change), () => Effect.sync(() => change.runs?.forEach(committed)))

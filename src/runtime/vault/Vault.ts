@@ -7,6 +7,7 @@ import { Cache, Duration, Effect, Exit, Layer, Redacted, Ref } from "effect"
 import { type OrganisationVault, type Place, Vault, VaultRefused } from "../../actors/ports/Vault.js"
 import { openWith, readSealed, sealWith } from "./Cipher.js"
 import { type DataKey, DataKeys, type DataKeysUnavailable } from "./DataKeys.js"
+import { RecentMap } from "../../domain/RecentMap.js"
 import type { Keyring } from "./Keyring.js"
 
 export interface VaultOptions {
@@ -58,13 +59,18 @@ export const make = Effect.fnUntraced(function* (options: VaultOptions) {
     return plain
   })
 
+  const unlocked = new RecentMap<string, { readonly vault: OrganisationVault; readonly until: number }>(
+    maxCachedOrganisations
+  )
   const unlock = Effect.fnUntraced(function* (org: string) {
     const stored = yield* load(org)
     const all = stored.some((key) => key.active) ? stored : yield* firstKey(org)
     const plain = yield* unwrapAll(all)
     const active = all.find((key) => key.active)
     if (active === undefined) return yield* refused(placeOf(org), "the organisation has no active data key")
-    return organisationVault(org, plain, active.id)
+    const vault = organisationVault(org, plain, active.id)
+    unlocked.set(org, { vault, until: performance.now() + Duration.toMillis(heldFor) })
+    return vault
   })
 
   const held = yield* Cache.makeWith({
@@ -75,6 +81,10 @@ export const make = Effect.fnUntraced(function* (options: VaultOptions) {
 
   return Vault.of({
     of: (org) => held.get(org),
+    cached: (org) => {
+      const found = unlocked.get(org)
+      return found !== undefined && performance.now() < found.until ? found.vault : undefined
+    },
     opener: (org) =>
       Effect.map(Effect.flatMap(load(org), unwrapAll), (plain) => ({
         open: (place, sealed) => openWithAny(org, plain, place, sealed)

@@ -30,6 +30,7 @@ const openVault: OrganisationVault = {
   open: (_, sealed) => sealed
 }
 const vault = Vault.of({
+  cached: () => undefined,
   seal: () => Effect.dieMessage("seal"),
   open: () => Effect.dieMessage("open"),
   of: () => Effect.succeed(openVault),

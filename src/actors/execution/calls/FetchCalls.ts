@@ -4,7 +4,7 @@ import type { Json } from "../../../domain/Json.js"
 import { guest } from "../../../domain/Limits.js"
 import type { CallFailure } from "../../../domain/run/RunJournal.js"
 import { parseUrl } from "../../../domain/Url.js"
-import { Egress, type EgressFailure, type EgressResponse } from "../../ports/Egress.js"
+import { Egress, type EgressFailure, type EgressRequest, type EgressResponse } from "../../ports/Egress.js"
 import {
   failure,
   type HostCall,
@@ -154,22 +154,25 @@ export const makeFetchCalls = Effect.gen(function* () {
     // Lets a receiver that supports idempotency keys recognise a repetition; reads need none.
     const needsKey = method !== "GET" && method !== "HEAD" && !headers.some(([name]) => name === "idempotency-key")
     const timeout = memberOf(request, "timeoutMs")
+    const outgoing: EgressRequest = {
+      organisationId: spec.run.organisationId,
+      method,
+      url: requested.href,
+      body,
+      headers: needsKey ? [...headers, ["idempotency-key", key]] : headers,
+      timeout: Duration.millis(typeof timeout === "number" && timeout > 0 ? Math.min(timeout, 120_000) : 30_000),
+      maxBytes: guest.fetchBytes,
+      redirects: memberOf(request, "redirect") === "manual" ? 0 : 3
+    }
     return {
       _tag: "Outside",
-      run: egress
-        .send({
-          organisationId: spec.run.organisationId,
-          method,
-          url: requested.href,
-          body,
-          headers: needsKey ? [...headers, ["idempotency-key", key]] : headers,
-          timeout: Duration.millis(typeof timeout === "number" && timeout > 0 ? Math.min(timeout, 120_000) : 30_000),
-          maxBytes: guest.fetchBytes,
-          redirects: memberOf(request, "redirect") === "manual" ? 0 : 3
-        })
-        .pipe(
-          Effect.map((response) => responseResult(requested, response)),
-          Effect.mapError(fetchFailure)
+      run: (holding, done) =>
+        egress.ask(outgoing, holding, (answer) =>
+          done(
+            "_tag" in answer
+              ? { _tag: "Failed", failure: fetchFailure(answer) }
+              : { _tag: "Succeeded", result: responseResult(requested, answer) }
+          )
         )
     }
   }

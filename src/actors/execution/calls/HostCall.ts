@@ -5,7 +5,7 @@
 import type { Effect } from "effect"
 import { isObject, type Json } from "../../../domain/Json.js"
 import type { CallFailure } from "../../../domain/run/RunJournal.js"
-import type { AnswerHolding } from "../../ports/HeldBytes.js"
+import type { AnswerHolding, Holding } from "../../ports/HeldBytes.js"
 import type { StateWrite, Store } from "../../ports/run/KeyValues.js"
 import type { SecretReference } from "../../ports/run/RunReads.js"
 import type { RunSpec } from "../RunSpec.js"
@@ -48,10 +48,22 @@ export interface HostCallResult {
   readonly secret?: SecretReference & { readonly text: string }
 }
 
+/** How a host call ended, or that it has to be made later. */
+export type CallEnd =
+  | { readonly _tag: "Succeeded"; readonly result: HostCallResult }
+  | { readonly _tag: "Failed"; readonly failure: CallFailure }
+  | Postponement
+
+/** A call to the outside. Its answer is counted in a holding of the run. */
+export type OutsideCall =
+  | Effect.Effect<HostCallResult, CallFailure | Postponement, AnswerHolding>
+  /** For speed without an effect: calls `done` once, unless the function that it returns has given the call up. */
+  | ((holding: Holding, done: (end: CallEnd) => void) => () => void)
+
 export type HostCall =
   | { readonly _tag: "Read"; readonly run: Effect.Effect<HostCallResult, CallFailure> }
   | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
-  | { readonly _tag: "Outside"; readonly run: Effect.Effect<HostCallResult, CallFailure | Postponement, AnswerHolding> }
+  | { readonly _tag: "Outside"; readonly run: OutsideCall }
   | { readonly _tag: "Refused"; readonly failure: CallFailure }
 
 export const failure = (

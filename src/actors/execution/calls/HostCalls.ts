@@ -1,7 +1,6 @@
 /** All host calls: decides from a call's name and arguments what it does, and of which kind it is. Makes no call itself. */
-import { Clock, Effect, Option, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import type { Json } from "../../../domain/Json.js"
-import type { CallFailure } from "../../../domain/run/RunJournal.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../ports/run/RunReads.js"
 import { makeConnectorCalls } from "./ConnectorCalls.js"
 import { makeDbCalls } from "./DbCalls.js"
@@ -15,6 +14,7 @@ import {
   unavailableFailure
 } from "./HostCall.js"
 import { makeStateCalls } from "./StateCalls.js"
+import type { JournalUnavailable } from "../../ports/run/Journal.js"
 import type { RunSpec } from "../RunSpec.js"
 
 /** The value of a secret for the guest; a JSON secret is parsed. */
@@ -130,25 +130,22 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  /** Decides what a call does, without doing it. */
-  const plan = (request: HostRequest): Effect.Effect<HostCall> =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
-      const planner = Object.hasOwn(planners, request.name) ? planners[request.name] : undefined
-      if (planner !== undefined) return planner(request, now)
-      if (request.name.startsWith("connector.")) return connector.plan(request)
-      const service = request.name.split(".")[0] ?? ""
-      const alternative = Object.hasOwn(alternatives, service) ? alternatives[service] : undefined
-      return alternative === undefined ? refuseUnknown(request.name) : refuseUnified(request.name, alternative)
-    })
+  /** Decides what a call does, without doing it. `now`: Unix milliseconds. */
+  const plan = (request: HostRequest, now: number): HostCall => {
+    const planner = Object.hasOwn(planners, request.name) ? planners[request.name] : undefined
+    if (planner !== undefined) return planner(request, now)
+    if (request.name.startsWith("connector.")) return connector.plan(request)
+    const service = request.name.split(".")[0] ?? ""
+    const alternative = Object.hasOwn(alternatives, service) ? alternatives[service] : undefined
+    return alternative === undefined ? refuseUnknown(request.name) : refuseUnified(request.name, alternative)
+  }
 
   /** The value of a secret that the journal refers to; `None` when the secret is gone. */
   const secretAt = (
     spec: RunSpec,
     reference: SecretReference
-  ): Effect.Effect<Option.Option<HostCallResult>, CallFailure> =>
-    reads
-      .secretAt(spec.run.organisationId, reference)
-      .pipe(Effect.map(Option.map(secretResult)), Effect.mapError(unavailableFailure))
+  ): Effect.Effect<Option.Option<HostCallResult>, JournalUnavailable> =>
+    Effect.map(reads.secretAt(spec.run.organisationId, reference), Option.map(secretResult))
 
   return { plan, secretAt, write: state.write }
 })

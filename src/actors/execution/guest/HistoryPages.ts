@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { type IndexedCall, partsOf, type RecordedResult } from "../../../domain/run/RunJournal.js"
-import { type HeldBytes, takeBytes, withHolding } from "../../ports/HeldBytes.js"
+import { type HeldBytes, takeBytes } from "../../ports/HeldBytes.js"
 import type { Journal, JournalUnavailable, OpenRun } from "../../ports/run/Journal.js"
 
 /** Bytes of rows of one page; a larger row is a page of its own. */
@@ -18,6 +18,12 @@ const mostBytes = 16 * 1024 * 1024
 export const historyPages = (replay: ReadonlyArray<IndexedCall>): ReadonlyArray<ReadonlyArray<IndexedCall>> =>
   replay.length === 0 ? [[]] : partsOf(replay, pageBytes)
 
+/** The results of a page, in their order. */
+export interface HeldPage {
+  readonly results: ReadonlyArray<RecordedResult>
+  readonly release: () => void
+}
+
 /** Reads the results of a journal in pages, whose bytes the ledger bounds. */
 export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["Type"]) => {
   const read = Effect.fnUntraced(function* ({ id, organisationId }: OpenRun, page: ReadonlyArray<IndexedCall>) {
@@ -30,28 +36,24 @@ export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["T
     })
   })
 
-  /** Runs `use` with the results of a page, which are held until it ends. Waits for room as long as it takes. */
-  const withPage = <A, E>(
-    run: OpenRun,
-    page: ReadonlyArray<IndexedCall>,
-    use: (results: ReadonlyArray<RecordedResult>) => Effect.Effect<A, E>
-  ): Effect.Effect<A, E | JournalUnavailable> => {
-    if (page.length === 0) return use([])
+  /**
+   * Reads the results of a page. They are held until `release` is called, once. Waits for room as long as it takes, since a
+   * replay holds nothing else that another one could wait for.
+   */
+  const open = (run: OpenRun, page: ReadonlyArray<IndexedCall>): Effect.Effect<HeldPage, JournalUnavailable> => {
     const bytes = page.reduce((sum, one) => sum + (one.result === undefined ? one.bytes : 0), 0)
-    if (bytes === 0) return Effect.flatMap(read(run, page), use)
-    return withHolding(ledger, run.organisationId, "journals", (holding) =>
-      takeBytes(holding, Math.min(bytes * copies, mostBytes)).pipe(
-        // A replay holds nothing else that another one could wait for.
+    if (bytes === 0) return Effect.map(read(run, page), (results) => ({ results, release: () => undefined }))
+    return Effect.suspend(() => {
+      const holding = ledger.open(run.organisationId, "journals")
+      return takeBytes(holding, Math.min(bytes * copies, mostBytes)).pipe(
         Effect.retry({ while: ({ reason }) => reason === "busy" }),
         Effect.orDie,
         Effect.zipRight(read(run, page)),
-        Effect.flatMap(use)
+        Effect.map((results) => ({ results, release: holding.release })),
+        Effect.onError(() => Effect.sync(holding.release))
       )
-    )
+    })
   }
 
-  return { withPage }
+  return { open }
 }
-
-/** The pages of results that a replay reads. */
-export type HistoryReader = ReturnType<typeof makeHistoryReader>

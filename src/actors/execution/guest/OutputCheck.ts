@@ -1,21 +1,19 @@
-/** Checks that the value a workflow returned can be stored and satisfies the output contract. */
+/** Checks that the value a workflow returned satisfies its output contract. */
 import { Effect, Schedule } from "effect"
 import type { RunError } from "../../../domain/run/Execution.js"
-import { type Json, findUnstorable, unstorableMessage } from "../../../domain/Json.js"
+import type { Json } from "../../../domain/Json.js"
 import { Computations, tooCostlyDetail } from "../../ports/Computations.js"
 import type { Runnable } from "../../ports/run/Runnables.js"
-import { contractViolationError, notStorableError } from "../RunErrors.js"
+import { contractViolationError } from "../RunErrors.js"
 
 export const make = Effect.gen(function* () {
   const { compute } = yield* Computations
 
-  /** The error with which the run ends if the value cannot be its output. */
-  const outputError = (
+  /** The error with which the run ends if the value breaks the contract. */
+  const violationOf = (
     { organisationId, outputContract }: Pick<Runnable, "organisationId" | "outputContract">,
     value: Json
   ): Effect.Effect<RunError | undefined> => {
-    const bad = findUnstorable(value)
-    if (bad !== undefined) return Effect.succeed(notStorableError(bad.path, unstorableMessage[bad.reason]))
     if (outputContract === null) return Effect.succeed(undefined)
     return compute("checkValue", organisationId, { schema: outputContract, value }).pipe(
       // The organisation's queue of computations is full, or the node is stopping: try again.
@@ -26,8 +24,5 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  return { outputError }
+  return { violationOf }
 })
-
-/** What `make` returns. */
-export type OutputCheck = Effect.Effect.Success<typeof make>

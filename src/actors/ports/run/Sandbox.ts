@@ -74,18 +74,24 @@ export type GuestOutput =
 
 /** The outputs of each fed event, in order, and what they cost. */
 export interface Turn {
-  readonly session: GuestSession
+  readonly _tag: "Turn"
   readonly outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>
   readonly cpuMillis: number
   readonly memoryBytes: number
 }
 
-/** One live guest. Feed it from one fiber at a time. */
+/** What comes of the events that a guest was given. */
+export type TurnAnswer = Turn | SandboxFailure
+
+/** One live guest. Feed it again only once the turn before is answered. */
 export interface GuestSession {
-  /** Delivers the events one after the other; stops early once the workflow has ended. */
-  readonly feed: (events: ReadonlyArray<GuestEvent>) => Effect.Effect<Turn, SandboxFailure>
+  /**
+   * Delivers the events one after the other; stops early once the workflow has ended. Calls `done` once, unless the guest
+   * is closed before.
+   */
+  readonly feed: (events: ReadonlyArray<GuestEvent>, done: (answer: TurnAnswer) => void) => void
   /** Gives the guest back. May be called at any time and more than once. */
-  readonly close: Effect.Effect<void>
+  readonly close: () => void
 }
 
 /** The guest asked for more memory than it may have. */
@@ -120,15 +126,15 @@ export class Sandbox extends Context.Tag("svc/Sandbox")<
   Sandbox,
   {
     /**
-     * Starts a guest and feeds it the first event and then `replay`, if any.
-     * Interrupting the caller closes the guest.
+     * Starts a guest and feeds it the events, of which the first is its start. Callbacks instead of effects, for speed:
+     * calls `done` once, unless the guest is closed before.
      */
     readonly start: (
       program: Program,
       limits: GuestLimits,
-      first: GuestEvent,
-      replay?: ReadonlyArray<GuestEvent>
-    ) => Effect.Effect<Turn, SandboxFailure>
+      events: ReadonlyArray<GuestEvent>,
+      done: (answer: TurnAnswer) => void
+    ) => GuestSession
     readonly jail: Effect.Effect<JailReport>
     /** Identifies wasm, prelude and host protocol: a journal is replayed only by the engine that it was made with. */
     readonly engine: string

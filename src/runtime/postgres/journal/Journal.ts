@@ -1,5 +1,5 @@
 /** The ports `Journal` and `EventJournal` on Postgres: append through the group-commit writer, reads on the writer's pool. */
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Runtime } from "effect"
 import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/event/EventJournal.js"
 import {
   type AppendFailure,
@@ -97,6 +97,24 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const append = (change: RunChange) =>
         Effect.asVoid(appendUnit({ organisationId: change.organisationId, runs: [change] }))
 
+      const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+      const commit = (change: RunChange, done: (failure: AppendFailure | undefined) => void): void => {
+        const unit = { organisationId: change.organisationId, runs: [change] }
+        const sealer = needsVault(unit) ? vault.cached(change.organisationId) : noVault
+        if (sealer !== undefined)
+          return writer.write(prepareUnit(unit, typeof sealer === "function" ? sealer : () => sealer), done)
+        // The organisation's key is read first.
+        runFork(
+          Effect.matchCauseEffect(append(change), {
+            onFailure: (cause) =>
+              Effect.sync(() =>
+                done(cause._tag === "Fail" ? cause.error : new JournalUnavailable({ reason: "an unexpected error" }))
+              ),
+            onSuccess: () => Effect.sync(() => done(undefined))
+          })
+        )
+      }
+
       /** The latest counter of each name that exists. */
       const openCounters = new Map<string, number>()
       const openMissing = (event: EventChange) => {
@@ -123,7 +141,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
 
       const reads = makeJournalReads(sql, vault)
 
-      return Context.make(Journal, Journal.of({ append, ...reads })).pipe(
+      return Context.make(Journal, Journal.of({ append, commit, ...reads })).pipe(
         Context.add(EventJournal, EventJournal.of({ append: appendEvent })),
         Context.add(JournalDepth, writer.pending)
       )

@@ -1,0 +1,360 @@
+/**
+ * Drives runs: tells a run's machine what happened, and does what it asks. Plain callbacks, since every turn and every call
+ * passes here; effects run only where a command needs one, each in a fiber of its own.
+ */
+import { Cause, Context, Duration, Effect, Exit, Fiber, FiberId, FiberRef, FiberRefs, HashMap, Runtime } from "effect"
+import { guest } from "../../domain/Limits.js"
+import type { CallFailure } from "../../domain/run/RunJournal.js"
+import { type FaultPoint, Faults, noFaults } from "../ports/Faults.js"
+import { AnswerHolding, HeldBytes, type Holding } from "../ports/HeldBytes.js"
+import { Journal, type JournalUnavailable } from "../ports/run/Journal.js"
+import { type GuestSession, Sandbox, type TurnAnswer } from "../ports/run/Sandbox.js"
+import { Wakeups } from "../ports/run/Wakeups.js"
+import { type CallEnd, failure, type HostCallResult, type Postponement } from "./calls/HostCall.js"
+import { SliceOrder } from "./guest/TimeSlices.js"
+import type { MachineCommand, MachineEvent } from "./machine/Messages.js"
+import { RunMachine } from "./machine/RunMachine.js"
+import type { PendingCall, Progress } from "./Progress.js"
+import { make as makeRunEffects } from "./RunEffects.js"
+import { RunMemory } from "./RunMemory.js"
+import type { DriveOutcome, RunSpec } from "./RunSpec.js"
+
+/** A run that is driven here. */
+export interface DrivenRun {
+  readonly progress: Progress
+  /** Begins to drive it. */
+  readonly begin: () => void
+  /** Commits the start of a run that has not committed anything yet, while its guest computes. */
+  readonly commitStart: () => void
+  /** Ends the run, whose deadline has passed. */
+  readonly passDeadline: () => void
+  /** Gives up everything that the run does; returns once its calls have ended. The run is not settled. */
+  readonly stop: Effect.Effect<void>
+}
+
+const guestLimits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
+
+/** Gives a new fiber these log annotations. Cheaper than `Effect.annotateLogs`, which also restores the previous ones. */
+const withLogFields =
+  (fields: { readonly [name: string]: string }) =>
+  (refs: FiberRefs.FiberRefs, fiberId: FiberId.Runtime): FiberRefs.FiberRefs =>
+    FiberRefs.updateAs(refs, {
+      fiberId,
+      fiberRef: FiberRef.currentLogAnnotations,
+      value: HashMap.fromIterable(Object.entries(fields))
+    })
+
+type CallEffect<R = never> = Effect.Effect<HostCallResult, CallFailure | Postponement, R>
+
+/**
+ * The call, counted in the holding. It must run in a fiber of its own, which keeps the holding: to restore the context as
+ * `Effect.provideService` does takes longer than the rest of the fiber.
+ */
+const countedIn = (holding: Holding, call: CallEffect<AnswerHolding>): CallEffect =>
+  Effect.zipRight(
+    FiberRef.update(FiberRef.currentContext, Context.add(AnswerHolding, holding)),
+    // The context has what the call needs.
+    call as CallEffect
+  )
+
+const brokenCall = failure("InternalError", "the service failed while it made this call", "transient")
+
+const endOf = (exit: Exit.Exit<HostCallResult, CallFailure | Postponement>): CallEnd => {
+  if (Exit.isSuccess(exit)) return { _tag: "Succeeded", result: exit.value }
+  if (exit.cause._tag !== "Fail") return { _tag: "Failed", failure: brokenCall }
+  const { error } = exit.cause
+  return "_tag" in error ? error : { _tag: "Failed", failure: error }
+}
+
+type CommandOf<Tag extends MachineCommand["_tag"]> = Extract<MachineCommand, { readonly _tag: Tag }>
+type RunFiber = Fiber.RuntimeFiber<unknown, unknown>
+
+/** Makes the function that drives runs of this node. */
+export const make = Effect.gen(function* () {
+  const sandbox = yield* Sandbox
+  const wakeups = yield* Wakeups
+  const journal = yield* Journal
+  const ledger = yield* HeldBytes
+  const faults = yield* Faults
+  const clock = yield* Effect.clock
+  const effects = yield* makeRunEffects
+  const sliceOrder = new SliceOrder(clock)
+  // Runs need no service of the program, of which a call that provides one of its own would copy all.
+  const runtime = Runtime.updateContext(yield* Effect.runtime<never>(), () => Context.empty())
+  const runFork = Runtime.runFork(runtime)
+
+  class RunDriver implements DrivenRun {
+    private readonly machine: RunMachine
+    private readonly slices
+    private readonly updateRefs
+    private memory: RunMemory
+    private readonly inbox: Array<MachineEvent> = []
+    private isStepping = false
+    private session: GuestSession | undefined
+    /** Gives up the calls that are being made. */
+    private readonly calls = new Map<PendingCall, () => void>()
+    /** Answers what the machine asked. */
+    private asked: RunFiber | undefined
+    private timer: RunFiber | undefined
+    /** Fibers that have not ended. */
+    private readonly fibers = new Set<RunFiber>()
+    /** Gives back what a page of the journal takes of the memory. */
+    private releasePage: (() => void) | undefined
+
+    constructor(
+      spec: RunSpec,
+      private readonly settled: (outcome: DriveOutcome) => void
+    ) {
+      const { id, organisationId } = spec.run
+      this.machine = new RunMachine(spec, effects.parts)
+      this.memory = new RunMemory(ledger, organisationId)
+      this.slices = sliceOrder.of(organisationId)
+      this.updateRefs = withLogFields({ organisationId, executionId: id })
+    }
+
+    get progress(): Progress {
+      return this.machine.progress
+    }
+
+    begin(): void {
+      this.tell({ _tag: "Begun" })
+    }
+
+    commitStart(): void {
+      this.tell({ _tag: "StartOverdue" })
+    }
+
+    passDeadline(): void {
+      this.tell({ _tag: "DeadlinePassed" })
+    }
+
+    readonly stop = Effect.suspend(() => {
+      this.tell({ _tag: "Stopped" })
+      return Effect.asVoid(Fiber.awaitAll([...this.fibers]))
+    })
+
+    /** Tells the machine what happened, and does what it asks, until it waits. */
+    private readonly tell = (event: MachineEvent): void => {
+      this.inbox.push(event)
+      if (this.isStepping) return
+      this.isStepping = true
+      this.slices.restart()
+      try {
+        for (let next = this.inbox.shift(); next !== undefined; next = this.inbox.shift())
+          for (const command of this.machine.step(next, clock.unsafeCurrentTimeMillis())) this.execute(command)
+      } catch (cause) {
+        this.die(Cause.die(cause))
+      }
+      this.isStepping = false
+    }
+
+    private execute(command: MachineCommand): void {
+      switch (command._tag) {
+        case "StartGuest":
+          this.session = sandbox.start(command.program, guestLimits, command.events, this.onTurn)
+          return
+        case "Feed":
+          return this.session?.feed(command.events, this.onTurn)
+        case "CloseGuest":
+          this.session?.close()
+          this.session = undefined
+          return
+        case "Commit":
+          return this.commit(command)
+        case "MakeCall":
+          return this.makeCall(command)
+        case "ReuseResult":
+          return this.forkCall(command.call, effects.reusedResult(this.progress, command.entry))
+        case "HoldArguments":
+          return this.holdArguments(command.bytes)
+        case "Wait":
+          wakeups.signalSlot()
+          return this.wakeAt(command.until)
+        case "Pause":
+          return this.wakeAt(command.until)
+        case "Continue":
+          if (!this.slices.isOver) return void this.inbox.push({ _tag: "Continued" })
+          return this.ask(this.slices.yield, () => ({ _tag: "Continued" }))
+        case "AbortCalls":
+          return this.abort()
+        case "Settle":
+          return this.settled(command.outcome)
+        default:
+          return this.askFor(command)
+      }
+    }
+
+    /** Asks for what needs an effect. */
+    private askFor(
+      command: CommandOf<"WriteState" | "ReadPage" | "ReadIndex" | "MarkComputing" | "CheckOutput" | "FindMessages">
+    ): void {
+      const { progress } = this
+      switch (command._tag) {
+        case "WriteState":
+          return this.ask(effects.writeState(progress, command), (outcome) => ({ _tag: "StateWritten", outcome }))
+        case "ReadPage": {
+          const hold = (release: () => void) => void (this.releasePage = release)
+          return this.ask(effects.page(progress, command.page, hold), (results) => ({ _tag: "PageRead", results }))
+        }
+        case "ReadIndex":
+          return this.ask(effects.index(progress), (index) => ({ _tag: "IndexRead", index }))
+        case "MarkComputing":
+          return this.ask(effects.mark(progress), () => ({ _tag: "Marked" }))
+        case "CheckOutput":
+          return this.ask(effects.violationOf(progress.spec.runnable, command.value), (violation) => ({
+            _tag: "OutputChecked",
+            violation
+          }))
+        case "FindMessages":
+          return this.ask(effects.messagesOf(command.end), (messages) => ({ _tag: "MessagesFound", messages }))
+      }
+    }
+
+    // --- Effects ---
+
+    private fork<A, E>(effect: Effect.Effect<A, E>, done: (exit: Exit.Exit<A, E>) => void): RunFiber {
+      const fiber = runFork(effect, { updateRefs: this.updateRefs })
+      this.fibers.add(fiber)
+      fiber.addObserver((exit) => {
+        this.fibers.delete(fiber)
+        done(exit)
+      })
+      return fiber
+    }
+
+    /** Answers what the machine asked with the result of an effect. */
+    private ask<A>(effect: Effect.Effect<A, JournalUnavailable>, answer: (result: A) => MachineEvent): void {
+      this.asked = this.fork(effect, (exit) => {
+        if (Exit.isSuccess(exit)) this.tell(answer(exit.value))
+        else if (exit.cause._tag === "Fail") this.tell({ _tag: "Unavailable", failure: exit.cause.error })
+        else if (!Cause.isInterruptedOnly(exit.cause)) this.die(exit.cause)
+      })
+    }
+
+    private wakeAt(until: number | undefined): void {
+      this.stopTimer()
+      if (until === undefined) return
+      const millis = Math.max(0, until - clock.unsafeCurrentTimeMillis())
+      this.timer = this.fork(Effect.sleep(millis), (exit) => {
+        if (Exit.isSuccess(exit)) this.tell({ _tag: "Woken" })
+      })
+    }
+
+    private stopTimer(): void {
+      this.timer?.unsafeInterruptAsFork(FiberId.none)
+      this.timer = undefined
+    }
+
+    private abort(): void {
+      this.stopTimer()
+      for (const giveUp of this.calls.values()) giveUp()
+      this.calls.clear()
+      this.asked?.unsafeInterruptAsFork(FiberId.none)
+      this.asked = undefined
+      this.endPage()
+      this.memory.releaseAll()
+      this.memory = new RunMemory(ledger, this.progress.run.organisationId)
+    }
+
+    /** A bug: the run goes on from its journal, later. */
+    private die(cause: Cause.Cause<unknown>): void {
+      const { id } = this.progress.run
+      runFork(Effect.annotateLogs(Effect.logError("run.driving_failed", cause), { executionId: id }))
+      this.machine.step({ _tag: "Stopped" }, clock.unsafeCurrentTimeMillis())
+      this.abort()
+      this.session?.close()
+      this.settled({ _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
+    }
+
+    /** Goes on with `next` after a point at which a test may kill the process. */
+    private at(point: FaultPoint, next: () => void): void {
+      if (faults === noFaults) next()
+      else this.fork(faults.at(point), next)
+    }
+
+    // --- The guest, and commits ---
+
+    private readonly onTurn = (answer: TurnAnswer): void => {
+      this.endPage()
+      this.tell({ _tag: "Turned", answer })
+    }
+
+    private endPage(): void {
+      this.releasePage?.()
+      this.releasePage = undefined
+    }
+
+    private commit({ change, releases }: CommandOf<"Commit">): void {
+      const committed = (): void => {
+        for (const release of releases) release()
+        this.tell({ _tag: "Committed", failure: undefined })
+      }
+      this.at("beforeAppend", () =>
+        journal.commit(change, (failure) => {
+          if (failure !== undefined) return this.tell({ _tag: "Committed", failure })
+          this.at("appended", change.end === undefined ? committed : () => this.at("terminal", committed))
+        })
+      )
+    }
+
+    // --- Calls ---
+
+    private makeCall({ call, plan }: CommandOf<"MakeCall">): void {
+      if (plan._tag === "Read") return this.forkCall(call, plan.run)
+      const holding = this.memory.openAnswer()
+      const { run } = plan
+      this.at("beforeCall", () => {
+        if (typeof run === "function") this.beginCall(call, (done) => run(holding, done), holding)
+        else this.forkCall(call, countedIn(holding, run), holding)
+      })
+    }
+
+    private forkCall(call: PendingCall, effect: CallEffect, holding?: Holding): void {
+      const begin = (done: (end: CallEnd) => void) => {
+        const fiber = this.fork(effect, (exit) => done(endOf(exit)))
+        return () => fiber.unsafeInterruptAsFork(FiberId.none)
+      }
+      this.beginCall(call, begin, holding)
+    }
+
+    /** Begins a call, which calls `done` once. `holding`: what its answer is counted in. */
+    private beginCall(
+      call: PendingCall,
+      begin: (done: (end: CallEnd) => void) => () => void,
+      holding: Holding | undefined
+    ): void {
+      let isOver = false
+      const giveUp = begin((end) => {
+        if (isOver) return
+        isOver = true
+        this.calls.delete(call)
+        if (end._tag === "Succeeded" && holding !== undefined) this.at("called", () => this.endCall(call, end, holding))
+        else this.endCall(call, end, holding)
+      })
+      if (isOver) return
+      this.calls.set(call, () => {
+        isOver = true
+        giveUp()
+      })
+    }
+
+    private endCall(call: PendingCall, end: CallEnd, holding: Holding | undefined): void {
+      const { memory } = this
+      if (holding === undefined) return this.tell({ _tag: "CallEnded", call, end })
+      const isHeld = end._tag !== "Postponement" && holding.bytes > 0
+      if (!isHeld) memory.releaseAnswer(holding)
+      const held = isHeld ? { bytes: holding.bytes, release: () => memory.releaseAnswer(holding) } : undefined
+      this.tell({ _tag: "CallEnded", call, end, held })
+    }
+
+    private holdArguments(bytes: number): void {
+      const held = this.memory.holdArguments(bytes)
+      if (held === undefined) return void this.inbox.push({ _tag: "ArgumentsHeld", hasRoom: true })
+      const result = Effect.match(held, { onSuccess: () => true, onFailure: () => false })
+      this.ask(result, (hasRoom) => ({ _tag: "ArgumentsHeld", hasRoom }))
+    }
+  }
+
+  /** `settled`: called once, unless the run is stopped. */
+  return (spec: RunSpec, settled: (outcome: DriveOutcome) => void): DrivenRun => new RunDriver(spec, settled)
+})

@@ -1,0 +1,113 @@
+/** What a run's machine asks for that needs an effect: reads, state writes, checks and messages. */
+import { Effect, Option } from "effect"
+import type { Json } from "../../domain/Json.js"
+import { type CallFailure, type DoneEntry, type IndexedCall, recordedValue } from "../../domain/run/RunJournal.js"
+import { Digests } from "../ports/Digests.js"
+import { HeldBytes } from "../ports/HeldBytes.js"
+import { Identifiers } from "../ports/Identifiers.js"
+import { Journal, type JournalUnavailable } from "../ports/run/Journal.js"
+import { Runs } from "../ports/run/Runs.js"
+import { CallPrediction } from "./calls/CallPrediction.js"
+import { failure, type HostCallResult, unavailableFailure } from "./calls/HostCall.js"
+import { make as makeHostCalls } from "./calls/HostCalls.js"
+import { make as makeEndMessages } from "./EndMessages.js"
+import { makeHistoryReader } from "./guest/HistoryPages.js"
+import { make as makeOutputCheck } from "./guest/OutputCheck.js"
+import { makeStartEvent } from "./guest/StartEvent.js"
+import { makeCallPlanner } from "./machine/Launch.js"
+import type { MachineParts } from "./machine/MachineState.js"
+import type { MachineCommand, ReplayedResult, StateOutcome } from "./machine/Messages.js"
+import type { Progress } from "./Progress.js"
+
+/** Makes the effects of this node's runs, and the functions that their machines share. */
+export const make = Effect.gen(function* () {
+  const journal = yield* Journal
+  const runs = yield* Runs
+  const digests = yield* Digests
+  const identifiers = yield* Identifiers
+  const host = yield* makeHostCalls
+  const history = makeHistoryReader(journal, yield* HeldBytes)
+  const parts: MachineParts = {
+    progress: {
+      offload: { id: () => identifiers.next("blob"), sha256: digests.sha256Hex },
+      hash: (text) => digests.sha256Hex(text).slice(0, 22)
+    },
+    planCall: makeCallPlanner(host.plan, digests.sha256Hex),
+    startEvent: makeStartEvent(digests),
+    prediction: new CallPrediction(),
+    random: Math.random
+  }
+
+  /**
+   * Reads the results of a page, and the secrets that they refer to. `held`: called with what gives their memory back, which
+   * the guest's next turn ends.
+   */
+  const page = (
+    { run, spec }: Progress,
+    calls: ReadonlyArray<IndexedCall>,
+    held: (release: () => void) => void
+  ): Effect.Effect<ReadonlyArray<ReplayedResult>, JournalUnavailable> =>
+    Effect.flatMap(history.open(run, calls), ({ release, results }) => {
+      held(release)
+      return Effect.forEach(results, (result) =>
+        result.secret === undefined
+          ? Effect.succeed<ReplayedResult>({ result })
+          : Effect.map(host.secretAt(spec, result.secret), (secret) => ({ result, secret: Option.getOrNull(secret) }))
+      )
+    })
+
+  /** The success that an earlier attempt of the run journaled; a secret is read again. */
+  const reusedResult = ({ run, spec }: Progress, call: IndexedCall): Effect.Effect<HostCallResult, CallFailure> =>
+    Effect.acquireUseRelease(
+      Effect.mapError(history.open(run, [call]), unavailableFailure),
+      ({ results: [result] }) => {
+        if (result?.secret === undefined) return Effect.succeed<HostCallResult>({ value: recordedValue(result) })
+        return Effect.flatMap(
+          Effect.mapError(host.secretAt(spec, result.secret), unavailableFailure),
+          Option.match({
+            onNone: () => Effect.fail(failure("SecretNotFound", "the secret is gone", "code")),
+            onSome: Effect.succeed
+          })
+        )
+      },
+      ({ release }) => Effect.sync(release)
+    )
+
+  /** Marks the run's row before its guest computes. */
+  const mark = ({ run, spec }: Progress): Effect.Effect<void, JournalUnavailable> =>
+    Effect.map(runs.markComputing(run), () => {
+      if (spec.mark !== undefined) spec.mark.isSet = true
+    })
+
+  /** Writes state with its row of the journal. */
+  const writeState = (
+    { run: { epoch, id } }: Progress,
+    { at, call, plan, seq }: Extract<MachineCommand, { readonly _tag: "WriteState" }>
+  ): Effect.Effect<StateOutcome> => {
+    const entry = (value: Json): DoneEntry => ({
+      kind: "done",
+      call: call.id,
+      hash: call.hash,
+      at,
+      ok: true,
+      outcome: "ok",
+      json: JSON.stringify(value)
+    })
+    return host.write(plan.store, plan.write, { id, epoch, seq }, entry).pipe(
+      Effect.map((value): StateOutcome => ({ _tag: "Written", value })),
+      Effect.catchAll((refused) =>
+        Effect.succeed<StateOutcome>(
+          refused._tag === "StateRefused"
+            ? { _tag: "Refused", message: refused.message }
+            : { _tag: "Failed", failure: refused }
+        )
+      )
+    )
+  }
+
+  const index = ({ run: { id, organisationId } }: Progress) => journal.index(organisationId, id)
+  const { violationOf } = yield* makeOutputCheck
+  const messagesOf = yield* makeEndMessages
+
+  return { index, mark, messagesOf, page, parts, reusedResult, violationOf, writeState }
+})

@@ -1,0 +1,131 @@
+/** The turns of a run's guest: its start, the replay of its journal, the results that it is fed, and its loss. */
+import { Duration } from "effect"
+import { buildHistory, indexEntries, type JournalIndex } from "../../../domain/run/RunJournal.js"
+import type { GuestEvent, SessionLost, Turn, TurnAnswer } from "../../ports/run/Sandbox.js"
+import { type GuestLosses, isPoison, noLosses, pauseAfter, withLoss } from "../guest/GuestLosses.js"
+import { Progress } from "../Progress.js"
+import { poisonedError, sandboxError } from "../RunErrors.js"
+import type { RunSpec } from "../RunSpec.js"
+import type { MachineState } from "./MachineState.js"
+import type { MachineCommand, ReplayedResult } from "./Messages.js"
+import { absorbTurn } from "./Recording.js"
+import { Replay } from "./Replay.js"
+
+export class GuestTurns {
+  private losses: GuestLosses = noLosses
+
+  constructor(private readonly machine: MachineState) {}
+
+  /** Starts the guest, and replays the run's history. */
+  open(): void {
+    this.machine.commitAhead()
+    this.readPage(new Replay(this.machine.progress))
+  }
+
+  /** Feeds results to the guest, which computes until it waits again. */
+  feed(events: ReadonlyArray<GuestEvent>): void {
+    this.machine.commitAhead()
+    if (this.machine.progress.needsMark)
+      return this.machine.ask({ _tag: "MarkComputing" }, "Marked", () => this.compute(events))
+    this.compute(events)
+  }
+
+  reopen(spec: RunSpec): void {
+    const { machine } = this
+    machine.emit({ _tag: "CloseGuest" })
+    machine.progress = new Progress(spec, machine.parts.progress)
+    this.open()
+  }
+
+  private compute(events: ReadonlyArray<GuestEvent>): void {
+    const p = this.machine.progress
+    this.turn({ _tag: "Feed", events }, (turn) => {
+      p.addUsage(turn, false)
+      this.machine.work(absorbTurn(p, turn, events), () => this.machine.goOn())
+    })
+  }
+
+  private turn(command: MachineCommand, next: (turn: Turn) => void): void {
+    this.machine.ask(command, "Turned", ({ answer }) => this.ifTurned(answer, next))
+  }
+
+  private ifTurned(answer: TurnAnswer, next: (turn: Turn) => void): void {
+    if (answer._tag === "Turn") return next(answer)
+    if (answer._tag === "SessionLost") this.restart(answer)
+    else this.machine.fail(sandboxError(answer))
+  }
+
+  // --- Replay ---
+
+  private readPage(replay: Replay): void {
+    if (replay.page.length === 0) return this.feedPage(replay, [])
+    this.machine.ask({ _tag: "ReadPage", page: replay.page }, "PageRead", ({ results }) =>
+      this.feedPage(replay, results)
+    )
+  }
+
+  private feedPage(replay: Replay, results: ReadonlyArray<ReplayedResult>): void {
+    const { parts, progress: p } = this.machine
+    const secrets: Array<string> = []
+    const events = replay.eventsOf(results, ({ text }) => secrets.push(text))
+    if ("message" in events) return this.machine.fail(events)
+    const hideAll = function* (): Generator<void, void> {
+      for (const secret of secrets) yield* p.hiding(secret)
+    }
+    this.machine.work(hideAll(), () => {
+      const started = replay.isFirst ? [parts.startEvent(p.spec), ...events] : events
+      const command: MachineCommand = replay.isFirst
+        ? { _tag: "StartGuest", program: programOf(p), events: started }
+        : { _tag: "Feed", events }
+      this.turn(command, (turn) => this.takePage(replay, turn))
+    })
+  }
+
+  private takePage(replay: Replay, turn: Turn): void {
+    this.machine.progress.addUsage(turn, replay.isReplay)
+    this.machine.work(replay.take(turn.outputs), (error) => {
+      if (error !== undefined) this.machine.fail(error)
+      else if (replay.isOver) this.machine.goOn()
+      else this.readPage(replay)
+    })
+  }
+
+  // --- Loss ---
+
+  /** Starts a lost guest again and replays it, after a back-off; its calls in flight go on meanwhile. */
+  private restart(lost: SessionLost): void {
+    const { machine } = this
+    const p = machine.progress
+    this.losses = withLoss(this.losses, lost, p.hasAdvanced)
+    if (isPoison(this.losses)) return machine.fail(poisonedError(this.losses.deaths))
+    if (!p.hasRow) return this.replay({ start: p.spec.start, rest: indexEntries(p.unwrittenResults, 1), bytes: 0 })
+    machine.commits.flush(p, () => machine.ask({ _tag: "ReadIndex" }, "IndexRead", ({ index }) => this.replay(index)))
+  }
+
+  private replay({ rest }: JournalIndex): void {
+    const { machine } = this
+    const { hasRow, inFlight, journalBytes, run, spec } = machine.progress
+    const reopen = (): void => {
+      this.reopen({
+        ...spec,
+        run,
+        hasRow,
+        history: buildHistory(spec.start, rest),
+        nextSeq: hasRow ? rest.length + 1 : 1,
+        journalBytes,
+        alone: spec.alone === true || this.losses.deaths > 0
+      })
+      machine.progress.callsOfLostGuest = inFlight
+    }
+    const pause = pauseAfter(this.losses)
+    if (pause === undefined) reopen()
+    else machine.ask({ _tag: "Pause", until: machine.now + Duration.toMillis(pause) }, "Woken", reopen)
+  }
+}
+
+const programOf = ({ program, run, spec }: Progress) => ({
+  key: program,
+  script: spec.runnable.script,
+  engine: run.engine,
+  alone: spec.alone === true
+})
