@@ -7,7 +7,7 @@ import { guest } from "../../domain/Limits.js"
 import { makeScrubber, type Scrubber } from "../../domain/access/Redaction.js"
 import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
-import type { DoneEntry, IndexedCall, JournalEntry, TimerEntry } from "../../domain/run/RunJournal.js"
+import type { IndexedCall, JournalEntry, StartEntry, TimerEntry } from "../../domain/run/RunJournal.js"
 import type { LogChunk, OpenRun, RunChange, StepRow } from "../ports/run/Journal.js"
 import type { GuestOutput, Turn } from "../ports/run/Sandbox.js"
 import type { CallNotes } from "./calls/HostCall.js"
@@ -47,6 +47,9 @@ export interface ProgressPorts {
   readonly hash: (text: string) => string
 }
 
+/** An entry after the start. */
+type RunEntry = Exclude<JournalEntry, StartEntry>
+
 const emptyScrubber = makeScrubber([])
 
 /** Rows and characters that a run without a row collects before it is committed. */
@@ -72,8 +75,8 @@ export class Progress {
   readonly callTimers = new CallTimers<PendingCall>()
   /** Calls that are being made, by their number; at most `guest.callsAtOnce`. */
   readonly inFlight = new Map<number, PendingCall>()
-  /** Calls in flight of the guest that was lost before this one: they continue and are not made again. */
-  callsOfLostGuest: ReadonlyMap<number, PendingCall> = new Map()
+  /** Calls in flight of guests that were lost before this one: they go on, and are not made again. */
+  readonly callsOfLostGuest = new Map<number, PendingCall>()
   /** Calls that began and whose step is not yet written, in the order in which they began. */
   readonly unshownCalls = new Set<PendingCall>()
   /** Characters of the arguments of all calls that have not ended. */
@@ -94,8 +97,6 @@ export class Progress {
   /** Number of calls to the outside. */
   outsideCalls = 0
   scrub: Scrubber = emptyScrubber
-  /** Results not yet committed: a lost guest of a run without a row is replayed from them. */
-  unwrittenResults: Array<DoneEntry> = []
   /** Give back what the fed answers take of the node's memory; called when they are committed. */
   unwrittenAnswers: Array<() => void> = []
   /** Bytes of the run's journal so far, about. */
@@ -118,7 +119,7 @@ export class Progress {
   private isFirstChange: boolean
   /** Whether a change of this run was committed since it was activated. */
   private hasCommitted = false
-  private entries: Array<{ readonly seq: number; readonly entry: JournalEntry }> = []
+  private entries: Array<{ readonly seq: number; readonly entry: RunEntry }> = []
   private steps: Array<StepRow> = []
   private logs: Array<LogChunk> = []
   private recorded = new Recorded()
@@ -293,7 +294,7 @@ export class Progress {
   }
 
   /** Adds an entry to the journal with the next change. */
-  record(entry: JournalEntry): void {
+  record(entry: RunEntry): void {
     this.entries.push({ seq: this.nextSeq(), entry })
   }
 
@@ -377,6 +378,20 @@ export class Progress {
     this.isFirstChange = !this.spec.hasRow
   }
 
+  /** Entries of the journal that are not yet written: all after the start, if the run has no row. */
+  get unwrittenEntries(): ReadonlyArray<RunEntry> {
+    return this.entries.map(({ entry }) => entry)
+  }
+
+  /** Takes over what is not yet written of a lost guest's results. Its log lines come again from the replay. */
+  adopt(lost: Progress): void {
+    this.seq = lost.seq
+    this.entries = lost.entries
+    this.steps = lost.steps
+    this.recorded = lost.recorded
+    this.unwrittenAnswers = lost.unwrittenAnswers
+  }
+
   /** Takes the functions that give the memory of fed answers back, to be called when the next change is committed. */
   takeReleases(): ReadonlyArray<() => void> {
     const releases = this.unwrittenAnswers
@@ -412,7 +427,6 @@ export class Progress {
     }
     this.isFirstChange = false
     this.hasRow = true
-    this.unwrittenResults = []
     this.entries = []
     this.steps = []
     this.logs = []

@@ -50,7 +50,9 @@ export class CallRounds {
 
   /** A call has ended: its result is recorded at once if the run only waits. */
   ended(): void {
-    if (this.machine.progress.isWaiting) this.record()
+    if (!this.machine.progress.isWaiting) return
+    this.machine.stopWaiting()
+    this.record()
   }
 
   // --- Launch ---
@@ -143,7 +145,6 @@ export class CallRounds {
   /** Records calls that have ended, and feeds their results to the guest in the same order. */
   private record(): void {
     const { machine } = this
-    machine.progress.isWaiting = false
     const events: Array<GuestEvent> = []
     machine.work(this.recorded(machine.completions.take(), events), (error) => {
       if (error !== undefined) machine.fail(error)
@@ -161,6 +162,7 @@ export class CallRounds {
       if (i > 0) yield
       const { call } = completion
       p.inFlight.delete(call.id)
+      p.callsOfLostGuest.delete(call.id)
       // The guest was lost and its replay has already settled this call.
       if (!p.calls.has(call.id)) continue
       if (completion._tag === "Postponed") {

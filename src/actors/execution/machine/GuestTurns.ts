@@ -1,6 +1,6 @@
 /** The turns of a run's guest: its start, the replay of its journal, the results that it is fed, and its loss. */
 import { Duration } from "effect"
-import { buildHistory, indexEntries, type JournalIndex } from "../../../domain/run/RunJournal.js"
+import { buildHistory, indexEntries, type IndexedEntry } from "../../../domain/run/RunJournal.js"
 import type { GuestEvent, SessionLost, Turn, TurnAnswer } from "../../ports/run/Sandbox.js"
 import { type GuestLosses, isPoison, noLosses, pauseAfter, withLoss } from "../guest/GuestLosses.js"
 import { Progress } from "../Progress.js"
@@ -31,9 +31,12 @@ export class GuestTurns {
   }
 
   reopen(spec: RunSpec): void {
-    const { machine } = this
-    machine.emit({ _tag: "CloseGuest" })
-    machine.progress = new Progress(spec, machine.parts.progress)
+    this.replace(new Progress(spec, this.machine.parts.progress))
+  }
+
+  private replace(progress: Progress): void {
+    this.machine.emit({ _tag: "CloseGuest" })
+    this.machine.progress = progress
     this.open()
   }
 
@@ -98,24 +101,33 @@ export class GuestTurns {
     const p = machine.progress
     this.losses = withLoss(this.losses, lost, p.hasAdvanced)
     if (isPoison(this.losses)) return machine.fail(poisonedError(this.losses.deaths))
-    if (!p.hasRow) return this.replay({ start: p.spec.start, rest: indexEntries(p.unwrittenResults, 1), bytes: 0 })
-    machine.commits.flush(p, () => machine.ask({ _tag: "ReadIndex" }, "IndexRead", ({ index }) => this.replay(index)))
+    if (!p.hasRow) return this.replay(indexEntries(p.unwrittenEntries, 1))
+    machine.commits.flush(p, () =>
+      machine.ask({ _tag: "ReadIndex" }, "IndexRead", ({ index }) => this.replay(index.rest))
+    )
   }
 
-  private replay({ rest }: JournalIndex): void {
+  private replay(rest: ReadonlyArray<IndexedEntry>): void {
     const { machine } = this
-    const { hasRow, inFlight, journalBytes, run, spec } = machine.progress
+    const { progress: lost } = machine
     const reopen = (): void => {
-      this.reopen({
-        ...spec,
-        run,
-        hasRow,
-        history: buildHistory(spec.start, rest),
-        nextSeq: hasRow ? rest.length + 1 : 1,
-        journalBytes,
-        alone: spec.alone === true || this.losses.deaths > 0
-      })
-      machine.progress.callsOfLostGuest = inFlight
+      // During a pause the start may have been committed.
+      const { callsOfLostGuest, hasRow, inFlight, journalBytes, run, spec } = lost
+      const next = new Progress(
+        {
+          ...spec,
+          run,
+          hasRow,
+          history: buildHistory(spec.start, rest),
+          nextSeq: rest.length + 1,
+          journalBytes,
+          alone: spec.alone === true || this.losses.deaths > 0
+        },
+        machine.parts.progress
+      )
+      for (const [id, call] of [...callsOfLostGuest, ...inFlight]) next.callsOfLostGuest.set(id, call)
+      if (!hasRow) next.adopt(lost)
+      this.replace(next)
     }
     const pause = pauseAfter(this.losses)
     if (pause === undefined) reopen()

@@ -61,6 +61,7 @@ export const takeStartable = (p: Progress, now: number): ReadonlyArray<PendingCa
       continue
     }
     const earlier = p.callsOfLostGuest.get(call.id)
+    p.callsOfLostGuest.delete(call.id)
     const isInFlight = earlier !== undefined && earlier.hash === call.hash
     p.inFlight.set(call.id, isInFlight ? earlier : call)
     if (isInFlight) p.begin(call, earlier.startedAt)

@@ -86,10 +86,15 @@ export abstract class MachineState {
     if (parts.prediction.expectsCall(progress.program, progress.outsideCalls)) this.commits.commitAhead(progress)
   }
 
-  /** Gives up what the run waits for and has outside of itself. Commits go on. */
-  abandon(): void {
+  /** Does not go on with what it waits for. */
+  stopWaiting(): void {
     this.awaited = undefined
     this.progress.isWaiting = false
+  }
+
+  /** Gives up what the run waits for and has outside of itself. Commits go on. */
+  abandon(): void {
+    this.stopWaiting()
     this.commits.forget()
     this.completions = new Completions()
     this.emit({ _tag: "AbortCalls" })

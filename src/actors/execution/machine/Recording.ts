@@ -30,7 +30,6 @@ export const recordResult = (p: Progress, completed: CompletedCall, json: string
       ...(secret === undefined ? {} : { secret: { secretId: secret.secretId, number: secret.number } })
     }
     p.record(entry)
-    p.unwrittenResults.push(entry)
   }
   p.trace({
     ...call,
