@@ -5,16 +5,17 @@
  */
 import { assert } from "vitest"
 import { CallPrediction } from "../../src/actors/execution/calls/CallPrediction.js"
-import type { HostCall } from "../../src/actors/execution/calls/HostCall.js"
+import type { CallEnd, HostCall } from "../../src/actors/execution/calls/HostCall.js"
 import type { MachineParts } from "../../src/actors/execution/machine/MachineState.js"
 import type { MachineCommand, MachineEvent } from "../../src/actors/execution/machine/Messages.js"
 import { RunMachine } from "../../src/actors/execution/machine/RunMachine.js"
+import type { PendingCall } from "../../src/actors/execution/Progress.js"
 import type { DriveOutcome, RunSpec } from "../../src/actors/execution/RunSpec.js"
 import { Fenced, type FinishedRun, type OpenRun, type RunChange } from "../../src/actors/ports/run/Journal.js"
 import { type GuestEvent, type GuestOutput, SessionLost } from "../../src/actors/ports/run/Sandbox.js"
 import type { BlobId } from "../../src/domain/Ids.js"
 import type { Json } from "../../src/domain/Json.js"
-import { buildHistory, indexEntries, type JournalEntry } from "../../src/domain/run/RunJournal.js"
+import { buildHistory, type IndexedCall, indexEntries, type JournalEntry } from "../../src/domain/run/RunJournal.js"
 import { openRun } from "./journal.js"
 import { runnable, startEntry } from "./runWorld.js"
 
@@ -192,8 +193,7 @@ export class MachineWorld {
     else {
       this.row = { ...row, epoch: row.epoch + 1, waiting: null, wakeAt: null }
       this.now = Math.max(this.now, row.wakeAt ?? 0)
-      const index = indexEntries(rest as ReadonlyArray<Exclude<JournalEntry, { kind: "start" }>>, 1)
-      const history = buildHistory(start, index)
+      const history = buildHistory(start, this.index)
       const run = { ...this.row, attempt: history.attempt }
       this.machine = new RunMachine(startingSpec({ run, history, hasRow: true, nextSeq: rest.length + 1 }), this.parts)
     }
@@ -238,79 +238,89 @@ export class MachineWorld {
       case "CloseGuest":
         this.guest = undefined
         return
-      case "Commit": {
-        const isFenced = command.change.epoch !== null && this.random() < this.trouble.fenced
-        return isFenced
-          ? this.later({ _tag: "Committed", failure: new Fenced({ id: command.change.id }) })
-          : this.later({ _tag: "Committed", failure: undefined }, () => this.write(command.change))
-      }
-      case "MakeCall": {
-        const { call, plan } = command
-        assert.isFalse(this.isCommitted(call.id), "a completed call is never made again")
-        if (plan._tag === "Outside") {
-          assert.isDefined(this.row, "nothing leaves a run before its start is committed")
-          for (let id = 0; id < (this.guest?.follows.get(call.id) ?? 0); id++)
-            assert.isTrue(this.isCommitted(id), "nothing leaves a run before what it follows from is committed")
-          this.made.set(call.id, (this.made.get(call.id) ?? 0) + 1)
-        }
-        const isFailing = call.name === "fails"
-        const at = this.now + Math.floor(this.random() * 3_000)
-        return this.later({
-          _tag: "CallEnded",
-          call,
-          end:
-            call.name === "later" && call.notes.earlierAttempts === 0
-              ? { _tag: "Postponement", at, why: "rate_limit", attempts: 1 }
-              : isFailing
-                ? { _tag: "Failed", failure: { name: "Error", message: call.name, category: "provider" } }
-                : { _tag: "Succeeded", result: { value: `${call.name} ${call.id}` } }
-        })
-      }
-      case "WriteState": {
-        const { at, call, seq } = command
-        const value = `write ${call.id}`
-        const json = JSON.stringify(value)
-        const entry = { kind: "done", call: call.id, hash: call.hash, at, ok: true, outcome: "ok", json } as const
-        return this.later({ _tag: "StateWritten", outcome: { _tag: "Written", value } }, () => {
-          this.journal[seq] = entry
-        })
-      }
-      case "ReadPage":
-        return this.later({
-          _tag: "PageRead",
-          results: command.page.map(({ result }) => ({ result: result ?? assert.fail("it is in memory") }))
-        })
-      case "ReadIndex": {
-        const [start, ...rest] = this.journal
-        const index = indexEntries(rest as ReadonlyArray<Exclude<JournalEntry, { kind: "start" }>>, 1)
-        return this.later({
-          _tag: "IndexRead",
-          index: { start: start?.kind === "start" ? start : undefined, rest: index, bytes: 0 }
-        })
-      }
-      case "FindMessages":
-        return this.later({ _tag: "MessagesFound", messages: {} })
+      case "Commit":
+        return this.commit(command.change)
+      case "MakeCall":
+        return this.makeCall(command)
+      case "WriteState":
+        return this.writeState(command)
       case "Wait":
         if (command.until !== undefined) this.wakeAt(command.until)
         return
       case "Pause":
         return this.wakeAt(command.until)
-      case "Continue":
-        return this.later({ _tag: "Continued" })
       case "AbortCalls":
         this.pending = this.pending.filter(({ event }) => event._tag !== "CallEnded" && event._tag !== "Woken")
         return
       case "Settle":
         this.outcome = command.outcome
         return
-      case "MarkComputing":
-        return this.later({ _tag: "Marked" })
-      case "HoldArguments":
-        return this.later({ _tag: "ArgumentsHeld", hasRoom: true })
-      case "CheckOutput":
-      case "ReuseResult":
-        assert.fail(`no program asks for ${command._tag}`)
+      default:
+        return this.later(this.answerTo(command._tag === "ReadPage" ? command.page : [], command._tag))
     }
+  }
+
+  /** What a question is answered. */
+  private answerTo(page: ReadonlyArray<IndexedCall>, asked: MachineCommand["_tag"]): MachineEvent {
+    switch (asked) {
+      case "ReadPage":
+        return {
+          _tag: "PageRead",
+          results: page.map(({ result }) => ({ result: result ?? assert.fail("it is in memory") }))
+        }
+      case "ReadIndex": {
+        const [start] = this.journal
+        const index = { start: start?.kind === "start" ? start : undefined, rest: this.index, bytes: 0 }
+        return { _tag: "IndexRead", index }
+      }
+      case "FindMessages":
+        return { _tag: "MessagesFound", messages: {} }
+      case "Continue":
+        return { _tag: "Continued" }
+      default:
+        return assert.fail(`no program asks for ${asked}`)
+    }
+  }
+
+  private get index() {
+    const [, ...rest] = this.journal
+    return indexEntries(rest as ReadonlyArray<Exclude<JournalEntry, { kind: "start" }>>, 1)
+  }
+
+  private commit(change: RunChange): void {
+    const isFenced = change.epoch !== null && this.random() < this.trouble.fenced
+    if (isFenced) this.later({ _tag: "Committed", failure: new Fenced({ id: change.id }) })
+    else this.later({ _tag: "Committed", failure: undefined }, () => this.write(change))
+  }
+
+  private makeCall({ call, plan }: Extract<MachineCommand, { readonly _tag: "MakeCall" }>): void {
+    assert.isFalse(this.isCommitted(call.id), "a completed call is never made again")
+    if (plan._tag === "Outside") {
+      assert.isDefined(this.row, "nothing leaves a run before its start is committed")
+      for (let id = 0; id < (this.guest?.follows.get(call.id) ?? 0); id++)
+        assert.isTrue(this.isCommitted(id), "nothing leaves a run before what it follows from is committed")
+      this.made.set(call.id, (this.made.get(call.id) ?? 0) + 1)
+    }
+    this.later({ _tag: "CallEnded", call, end: this.endOf(call) })
+  }
+
+  private endOf({ id, name, notes }: PendingCall): CallEnd {
+    if (name === "later" && notes.earlierAttempts === 0) {
+      const at = this.now + Math.floor(this.random() * 3_000)
+      return { _tag: "Postponement", at, why: "rate_limit", attempts: 1 }
+    }
+    return name === "fails"
+      ? { _tag: "Failed", failure: { name: "Error", message: name, category: "provider" } }
+      : { _tag: "Succeeded", result: { value: `${name} ${id}` } }
+  }
+
+  private writeState({ at, call, seq }: Extract<MachineCommand, { readonly _tag: "WriteState" }>): void {
+    const value = `write ${call.id}`
+    const json = JSON.stringify(value)
+    const entry = { kind: "done", call: call.id, hash: call.hash, at, ok: true, outcome: "ok", json } as const
+    this.later({ _tag: "StateWritten", outcome: { _tag: "Written", value } }, () => {
+      this.journal[seq] = entry
+    })
   }
 
   private wakeAt(until: number): void {

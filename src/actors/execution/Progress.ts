@@ -4,7 +4,7 @@
  */
 import type { RunError } from "../../domain/run/Execution.js"
 import { guest } from "../../domain/Limits.js"
-import { makeScrubber, type Scrubber } from "../../domain/access/Redaction.js"
+import { RunRedaction } from "./RunRedaction.js"
 import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { IndexedCall, JournalEntry, StartEntry, TimerEntry } from "../../domain/run/RunJournal.js"
@@ -15,7 +15,7 @@ import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErro
 import type { RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./calls/CallTimers.js"
 import { isTimer } from "./calls/HostCall.js"
-import { type Offload, Recorded, stepName, stepRow, storable, traceValue, type TracedCall } from "./Trace.js"
+import { type Offload, Recorded, stepName, stepRow, traceValue, type TracedCall } from "./Trace.js"
 
 /** A host call that has not ended. */
 export interface PendingCall {
@@ -49,9 +49,6 @@ export interface ProgressPorts {
 
 /** An entry after the start. */
 type RunEntry = Exclude<JournalEntry, StartEntry>
-
-const emptyScrubber = makeScrubber([])
-
 /** Rows and characters that a run without a row collects before it is committed. */
 const maxRows = 200
 const maxCharacters = 256 * 1024
@@ -96,7 +93,8 @@ export class Progress {
   slowest: { readonly step: string; readonly millis: number } | null = null
   /** Number of calls to the outside. */
   outsideCalls = 0
-  scrub: Scrubber = emptyScrubber
+  /** Knows the secrets that the run has used. */
+  readonly redaction = new RunRedaction()
   /** Give back what the fed answers take of the node's memory; called when they are committed. */
   unwrittenAnswers: Array<() => void> = []
   /** Bytes of the run's journal so far, about. */
@@ -108,8 +106,6 @@ export class Progress {
   /** Since when, in Unix milliseconds. */
   waitingSince = 0
   private seq: number
-  private readonly secrets = new Set<string>()
-  private unfinishedHiding: Iterable<void> = []
   private readonly callsPerStep = new Map<string, number>()
   private logLines = 0
   private enqueuedCount = 0
@@ -161,7 +157,7 @@ export class Progress {
           break
         case "log":
           if (++this.logLines <= guest.logLines) {
-            lines.push({ at: new Date(at).toISOString(), level: output.level, message: this.text(output.m) })
+            lines.push({ at: new Date(at).toISOString(), level: output.level, message: this.redaction.text(output.m) })
             this.recorded.characters += output.m.length
           }
           break
@@ -255,38 +251,6 @@ export class Progress {
     this.peakMemoryBytes = Math.max(this.peakMemoryBytes, turn.memoryBytes)
   }
 
-  /** Redacts this value from everything that is recorded of the run, once the caller has taken all steps. */
-  hiding(secret: string): Iterable<void> {
-    if (this.secrets.has(secret)) return []
-    this.secrets.add(secret)
-    if (this.scrub === emptyScrubber) this.scrub = makeScrubber([])
-    const steps = this.scrub.hideInSteps(secret)[Symbol.iterator]()
-    const left: IterableIterator<void> = { next: () => steps.next(), [Symbol.iterator]: () => left }
-    this.unfinishedHiding = left
-    return left
-  }
-
-  /** Takes the steps that are left of a secret whose hiding was given up. Call it before the run's end is recorded. */
-  finishHiding(): void {
-    for (const _ of this.unfinishedHiding);
-  }
-
-  /** The error with secrets redacted: its texts may come from the guest. */
-  scrubbed(error: RunError): RunError {
-    return {
-      ...error,
-      name: this.text(error.name),
-      message: this.text(error.message),
-      ...(error.code === undefined ? {} : { code: this.text(error.code) }),
-      ...(error.stack === undefined ? {} : { stack: this.text(error.stack) }),
-      ...(error.details === undefined ? {} : { details: storable(this.scrub.scrubJson(error.details)) })
-    }
-  }
-
-  private text(value: string): string {
-    return String(storable(this.scrub.scrubText(value)))
-  }
-
   // --- Rows for the next change ---
 
   nextSeq(): number {
@@ -307,12 +271,12 @@ export class Progress {
       const millis = Math.max(0, finishedAt - startedAt)
       if (this.slowest === null || millis > this.slowest.millis) this.slowest = { step: stepName(call), millis }
     }
-    this.steps.push(stepRow(call, this.scrub, this.ports.offload, this.recorded))
+    this.steps.push(stepRow(call, this.redaction.scrub, this.ports.offload, this.recorded))
   }
 
   /** The value as the record shows it. */
   show(value: Json): Json {
-    return traceValue(value, this.scrub, this.ports.offload, this.recorded)
+    return traceValue(value, this.redaction.scrub, this.ports.offload, this.recorded)
   }
 
   /** Whether the run got a journal row since it was activated, committed or not. */
@@ -352,7 +316,7 @@ export class Progress {
       this.unshownCalls.delete(call)
       return stepRow(
         { ...call, attempts: [], finishedAt: null, result: null },
-        this.scrub,
+        this.redaction.scrub,
         this.ports.offload,
         recorded
       )

@@ -1,12 +1,12 @@
 /** The errors with which a run ends: those of the service, and that which the workflow threw. */
-import { Duration, Effect } from "effect"
+import { Duration } from "effect"
 import { ErrorCategory, type RunError, tiers, type Tier } from "../../domain/run/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import type { Json } from "../../domain/Json.js"
 import type { IndexedCall } from "../../domain/run/RunJournal.js"
 import type { Detail } from "../../domain/Failure.js"
 import type { GuestOutput, SandboxFailure, SessionLost } from "../ports/run/Sandbox.js"
-import { runError, type DriveFailure } from "./RunSpec.js"
+import { runError } from "./RunSpec.js"
 
 const mebibyte = 1024 * 1024
 
@@ -46,14 +46,6 @@ export const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunEr
   }
 }
 
-/** Maps a guest's failure to the failure of its run. `SessionLost` stays, because the run continues with a new guest. */
-export const guestFailure = <A>(
-  effect: Effect.Effect<A, SandboxFailure>
-): Effect.Effect<A, DriveFailure | SessionLost> =>
-  Effect.mapError(effect, (error) =>
-    error._tag === "SessionLost" ? error : { _tag: "Failed", error: sandboxError(error) }
-  )
-
 /** A replay made another call than the journal has. `now`: the call that it made. */
 export const nonDeterminismError = (entry: IndexedCall, now: string): RunError =>
   runError({
@@ -65,6 +57,7 @@ export const nonDeterminismError = (entry: IndexedCall, now: string): RunError =
       "a workflow must ask the same again when it is replayed"
   })
 
+/** The guest has computed for longer than its tier allows in total. */
 export const totalCpuError = (tier: Tier): RunError =>
   runError({
     name: "CpuLimit",
@@ -113,6 +106,7 @@ export const stuckError = runError({
 /** The code of a run that was given up because it ended its processes. */
 export const poisonedCode = "POISONED"
 
+/** The run was given up after `deaths` deaths of the process that had its guest. */
 export const poisonedError = (deaths: number): RunError =>
   runError({
     name: "Poisoned",
@@ -137,6 +131,7 @@ export const notStorableError = (path: string, why: string): RunError =>
     message: `the returned value${path === "" ? "" : ` at ${path}`} ${why}`
   })
 
+/** Postgres refused a value of the run. */
 export const notRecordableError = (reason: string): RunError =>
   runError({ name: "NotRecordable", category: "contract", message: `a value of this run cannot be stored: ${reason}` })
 

@@ -35,7 +35,7 @@ const runMetrics = (run: OpenRun, progress: Progress | null, memoryLimit: number
 })
 
 /** The request headers for a re-run of a run that was committed once, and so never had a journal; redacted. */
-const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string } => {
+const headersOf = ({ redaction: { scrub }, spec }: Progress): { readonly [name: string]: string } => {
   const shown = Object.entries(redactHeaders(spec.start.headers))
   return Object.fromEntries(shown.map(([name, value]) => [name, scrub.scrubText(value)]))
 }
@@ -43,7 +43,7 @@ const headersOf = ({ scrub, spec }: Progress): { readonly [name: string]: string
 /** The run as its final record stores it: without the secrets that it used. */
 const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
   if (progress === null) return run
-  const input = progress.scrub.scrubJson(run.input)
+  const input = progress.redaction.scrub.scrubJson(run.input)
   const isScrubbed = input !== run.input
   if (progress.hasRow && !isScrubbed) return run
   const headers = progress.hasRow ? {} : { headers: headersOf(progress) }

@@ -1,5 +1,4 @@
-/** What CodeRun needs to drive a run, and the outcomes of driving it. */
-import { Effect } from "effect"
+/** What is needed to drive a run, and the outcomes of driving it. */
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import type { RunError } from "../../domain/run/Execution.js"
 import type { Json } from "../../domain/Json.js"
@@ -55,12 +54,6 @@ export type DriveOutcome =
   | { readonly _tag: "Repeated"; readonly target: string; readonly hash: string | null }
   /** A change could not be committed; a sweep resumes the run later, possibly on another node. */
   | { readonly _tag: "Unwritten"; readonly reason: string; readonly refusal?: string | undefined }
-
-/** The run failed, or a change of it was not committed. */
-export type DriveFailure = { readonly _tag: "Failed"; readonly error: RunError } | AppendFailure
-
-/** Fails the run with this error. */
-export const failRun = (error: RunError): Effect.Effect<never, DriveFailure> => Effect.fail({ _tag: "Failed", error })
 
 /** The outcome of driving a run whose change was not committed. */
 export const outcomeOfRefusedWrite = (error: AppendFailure): DriveOutcome => {

@@ -1,6 +1,7 @@
 /** Named points at which a test may kill the process. Production layers do nothing at them. */
 import { Context, Effect } from "effect"
 
+/** A point in the order of effects, named after what was done before it or comes next. */
 export type FaultPoint =
   | "parsed"
   | "claimed"

@@ -66,6 +66,7 @@ export type HostCall =
   | { readonly _tag: "Outside"; readonly run: OutsideCall }
   | { readonly _tag: "Refused"; readonly failure: CallFailure }
 
+/** The failure of a call as the guest gets it; of category `code` unless another is given. */
 export const failure = (
   name: string,
   message: string,
@@ -86,6 +87,7 @@ export const noMemoryFailure = (what: string): CallFailure =>
     { code: "MEMORY_BUSY" }
   )
 
+/** A call that is not made. */
 export const refusedCall = (failure: CallFailure): HostCall => ({ _tag: "Refused", failure })
 
 /** Whether the call is a timer. Timers do not count towards the calls in flight. */

@@ -57,12 +57,13 @@ export class CallRounds {
 
   // --- Launch ---
 
-  private launch(): void {
+  /** `timersAt`: one time for all new timers, since the guest's clock stood still while it set them. */
+  private launch(timersAt = this.machine.now): void {
     const { commits, completions, now, progress: p } = this.machine
     p.enqueue()
     if (p.newTimers.length > 0) {
-      setTimers(p, completions, now)
-      if (p.newTimers.length > 0) return commits.flush(p, () => this.launch())
+      setTimers(p, completions, timersAt)
+      if (p.newTimers.length > 0) return commits.flush(p, () => this.launch(timersAt))
     }
     const writes: Array<Planned<"Write">> = []
     const outgoing: Array<Planned<"Outside">> = []
@@ -171,7 +172,7 @@ export class CallRounds {
       }
       p.settle(call)
       p.lastEventAt = Math.max(completion.at, p.lastEventAt)
-      if (completion.secret !== undefined) yield* p.hiding(completion.secret.text)
+      if (completion.secret !== undefined) yield* p.redaction.hide(completion.secret.text)
       const json = resultJson(completion)
       if (p.journalBytes + json.length > tiers[p.run.tier].journalBytes)
         return journalLimitError(p.run.tier, stepName(call))

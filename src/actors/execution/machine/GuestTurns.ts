@@ -73,7 +73,7 @@ export class GuestTurns {
     const events = replay.eventsOf(results, ({ text }) => secrets.push(text))
     if ("message" in events) return this.machine.fail(events)
     const hideAll = function* (): Generator<void, void> {
-      for (const secret of secrets) yield* p.hiding(secret)
+      for (const secret of secrets) yield* p.redaction.hide(secret)
     }
     this.machine.work(hideAll(), () => {
       const started = replay.isFirst ? [parts.startEvent(p.spec), ...events] : events

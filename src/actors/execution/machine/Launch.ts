@@ -29,7 +29,7 @@ const setTimer = (p: Progress, call: PendingCall, millis: number, now: number): 
 const completeTimer = (completions: Completions, call: PendingCall, now: number): void =>
   completions.add(completedCall(call, { ok: true, value: null }, now))
 
-/** Sets timers that the guest made, as many as one commit takes. All have one time: the guest's clock stood still. */
+/** Sets timers that the guest made, as many as one commit takes. */
 export const setTimers = (p: Progress, completions: Completions, now: number): void => {
   for (const call of p.newTimers.splice(0, timersPerCommit)) {
     p.begin(call, p.timerEntries.get(call.id)?.since ?? now)

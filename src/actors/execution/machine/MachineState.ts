@@ -4,7 +4,7 @@ import type { GuestEvent } from "../../ports/run/Sandbox.js"
 import type { CallPrediction } from "../calls/CallPrediction.js"
 import { Progress, type ProgressPorts } from "../Progress.js"
 import type { DriveOutcome, RunSpec } from "../RunSpec.js"
-import { Commits } from "./Commits.js"
+import { CommitOrder } from "./CommitOrder.js"
 import { Completions } from "./Completions.js"
 import type { CallPlanner } from "./Launch.js"
 import type { MachineCommand, MachineEvent } from "./Messages.js"
@@ -29,7 +29,7 @@ export type EventOf<Tag extends MachineEvent["_tag"]> = Extract<MachineEvent, { 
 export abstract class MachineState {
   progress: Progress
   completions = new Completions()
-  readonly commits = new Commits((command) => this.emit(command))
+  readonly commits = new CommitOrder((command) => this.emit(command))
   /** Unix milliseconds. */
   now = 0
   /** The run's end is decided, and is being committed. */

@@ -30,6 +30,7 @@ export type StateOutcome =
   | { readonly _tag: "Refused"; readonly message: string }
   | { readonly _tag: "Failed"; readonly failure: AppendFailure }
 
+/** What happened. Answers come once for the command that asks. */
 export type MachineEvent =
   | { readonly _tag: "Begun" }
   /** The guest has computed. */
@@ -60,6 +61,7 @@ export type MachineEvent =
   /** The run was ended elsewhere, has another owner, or the node leaves. */
   | { readonly _tag: "Stopped" }
 
+/** What is to be done. */
 export type MachineCommand =
   /** Each of the two is answered by `Turned`. */
   | { readonly _tag: "StartGuest"; readonly program: Program; readonly events: ReadonlyArray<GuestEvent> }

@@ -47,7 +47,7 @@ export class RunEnding {
     const p = this.machine.progress
     const event = decide(p.run, { _tag: "Fail", error })
     if (event._tag === "RetryScheduled") this.retry(evolve(p.run, event))
-    else this.end(event, null, p.scrubbed(error))
+    else this.end(event, null, p.redaction.error(error))
   }
 
   timeOut(): void {
@@ -75,7 +75,7 @@ export class RunEnding {
     const p = machine.progress
     if (!isEnd(event)) return machine.settle({ _tag: "Fenced" })
     machine.isEnding = true
-    p.finishHiding()
+    p.redaction.finish()
     const { status, statusReason } = event
     const result = { status, statusReason, output: p.show(output), error, at: machine.now }
     const end = finishedRun(p.run, result, p, guest.memoryBytes)

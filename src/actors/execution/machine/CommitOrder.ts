@@ -1,5 +1,4 @@
 /** The commits of a run: one after the other, in the order in which they were asked for. */
-import type { RunChange } from "../../ports/run/Journal.js"
 import type { MachineCommand } from "./Messages.js"
 import type { Progress } from "../Progress.js"
 
@@ -9,7 +8,7 @@ export type Additions = Parameters<Progress["takeChange"]>[0]
 
 const hasNothingToWrite = (p: Progress): boolean => p.hasRow && !p.hasUnwritten
 
-export class Commits {
+export class CommitOrder {
   private readonly queued: Array<CommitCommand> = []
   private isInFlight = false
   private whenDone: (() => void) | undefined
