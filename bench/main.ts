@@ -8,6 +8,7 @@ import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
 import { eventPages } from "./EventPages.js"
 import { fairness } from "./Fairness.js"
+import { garbage } from "./Garbage.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { prelude } from "./Prelude.js"
 import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
@@ -36,6 +37,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   list,
   sleep,
   replay,
+  garbage,
   queued,
   rewrap,
   sandbox,
@@ -50,12 +52,14 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   "compare-W1": compareW1,
   "compare-W2": compareW2,
   "compare-W3": compareW3,
+  "compare-garbage": garbage,
   "compare-queued": queued
 }
 /** Benches that run only when they are named: they take minutes and gigabytes of disk, or disturb what they measure. */
 const onDemand = new Set([
   "backlog",
   "fairness",
+  "garbage",
   "long-list",
   "long-events",
   "rewrap",
@@ -69,6 +73,7 @@ const onDemand = new Set([
   "compare-W1",
   "compare-W2",
   "compare-W3",
+  "compare-garbage",
   "compare-queued"
 ])
 

@@ -27,6 +27,8 @@ export interface Measurement {
   readonly p99: number
   /** CPU time of one request in milliseconds. */
   readonly cpu: Usage["cpu"]
+  /** Requests that were answered. */
+  readonly count: number
 }
 
 export interface Target {
@@ -80,7 +82,7 @@ export const measureAt = async (rows: Table, target: Target, connections: Level)
   const cpu = { own: cpuPerRequest("own"), runners: cpuPerRequest("runners"), postgres: cpuPerRequest("postgres") }
   const rest =
     after.machine - before.machine - cpuSpent("own") - cpuSpent("runners") - cpuSpent("postgres") - result.cpuMillis
-  const { count: _, errors, p50, p99, perSecond } = result
+  const { count, errors, p50, p99, perSecond } = result
   rows.add(
     target.name,
     connections,
@@ -95,7 +97,7 @@ export const measureAt = async (rows: Table, target: Target, connections: Level)
     Math.round(after.memory.runners),
     (rest / (seconds * 1000)).toFixed(2)
   )
-  return { perSecond, p50, p99, cpu }
+  return { perSecond, p50, p99, cpu, count }
 }
 
 export const measure = async (rows: Table, target: Target): Promise<ReadonlyMap<Level, Measurement>> => {
