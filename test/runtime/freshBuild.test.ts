@@ -1,4 +1,4 @@
-/** `npm start` builds what has changed, and starts what has not without another process. */
+/** `npm start` and `bin/svc` build what has changed, and start what has not without another process. */
 import { afterEach, assert, beforeEach, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -7,6 +7,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 
 const scripts = fileURLToPath(new URL("../../scripts", import.meta.url))
+const launcher = fileURLToPath(new URL("../../bin/svc", import.meta.url))
 let root = ""
 
 /** A project whose build notes that it ran, and makes a program that prints its own process id and arguments. */
@@ -69,4 +70,28 @@ it("a build that fails ends the start with its status", () => {
   fs.writeFileSync(path.join(root, "scripts", "build.mjs"), "process.exit(3)")
   const { status } = spawnSync(process.execPath, [path.join(root, "scripts", "run.mjs"), "start"])
   assert.strictEqual(status, 3)
+})
+
+it.each(["bin/svc", "a link to bin/svc"])("%s builds a program that is stale, and becomes it", (form) => {
+  fs.mkdirSync(path.join(root, "bin"))
+  const copied = path.join(root, "bin", "svc")
+  fs.copyFileSync(launcher, copied)
+  const [command, directory] = form === "bin/svc" ? ["./svc", "bin"] : ["linked/svc", "."]
+  fs.mkdirSync(path.join(root, "linked"))
+  fs.symlinkSync(copied, path.join(root, "linked", "svc"))
+  const { pid, status, stderr, stdout } = spawnSync(command, ["start", "a b"], {
+    cwd: path.join(root, directory),
+    encoding: "utf8"
+  })
+  assert.strictEqual(status, 0, stderr)
+  assert.strictEqual(stdout, `${pid} ${marker()} start a b\n`, "the program runs in the process that was started")
+  assert.strictEqual(builds(), 1)
+})
+
+it("bin/svc gives Node the options of `npm start`", () => {
+  const { scripts: commands } = JSON.parse(fs.readFileSync(path.join(launcher, "../../package.json"), "utf8"))
+  const optionsOf = (text: string) => /\bexec node (.*?) \S*scripts\/run\.mjs/.exec(text)?.[1]
+  const options = optionsOf(fs.readFileSync(launcher, "utf8"))
+  assert.isDefined(options)
+  assert.deepStrictEqual([optionsOf(commands.start), optionsOf(commands.svc)], [options, options])
 })
