@@ -1,10 +1,11 @@
 /** The program as it is shipped: the modules that it loads on demand exist and work. */
-import { afterAll, assert, beforeAll, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, it, vi } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Script } from "node:vm"
+import { crc32 } from "node:zlib"
 import { makeDocumentFiles } from "../../src/runtime/http/DocumentFiles.js"
 import { worldOf } from "../support/World.js"
 
@@ -79,4 +80,56 @@ it("uses a code cache of this program and this V8, and starts without one or wit
   assert.deepStrictEqual(helped(whole), [0, true])
   assert.deepStrictEqual(helped(copied(({ v8 = "" }) => fs.rmSync(v8))), [0, true])
   assert.deepStrictEqual(helped(copied(({ v8 = "" }) => fs.writeFileSync(v8, "rubbish"))), [0, true])
+})
+
+/** The compiled code that the service of this file keeps in its data directory. */
+const keptFiles = () => {
+  const folder = path.join(world.dataDir, "compiled")
+  return fs.existsSync(folder) ? fs.readdirSync(folder).map((name) => path.join(folder, name)) : []
+}
+const isWhole = (file: string) => {
+  const contents = fs.readFileSync(file)
+  return contents.readUInt32LE() === crc32(contents.subarray(4))
+}
+const runExample = async () => {
+  const { exampleWorkflowId } = JSON.parse(fs.readFileSync(path.join(world.dataDir, "dev.json"), "utf8"))
+  const answer = await world.api().call("POST", `/api/v1/workflows/${exampleWorkflowId}/execute`, { input: {} })
+  assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
+}
+
+it("keeps the compiled code of a start that has served a run, and starts with any", { timeout: 240_000 }, async () => {
+  await runExample()
+  const [file = ""] = await vi.waitUntil(() => (keptFiles().length === 0 ? false : keptFiles()), 30_000)
+  assert.deepStrictEqual([keptFiles().length, isWhole(file), fs.statSync(file).mode & 0o777], [1, true, 0o600])
+  const [program = ""] = /^program-[0-9a-f]+/.exec(path.basename(file)) ?? []
+  const least = fs.statSync(path.join(import.meta.dirname, "../../dist", `${program}.v8`)).size
+  assert.isAbove(fs.statSync(file).size, least, "it has more functions than those that the build has called")
+
+  // It is used: a start without it would write it anew.
+  const { ino } = fs.statSync(file)
+  await world.crash()
+  await runExample()
+  await world.restart()
+  assert.strictEqual(fs.statSync(file).ino, ino)
+
+  const whole = fs.readFileSync(file)
+  const turned = Buffer.from(whole)
+  turned[3_000_000] = (turned[3_000_000] ?? 0) ^ 1
+  const otherFlags = Buffer.from(whole.subarray(4))
+  otherFlags[12] = (otherFlags[12] ?? 0) ^ 1
+  const sum = Buffer.alloc(4)
+  sum.writeUInt32LE(crc32(otherFlags))
+  const damages = {
+    "a bit is wrong": turned,
+    "it is torn": whole.subarray(0, 1_000_000),
+    "another V8's": Buffer.concat([sum, otherFlags])
+  }
+  for (const [damage, contents] of Object.entries(damages)) {
+    fs.writeFileSync(file, contents)
+    await world.crash()
+    await runExample()
+    // A stop keeps what no moment without runs has kept.
+    await world.restart()
+    assert.deepStrictEqual([keptFiles(), isWhole(file), fs.statSync(file).size > least], [[file], true, true], damage)
+  }
 })

@@ -15,7 +15,7 @@ const at = (passed: FaultPoint) =>
     if (left === 0) process.kill(process.pid, "SIGKILL")
   })
 
-const fiber = Effect.runFork(Effect.provideService(startService, Faults, { at }))
+const fiber = Effect.runFork(Effect.provideService(startService(), Faults, { at }))
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => fiber.unsafeInterruptAsFork(fiber.id()))
 fiber.addObserver((exit) => {
   if (Exit.isFailure(exit)) process.stderr.write(`${String(exit.cause)}\n`)

@@ -13,6 +13,8 @@ export interface World {
   readonly dataDir: string
   /** Kills the process by SIGKILL and starts another on the same data. */
   readonly crash: () => Promise<void>
+  /** The same after an orderly stop. */
+  readonly restart: () => Promise<void>
   readonly start: () => Promise<void>
   /** Has the service prove its invariants, and ends it. */
   readonly stop: () => Promise<void>
@@ -60,6 +62,10 @@ export const worldOf = (options: {
     },
     crash: async () => {
       await end("SIGKILL")
+      await begin()
+    },
+    restart: async () => {
+      await end("SIGTERM")
       await begin()
     },
     stop: async () => {

@@ -31,6 +31,8 @@ export class LiveRunTable {
   private readonly counts = new Map<OrganisationId, number>()
   /** When a run of the first class was launched last. */
   private firstClassAt = -Infinity
+  /** Whether a slot was given back. */
+  hasEnded = false
 
   get size(): number {
     return this.runs.size
@@ -80,6 +82,7 @@ export class LiveRunTable {
   remove(id: ExecutionId, live: LiveRun, outcome: DriveOutcome): void {
     if (this.runs.get(id) !== live) return
     this.runs.delete(id)
+    this.hasEnded = true
     this.addToCount(live.organisationId, -1)
     live.settle(outcome)
   }

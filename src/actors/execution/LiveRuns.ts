@@ -43,6 +43,8 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly takeSurvivors: (now: number) => ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     readonly ids: () => ReadonlyArray<ExecutionId>
     readonly size: () => number
+    /** Whether a run has left its slot. */
+    readonly hasEnded: () => boolean
     /**
      * Runs from the start queue that were launched within a tenth of a second, without those that wait for their calls.
      */
@@ -206,6 +208,7 @@ export const layer = Layer.scoped(
       takeSurvivors: (now) => table.takeSurvivors(now),
       ids: () => table.ids(),
       size: () => table.size,
+      hasEnded: () => table.hasEnded,
       hasFirstClass: () => table.hasFirstClass(clock.unsafeCurrentTimeMillis()),
       countStarting: () => table.countStarting(clock.unsafeCurrentTimeMillis()),
       countByOrganisation: () => table.countByOrganisation(),

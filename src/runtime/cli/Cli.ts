@@ -15,7 +15,7 @@ import { verifyEventsCommand } from "./VerifyEvents.js"
 
 const run = Effect.flatMap(
   Effect.promise(() => import("../program/Start.js")),
-  ({ startService }) => startService
+  ({ startService }) => startService()
 )
 
 const startCommand = Command.make("start", {}, () => run).pipe(Command.withDescription("Run the service"))

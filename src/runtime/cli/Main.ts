@@ -1,17 +1,19 @@
 /** The program's entry. `svc start` runs without loading the command line; every other command loads it. */
 import { Cause, Effect, Exit, Option } from "effect"
 import type { OperatorError } from "../process/OperatorError.js"
+import type { KeepCompiled } from "../program/CompiledCode.js"
 import { prettyCause } from "../telemetry/SafeError.js"
 
 const starting = () => import("../program/Start.js")
 const commandLine = () => import("./Cli.js")
 
-const program = Effect.suspend((): Effect.Effect<void, OperatorError> => {
-  const [, , command, ...rest] = process.argv
-  return command === "start" && rest.length === 0
-    ? Effect.flatMap(Effect.promise(starting), ({ startService: start }) => start)
-    : Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
-})
+const program = (keepCompiled?: KeepCompiled) =>
+  Effect.suspend((): Effect.Effect<void, OperatorError> => {
+    const [, , command, ...rest] = process.argv
+    return command === "start" && rest.length === 0
+      ? Effect.flatMap(Effect.promise(starting), ({ startService: start }) => start(keepCompiled))
+      : Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
+  })
 
 /** Prints an `OperatorError` as its message only, and any other error, a bug, as its kind and frames. */
 const messageOf = (cause: Cause.Cause<OperatorError>): string =>
@@ -34,10 +36,11 @@ const endLoudly = (event: "uncaught_exception" | "unhandled_rejection") => (caus
   process.stderr.write(`${JSON.stringify(line)}\n`, () => process.exit(70))
 }
 
-export const main = (): void => {
+/** `keepCompiled`: absent if the program runs from the compiled code of an earlier start. */
+export const main = (keepCompiled?: KeepCompiled): void => {
   process.on("uncaughtException", endLoudly("uncaught_exception"))
   process.on("unhandledRejection", endLoudly("unhandled_rejection"))
-  const fiber = Effect.runFork(program)
+  const fiber = Effect.runFork(program(keepCompiled))
   let signalled = Infinity
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {

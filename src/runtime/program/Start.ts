@@ -8,6 +8,7 @@ import { planDescriptors } from "../process/Descriptors.js"
 import { littleMemory, memoryLimit } from "../process/MemoryLimit.js"
 import { OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
+import { type KeepCompiled, keepCompiledCode } from "./CompiledCode.js"
 import { markPhase, markStop, stopPhases, takePhases } from "./Phases.js"
 import { sandbox } from "./Processes.js"
 
@@ -40,7 +41,7 @@ export const loadService = async () => {
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** `listener`: the scope in which the server listens; it closes last, so that requests are refused until the end. */
-const run = Effect.fnUntraced(function* (config: ServiceConfig, listener: Scope.Scope) {
+const run = Effect.fnUntraced(function* (config: ServiceConfig, listener: Scope.Scope, keepCompiled?: KeepCompiled) {
   // Layers that two builds share are built once.
   const memoMap = yield* Layer.makeMemoMap
   const scope = yield* Effect.scope
@@ -60,6 +61,7 @@ const run = Effect.fnUntraced(function* (config: ServiceConfig, listener: Scope.
       afterMillis: Math.round(performance.now())
     })
     yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
+    if (keepCompiled !== undefined) yield* keepCompiledCode(keepCompiled)
     return yield* Effect.never
   })
   const context = yield* Layer.buildWithMemoMap(Layer.provideMerge(serviceLayer, base), memoMap, scope)
@@ -121,28 +123,29 @@ const checkResources = Effect.fnUntraced(function* (config: ServiceConfig) {
 })
 
 /** Runs until interrupted; then drains and closes everything that it opened. */
-export const startService = Effect.gen(function* () {
-  yield* markPhase("loaded")
-  const asked = yield* readConfig()
-  yield* checkResources(asked)
-  const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
-  const running = Effect.gen(function* () {
-    yield* endOverdueStop(config.shutdownGrace)
-    yield* logStop
-    const listener = yield* Effect.scope
-    return yield* Effect.scoped(run(config, listener))
-  })
-  return yield* exported(config, Effect.scoped(running)).pipe(
-    Effect.provide(Logger.minimumLogLevel(config.logLevel)),
-    Effect.withTracerEnabled(false),
-    // Effect's metrics of fibers cost more than most fibers do, and are not used.
-    Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
+export const startService = (keepCompiled?: KeepCompiled) =>
+  Effect.gen(function* () {
+    yield* markPhase("loaded")
+    const asked = yield* readConfig()
+    yield* checkResources(asked)
+    const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
+    const running = Effect.gen(function* () {
+      yield* endOverdueStop(config.shutdownGrace)
+      yield* logStop
+      const listener = yield* Effect.scope
+      return yield* Effect.scoped(run(config, listener, keepCompiled))
+    })
+    return yield* exported(config, Effect.scoped(running)).pipe(
+      Effect.provide(Logger.minimumLogLevel(config.logLevel)),
+      Effect.withTracerEnabled(false),
+      // Effect's metrics of fibers cost more than most fibers do, and are not used.
+      Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
+    )
+  }).pipe(
+    (body) => Effect.flatMap(readLogFormat(), (format) => Effect.provide(body, Logging.layer(format))),
+    Effect.catchTags({
+      SqlError: unreachableError,
+      NotFound: ({ what }) => new OperatorError({ message: `The ${what} is not there.` }),
+      Unavailable: ({ reason }) => new OperatorError({ message: `svc cannot start: ${reason}.` })
+    })
   )
-}).pipe(
-  (body) => Effect.flatMap(readLogFormat(), (format) => Effect.provide(body, Logging.layer(format))),
-  Effect.catchTags({
-    SqlError: unreachableError,
-    NotFound: ({ what }) => new OperatorError({ message: `The ${what} is not there.` }),
-    Unavailable: ({ reason }) => new OperatorError({ message: `svc cannot start: ${reason}.` })
-  })
-)
