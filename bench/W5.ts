@@ -65,7 +65,7 @@ const add = (values: Map<string, Array<number>>, name: string, value: number): v
   values.set(name, [...(values.get(name) ?? []), value])
 }
 
-/** Memory and processor of a service that does nothing, with three runners. */
+/** Memory and processor of a service that does nothing. */
 const idle = async (dataDir: string): Promise<void> => {
   const service = await startService({ dataDir, env: { SVC_RUNNERS: "2" } })
   await pause(settleMillis)
@@ -82,6 +82,6 @@ const idle = async (dataDir: string): Promise<void> => {
     percent.toFixed(1)
   )
   rows.note("must: 150 MB without Postgres and 0.5 %; aim: 120 MB and 0.2 %.")
-  rows.print("W5 idle, with two runners and a spare one")
+  rows.print("W5 idle after a start, of up to two runners and a spare one")
   await service.stop()
 }

@@ -147,7 +147,7 @@ describe("when the service is killed", () => {
       import { Sandbox } from "${process.cwd()}/src/actors/ports/run/Sandbox.js"
       import { layer } from "${process.cwd()}/src/runtime/sandbox/Pool.js"
       let pids = () => []
-      const runtime = ManagedRuntime.make(layer({ runnerPath: ${JSON.stringify(runner.path)}, wasmPath: ${JSON.stringify(wasm)}, runners: 2, spare: true, onStarted: (started) => { pids = started } }))
+      const runtime = ManagedRuntime.make(layer({ runnerPath: ${JSON.stringify(runner.path)}, wasmPath: ${JSON.stringify(wasm)}, runners: 2, spare: true, startsAll: true, onStarted: (started) => { pids = started } }))
       const script = 'globalThis.__workflow = async () => { const a = "a".repeat(2 ** 22); return a.indexOf("a".repeat(2 ** 21) + "b") }'
       const limits = { memoryBytes: 134217728, cpuPerStepMillis: 60000 }
       await runtime.runPromise(Effect.flatMap(effectSandbox, (sandbox) => Effect.sync(() => {

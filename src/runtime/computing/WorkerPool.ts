@@ -22,8 +22,8 @@ export interface ComputationsOptions {
   readonly onWorkers?: (pids: ReadonlyArray<number>) => void
 }
 
-/** A worker without a job ends after this long: the last one later than the others. */
-const idleMillis = { last: 300_000, others: 10_000 }
+/** A worker without a job ends after this long: the next job starts one in 0.1 s. */
+const idleMillis = 10_000
 /** After this many failed starts in a row the waiting jobs are refused. */
 const maxFailedStarts = 3
 
@@ -127,12 +127,11 @@ export class WorkerPool {
   /** Ends the worker unless a job is assigned to it within the idle time. */
   private endWhenIdle(worker: Worker): void {
     if (!this.workers.has(worker)) return
-    const millis = this.workers.size > 1 ? idleMillis.others : idleMillis.last
     worker.idle = setTimeout(() => {
       this.workers.delete(worker)
       this.reportWorkers()
       worker.process.kill()
-    }, millis).unref()
+    }, idleMillis).unref()
   }
 
   private readBundle(): Buffer | undefined {

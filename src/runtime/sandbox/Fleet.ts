@@ -1,6 +1,7 @@
 /**
  * The runner processes of one engine: one per slot, a spare that replaces the next one that dies, and exclusive ones
- * that each run a single guest. Restarts runners with back-off and moves queued turns away from busy runners.
+ * that each run a single guest. Starts with one runner; the others follow once turns wait. Restarts runners with back-off
+ * and moves queued turns away from busy runners.
  */
 import type { Buffer } from "node:buffer"
 import type { JailReport } from "../../actors/ports/run/Sandbox.js"
@@ -15,8 +16,8 @@ import { startRunner } from "./RunnerProcess.js"
 const rebalanceMillis = 10
 /** Back-off between attempts when runners die as they start. */
 const restartMillis = { first: 50, most: 5000 }
-/** The other runners start after the service is up, so that they do not slow its start. */
-const otherRunnersDelayMillis = 1000
+/** The other runners start when turns have waited for each other for so long: a start and idle need only the first. */
+const otherRunnersDelayMillis = 50
 /** Exclusive runners at once. */
 const maxExclusiveRunners = 4
 
@@ -27,6 +28,8 @@ export interface FleetOptions extends ListenerOptions, PoolLog {
   readonly engine: string
   readonly runners: number
   readonly spare: boolean
+  /** Starts the other runners with the first, and not when turns wait. For tests about several runners. */
+  readonly startsAll?: boolean | undefined
   readonly maxLiveGuests: number
 }
 
@@ -75,15 +78,21 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
     // --- Rebalancing: turns that wait behind another tenant's move to another runner ---
 
     let isRebalanceScheduled = false
+    /** Since when a turn has been waiting at each rebalance. */
+    let queuedSince: number | undefined
     const onQueued = (): void => {
       if (isRebalanceScheduled || isStopped) return
       isRebalanceScheduled = true
+      queuedSince ??= performance.now()
       schedule(rebalance, rebalanceMillis)
     }
     const rebalance = (): void => {
       isRebalanceScheduled = false
       for (const runner of [...slots, spare]) runner?.evictWaiting((tenant) => choice.canMove(tenant, runner))
-      if ([...slots, spare].some((runner) => runner !== undefined && runner.load() > 1)) onQueued()
+      const isQueued = [...slots, spare].some((runner) => runner !== undefined && runner.load() > 1)
+      if (!isQueued) return void (queuedSince = undefined)
+      if (performance.now() - (queuedSince ?? Infinity) >= otherRunnersDelayMillis) startOthers()
+      onQueued()
     }
 
     const serveWaiting = (): void => {
@@ -97,8 +106,18 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
 
     // --- Keeping the slots filled ---
 
-    const missingRunners = (): number =>
-      slots.filter((slot) => slot === undefined).length + (options.spare && spare === undefined ? 1 : 0) - starting.size
+    let areOthersStarted = false
+    let startOthers = (): void => undefined
+
+    const missingRunners = (): number => {
+      const free = slots.filter((slot) => slot === undefined).length
+      const missing = areOthersStarted
+        ? free + (options.spare && spare === undefined ? 1 : 0)
+        : free === slots.length
+          ? 1
+          : 0
+      return missing - starting.size
+    }
 
     const refill = (jail: Jail): void => {
       if (isStopped) return
@@ -219,7 +238,12 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         jail,
         (ready) => {
           place(ready)
-          schedule(() => refill(jail), otherRunnersDelayMillis)
+          startOthers = () => {
+            areOthersStarted = true
+            startOthers = () => undefined
+            refill(jail)
+          }
+          if (options.startsAll === true) startOthers()
           resolve(makeFleet(jail))
         },
         (why) => startFirst(index + 1, [...reasons, `${jail.report.level} (${jail.command}): ${why}`])

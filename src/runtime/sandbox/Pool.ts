@@ -42,6 +42,8 @@ export interface SandboxOptions {
   /** Runner processes; by default one for each processor, and one more as a spare. */
   readonly runners?: number
   readonly spare?: boolean
+  /** Starts all runners at once: by default the others follow the first one once turns wait. For tests about several. */
+  readonly startsAll?: boolean
   /** Live guests of one runner; beyond it the longest suspended one is evicted. */
   readonly liveGuests?: number
   /** Memory of guests in bytes, over all runners; by default a quarter of the machine's or the container's. */
@@ -72,6 +74,7 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
             jails: jails(options.jail ?? "auto"),
             runners,
             spare: options.spare ?? true,
+            startsAll: options.startsAll,
             maxLiveGuests: options.liveGuests ?? defaultLiveGuests,
             earlierPath: options.earlierPath,
             onListener: options.onListener

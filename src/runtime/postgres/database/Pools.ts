@@ -90,9 +90,12 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
   const settings = {
     connectionString: withServerSettings(Redacted.value(url)),
     max: options.maxConnections,
+    // The first request after an idle time waits for no login.
+    min: 1,
     application_name: options.applicationName,
     connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 60_000,
+    // Each connection is a process of 4 to 7 MB; a new one takes 5 ms.
+    idleTimeoutMillis: 5_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     ...(options.statementTimeout === undefined
