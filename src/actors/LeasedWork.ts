@@ -6,6 +6,7 @@
 import { Cause, Clock, Duration, Effect, FiberSet, type Scope } from "effect"
 import type { Unavailable } from "../domain/Failure.js"
 import { backgroundTask } from "./BackgroundTask.js"
+import { PassTimes } from "./PassTimes.js"
 import type { Places, ReleasePlace } from "./Places.js"
 import type { FailedJobs, StoredJob, StoredJobTask } from "./ports/FailedJobs.js"
 import type { DueWork, FindWork } from "./ports/LeasedWork.js"
@@ -28,6 +29,7 @@ export interface PlacedOptions<J extends StoredJob, E> {
 
 /** When passes are repeated. */
 export interface RepeatOptions {
+  /** How often work is looked for. */
   readonly interval: Duration.Duration
   /** Once an interval, before the pass. */
   readonly reconcile?: Effect.Effect<unknown, Unavailable>
@@ -138,11 +140,18 @@ const repeatSweep = (
   const reconciled = onceAn(interval, reconcile)
   const whole = (advance: Effect.Effect<void>) =>
     Effect.zipRight(reconciled, typeof pass === "function" ? pass(advance) : pass)
-  return Effect.map(backgroundTask(task, whole), ({ run }) =>
-    Effect.flatMap(run, (succeeded) =>
-      Effect.raceAll([Effect.sleep(interval), ...wakes, ...(succeeded ? places.map(({ freed }) => freed) : [])])
+  return Effect.gen(function* () {
+    const { untilDue } = yield* PassTimes
+    const { run } = yield* backgroundTask(task, whole)
+    return Effect.flatMap(run, (succeeded) =>
+      Effect.raceAll(
+        succeeded
+          ? [untilDue(task, interval), ...wakes, ...places.map(({ freed }) => freed)]
+          : // A failure is reported until a pass has shown that it is over.
+            [Effect.sleep(interval), ...wakes]
+      )
     ).pipe(Effect.forever, Effect.interruptible)
-  )
+  })
 }
 
 /** The sweep of a kind of work, by the name that `/readyz`, the metrics and the log know. */

@@ -157,7 +157,7 @@ export const layer = (checkpoints: CheckpointFile) =>
         )
 
       // Of the same snapshot as the entries: all older transactions are visible.
-      const xmin = sql.literal("pg_snapshot_xmin(pg_current_snapshot())::text AS xmin")
+      const xmin = "pg_snapshot_xmin(pg_current_snapshot())::text AS xmin"
       /** Entries of transactions below this id are sealed, except of chains that fail. Unknown at the start. */
       let sealedBelow: string | undefined
       let branchesAreClosed = false
@@ -171,8 +171,11 @@ export const layer = (checkpoints: CheckpointFile) =>
         // Not decoded, since one organisation that cannot be read would leave the chains of all unsealed.
         const [found] = yield* castRows<Unsealed>(
           sealedBelow === undefined
-            ? sql`SELECT ${xmin}, ARRAY(SELECT id FROM organisations) AS organisations`
-            : sql`SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= ${sealedBelow}::bigint) AS organisations`
+            ? sql.unsafe(`SELECT ${xmin}, ARRAY(SELECT id FROM organisations) AS organisations`)
+            : sql.unsafe(
+                `/* svc_unsealed */ SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= $1::bigint) AS organisations`,
+                [sealedBelow]
+              )
         )
         if (found === undefined) return
         for (const org of new Set([...found.organisations, ...failing])) {

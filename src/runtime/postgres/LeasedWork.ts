@@ -92,6 +92,10 @@ const isLookedFor = (kind: LeasableKind): string => {
 /** Whether there is work that a node may take now. */
 export const hasWork = (kind: LeasableKind): string => `EXISTS (SELECT FROM ${fromSql(kind)} WHERE ${canBeTaken(kind)})`
 
+/** Whether there is work of those that a node looks for: without what is set aside. */
+export const isWorkLookedFor = (kind: LeasableKind): string =>
+  `EXISTS (SELECT FROM ${fromToFind(kind)} WHERE ${isLookedFor(kind)})`
+
 /** The end of a lease that begins now. */
 export const leaseEnd = ({ lease }: WorkKind): string => `now() + interval '${lease.seconds} seconds'`
 

@@ -35,6 +35,7 @@ import * as ProviderActor from "../../actors/provider/Actor.js"
 import * as TenantActor from "../../actors/organisation/Actor.js"
 import * as CallbackSecrets from "../../actors/organisation/CallbackSecrets.js"
 import * as RateLimits from "../../actors/organisation/RateLimits.js"
+import * as PassTimes from "../../actors/PassTimes.js"
 import * as Addresses from "../process/Addresses.js"
 import * as Clock from "../postgres/database/DatabaseClock.js"
 import { openCheckpoints } from "../audit/Checkpoints.js"
@@ -65,6 +66,7 @@ import * as CustomerReads from "../postgres/organisation/CustomerReads.js"
 import * as Deliveries from "../postgres/delivery/Deliveries.js"
 import * as MailAddresses from "../postgres/delivery/MailAddresses.js"
 import * as DomainEvents from "../postgres/delivery/DomainEvents.js"
+import * as DueTasks from "../postgres/DueTasks.js"
 import * as FailedJobs from "../postgres/FailedJobs.js"
 import * as EndpointSubscriptions from "../postgres/delivery/EndpointSubscriptions.js"
 import * as DeadLetters from "../postgres/event/DeadLetters.js"
@@ -250,6 +252,7 @@ const stores = Layer.mergeAll(
   RateWindows.layer,
   ProviderWindows.layer,
   Deliveries.layer,
+  DueTasks.layer,
   StartQueue.layer
 ).pipe(Layer.provideMerge(records))
 
@@ -354,6 +357,7 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   // A runner takes about as long to start as what is below.
   Layer.provideMerge(sandbox),
   Layer.provideMerge(asPhase("connections")(connected)),
+  Layer.provideMerge(PassTimes.layer),
   Layer.provideMerge(asPhase("audit")(trail)),
   Layer.provideMerge(asPhase("stores")(stores)),
   Layer.provideMerge(asPhase("cluster")(cluster)),

@@ -34,6 +34,7 @@ export class QueuedPool extends Pool {
   constructor(options: ConstructorParameters<typeof Pool>[0], onError: (sqlState: string) => void = ignore) {
     super(options)
     this.on("connect", (client) => {
+      nameStatements(client)
       const connection: unknown = Reflect.get(client, "connection")
       if (connection instanceof EventEmitter) connection.on("errorMessage", (error) => onError(codeOf(error)))
     })
@@ -103,6 +104,21 @@ export class QueuedPool extends Pool {
       })
     })
   }
+}
+
+/** The name of a statement that begins with one: Postgres parses and plans it once for each connection. */
+const statementName = /^\/\* (svc_\w+) \*\//
+
+const nameStatements = (client: PoolClient): void => {
+  const query = client.query.bind(client)
+  // Overloads cannot be overridden one by one.
+  client.query = ((text: unknown, ...rest: ReadonlyArray<unknown>) => {
+    const [, name] = typeof text === "string" ? (statementName.exec(text) ?? []) : []
+    const [values, done] = rest
+    return name === undefined
+      ? Reflect.apply(query, undefined, [text, ...rest])
+      : Reflect.apply(query, undefined, [{ name, text, values }, done])
+  }) as PoolClient["query"]
 }
 
 /** The process of the server behind a connection, which the types do not show. */

@@ -27,6 +27,11 @@ const heldBecause: { readonly [R in QuotaReason | "customer_suspended" | "connec
   connection_inactive: "e.status = 'held' AND e.record->>'heldBecause' = 'connection_inactive'"
 }
 
+/** Whether any event is held that may be released. */
+export const anyHeld = Object.values(heldBecause)
+  .map((condition) => `EXISTS (SELECT FROM events e WHERE ${condition})`)
+  .join(" OR ")
+
 const canBeReleased = notSetAside("events.release_held", "e.id")
 
 /** The values of a column among held events: reads one index entry for each. */

@@ -43,7 +43,7 @@ const firstQueued = `CASE WHEN COALESCE((SELECT q.not_before FROM start_queue q 
   THEN COALESCE((SELECT min(c.priority) FROM queue_classes c WHERE EXISTS (SELECT FROM start_queue q
     WHERE NOT q.held AND q.claimed_by IS NULL AND q.priority = c.priority)), 1) END`
 
-const hasWorkSql = `SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
+const hasWorkSql = `/* svc_run_work */ SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
   ${firstQueued} AS queued,
   EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
   ${hasWork(deliveries("deliveries"))} AS deliveries`

@@ -10,13 +10,19 @@ import { rowDecoder } from "../record/Table.js"
 /** No other node has committed the poll since. */
 const isCurrent = "w.seq = $3"
 
+const isPolled = "t.status = 'active' AND c.status = 'active'"
 const createSql = `INSERT INTO polls (connection_id, event, org, connector)
-  SELECT DISTINCT c.id, t.app_event->>'event', c.org, c.connector FROM ${polledBy("t.status = 'active' AND c.status = 'active'")}
+  SELECT DISTINCT c.id, t.app_event->>'event', c.org, c.connector FROM ${polledBy(isPolled)}
   ON CONFLICT DO NOTHING`
 
 // A disabled trigger keeps its poll, so that enabling it finds what changed meanwhile.
-const deleteSql = `DELETE FROM polls p WHERE NOT EXISTS (
-  SELECT FROM ${polledBy("c.id = p.connection_id AND t.app_event->>'event' = p.event")})`
+const isOrphan = `NOT EXISTS (SELECT FROM ${polledBy("c.id = p.connection_id AND t.app_event->>'event' = p.event")})`
+const deleteSql = `DELETE FROM polls p WHERE ${isOrphan}`
+
+const isMissing = "NOT EXISTS (SELECT FROM polls p WHERE p.connection_id = c.id AND p.event = t.app_event->>'event')"
+/** Whether `reconcile` would change something. */
+export const arePollsStale = `EXISTS (SELECT FROM ${polledBy(`${isPolled} AND ${isMissing}`)})
+  OR EXISTS (SELECT FROM polls p WHERE ${isOrphan})`
 
 const commitSql = `WITH mine AS (
     ${settleSql(

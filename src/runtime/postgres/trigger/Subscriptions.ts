@@ -19,13 +19,16 @@ import { subscriptionColumns, subscriptions as kind } from "../WorkKinds.js"
 
 const timeOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
 
-const createSql = `INSERT INTO subscriptions (trigger_id, connection_id, org)
-  SELECT t.id, c.id, t.org FROM triggers t JOIN connections c ON c.org = t.org
+const subscribing = `triggers t JOIN connections c ON c.org = t.org
     AND c.connector = t.app_event->>'connector' AND c.disconnected_at IS NULL AND c.status = 'active'
     AND (t.app_event->>'connectionId' IS NULL OR t.app_event->>'connectionId' = c.id)
     AND (t.customer_id IS NULL OR t.customer_id = c.customer_id)
-  WHERE t.type = 'app_event' AND t.app_event->>'delivery' = 'webhook' AND t.deleted_at IS NULL AND t.status = 'active'
-  ON CONFLICT DO NOTHING`
+  WHERE t.type = 'app_event' AND t.app_event->>'delivery' = 'webhook' AND t.deleted_at IS NULL AND t.status = 'active'`
+const createSql = `INSERT INTO subscriptions (trigger_id, connection_id, org)
+  SELECT t.id, c.id, t.org FROM ${subscribing} ON CONFLICT DO NOTHING`
+/** Whether `reconcile` would change something. */
+export const areSubscriptionsMissing = `EXISTS (SELECT FROM ${subscribing}
+  AND NOT EXISTS (SELECT FROM subscriptions s WHERE s.trigger_id = t.id AND s.connection_id = c.id))`
 
 /** `$3`: how many attempts have failed; `$4`: the last error. */
 const refuseSql = settleSql(kind, "state = 'failed', attempts = $3, last_error = $4, next_at = NULL")

@@ -1,0 +1,73 @@
+/**
+ * When the passes of sweeps begin: one question a second tells which tasks have work, and wakes their sweeps. A pass without
+ * work would cost a statement or more of its own.
+ */
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { backgroundTask, repeatEvery } from "./BackgroundTask.js"
+import type { StoredJobTask } from "./ports/FailedJobs.js"
+import { DueTasks } from "./ports/DueTasks.js"
+
+const tickInterval = Duration.seconds(1)
+/** Ticks are not exact: a task is asked for that is due for it within this time. */
+const tolerance = Duration.millis(100)
+
+interface Waiting {
+  readonly interval: number
+  readonly latch: Effect.Latch
+  /** When it was asked for last. */
+  askedAt: number
+  /** It had work then. A last pass without work notes that there is none left. */
+  hadWork: boolean
+}
+
+/** Without a layer, as in tests of single sweeps: the interval. */
+export class PassTimes extends Context.Reference<PassTimes>()("svc/PassTimes", {
+  defaultValue: (): {
+    /** Ends when the task has work, which is looked for at each interval. */
+    readonly untilDue: (task: StoredJobTask, interval: Duration.Duration) => Effect.Effect<void>
+  } => ({ untilDue: (_, interval) => Effect.sleep(interval) })
+}) {}
+
+const make = Effect.gen(function* () {
+  const { among } = yield* DueTasks
+  const sweeps = new Map<StoredJobTask, Waiting>()
+  const waiting = new Set<StoredJobTask>()
+
+  const wake = (sweep: Waiting, isDue: boolean): void => {
+    if (isDue || sweep.hadWork) sweep.latch.unsafeOpen()
+    sweep.hadWork = isDue
+  }
+
+  const ask = Effect.gen(function* () {
+    const now = (yield* Clock.currentTimeMillis) + Duration.toMillis(tolerance)
+    const asked = [...sweeps].filter(([task, { askedAt, interval }]) => waiting.has(task) && now - askedAt >= interval)
+    if (asked.length === 0) return
+    // Their passes find out, and report, what is wrong.
+    const unknown = () => Effect.sync(() => asked.forEach(([, sweep]) => sweep.latch.unsafeOpen()))
+    const due = yield* Effect.tapErrorCause(among(asked.map(([task]) => task)), unknown)
+    for (const [task, sweep] of asked) {
+      sweep.askedAt = now - Duration.toMillis(tolerance)
+      wake(sweep, due.includes(task))
+    }
+  })
+  const task = yield* backgroundTask("work.find", ask)
+  yield* repeatEvery(tickInterval, task.run)
+
+  return PassTimes.of({
+    untilDue: (task, interval) =>
+      Effect.suspend(() => {
+        const sweep = sweeps.get(task) ?? {
+          interval: Duration.toMillis(interval),
+          latch: Effect.unsafeMakeLatch(false),
+          askedAt: Number.NEGATIVE_INFINITY,
+          hadWork: false
+        }
+        sweeps.set(task, sweep)
+        waiting.add(task)
+        sweep.latch.unsafeClose()
+        return sweep.latch.await
+      }).pipe(Effect.ensuring(Effect.sync(() => waiting.delete(task))))
+  })
+})
+
+export const layer = Layer.scoped(PassTimes, make)
