@@ -2,19 +2,18 @@
  * When the passes of sweeps begin: one question a second tells which tasks have work, and wakes their sweeps. A pass without
  * work would cost a statement or more of its own.
  */
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
 import { backgroundTask, repeatEvery } from "./BackgroundTask.js"
 import type { StoredJobTask } from "./ports/FailedJobs.js"
 import { DueTasks } from "./ports/DueTasks.js"
 
 const tickInterval = Duration.seconds(1)
-/** Ticks are not exact: a task is asked for that is due for it within this time. */
-const tolerance = Duration.millis(100)
 
 interface Waiting {
+  /** In ticks: no clock that somebody sets delays a pass. */
   readonly interval: number
   readonly latch: Effect.Latch
-  /** When it was asked for last. */
+  /** The tick at which it was asked for last. */
   askedAt: number
   /** It had work then. A last pass without work notes that there is none left. */
   hadWork: boolean
@@ -32,6 +31,7 @@ const make = Effect.gen(function* () {
   const { among } = yield* DueTasks
   const sweeps = new Map<StoredJobTask, Waiting>()
   const waiting = new Set<StoredJobTask>()
+  let tick = 0
 
   const wake = (sweep: Waiting, isDue: boolean): void => {
     if (isDue || sweep.hadWork) sweep.latch.unsafeOpen()
@@ -39,14 +39,14 @@ const make = Effect.gen(function* () {
   }
 
   const ask = Effect.gen(function* () {
-    const now = (yield* Clock.currentTimeMillis) + Duration.toMillis(tolerance)
-    const asked = [...sweeps].filter(([task, { askedAt, interval }]) => waiting.has(task) && now - askedAt >= interval)
+    tick += 1
+    const asked = [...sweeps].filter(([task, { askedAt, interval }]) => waiting.has(task) && tick - askedAt >= interval)
     if (asked.length === 0) return
     // Their passes find out, and report, what is wrong.
     const unknown = () => Effect.sync(() => asked.forEach(([, sweep]) => sweep.latch.unsafeOpen()))
     const due = yield* Effect.tapErrorCause(among(asked.map(([task]) => task)), unknown)
     for (const [task, sweep] of asked) {
-      sweep.askedAt = now - Duration.toMillis(tolerance)
+      sweep.askedAt = tick
       wake(sweep, due.includes(task))
     }
   })
@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
     untilDue: (task, interval) =>
       Effect.suspend(() => {
         const sweep = sweeps.get(task) ?? {
-          interval: Duration.toMillis(interval),
+          interval: Math.ceil(Duration.toSeconds(interval) / Duration.toSeconds(tickInterval)),
           latch: Effect.unsafeMakeLatch(false),
           askedAt: Number.NEGATIVE_INFINITY,
           hadWork: false
