@@ -1,4 +1,7 @@
-/** W4: `kill -9` of the service in the middle of 1,000 runs of three calls each. Nothing may be lost. */
+/**
+ * W4: `kill -9` of the service in the middle of 1,000 runs of three calls each: alone, as when its process dies, and together
+ * with its Postgres, which then recovers from its log first. Nothing may be lost.
+ */
 import { setTimeout as pause } from "node:timers/promises"
 import { startStub } from "./support/Children.js"
 import { sql } from "./support/Database.js"
@@ -13,7 +16,14 @@ const killAt = 0.4
 
 const finished = `SELECT count(*)::int AS n, count(*) FILTER (WHERE status = 'completed')::int AS completed FROM executions`
 
+const killed = { alone: "W4 kill -9 in the middle of 1,000 runs", withPostgres: "W4 the same, Postgres killed with it" }
+
 export const w4 = async (): Promise<void> => {
+  await killAndRecover("alone")
+  await killAndRecover("withPostgres")
+}
+
+const killAndRecover = async (kill: keyof typeof killed): Promise<void> => {
   const stub = await startStub()
   const service = await startService()
   const { dataDir } = service
@@ -36,6 +46,7 @@ export const w4 = async (): Promise<void> => {
   const submitting = Promise.all(Array.from({ length: atOnce }, submit))
   while ((await stub.counts()).distinct < runs * 3 * killAt) await pause(2)
   service.child.kill("SIGKILL")
+  if (kill === "withPostgres") service.killPostgres()
   const acceptedMillis = Date.now() - began
   await service.child.ended
   await submitting
@@ -65,7 +76,7 @@ export const w4 = async (): Promise<void> => {
   rows.add("restart to ready, by npm start, ms", readyMillis, "1200, aim 700")
   rows.add("restart to first progress, ms", (counts.firstSinceMark ?? Number.NaN) - restarted, "")
   rows.add("restart to all done, ms", doneMillis, "3300, aim 1500")
-  rows.print("W4 kill -9 in the middle of 1,000 runs")
+  rows.print(killed[kill])
   await again.stop()
   await stub.stop()
 }

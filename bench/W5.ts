@@ -1,5 +1,5 @@
 /**
- * W5: from a start on existing data to the first reply of a run, by `npm start` and without npm, the phases of the start,
+ * W5: from a start on existing data to the first reply of a run, by `npm start` and by `bin/svc start`, the phases of the start,
  * and what the idle service holds in memory.
  */
 import { setTimeout as pause } from "node:timers/promises"
@@ -18,11 +18,11 @@ const median = (values: ReadonlyArray<number>): number =>
 
 /** The ways in which a service is started, after what end of the one before. */
 const starts = [
-  { name: "node, after a clean stop", npm: false, end: "SIGKILL" },
+  { name: "bin/svc, after a clean stop", npm: false, end: "SIGKILL" },
   { name: "npm start, after kill -9", npm: true, end: "SIGTERM" },
   { name: "npm start, after a clean stop", npm: true, end: "SIGTERM" },
-  { name: "node, after a clean stop", npm: false, end: "SIGKILL" },
-  { name: "node, after kill -9", npm: false, end: "SIGTERM" }
+  { name: "bin/svc, after a clean stop", npm: false, end: "SIGKILL" },
+  { name: "bin/svc, after kill -9", npm: false, end: "SIGTERM" }
 ] as const
 
 export const w5 = async (): Promise<void> => {
@@ -35,7 +35,7 @@ export const w5 = async (): Promise<void> => {
   const phases = new Map<string, Array<number>>()
   const restart = async ({ name, npm }: (typeof starts)[number]): Promise<Service> => {
     const started = performance.now()
-    const service = await startService({ dataDir, npm, env: { SVC_LOG_LEVEL: "debug" } })
+    const service = await startService({ dataDir, npm, launcher: true, env: { SVC_LOG_LEVEL: "debug" } })
     await service.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { name: "you" } })
     add(replies, name, performance.now() - started)
     const found: Phases = JSON.parse(phasesLine.exec(await service.child.printed(phasesLine))?.[1] ?? "{}")

@@ -25,6 +25,8 @@ export interface Service {
   readonly call: (method: string, path: string, body?: unknown) => Promise<{ readonly [member: string]: unknown }>
   /** The superuser's URL of a database. */
   readonly admin: (database: string) => string
+  /** By SIGKILL. Its other processes end with it. */
+  readonly killPostgres: () => void
   /** Has the service prove its invariants, and ends it. */
   readonly stop: () => Promise<void>
 }
@@ -69,8 +71,9 @@ export interface Start {
   readonly node?: ReadonlyArray<string>
   /** Another build's program. */
   readonly program?: string
-  /** By `npm start`, as an operator starts it. */
+  /** By `npm start`, or by `bin/svc start`. Default: the built program without a check of the sources. */
   readonly npm?: boolean
+  readonly launcher?: boolean
 }
 
 /** npm's program: the one that runs the bench, or the one beside this node. */
@@ -86,8 +89,14 @@ const nodeArguments = (program: string): ReadonlyArray<string> => {
   return given.filter((argument) => argument.startsWith("--"))
 }
 
-export const launch = ({ dataDir, env = {}, node = [], npm = false, program = "dist/svc.js" }: Start): Child =>
-  start(npm ? [npmProgram(), "start", "--silent"] : [...nodeArguments(program), ...node, program, "start"], {
+/** The words after `node`: what `bin/svc` becomes is started as it would be. */
+const wordsOf = ({ launcher = false, node = [], npm = false, program = "dist/svc.js" }: Omit<Start, "dataDir">) =>
+  npm
+    ? [npmProgram(), "start", "--silent"]
+    : [...nodeArguments(program), ...node, launcher ? "scripts/run.mjs" : program, "start"]
+
+export const launch = ({ dataDir, env = {}, ...options }: Start): Child =>
+  start(wordsOf(options), {
     SVC_PORT: "0",
     SVC_DATA_DIR: dataDir,
     SVC_LOG_FORMAT: "json",
@@ -123,6 +132,7 @@ export const awaitService = async (child: Child, dataDir: string): Promise<Servi
     call,
     admin,
     stop,
+    killPostgres: () => void process.kill(postgresPid(dataDir)[0], "SIGKILL"),
     usage: () => readUsage(child.pid, postgresPid(dataDir)[0])
   }
 }
