@@ -26,13 +26,14 @@ export const withSecretsLocked = <A, E, R>(body: Effect.Effect<A, E, R>) =>
  * without one, once every data key under it opens, and deletes the check values of unused keys.
  */
 export const proveSecrets = Effect.fn("SecretChecks.prove")(function* (secrets: InstallationSecrets) {
-  const stored = yield* storedChecks
-  const problems = [...wrongPepper(secrets, stored), ...wrongKeys(secrets, stored, yield* wrappers)]
+  const { stored, wrapping } = yield* storedChecks
+  const problems = [...wrongPepper(secrets, stored), ...wrongKeys(secrets, stored, wrapping)]
   if (problems.length > 0) return yield* new OperatorError({ message: problems.join("\n") })
   const missing = [...checksOf(secrets)].filter(([secret]) => (stored.get(secret) ?? null) === null)
   yield* Effect.forEach(missing, ([secret]) => openAll(secrets, secret), { discard: true })
   yield* store(new Map(missing))
-  yield* prune(secrets)
+  const needed = new Set([...checksOf(secrets).keys(), ...[...wrapping.keys()].map(named)])
+  if ([...stored.keys()].some((secret) => !needed.has(secret))) yield* prune(secrets)
 })
 
 /**
@@ -41,7 +42,7 @@ export const proveSecrets = Effect.fn("SecretChecks.prove")(function* (secrets: 
  */
 export const acceptSecrets = Effect.fn("SecretChecks.accept")(function* (secrets: InstallationSecrets) {
   const { keys } = Redacted.value(secrets.masterKeys)
-  const lost = [...(yield* wrappers).keys()].filter((id) => !keys.has(id))
+  const lost = [...(yield* storedChecks).wrapping.keys()].filter((id) => !keys.has(id))
   yield* store(new Map<string, Buffer | null>([...checksOf(secrets), ...lost.map((id) => [named(id), null] as const)]))
   yield* prune(secrets)
   return lost
@@ -67,23 +68,22 @@ const checksOf = ({ keyPepper, masterKeys }: InstallationSecrets): ReadonlyMap<s
 type Stored = ReadonlyMap<string, Uint8Array | null>
 
 const decodeCheck = rowDecoder("secret_checks", {
-  secret: Schema.String,
-  value: Schema.NullOr(Schema.Uint8ArrayFromSelf)
+  name: Schema.String,
+  value: Schema.NullOr(Schema.Uint8ArrayFromSelf),
+  wraps: Schema.NullOr(Schema.Number)
 })
-const decodeWrapper = rowDecoder("data_keys", { id: Schema.String, n: Schema.Number })
 
+/** The check values, and the master keys that wrap data keys with the number that each wraps: in one statement. */
 const storedChecks = Effect.gen(function* () {
   const sql = yield* WriterSql
-  const rows = yield* sql`SELECT secret, value FROM secret_checks`
-  return new Map(rows.map(decodeCheck).map(({ secret, value }) => [secret, value]))
-})
-
-/** The master keys that wrap data keys, and how many each wraps. */
-const wrappers = Effect.gen(function* () {
-  const sql = yield* WriterSql
-  const rows = yield* sql`
-    SELECT master_key_id AS id, count(*)::int AS n FROM data_keys GROUP BY master_key_id ORDER BY 1`
-  return new Map(rows.map(decodeWrapper).map(({ id, n }) => [id, n]))
+  const found = yield* sql`
+    (SELECT secret AS name, value, NULL::int AS wraps FROM secret_checks)
+    UNION ALL
+    (SELECT master_key_id, NULL, count(*)::int FROM data_keys GROUP BY master_key_id ORDER BY 1)`
+  const rows = found.map(decodeCheck)
+  const stored: Stored = new Map(rows.flatMap(({ name, value, wraps }) => (wraps === null ? [[name, value]] : [])))
+  const wrapping = new Map(rows.flatMap(({ name, wraps }) => (wraps === null ? [] : [[name, wraps]])))
+  return { stored, wrapping }
 })
 
 // --- What is wrong ---

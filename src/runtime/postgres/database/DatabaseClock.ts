@@ -66,10 +66,12 @@ const correctedClock = (base: Clock.Clock, jumped: () => void): CorrectedClock =
   }
 }
 
-/** The median of a few samples: a single slow response would look like an offset. */
+/** Of one sample if that is noise, else the median of a few: a single slow response would look like an offset. */
 const measureOffset = Effect.gen(function* () {
   const runs = yield* Runs
-  const offsets = yield* Effect.replicateEffect(runs.clockOffset, samples)
+  const first = yield* runs.clockOffset
+  if (Math.abs(first) <= Duration.toMillis(tolerance)) return first
+  const offsets = [first, ...(yield* Effect.replicateEffect(runs.clockOffset, samples - 1))]
   return offsets.sort((a, b) => a - b)[Math.floor(samples / 2)] ?? 0
 })
 
