@@ -51,7 +51,7 @@ const readKept = () => {
   }
 }
 
-/** Writes the compiled code of what has run. Takes 0.1 s; does nothing if it is not for this data directory. */
+/** Writes the compiled code of what has run. Takes about 0.2 s; does nothing if it is not for this data directory. */
 const keepCompiled = (directory) => {
   // Back to the build's flags, which V8 compares.
   setFlagsFromString("--flush-bytecode")

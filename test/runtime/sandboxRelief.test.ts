@@ -13,7 +13,9 @@ afterAll(runner.remove)
 
 const patient = { ...limits, cpuPerStepMillis: 3_000 }
 const endless = (tenant: string, within = patient) =>
-  Effect.flatMap(effectSandbox, (sandbox) => Effect.flip(sandbox.start(program("for (;;);", tenant), within, startEvent())))
+  Effect.flatMap(effectSandbox, (sandbox) =>
+    Effect.flip(sandbox.start(program("for (;;);", tenant), within, startEvent()))
+  )
 /** Starts again when its turn was moved, as a run does. */
 const short = (tenant: string) =>
   Effect.flatMap(effectSandbox, (sandbox) =>

@@ -7,7 +7,7 @@ import { LiveRuns } from "../../actors/execution/LiveRuns.js"
 import { Settings } from "../configuration/Config.js"
 import { reasonOf } from "../process/OperatorError.js"
 
-/** Writes the compiled code into the data directory. Holds the event loop for 0.1 s; throws the file system's error. */
+/** Writes the compiled code into the data directory. Holds the event loop for about 0.2 s; throws the file system's error. */
 export type KeepCompiled = (dataDir: string) => void
 
 /** How often a moment without runs is looked for. */
