@@ -1,5 +1,5 @@
 /** A hostile workflow ends within its limits, delays no neighbour, and reaches nothing of the host. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { afterAll } from "vitest"
 import type { SandboxFailure } from "../../src/actors/ports/run/Sandbox.js"
@@ -18,6 +18,7 @@ import {
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { paced } from "../support/pace.js"
+import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)

@@ -2,7 +2,7 @@
  * Whatever happens to the NATS server, every event takes effect once. `SVC_TEST_LONG=1` kills it 14 times and leaves it
  * away for a minute.
  */
-import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect } from "nats"
 import { EventStream } from "../../src/actors/ports/event/EventStream.js"
@@ -13,6 +13,7 @@ import { announce } from "../support/LogExpectations.js"
 import { startNatsProxy } from "../support/natsProxy.js"
 import { startNats } from "../support/natsServer.js"
 import { empty, enqueue, noneUnderWay, org } from "../support/startQueue.js"
+import { layer as withLayer } from "../support/layer.js"
 
 const isLong = process.env["SVC_TEST_LONG"] !== undefined
 const kills = isLong ? 14 : 4

@@ -1,5 +1,5 @@
 /** An expensive computation of a tenant ends within its limit in another process, and delays no other organisation. */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Either, Fiber } from "effect"
 import { afterAll } from "vitest"
 import { Computations, type ComputationName, type ComputationTable } from "../../src/actors/ports/Computations.js"
@@ -11,6 +11,7 @@ import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { measureLoopDelay } from "../support/loopDelay.js"
 import { paced } from "../support/pace.js"
+import { layer } from "../support/layer.js"
 
 const worker = bundleRunner("src/runtime/computing/worker/Worker.ts")
 afterAll(worker.remove)

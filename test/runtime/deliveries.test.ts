@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../src/actors/ports/delivery/Deliveries.js"
 import type { Room } from "../../src/actors/Places.js"
@@ -7,6 +7,7 @@ import { WriterSql } from "../support/Sql.js"
 import { layer as database } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
 import { claimDue, endpointOf, openRoom } from "../support/deliveries.js"
+import { layer } from "../support/layer.js"
 
 const insert = (
   rows: ReadonlyArray<{ readonly id: string; readonly url: string; readonly ageMillis?: number; readonly org?: string }>

@@ -1,11 +1,12 @@
 /** Domain events leave the outbox once, with all that they become. */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { DomainEvents, type PublishedEvent } from "../../src/actors/ports/delivery/DomainEvents.js"
 import type { DeliveryId, WebhookEndpointId } from "../../src/domain/Ids.js"
 import * as Driver from "../../src/runtime/postgres/delivery/DomainEvents.js"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { layer as database } from "../support/Database.js"
+import { layer } from "../support/layer.js"
 
 const emit = (count: number) =>
   Effect.flatMap(

@@ -1,5 +1,5 @@
 /** Deliveries of events to endpoints: the attempts that are kept, and what disables an endpoint. */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../src/actors/ports/delivery/Deliveries.js"
 import type { Delivery, Verdict } from "../../src/domain/delivery/Delivery.js"
@@ -8,6 +8,7 @@ import { WriterSql } from "../support/Sql.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
 import { claimDue } from "../support/deliveries.js"
+import { layer } from "../support/layer.js"
 
 const delivered: Verdict = { _tag: "Delivered", status: 200 }
 const refused: Verdict = { _tag: "Retry", after: Duration.minutes(5), status: 500, reason: "the endpoint answered 500" }

@@ -1,5 +1,5 @@
 /** An event takes the claims of its id and of its signature with its own commit, or none of them. */
-import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Fiber } from "effect"
 import type { Client } from "pg"
 import { EventJournal } from "../../src/actors/ports/event/EventJournal.js"
@@ -8,6 +8,7 @@ import type { Event } from "../../src/domain/event/Event.js"
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { adminConnection } from "../support/Database.js"
 import { layer, organisation, space } from "../support/journal.js"
+import { layer as withLayer } from "../support/layer.js"
 
 const identifiers = makeIdentifiers()
 

@@ -1,4 +1,4 @@
-import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Layer } from "effect"
 import { EventStream } from "../../src/actors/ports/event/EventStream.js"
 import { StartQueue } from "../../src/actors/ports/run/StartQueue.js"
@@ -7,6 +7,7 @@ import { awaitEffects, directNode, dispatch, jetStreamNode, settleEvents } from 
 import { startNats } from "../support/natsServer.js"
 import { jain } from "../support/jain.js"
 import { countBy, empty, enqueue, noneUnderWay, org } from "../support/startQueue.js"
+import { layer as withLayer } from "../support/layer.js"
 
 const drivers = [
   { name: "Postgres alone", node: Effect.succeed(directNode) },

@@ -1,5 +1,5 @@
 /** docs/javascript.md names exactly the globals and limits that the engine has. */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { createContext, runInContext } from "node:vm"
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
@@ -8,6 +8,7 @@ import { guest } from "../../src/domain/Limits.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { result } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
+import { layer } from "../support/layer.js"
 
 const page = readFileSync("docs/javascript.md", "utf8")
 const section = (title: string): string => page.split(`## ${title}\n`)[1]?.split("\n## ")[0] ?? ""

@@ -1,4 +1,4 @@
-import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Fiber, Option, Redacted } from "effect"
 import { Client } from "pg"
 import { Journal, type OpenRun } from "../../src/actors/ports/run/Journal.js"
@@ -10,6 +10,7 @@ import { connect } from "../../src/runtime/postgres/database/Pools.js"
 import { WriterSql } from "../support/Sql.js"
 import { TestDatabase } from "../support/Database.js"
 import { change, doneEntry, executionId, layer, openingChange, openRun, organisation } from "../support/journal.js"
+import { layer as withLayer } from "../support/layer.js"
 
 /** The number of entries in a run's journal. */
 const entriesOf = ({ id }: OpenRun) =>

@@ -1,11 +1,12 @@
 /** Journals are read as an index and pages of results; rows of earlier releases are understood. */
-import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Journal, type OpenRun } from "../../src/actors/ports/run/Journal.js"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import { buildHistory, type CallResult, type RecordedResult, transientCalls } from "../../src/domain/run/RunJournal.js"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { change, doneEntry, layer, openingChange, openRun, organisation } from "../support/journal.js"
+import { layer as withLayer } from "../support/layer.js"
 
 const textOf = ({ json }: RecordedResult) => (typeof json === "string" ? json : Buffer.from(json).toString())
 

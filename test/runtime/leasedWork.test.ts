@@ -1,11 +1,12 @@
 /** Leased work goes to one node at a time, whatever its kind, and its kinds are data that one statement can ask for. */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { endFormerLeases, hasWork, makeLeasedWork } from "../../src/runtime/postgres/LeasedWork.js"
 import { WriterSql } from "../support/Sql.js"
 import * as WorkKinds from "../../src/runtime/postgres/WorkKinds.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
+import { layer } from "../support/layer.js"
 
 const { connectionsToAbandon, connectionsToDisconnect, connectionsToRenew, polls, replays, schedules } = WorkKinds
 

@@ -1,11 +1,12 @@
 /**
  * Purges and partitions on real Postgres: the test inserts old and new rows, and one pass removes only the old ones.
  */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
 import { WriterSql } from "../support/Sql.js"
 import { layer as database, ownerSql } from "../support/Database.js"
+import { layer } from "../support/layer.js"
 
 const org = "org_a"
 

@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
 import type { GuestEvent } from "../../src/actors/ports/run/Sandbox.js"
@@ -19,6 +19,7 @@ import {
   errorOf
 } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
+import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)

@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { createHash, createHmac } from "node:crypto"
 import { runInThisContext } from "node:vm"
 import { Effect } from "effect"
@@ -6,6 +6,7 @@ import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, calls, doneEvent, runToEnd, end, result, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
+import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)

@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { Effect, Fiber } from "effect"
 import { afterAll } from "vitest"
@@ -8,6 +8,7 @@ import { effectSandbox, begin, calls, doneEvent, end, limits, program, startEven
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { paced } from "../support/pace.js"
+import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)

@@ -1,5 +1,5 @@
 /** A guest that computes long, or many guests of one tenant, do not delay other tenants' guests. */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
 import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
@@ -7,6 +7,7 @@ import { begin, doneEvent, effectSandbox, end, limits, program, startEvent, type
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { paced } from "../support/pace.js"
+import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)

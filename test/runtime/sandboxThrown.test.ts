@@ -1,10 +1,11 @@
 /** Whatever a workflow throws is its own error; only exhausted memory is a failure of memory. */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { effectSandbox, limits, startEvent, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
+import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)

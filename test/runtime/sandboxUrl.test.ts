@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { runInThisContext } from "node:vm"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
@@ -7,6 +7,7 @@ import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { result } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { parseUrl } from "../../src/domain/Url.js"
+import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
 afterAll(runner.remove)

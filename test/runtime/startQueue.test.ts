@@ -1,4 +1,4 @@
-import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
 import { type LeasedEvent, StartQueue } from "../../src/actors/ports/run/StartQueue.js"
 import { Runs } from "../../src/actors/ports/run/Runs.js"
@@ -8,6 +8,7 @@ import { ownerSql } from "../support/Database.js"
 import { jain } from "../support/jain.js"
 import { aloneNode } from "../support/ownership.js"
 import { countBy, empty, enqueue, layer, newQueue, noneUnderWay, org, settle } from "../support/startQueue.js"
+import { layer as withLayer } from "../support/layer.js"
 
 const shards = [1]
 

@@ -1,8 +1,9 @@
 /** A pick from a long start queue, by a plan that was made while the queue was short. */
-import { assert, describe, layer as withLayer } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { ownerSql } from "../support/Database.js"
 import { empty, layer } from "../support/startQueue.js"
+import { layer as withLayer } from "../support/layer.js"
 
 describe("the start queue", () => {
   withLayer(layer, { excludeTestServices: true })((it) => {

@@ -1,8 +1,12 @@
-/** Setup of every test file: fails a test when a service logs a line of trouble that the test did not announce. */
+/**
+ * Setup of every test file: fails a test when a service logs a line of trouble that the test did not announce, and a file
+ * that leaves changed what the files of its worker share.
+ */
 import { Logger, LogLevel } from "effect"
-import { afterAll, afterEach, beforeEach, inject } from "vitest"
+import { afterAll, afterEach, assert, beforeEach, inject } from "vitest"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { beginTest, endScope, hear } from "./LogExpectations.js"
+import { watchState } from "./processState.js"
 import { recordProcess } from "./TestRun.js"
 
 /** Marks the loggers: the files of a worker share modules, and each runs this setup. */
@@ -29,7 +33,12 @@ if (!(marked in Logger.tracerLogger)) {
 // A worker outlives a run that breaks down.
 recordProcess(inject("runDirectory"), process.pid)
 
+const changedState = watchState()
+
 beforeEach(beginTest)
 afterEach(() => endScope("test"))
 // Registered first, this hook runs last: after the file's own hooks, which stop its services.
-afterAll(() => endScope("file"))
+afterAll(() => {
+  assert.deepStrictEqual(changedState(), [], "this file leaves changed what the next files of its worker use")
+  endScope("file")
+})
