@@ -4,7 +4,8 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHmac } from "node:crypto"
-import { api, type Api, eventually } from "../support/api.js"
+import { api, type Api } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"

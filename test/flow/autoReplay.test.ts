@@ -1,6 +1,6 @@
 /** Dead letters are replayed without a request once their cause is gone, at most `maxReplays` times, over kills. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { worldOf } from "../support/World.js"
 

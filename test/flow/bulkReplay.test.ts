@@ -1,6 +1,6 @@
 /** A replay of many dead letters replays none of its own failures. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { makeWebhook, sendWebhook } from "../support/webhooks.js"
 import { worldOf } from "../support/World.js"
 

@@ -1,7 +1,8 @@
 /** After the end of a run its callback is delivered, signed, whatever happens to the service meanwhile. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHmac, timingSafeEqual } from "node:crypto"
-import { api, type Api, eventually } from "../support/api.js"
+import { api, type Api } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { type Received, startReceiver, type Receiver } from "../support/receiver.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 

@@ -4,7 +4,8 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { randomBytes } from "node:crypto"
-import { api, type Api, eventually } from "../support/api.js"
+import { api, type Api } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { type Collector, startCollector, findValues, encodingsOf } from "../support/collector.js"
 import { readEveryRow } from "../support/everyRow.js"
 import { startProvider, type Provider } from "../support/provider.js"

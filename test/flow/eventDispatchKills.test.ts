@@ -3,7 +3,8 @@
  * all of its runs or none yet, whatever becomes of its other routes. `SVC_TEST_LONG=1` kills at more points, more often.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { api, type Answer, type Api, eventually } from "../support/api.js"
+import { api, type Answer, type Api } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"

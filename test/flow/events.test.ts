@@ -1,7 +1,7 @@
 /** Events over the public interface: what their senders are told, which runs they start, and what becomes of the rest. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { gzipSync } from "node:zlib"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { startService } from "../support/Service.js"

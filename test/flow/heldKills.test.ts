@@ -4,7 +4,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHmac } from "node:crypto"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { definition } from "../support/calls.js"
 import { countRuns, drained, everyItem, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
 import { worldOf } from "../support/World.js"

@@ -1,6 +1,6 @@
 /** A run that names an installation uses its connections and values, if the key may use it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import {
   requestsTo,
   connect,

@@ -1,7 +1,7 @@
 /** A webhook's integers beyond 2^53 arrive as they were sent, or the event says which were rounded. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 
 /** The id of Shopify's example order. */
 const id = "820982911946154508"

@@ -4,7 +4,8 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
-import { api, type Api, eventually } from "../support/api.js"
+import { api, type Api } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
 import { type NatsServer, startNats } from "../support/natsServer.js"
 import { proofs } from "../support/proofs.js"

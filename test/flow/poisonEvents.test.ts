@@ -4,7 +4,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Answer, Api } from "../support/api.js"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { createSecondOrganisation } from "../support/secondOrganisation.js"

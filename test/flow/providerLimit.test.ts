@@ -1,6 +1,7 @@
 /** A limit that a provider counts over all connections of a connector holds also after the death of its owner. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { api, type Api, eventually } from "../support/api.js"
+import { api, type Api } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"

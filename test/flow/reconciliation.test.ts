@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Client } from "pg"
 import type { Answer } from "../support/api.js"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { startService } from "../support/Service.js"

@@ -1,6 +1,6 @@
 /** The record of a run is true: times, steps that are used again, names of connectors. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { worldOf } from "../support/World.js"
 
 let isBroken = true

@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { eventually } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { worldOf } from "../support/World.js"
 import { paced } from "../support/pace.js"
 

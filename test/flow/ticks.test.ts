@@ -3,7 +3,8 @@
  * are ten minutes off: every tick starts its run once. `SVC_TEST_LONG=1` fires 10,000 ticks over ten kills.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { api, type Api, eventually } from "../support/api.js"
+import { api, type Api } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { proofs } from "../support/proofs.js"

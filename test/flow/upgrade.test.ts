@@ -3,7 +3,8 @@
  * lost, what waited goes on, and the audit trail verifies.
  */
 import { afterAll, assert, it } from "@effect/vitest"
-import { api, eventually } from "../support/api.js"
+import { api } from "../support/api.js"
+import { eventually } from "../support/eventually.js"
 import { makeEarlier } from "../support/earlierDatabase.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { startProvider } from "../support/provider.js"

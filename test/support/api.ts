@@ -2,6 +2,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import type { DevFile } from "../../src/runtime/program/FirstStart.js"
+import { eventually } from "./eventually.js"
 
 export interface Answer {
   readonly status: number
@@ -30,23 +31,6 @@ export interface Api {
   /** Waits until the execution has ended, and returns it. */
   readonly ended: (id: string, millis?: number) => Promise<Answer["body"]>
   readonly execution: (id: string) => Promise<Answer["body"]>
-}
-
-const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
-
-/** Repeats the request until `found` accepts the answer. Fails after `millis`. */
-export const eventually = async <A>(
-  ask: () => Promise<A>,
-  found: (answer: A) => boolean,
-  millis = 30_000
-): Promise<A> => {
-  const until = performance.now() + millis
-  for (;;) {
-    const answer = await ask()
-    if (found(answer)) return answer
-    if (performance.now() > until) throw new Error(`not within ${millis} ms: ${JSON.stringify(answer)?.slice(0, 500)}`)
-    await pause(20)
-  }
 }
 
 /** The API of the service on the data directory, with the API key of its first start. */

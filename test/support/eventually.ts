@@ -1,14 +1,18 @@
-/** Repeats an effect until its result is the expected one; the bound ends a test before its own does. */
+/**
+ * Repeats the request until `found` accepts the answer. Fails after `millis`. The pauses grow with the time waited: a poll
+ * takes the computing time that the service needs to get there.
+ */
 export const eventually = async <A>(
   ask: () => Promise<A>,
-  isIt: (answer: A) => boolean,
-  millis = 20_000
+  found: (answer: A) => boolean,
+  millis = 30_000
 ): Promise<A> => {
-  const until = performance.now() + millis
+  const started = performance.now()
   for (;;) {
     const answer = await ask()
-    if (isIt(answer)) return answer
-    if (performance.now() > until) throw new Error(`still ${JSON.stringify(answer)}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    if (found(answer)) return answer
+    const waited = performance.now() - started
+    if (waited > millis) throw new Error(`not within ${millis} ms: ${JSON.stringify(answer)?.slice(0, 500)}`)
+    await new Promise((resolve) => setTimeout(resolve, Math.min(10 + waited / 8, 150)))
   }
 }

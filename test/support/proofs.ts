@@ -5,7 +5,8 @@
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
-import { type Answer, api, eventually } from "./api.js"
+import { type Answer, api } from "./api.js"
+import { eventually } from "./eventually.js"
 import { isSameProcess, treeOf } from "./processes.js"
 
 export interface Provable {

@@ -3,7 +3,8 @@
  * upgrade, between the two.
  */
 import { assert } from "@effect/vitest"
-import { type Api, eventually } from "./api.js"
+import type { Api } from "./api.js"
+import { eventually } from "./eventually.js"
 import type { Provider, Request } from "./provider.js"
 
 export interface UsedData {

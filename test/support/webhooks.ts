@@ -1,6 +1,7 @@
 /** Webhooks of a running service: makes triggers, sends to them, and tells what became of the events. */
 import { assert } from "@effect/vitest"
-import { type Answer, type Api, eventually } from "./api.js"
+import type { Answer, Api } from "./api.js"
+import { eventually } from "./eventually.js"
 
 export interface WebhookTrigger {
   readonly id: string
