@@ -5,7 +5,7 @@ import path from "node:path"
 import { timeOfId } from "../../src/domain/Ids.js"
 import { api } from "../support/api.js"
 import { announce } from "../support/LogExpectations.js"
-import { makeDataDirectory, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, startService } from "../support/Service.js"
 import { paced } from "../support/pace.js"
 
 const shifted = (millis: number) =>
@@ -18,6 +18,7 @@ for (const [name, hours] of [
   it(`a node whose clock is two hours ${name} of Postgres' records and waits by Postgres' time`, async () => {
     announce(/"clock\.differs_from_postgres"/, { required: true })
     const place = makeDataDirectory()
+    await prepareData(place.dataDir)
     const running = startService({ dataDir: place.dataDir, env: { NODE_OPTIONS: shifted(hours * 3_600_000) } })
     try {
       await running.ready
@@ -63,6 +64,7 @@ it("a clock that is set while the service runs has no effect: runs start at once
   const settable = `const fs = process.getBuiltinModule("node:fs"); const real = Date.now; let by = 0;
     setInterval(() => { try { by = Number(fs.readFileSync(${JSON.stringify(flag)}, "utf8")) } catch {} }, 20).unref();
     Date.now = () => real() + by`
+  await prepareData(place.dataDir)
   const running = startService({
     dataDir: place.dataDir,
     env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(settable)}` }
@@ -73,7 +75,7 @@ it("a clock that is set while the service runs has no effect: runs start at once
     const id = await client.workflow(
       "pause",
       "standard",
-      `export default async () => { await fetch("https://x.invalid").catch(() => 0); return 1 }`
+      `export default async () => { await fetch("http://127.0.0.1:9").catch(() => 0); return 1 }`
     )
     for (const hours of [2, -2, 0]) {
       writeFileSync(flag, String(hours * 3_600_000))

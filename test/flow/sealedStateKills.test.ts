@@ -10,7 +10,7 @@ import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { readEveryRow } from "../support/everyRow.js"
 import { announce } from "../support/LogExpectations.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 const { dataDir, directory, remove } = makeDataDirectory()
 afterAll(remove)
@@ -52,6 +52,7 @@ const storeClear = async (client: Api) => {
 }
 
 it("values survive kills while they are sealed, and a rotation; runs that count meanwhile count once", async () => {
+  await prepareData(dataDir)
   let service = await start()
   let client = api(dataDir)
   const count = await client.workflow(

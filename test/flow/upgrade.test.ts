@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.js"
 import { makeEarlier } from "../support/earlierDatabase.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { startProvider } from "../support/provider.js"
-import { makeDataDirectory, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, startService } from "../support/Service.js"
 import { startSmtpServer } from "../support/smtpServer.js"
 import { checkUsed, furnish, makeOutside, notifiedAddresses } from "../support/usedData.js"
 
@@ -49,6 +49,7 @@ it("data of an earlier release, all of it in use, is upgraded and goes on", asyn
     SVC_EGRESS_ALLOW: "127.0.0.1/32",
     SVC_SMTP_URL: `smtp://svc:pw@127.0.0.1:${mailbox.port}?from=svc@example.com&security=none`
   }
+  await prepareData(dataDir)
   const before = startService({ dataDir, env })
   await before.ready
   const used = await furnish(api(dataDir), systems)

@@ -7,7 +7,7 @@ import { findRunning } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
-import { makeDataDirectory, type Service, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 const { directory, dataDir, remove } = makeDataDirectory()
 fs.chmodSync(directory, 0o755)
@@ -33,6 +33,7 @@ const archive = path.join(directory, "backup.tar.gz")
 const restored = path.join(directory, "elsewhere")
 
 it("a backup made while the service writes has every row acknowledged before it, and the keys", async () => {
+  await prepareData(dataDir)
   const source = startService({ dataDir })
   await source.ready
   const before = await connected(dataDir, async (client) => {
@@ -144,6 +145,7 @@ it("a restore of older data closes the audit trail's branch, and the chain verif
     service.kill("SIGTERM")
     assert.strictEqual(await service.ended, 0)
   }
+  await prepareData(own)
   const newer = startService({ dataDir: own })
   await ask(newer, "POST", "/api/v1/customers", { name: "Before" })
   await sealed(newer)

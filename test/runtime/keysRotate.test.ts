@@ -1,7 +1,7 @@
 import { afterAll, assert, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { makeDataDirectory, startService } from "../support/Service.js"
+import { makeDataDirectory, prepareData, startService } from "../support/Service.js"
 
 const { dataDir, directory, remove } = makeDataDirectory()
 fs.chmodSync(directory, 0o755)
@@ -32,6 +32,7 @@ const call = async (method: string, target: string, body?: object) => {
 const keyring = () => fs.readFileSync(path.join(dataDir, "master.keys"), "utf8").trim().split(",")
 
 it("secrets and credentials stay readable before, during and after a rotation of the master key", async () => {
+  await prepareData(dataDir)
   const first = startService({ dataDir })
   await first.ready
   const secret = await call("POST", "/api/v1/secrets", { name: "CANARY", value: "sealed before" })

@@ -3,7 +3,7 @@
  */
 import { Effect, Exit } from "effect"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
-import { startService } from "../../src/runtime/program/Start.js"
+import { loadService, startService } from "../../src/runtime/program/Start.js"
 
 const [point, count] = (process.env["SVC_TEST_KILL"] ?? ":0").split(":")
 let left = Number(count)
@@ -15,9 +15,14 @@ const at = (passed: FaultPoint) =>
     if (left === 0) process.kill(process.pid, "SIGKILL")
   })
 
-const fiber = Effect.runFork(Effect.provideService(startService(), Faults, { at }))
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => fiber.unsafeInterruptAsFork(fiber.id()))
-fiber.addObserver((exit) => {
-  if (Exit.isFailure(exit)) process.stderr.write(`${String(exit.cause)}\n`)
-  process.exit(0)
-})
+export const main = (): void => {
+  const fiber = Effect.runFork(Effect.provideService(startService(), Faults, { at }))
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => fiber.unsafeInterruptAsFork(fiber.id()))
+  fiber.addObserver((exit) => {
+    if (Exit.isFailure(exit)) process.stderr.write(`${String(exit.cause)}\n`)
+    process.exit(0)
+  })
+}
+
+/** Loads the modules without running the service, so that V8's compiled code can be cached. */
+export const load = loadService

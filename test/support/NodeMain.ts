@@ -33,9 +33,14 @@ const node = Effect.gen(function* () {
   )
 })
 
-const fiber = Effect.runFork(Effect.provideService(node, Faults, { at }))
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => fiber.unsafeInterruptAsFork(fiber.id()))
-fiber.addObserver((exit) => {
-  if (Exit.isFailure(exit) && !Exit.isInterrupted(exit)) process.stderr.write(`${String(exit.cause)}\n`)
-  process.exit(0)
-})
+export const main = (): void => {
+  const fiber = Effect.runFork(Effect.provideService(node, Faults, { at }))
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => fiber.unsafeInterruptAsFork(fiber.id()))
+  fiber.addObserver((exit) => {
+    if (Exit.isFailure(exit) && !Exit.isInterrupted(exit)) process.stderr.write(`${String(exit.cause)}\n`)
+    process.exit(0)
+  })
+}
+
+/** All modules are loaded with this one. */
+export const load = (): Promise<void> => Promise.resolve()

@@ -170,19 +170,38 @@ export const bundleOptions = {
 } satisfies BuildOptions
 
 /**
- * Bundles a program of `test/support`, unless its bundle is newer than the program and the build, and returns its path:
- * in the directory of the real one, so that it finds the runner's bundle and the packages.
+ * Builds a program of `test/support` as `scripts/build.mjs` builds the real one, with what V8 made of it, unless it is newer
+ * than its source and the build, and returns its path: below the real one, so that it finds the runner's bundle and the
+ * packages.
  */
 const buildMain = (name: "FaultyMain" | "NodeMain"): string => {
   const source = path.join(root, "test", "support", `${name}.ts`)
-  const outfile = path.join(root, "dist", "test", `${name}.js`)
-  const builtAt = fs.statSync(outfile, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  if (builtAt > Math.max(fs.statSync(source).mtimeMs, fs.statSync(bundle).mtimeMs)) return outfile
-  // Under its name the file is always whole, also for another worker.
-  const draft = `${outfile}.${process.pid}`
-  buildSync({ entryPoints: [source], outfile: draft, ...bundleOptions })
-  fs.renameSync(draft, outfile)
-  return outfile
+  const directory = path.join(root, "dist", "test")
+  const launcher = path.join(directory, `${name}.js`)
+  const builtAt = fs.statSync(launcher, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  if (builtAt > Math.max(fs.statSync(source).mtimeMs, fs.statSync(bundle).mtimeMs)) return launcher
+  // A name of its own: another worker may be building it too.
+  const program = `${name}-${process.pid}`
+  const { outputFiles } = buildSync({
+    entryPoints: [source],
+    ...bundleOptions,
+    format: "cjs",
+    define: { "import.meta.url": "moduleUrl" },
+    banner: { js: "(function (exports, require, module, moduleUrl) {" },
+    footer: { js: "})" },
+    write: false
+  })
+  fs.mkdirSync(directory, { recursive: true })
+  fs.writeFileSync(path.join(directory, `${program}.js`), outputFiles[0]?.text ?? "", "latin1")
+  const files = [".js", ".v8"].map((ending) => path.join(directory, `${program}${ending}`))
+  const compiled = spawnSync(process.execPath, [path.join(root, "scripts", "compile.mjs"), ...files], {
+    encoding: "utf8"
+  })
+  if (compiled.status !== 0) throw new Error(compiled.stderr)
+  const launch = fs.readFileSync(path.join(root, "scripts", "launch.mjs"), "utf8")
+  fs.writeFileSync(`${launcher}.${process.pid}`, launch.replaceAll("PROGRAM", program))
+  fs.renameSync(`${launcher}.${process.pid}`, launcher)
+  return launcher
 }
 
 let built = false
