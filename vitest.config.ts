@@ -16,19 +16,13 @@ const files = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".test.ts"))
   .map((name) => `test/${name}`)
 
-/** Files that measure the memory, the delays or the computing of their own process, or that list the machine's. */
-const isMeasuring = (file: string): boolean =>
-  /^test\/[^/]+$/.test(file) ||
-  /process\.memoryUsage|support\/(?:heap|growth|loopDelay)\.js"/.test(readFileSync(file, "utf8"))
-
 /**
- * Files that may share a worker and its modules (`scripts/test.mjs`): to start a worker and to load those takes longer
- * than most of their tests. What starts svc in a process of its own shares nothing with others. Further files have a
- * worker for themselves, since they replace what drivers share in a process, such as its clock.
+ * Files that measure the memory, the delays or the computing of their own process, or the shared memory of the machine.
+ * Each has a worker for itself. The others share workers and their modules (`scripts/test.mjs`): to start a worker and to
+ * load those takes longer than most of their tests. `test/support/logSetup.ts` fails a file that changes what they share.
  */
-const isShared = (file: string): boolean =>
-  /^test\/(?:domain|flow|http|actors)\//.test(file) ||
-  /support\/(?:InProcess|Service|calls)\.js"/.test(readFileSync(file, "utf8"))
+const isMeasuring = (file: string): boolean =>
+  /process\.memoryUsage|\/proc\/sysvipc|support\/(?:heap|growth|loopDelay)\.js"/.test(readFileSync(file, "utf8"))
 
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 
@@ -60,10 +54,6 @@ export default defineConfig({
     pool: "forks",
     // As few as many: vitest's pool ends the whole run when it removes an idle worker whose modules are shared.
     poolOptions: { forks: { minForks: 2, maxForks: 2 } },
-    projects: [
-      project("shared", (file) => !isMeasuring(file) && isShared(file)),
-      project("alone", (file) => !isMeasuring(file) && !isShared(file)),
-      project("measuring", isMeasuring)
-    ]
+    projects: [project("shared", (file) => !isMeasuring(file)), project("measuring", isMeasuring)]
   }
 })

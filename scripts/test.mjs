@@ -1,7 +1,6 @@
-// Runs all tests, or the files that are named: first those that share a worker's modules, then those that each have a
-// process of their own, at last those that measure it. The end lists the slowest files, the files that take longer than
-// recorded, and every failure; the last line counts the tests. The exit code is 0 only if all passed. With `--record` the
-// times are recorded.
+// Runs all tests, or the files that are named: first those that share a worker's modules, then those that measure their
+// process, each in one of its own. The end lists the slowest files, the files that take longer than recorded, and every
+// failure; the last line counts the tests. The exit code is 0 only if all passed. With `--record` the times are recorded.
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
@@ -45,7 +44,7 @@ const run = (project, options) => {
 const before = calibrate()
 // Files wait for processes while others compute; those that measure have a core each.
 const workers = ["min", "max"].map((bound) => `--poolOptions.forks.${bound}Forks=${availableParallelism() + 1}`)
-const report = [...run("shared", ["--no-isolate", ...workers]), ...run("alone", workers), ...run("measuring", [])]
+const report = [...run("shared", ["--no-isolate", ...workers]), ...run("measuring", [])]
 const calibration = Math.max(before, calibrate())
 rmSync(reports, { recursive: true, force: true })
 

@@ -9,10 +9,8 @@ process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 
 const code = ["src", "test", "migrations", "bench", "scripts"]
 
-/** The name and the command of each check. */
+/** The name and the command of each check, the longest first. */
 const checks = [
-  ["types", "tsc"],
-  ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
   [
     "effect",
     "effect-language-service",
@@ -24,6 +22,8 @@ const checks = [
     "--format",
     "text"
   ],
+  ["types", "tsc"],
+  ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
   ["lint", "oxlint", ...code],
   ["format", "oxfmt", "--check", ...code],
   ["imports", "depcruise", "src", "--config", ".dependency-cruiser.cjs"],
@@ -70,15 +70,23 @@ if (unknown.length > 0) {
 }
 
 let failed = 0
-for (const [name, command, ...args] of checks.filter(([name]) => names.length === 0 || names.includes(name))) {
-  const started = performance.now()
-  const { passed, output } = await run(command, args)
-  console.log(`${passed ? "ok  " : "FAIL"} ${name.padEnd(13)} ${((performance.now() - started) / 1000).toFixed(1)} s`)
-  if (!passed) {
-    failed += 1
-    console.log(output.trimEnd().replaceAll(/^/gm, "     "))
+const pending = checks.filter(([name]) => names.length === 0 || names.includes(name))
+
+/** Runs checks until none is left. */
+const work = async () => {
+  for (let check = pending.shift(); check !== undefined; check = pending.shift()) {
+    const [name, command, ...args] = check
+    const started = performance.now()
+    const { passed, output } = await run(command, args)
+    console.log(`${passed ? "ok  " : "FAIL"} ${name.padEnd(13)} ${((performance.now() - started) / 1000).toFixed(1)} s`)
+    if (!passed) {
+      failed += 1
+      console.log(output.trimEnd().replaceAll(/^/gm, "     "))
+    }
   }
 }
+// Each check uses about one core.
+await Promise.all([work(), work()])
 if (names.length === 0) console.log(`The slowest test files, as recorded:\n${slowest(readTimes().files).join("\n")}`)
 console.log(failed === 0 ? "verify: all checks passed" : `verify: ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

@@ -6,6 +6,7 @@ import { AppSql, connect, WriterSql } from "../../src/runtime/postgres/database/
 import { holdDatabase } from "../../src/runtime/postgres/database/DatabaseLock.js"
 import { urlsOfLogin } from "../../src/runtime/postgres/database/Roles.js"
 import { layer, ownerSql, TestDatabase } from "../support/Database.js"
+import { layer as withLayer } from "../support/layer.js"
 import { announce } from "../support/LogExpectations.js"
 
 const insertOrganisation = (id: string) =>
@@ -14,7 +15,7 @@ const insertOrganisation = (id: string) =>
     (sql) => sql`INSERT INTO organisations (id, name, slug, plan) VALUES (${id}, ${id}, ${id}, 'unlimited')`
   )
 
-it.layer(layer)("a migrated database", (it) => {
+withLayer(layer, { excludeTestServices: true })("a migrated database", (it) => {
   it.scoped("two processes that migrate at once run each migration once", () =>
     Effect.gen(function* () {
       const { urls } = yield* TestDatabase
