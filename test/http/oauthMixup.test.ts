@@ -7,7 +7,7 @@ import { Redacted } from "effect"
 import { Client } from "pg"
 import { makeCookieJar } from "../support/cookieJar.js"
 import { TestDatabase } from "../support/Database.js"
-import { type Answer, type Running, start } from "../support/InProcess.js"
+import { type Answer, type Ask, type Running, start } from "../support/InProcess.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
@@ -57,8 +57,8 @@ const revise = async (slug: string, version: string, method: object) => {
   await republish(svc.first.key, slug)
 }
 
-/** A published version is used on every node within a second. */
-const heard = () => new Promise((resolve) => setTimeout(resolve, 1_000))
+/** When a published version is used on every node. */
+const published = { later: "1 second" } as const
 
 const browser = makeCookieJar()
 
@@ -68,9 +68,9 @@ interface Begun {
   readonly leads: URL
 }
 
-const opened = async (made: Answer): Promise<Begun> => {
+const opened = async (made: Answer, when: Ask = {}): Promise<Begun> => {
   const { connectUrl, id } = made.body.data
-  const away = await svc.ask("GET", new URL(connectUrl).pathname, { headers: browser.sent() })
+  const away = await svc.ask("GET", new URL(connectUrl).pathname, { headers: browser.sent(), ...when })
   browser.keep(away.headers)
   assert.strictEqual(away.status, 303, away.text)
   return { id, leads: new URL(away.headers["location"] ?? "") }
@@ -85,7 +85,8 @@ const begin = async (who: { readonly key: string; readonly customerId: string },
 }
 
 const callbackOf = ({ leads }: Begun) => new URL(leads.searchParams.get("redirect_uri") ?? "").pathname
-const visit = (back: URL, path = back.pathname) => svc.ask("GET", `${path}${back.search}`, { headers: browser.sent() })
+const visit = (back: URL, path = back.pathname, when: Ask = {}) =>
+  svc.ask("GET", `${path}${back.search}`, { headers: browser.sent(), ...when })
 
 describe("a redirect URI", () => {
   it("is one for each organisation and connector, and shown where the client is configured", async () => {
@@ -135,9 +136,8 @@ describe("a code whose connector was changed meanwhile", () => {
     await publish(svc.first.key, connector({ slug }))
     const begun = await begin(svc.first, slug)
     await revise(slug, version, method)
-    await heard()
     const asked = honest.tokenRequests.length
-    const done = await visit(honest.consent(begun.leads.href))
+    const done = await visit(honest.consent(begun.leads.href), undefined, published)
     assert.strictEqual(done.status, 400, done.text)
     assert.include(done.text, "changed meanwhile")
     assert.lengthOf(hostile.tokenRequests, 0)
@@ -153,10 +153,11 @@ describe("a connection from before connectors had their own callback", () => {
     await client.query("UPDATE connections SET common_callback = true WHERE id = $1", [id])
     await client.end()
   }
-  const reconnect = async (id: string) => {
-    const made = await svc.ask("POST", `/api/v1/connections/${id}/reconnect`, { key: svc.first.key, body: {} })
+  const reconnect = async (id: string, when: Ask = {}) => {
+    const request = { key: svc.first.key, body: {}, ...when }
+    const made = await svc.ask("POST", `/api/v1/connections/${id}/reconnect`, request)
     assert.strictEqual(made.status, 200, made.text)
-    return opened(made)
+    return opened(made, when)
   }
 
   it("keeps the common one, marked as deprecated, until its connector is changed", async () => {
@@ -170,7 +171,6 @@ describe("a connection from before connectors had their own callback", () => {
     assert.strictEqual(done.status, 200, done.text)
     assert.strictEqual(done.headers["deprecation"], "true")
     await revise("grown", "2.0.0", { tokenUrl: "{{connection.config.evil}}/token" })
-    await heard()
-    assert.match(callbackOf(await reconnect(made.id)), /^\/oauth\/callback\/\w{32}$/)
+    assert.match(callbackOf(await reconnect(made.id, published)), /^\/oauth\/callback\/\w{32}$/)
   })
 })
