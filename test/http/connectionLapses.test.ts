@@ -7,8 +7,11 @@ let svc: Running
 let provider: OAuthProvider
 let workflowId: string
 
+/** How far the service's clock is ahead during requests. */
+let later = 0
+
 const ask = (method: string, target: string, body?: unknown, headers: { readonly [name: string]: string } = {}) =>
-  svc.ask(method, `/api/v1${target}`, { key: svc.first.key, headers, ...(body === undefined ? {} : { body }) })
+  svc.ask(method, `/api/v1${target}`, { key: svc.first.key, headers, later, ...(body === undefined ? {} : { body }) })
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
@@ -26,7 +29,16 @@ afterAll(async () => {
   await provider.close()
 })
 
-const wait = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
+/** Makes requests when access tokens of so many seconds have ended, for the service and for the provider. */
+const afterEnd = async <A>(seconds: number, requests: () => Promise<A>): Promise<A> => {
+  provider.endAccess()
+  later = seconds * 1_000 + 50
+  try {
+    return await requests()
+  } finally {
+    later = 0
+  }
+}
 
 const connect = async (expiresIn: number): Promise<string> => {
   provider.behaviour.expiresIn = expiresIn
@@ -73,8 +85,7 @@ describe.each(Object.keys(ways))("%s", (way) => {
     async (callers) => {
       const before = provider.tokenRequests.length
       const id = await connect(2)
-      await wait(2_050)
-      const answers = await Promise.all(Array.from({ length: callers }, () => go(id)))
+      const answers = await afterEnd(2, () => Promise.all(Array.from({ length: callers }, () => go(id))))
       assert.deepStrictEqual([...new Set(answers.map(({ status, text }) => (status < 300 ? 200 : text)))], [200])
       // Later requests refresh again.
       if (way !== "refresh") assert.strictEqual(provider.tokenRequests.length - before, 1)
@@ -98,20 +109,20 @@ describe("a connection", () => {
   it("that was disabled is enabled after its token has ended", async () => {
     const id = await connect(1)
     assert.strictEqual((await ask("POST", `/connections/${id}/disable`)).status, 200)
-    await wait(1_050)
-    const refused = await proxied(id)
-    assert.deepStrictEqual([refused.status, refused.body.code], [409, "CONNECTION_NOT_ACTIVE"])
-    assert.include(refused.body.message, "/enable")
-    const enabled = await ask("POST", `/connections/${id}/enable`)
-    assert.strictEqual(enabled.status, 200, enabled.text)
-    assert.strictEqual((await proxied(id)).status, 200)
+    await afterEnd(1, async () => {
+      const refused = await proxied(id)
+      assert.deepStrictEqual([refused.status, refused.body.code], [409, "CONNECTION_NOT_ACTIVE"])
+      assert.include(refused.body.message, "/enable")
+      const enabled = await ask("POST", `/connections/${id}/enable`)
+      assert.strictEqual(enabled.status, 200, enabled.text)
+      assert.strictEqual((await proxied(id)).status, 200)
+    })
   })
 
   it("stays active under concurrent tests, refreshes and runs", async () => {
     const id = await connect(2)
-    await wait(2_050)
     const many = (way: string, count: number) => Array.from({ length: count }, () => ways[way]?.(id))
-    await Promise.all([...many("run", 100), ...many("test", 20), ...many("refresh", 20)])
+    await afterEnd(2, () => Promise.all([...many("run", 100), ...many("test", 20), ...many("refresh", 20)]))
     assert.strictEqual(await statusOf(id), "active")
     for (const way of ["run", "proxy", "test"]) assert.isBelow((await ways[way]?.(id))?.status ?? 0, 300, way)
   }, 60_000)
@@ -121,8 +132,7 @@ describe("a connection", () => {
     // Counts from here, since a background refresh may precede the first request.
     provider.behaviour.refuses = { status: 400, body: { error: "invalid_grant" } }
     const before = provider.tokenRequests.length
-    await wait(1_050)
-    const answers = [await proxied(id), await proxied(id)]
+    const answers = await afterEnd(1, async () => [await proxied(id), await proxied(id)])
     provider.behaviour.refuses = undefined
     for (const { body, status } of answers) {
       assert.deepStrictEqual([status, body.code], [409, "CONNECTION_NOT_ACTIVE"])
