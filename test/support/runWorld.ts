@@ -137,7 +137,7 @@ export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorld
     Layer.succeed(Identifiers, makeIdentifiers()),
     aloneNode,
     egress,
-    Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]) }),
+    Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]), cached: () => undefined }),
     Layer.mock(Runnables, {
       version: (organisationId) =>
         Effect.succeed(runnable({ organisationId, script: scripts.get(organisationId) ?? "main" }))

@@ -1,6 +1,6 @@
 /** Determines what the end of a run causes, and commits with it: deliveries, and a dead letter. */
 import { Effect } from "effect"
-import { EndpointSubscriptions } from "../ports/delivery/EndpointSubscriptions.js"
+import { EndpointSubscriptions, type SubscribedEndpoint } from "../ports/delivery/EndpointSubscriptions.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { FinishedRun, JournalUnavailable, RunChange } from "../ports/run/Journal.js"
 import { deadLettersOf, endDeliveries, eventTypeOf } from "./RunResult.js"
@@ -14,18 +14,28 @@ export type EndMessages = Pick<RunChange, "deliveries" | "deadLetters">
  */
 export type MessagesOf = (end: FinishedRun) => Effect.Effect<EndMessages, JournalUnavailable>
 
+/** Makes the functions that find what the end of a run causes. */
 export const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
-  const { subscribed } = yield* EndpointSubscriptions
+  const { cached, subscribed } = yield* EndpointSubscriptions
+
+  const messages = (end: FinishedRun, endpoints: ReadonlyArray<SubscribedEndpoint>): EndMessages => {
+    const deliveries = endDeliveries(end, endpoints, () => identifiers.next("dlv"))
+    const deadLetters = deadLettersOf(end, () => identifiers.next("dlq"))
+    return {
+      ...(deliveries.length > 0 ? { deliveries } : {}),
+      ...(deadLetters.length > 0 ? { deadLetters } : {})
+    }
+  }
 
   const messagesOf: MessagesOf = (end) =>
-    Effect.map(subscribed(end.run.organisationId, eventTypeOf(end.status)), (endpoints) => {
-      const deliveries = endDeliveries(end, endpoints, () => identifiers.next("dlv"))
-      const deadLetters = deadLettersOf(end, () => identifiers.next("dlq"))
-      return {
-        ...(deliveries.length > 0 ? { deliveries } : {}),
-        ...(deadLetters.length > 0 ? { deadLetters } : {})
-      }
-    })
-  return messagesOf
+    Effect.map(subscribed(end.run.organisationId, eventTypeOf(end.status)), (endpoints) => messages(end, endpoints))
+
+  /** The same without an effect; `undefined` if the organisation's endpoints must be read first. */
+  const cachedMessagesOf = (end: FinishedRun): EndMessages | undefined => {
+    const endpoints = cached(end.run.organisationId, eventTypeOf(end.status))
+    return endpoints === undefined ? undefined : messages(end, endpoints)
+  }
+
+  return { cachedMessagesOf, messagesOf }
 })

@@ -26,7 +26,7 @@ export const make = Effect.gen(function* () {
   const live = yield* LiveRuns
   const runnables = yield* Runnables
   const wakeups = yield* Wakeups
-  const messagesOf = yield* makeEndMessages
+  const { messagesOf } = yield* makeEndMessages
   const faults = yield* Faults
   const { engine, engines } = yield* Sandbox
 

@@ -32,7 +32,7 @@ const cancelledRun = (run: OpenRun, { status, statusReason }: RunEnd, now: numbe
 /** Makes the function that cancels a run. */
 export const makeCancellation = Effect.gen(function* () {
   const journal = yield* Journal
-  const messagesOf = yield* makeEndMessages
+  const { messagesOf } = yield* makeEndMessages
   const ownership = yield* Ownership
   const runs = yield* Runs
   const live = yield* LiveRuns

@@ -35,14 +35,13 @@ export interface DrivenRun {
 const guestLimits = { memoryBytes: guest.memoryBytes, cpuPerStepMillis: Duration.toMillis(guest.cpuPerStep) }
 
 /** Gives a new fiber these log annotations. Cheaper than `Effect.annotateLogs`, which also restores the previous ones. */
-const withLogFields =
-  (fields: { readonly [name: string]: string }) =>
-  (refs: FiberRefs.FiberRefs, fiberId: FiberId.Runtime): FiberRefs.FiberRefs =>
-    FiberRefs.updateAs(refs, {
-      fiberId,
-      fiberRef: FiberRef.currentLogAnnotations,
-      value: HashMap.fromIterable(Object.entries(fields))
-    })
+const withLogFields = (fields: { readonly [name: string]: string }) => {
+  let value: HashMap.HashMap<string, unknown> | undefined
+  return (refs: FiberRefs.FiberRefs, fiberId: FiberId.Runtime): FiberRefs.FiberRefs => {
+    value ??= HashMap.fromIterable(Object.entries(fields))
+    return FiberRefs.updateAs(refs, { fiberId, fiberRef: FiberRef.currentLogAnnotations, value })
+  }
+}
 
 type CallEffect<R = never> = Effect.Effect<HostCallResult, CallFailure | Postponement, R>
 
@@ -87,7 +86,7 @@ export const make = Effect.gen(function* () {
     private readonly machine: RunMachine
     private readonly slices
     private readonly updateRefs
-    private memory: RunMemory
+    private readonly memory: RunMemory
     private readonly inbox: Array<MachineEvent> = []
     private isStepping = false
     private session: GuestSession | undefined
@@ -128,10 +127,12 @@ export const make = Effect.gen(function* () {
       this.tell({ _tag: "DeadlinePassed" })
     }
 
-    readonly stop = Effect.suspend(() => {
-      this.tell({ _tag: "Stopped" })
-      return Effect.asVoid(Fiber.awaitAll([...this.fibers]))
-    })
+    get stop(): Effect.Effect<void> {
+      return Effect.suspend(() => {
+        this.tell({ _tag: "Stopped" })
+        return Effect.asVoid(Fiber.awaitAll([...this.fibers]))
+      })
+    }
 
     /** Tells the machine what happened, and does what it asks, until it waits. */
     private readonly tell = (event: MachineEvent): void => {
@@ -205,8 +206,11 @@ export const make = Effect.gen(function* () {
             _tag: "OutputChecked",
             violation
           }))
-        case "FindMessages":
+        case "FindMessages": {
+          const cached = effects.cachedMessagesOf(command.end)
+          if (cached !== undefined) return void this.inbox.push({ _tag: "MessagesFound", messages: cached })
           return this.ask(effects.messagesOf(command.end), (messages) => ({ _tag: "MessagesFound", messages }))
+        }
       }
     }
 
@@ -253,7 +257,6 @@ export const make = Effect.gen(function* () {
       this.asked = undefined
       this.endPage()
       this.memory.releaseAll()
-      this.memory = new RunMemory(ledger, this.progress.run.organisationId)
     }
 
     /** A bug: the run goes on from its journal, later. */

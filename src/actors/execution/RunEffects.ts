@@ -107,7 +107,7 @@ export const make = Effect.gen(function* () {
 
   const index = ({ run: { id, organisationId } }: Progress) => journal.index(organisationId, id)
   const { violationOf } = yield* makeOutputCheck
-  const messagesOf = yield* makeEndMessages
+  const { cachedMessagesOf, messagesOf } = yield* makeEndMessages
 
-  return { index, mark, messagesOf, page, parts, reusedResult, violationOf, writeState }
+  return { cachedMessagesOf, index, mark, messagesOf, page, parts, reusedResult, violationOf, writeState }
 })

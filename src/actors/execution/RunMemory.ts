@@ -41,9 +41,10 @@ export class RunMemory {
     holding.release()
   }
 
-  /** Releases everything: the run has left this node. */
+  /** Releases everything: the run has left this node, or begins its next attempt. */
   releaseAll(): void {
     this.arguments?.release()
+    this.arguments = undefined
     for (const holding of this.answers) holding.release()
     this.answers.clear()
   }

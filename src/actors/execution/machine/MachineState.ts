@@ -96,7 +96,7 @@ export abstract class MachineState {
   abandon(): void {
     this.stopWaiting()
     this.commits.forget()
-    this.completions = new Completions()
+    if (!this.completions.isEmpty) this.completions = new Completions()
     this.emit({ _tag: "AbortCalls" })
     this.emit({ _tag: "CloseGuest" })
   }

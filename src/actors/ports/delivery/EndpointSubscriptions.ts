@@ -16,5 +16,7 @@ export class EndpointSubscriptions extends Context.Tag("svc/EndpointSubscription
       organisation: OrganisationId,
       type: string
     ) => Effect.Effect<ReadonlyArray<SubscribedEndpoint>, JournalUnavailable>
+    /** The same without an effect, for speed; `undefined` if it must be read first. */
+    readonly cached: (organisation: OrganisationId, type: string) => ReadonlyArray<SubscribedEndpoint> | undefined
   }
 >() {}

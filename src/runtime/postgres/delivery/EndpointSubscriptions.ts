@@ -19,14 +19,20 @@ export const layer = Layer.effect(
     const sql = yield* WriterSql
     const subscribers = yield* makeReadCache<ReadonlyArray<Subscriber>, JournalUnavailable>()
 
+    const clock = yield* Effect.clock
+    const ofType = (found: ReadonlyArray<Subscriber>, type: string) =>
+      found.length === 0 ? found : found.filter(({ events }) => isSubscribed(events, type))
+
     return EndpointSubscriptions.of({
+      cached: (organisation, type) => {
+        const found = subscribers.peek(`${organisation}|`, clock.unsafeCurrentTimeMillis())
+        return found === undefined ? undefined : ofType(found, type)
+      },
       subscribed: (organisation, type) => {
         const load = sql`SELECT id, url, events FROM webhook_endpoints WHERE org = ${organisation}`.pipe(
           Effect.mapBoth({ onFailure: journalUnavailable, onSuccess: (rows) => rows.map(decode) })
         )
-        return Effect.map(subscribers.get(`${organisation}|`, load), (found = []) =>
-          found.filter(({ events }) => isSubscribed(events, type))
-        )
+        return Effect.map(subscribers.get(`${organisation}|`, load), (found = []) => ofType(found, type))
       }
     })
   })
