@@ -1,10 +1,9 @@
 /** Use cases of the audit trail: list its entries, verify their chain. Read-only. Contract: audit. */
 import { Context, Effect, Layer } from "effect"
-import { type AuditQuery, AuditTrail, type AuditVerification } from "../ports/AuditTrail.js"
-import type { SealedEntry } from "../../domain/audit/Audit.js"
-import type { UseCase } from "./CallContext.js"
+import type { CallContext } from "./CallContext.js"
+import { type AuditQuery, AuditTrail } from "../ports/AuditTrail.js"
 import type { Principal } from "./Caller.js"
-import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "./Pages.js"
+import { bounds, type PageRequest, Pages, sizeOf } from "./Pages.js"
 import { filtersOf } from "./Pages.js"
 
 export interface AuditListParams extends PageRequest {
@@ -16,53 +15,46 @@ export interface AuditListParams extends PageRequest {
   readonly resource_id?: string | undefined
 }
 
-export class AuditLog extends Context.Tag("svc/AuditLog")<
-  AuditLog,
-  {
-    /** The entries that the caller reaches, newest first. */
-    readonly list: UseCase<[params: AuditListParams], PageOf<SealedEntry>>
-    /** Recomputes the chain between two times. */
-    readonly verify: UseCase<[params: Pick<PageRequest, "from" | "to">], AuditVerification>
-  }
->() {}
+export class AuditLog extends Context.Tag("svc/AuditLog")<AuditLog, Effect.Effect.Success<typeof make>>() {}
 
 /** A key for some customers reads their entries and its own; a request that names a customer reads that customer's. */
 const reachOf = ({ bounds, customers, id }: Principal): Pick<AuditQuery, "reach"> =>
   customers === "all" ? {} : { reach: { customers: [...customers], actorId: bounds.customers === "all" ? null : id } }
 
-export const layer = Layer.effect(
-  AuditLog,
-  Effect.gen(function* () {
-    const trail = yield* AuditTrail
-    const pages = yield* Pages
+const make = Effect.gen(function* () {
+  const trail = yield* AuditTrail
+  const pages = yield* Pages
 
-    return AuditLog.of({
-      list: Effect.fnUntraced(function* ({ caller }, params) {
-        const size = sizeOf(params)
-        const range = bounds(params)
-        const position = yield* pages.position(params.cursor)
-        const entries = yield* trail.list(caller.organisationId, {
-          ...filtersOf({
-            customerId: params.customer_id,
-            actorType: params.actor_type,
-            actorId: params.actor_id,
-            action: params.action,
-            resourceType: params.resource_type,
-            resourceId: params.resource_id
-          }),
-          ...reachOf(caller),
-          ...(range.after === undefined ? {} : { from: range.after }),
-          ...(range.before === undefined ? {} : { to: range.before }),
-          ...(position === undefined ? {} : { before: position.id }),
-          limit: size + 1
-        })
-        return yield* pages.pageOf(entries, size, ({ at, id }) => ({ createdAt: at, id }))
-      }),
-
-      verify: Effect.fnUntraced(function* ({ caller }, params) {
-        const range = bounds(params)
-        return yield* trail.verify(caller.organisationId, range.after, range.before)
+  return {
+    /** The entries that the caller reaches, newest first. */
+    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: AuditListParams) {
+      const size = sizeOf(params)
+      const range = bounds(params)
+      const position = yield* pages.position(params.cursor)
+      const entries = yield* trail.list(caller.organisationId, {
+        ...filtersOf({
+          customerId: params.customer_id,
+          actorType: params.actor_type,
+          actorId: params.actor_id,
+          action: params.action,
+          resourceType: params.resource_type,
+          resourceId: params.resource_id
+        }),
+        ...reachOf(caller),
+        ...(range.after === undefined ? {} : { from: range.after }),
+        ...(range.before === undefined ? {} : { to: range.before }),
+        ...(position === undefined ? {} : { before: position.id }),
+        limit: size + 1
       })
+      return yield* pages.pageOf(entries, size, ({ at, id }) => ({ createdAt: at, id }))
+    }),
+
+    /** Recomputes the chain between two times. */
+    verify: Effect.fnUntraced(function* ({ caller }: CallContext, params: Pick<PageRequest, "from" | "to">) {
+      const range = bounds(params)
+      return yield* trail.verify(caller.organisationId, range.after, range.before)
     })
-  })
-)
+  }
+})
+
+export const layer = Layer.effect(AuditLog, make)

@@ -1,7 +1,7 @@
 /** The request that a use case serves: its caller, its audit policy, and the version that it expects. */
 import { Effect } from "effect"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
-import { Conflict, type Failure } from "../../domain/Failure.js"
+import { Conflict } from "../../domain/Failure.js"
 import type { Principal, Sharing } from "./Caller.js"
 
 /** One call of a use case. */
@@ -17,12 +17,6 @@ export interface CallContext {
   /** The use case has written the audit entry; the pipeline must not write another. */
   isAudited: boolean
 }
-
-/** An operation of management, for one call. Fails as every surface can show. */
-export type UseCase<Args extends ReadonlyArray<unknown>, A> = (
-  context: CallContext,
-  ...args: Args
-) => Effect.Effect<A, Failure>
 
 /** The refusal of a change to a version that is no longer the stored one. */
 export const versionMismatch = () =>

@@ -10,10 +10,10 @@ import type { ApiKeyId } from "../../../domain/Ids.js"
 import type { Tx } from "../../ports/Records.js"
 import { findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
 import { makeApiKeyIssuer } from "./ApiKeyIssuer.js"
-import { checkVersion, type UseCase } from "../CallContext.js"
+import { checkVersion, type CallContext } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { findReached } from "../ReachedRecord.js"
 
@@ -31,21 +31,7 @@ export interface ApiKeyListParams extends PageRequest {
 }
 
 /** Each use case fails with `NotFound` if the caller's workspace has no such key. */
-export class ApiKeys extends Context.Tag("svc/ApiKeys")<
-  ApiKeys,
-  {
-    /** Newest first. */
-    readonly list: UseCase<[params: ApiKeyListParams], PageOf<ApiKeyView>>
-    readonly create: UseCase<[input: CreateApiKey], IssuedApiKey>
-    readonly get: UseCase<[id: string], ApiKeyView>
-    readonly update: UseCase<[id: string, input: UpdateApiKey], ApiKeyView>
-    /** Without effect on a key that is already revoked. */
-    readonly revoke: UseCase<[id: string], ApiKeyView>
-    /** Gives the key a new secret; the previous one stays valid for `graceSeconds`. */
-    readonly rotate: UseCase<[id: string, graceSeconds: number], IssuedApiKey>
-    readonly revealIdentitySecret: UseCase<[id: string], { readonly hmacSecret: string }>
-  }
->() {}
+export class ApiKeys extends Context.Tag("svc/ApiKeys")<ApiKeys, Effect.Effect.Success<typeof make>>() {}
 
 /** Members that the service itself changes. */
 const volatileMembers = ["lastUsedAt"]
@@ -76,104 +62,106 @@ const outcomeOf = <A>(value: A, before: ApiKey, after: ApiKey, at: number) => ({
   after: keyView(after, at)
 })
 
-export const layer = Layer.effect(
-  ApiKeys,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const { addressRefusal, checkWithinCaller } = yield* makeApiKeyChecks
-    const { issue, makeSecret, openIdentitySecret } = yield* makeApiKeyIssuer
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const { addressRefusal, checkWithinCaller } = yield* makeApiKeyChecks
+  const { issue, makeSecret, openIdentitySecret } = yield* makeApiKeyIssuer
 
-    const applyChanges = Effect.fnUntraced(function* (
-      tx: Tx,
-      caller: Principal,
-      key: ApiKey,
-      input: UpdateApiKey,
-      at: number
-    ): Effect.fn.Return<ApiKey, Failure> {
-      const mistake = addressRefusal(input.allowedIps)
-      if (mistake !== undefined) return yield* mistake
-      const customers = input.customers === undefined ? key : yield* findKeyCustomers(tx, input.customers)
-      const { customerIds, customersMode } = customers
-      const after = yield* changedKey(key, input, { customersMode, customerIds }, at)
-      yield* checkWithinCaller(caller, after)
-      return after
-    })
-
-    const list: ApiKeys["Type"]["list"] = Effect.fnUntraced(function* (context, params) {
-      const { mode, q } = params
-      const page = yield* read(context, (tx) =>
-        pages.list(tx.apiKeys, params, {
-          where: { spaceId: context.caller.spaceId, ...(mode === undefined || mode === "all" ? {} : { mode }) },
-          ...(q === undefined ? {} : { search: { text: q, in: ["name", "last4"] } })
-        })
-      )
-      const at = yield* Clock.currentTimeMillis
-      return { ...page, data: page.data.map((key) => keyView(key, at)) }
-    })
-
-    const create: ApiKeys["Type"]["create"] = (context, input) =>
-      change(context, function* (tx) {
-        const { hmacSecret, key, secret } = yield* issue(tx, context.caller, input)
-        yield* tx.apiKeys.insert(key)
-        const view = keyView(key, Date.parse(key.createdAt))
-        return { value: { ...view, key: secret, hmacSecret }, resource: resourceOf(key), after: view }
-      })
-
-    const get: ApiKeys["Type"]["get"] = (context, id) =>
-      Effect.zipWith(
-        read(context, (tx) => findKey(tx, context.caller, id)),
-        Clock.currentTimeMillis,
-        keyView
-      )
-
-    const update: ApiKeys["Type"]["update"] = (context, id, input) =>
-      change(context, function* (tx) {
-        const at = yield* Clock.currentTimeMillis
-        const before = yield* lockActiveKey(tx, context.caller, id, at)
-        yield* checkVersion(context, input.version, before.version)
-        const changes = yield* pickChanges(UpdateApiKey, input, keyView(before, at), volatileMembers)
-        const after = yield* applyChanges(tx, context.caller, before, changes, at)
-        yield* tx.apiKeys.update(after)
-        return outcomeOf(keyView(after, at), before, after, at)
-      })
-
-    const revoke: ApiKeys["Type"]["revoke"] = (context, id) =>
-      change(context, function* (tx) {
-        const at = yield* Clock.currentTimeMillis
-        const before = yield* findKey(tx, context.caller, id, true)
-        // For emergencies, a caller for all customers may revoke a key with more rights than its own.
-        if (context.caller.customers !== "all") yield* checkWithinCaller(context.caller, before)
-        if (before.revokedAt !== null) return { value: keyView(before, at), resource: resourceOf(before) }
-        const after = revokedKey(before, at)
-        yield* tx.apiKeys.update(after)
-        return outcomeOf(keyView(after, at), before, after, at)
-      })
-
-    const rotate: ApiKeys["Type"]["rotate"] = (context, id, graceSeconds) =>
-      change(context, function* (tx) {
-        const at = yield* Clock.currentTimeMillis
-        const before = yield* lockActiveKey(tx, context.caller, id, at)
-        yield* checkWithinCaller(context.caller, before)
-        const secret = makeSecret(before.mode)
-        const after = rotatedKey(before, secret.stored, graceSeconds, at)
-        yield* tx.apiKeys.update(after)
-        return outcomeOf({ ...keyView(after, at), key: secret.text, hmacSecret: null }, before, after, at)
-      })
-
-    const revealIdentitySecret: ApiKeys["Type"]["revealIdentitySecret"] = (context, id) =>
-      change(context, function* (tx) {
-        const key = yield* findKey(tx, context.caller, id)
-        if (key.hmacSecret === null)
-          return yield* new InvalidState({
-            state: "hmac_disabled",
-            message: "this key does not verify its callers"
-          })
-        yield* checkWithinCaller(context.caller, key)
-        const hmacSecret = yield* openIdentitySecret(key, key.hmacSecret)
-        return { value: { hmacSecret }, resource: resourceOf(key) }
-      })
-
-    return ApiKeys.of({ list, create, get, update, revoke, rotate, revealIdentitySecret })
+  const applyChanges = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    key: ApiKey,
+    input: UpdateApiKey,
+    at: number
+  ): Effect.fn.Return<ApiKey, Failure> {
+    const mistake = addressRefusal(input.allowedIps)
+    if (mistake !== undefined) return yield* mistake
+    const customers = input.customers === undefined ? key : yield* findKeyCustomers(tx, input.customers)
+    const { customerIds, customersMode } = customers
+    const after = yield* changedKey(key, input, { customersMode, customerIds }, at)
+    yield* checkWithinCaller(caller, after)
+    return after
   })
-)
+
+  /** Newest first. */
+  const list = Effect.fnUntraced(function* (context: CallContext, params: ApiKeyListParams) {
+    const { mode, q } = params
+    const page = yield* read(context, (tx) =>
+      pages.list(tx.apiKeys, params, {
+        where: { spaceId: context.caller.spaceId, ...(mode === undefined || mode === "all" ? {} : { mode }) },
+        ...(q === undefined ? {} : { search: { text: q, in: ["name", "last4"] } })
+      })
+    )
+    const at = yield* Clock.currentTimeMillis
+    return { ...page, data: page.data.map((key) => keyView(key, at)) }
+  })
+
+  const create = (context: CallContext, input: CreateApiKey) =>
+    change(context, function* (tx) {
+      const { hmacSecret, key, secret } = yield* issue(tx, context.caller, input)
+      yield* tx.apiKeys.insert(key)
+      const view = keyView(key, Date.parse(key.createdAt))
+      return { value: { ...view, key: secret, hmacSecret }, resource: resourceOf(key), after: view }
+    })
+
+  const get = (context: CallContext, id: string) =>
+    Effect.zipWith(
+      read(context, (tx) => findKey(tx, context.caller, id)),
+      Clock.currentTimeMillis,
+      keyView
+    )
+
+  const update = (context: CallContext, id: string, input: UpdateApiKey) =>
+    change(context, function* (tx) {
+      const at = yield* Clock.currentTimeMillis
+      const before = yield* lockActiveKey(tx, context.caller, id, at)
+      yield* checkVersion(context, input.version, before.version)
+      const changes = yield* pickChanges(UpdateApiKey, input, keyView(before, at), volatileMembers)
+      const after = yield* applyChanges(tx, context.caller, before, changes, at)
+      yield* tx.apiKeys.update(after)
+      return outcomeOf(keyView(after, at), before, after, at)
+    })
+
+  /** Without effect on a key that is already revoked. */
+  const revoke = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const at = yield* Clock.currentTimeMillis
+      const before = yield* findKey(tx, context.caller, id, true)
+      // For emergencies, a caller for all customers may revoke a key with more rights than its own.
+      if (context.caller.customers !== "all") yield* checkWithinCaller(context.caller, before)
+      if (before.revokedAt !== null) return { value: keyView(before, at), resource: resourceOf(before) }
+      const after = revokedKey(before, at)
+      yield* tx.apiKeys.update(after)
+      return outcomeOf(keyView(after, at), before, after, at)
+    })
+
+  /** Gives the key a new secret; the previous one stays valid for `graceSeconds`. */
+  const rotate = (context: CallContext, id: string, graceSeconds: number) =>
+    change(context, function* (tx) {
+      const at = yield* Clock.currentTimeMillis
+      const before = yield* lockActiveKey(tx, context.caller, id, at)
+      yield* checkWithinCaller(context.caller, before)
+      const secret = makeSecret(before.mode)
+      const after = rotatedKey(before, secret.stored, graceSeconds, at)
+      yield* tx.apiKeys.update(after)
+      return outcomeOf({ ...keyView(after, at), key: secret.text, hmacSecret: null }, before, after, at)
+    })
+
+  const revealIdentitySecret = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const key = yield* findKey(tx, context.caller, id)
+      if (key.hmacSecret === null)
+        return yield* new InvalidState({
+          state: "hmac_disabled",
+          message: "this key does not verify its callers"
+        })
+      yield* checkWithinCaller(context.caller, key)
+      const hmacSecret = yield* openIdentitySecret(key, key.hmacSecret)
+      return { value: { hmacSecret }, resource: resourceOf(key) }
+    })
+
+  return { list, create, get, update, revoke, rotate, revealIdentitySecret }
+})
+
+export const layer = Layer.effect(ApiKeys, make)

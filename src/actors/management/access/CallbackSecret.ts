@@ -2,34 +2,33 @@
  * Use cases of the secret that signs a workspace's callbacks. Both return the secret, so both commit their audit entry
  * first. Contract: callbacks.
  */
-import { Context, Effect, Layer, type Redacted } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { CallbackSecrets } from "../../ports/delivery/CallbackSecrets.js"
-import type { CallContext, UseCase } from "../CallContext.js"
+import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 
 export class CallbackSecret extends Context.Tag("svc/CallbackSecret")<
   CallbackSecret,
-  {
-    /** The current secret of the caller's workspace. */
-    readonly reveal: UseCase<[], Redacted.Redacted>
-    /** Creates a new secret; the previous one stays valid for the overlap. */
-    readonly rotate: UseCase<[], Redacted.Redacted>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
-export const layer = Layer.effect(
-  CallbackSecret,
-  Effect.gen(function* () {
-    const { change } = yield* Changes
-    const secrets = yield* CallbackSecrets
+const make = Effect.gen(function* () {
+  const { change } = yield* Changes
+  const secrets = yield* CallbackSecrets
 
-    const record = (ask: typeof secrets.current) => (context: CallContext) => {
-      const { organisationId, spaceId } = context.caller
-      return change(context, () =>
-        Effect.map(ask(organisationId, spaceId), (value) => ({ value, resource: { id: spaceId } }))
-      )
-    }
+  const record = (ask: typeof secrets.current) => (context: CallContext) => {
+    const { organisationId, spaceId } = context.caller
+    return change(context, () =>
+      Effect.map(ask(organisationId, spaceId), (value) => ({ value, resource: { id: spaceId } }))
+    )
+  }
 
-    return CallbackSecret.of({ reveal: record(secrets.current), rotate: record(secrets.rotate) })
-  })
-)
+  return {
+    /** The current secret of the caller's workspace. */
+    reveal: record(secrets.current),
+    /** Creates a new secret; the previous one stays valid for the overlap. */
+    rotate: record(secrets.rotate)
+  }
+})
+
+export const layer = Layer.effect(CallbackSecret, make)

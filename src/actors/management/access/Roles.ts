@@ -5,48 +5,41 @@ import type { RoleId } from "../../../domain/Ids.js"
 import { checkRole, type CreateRole, newRole, Role } from "../../../domain/access/Person.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import type { UseCase } from "../CallContext.js"
+import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 
 export type RoleView = ReturnType<typeof Role.show>
 
-export class Roles extends Context.Tag("svc/Roles")<
-  Roles,
-  {
-    readonly list: UseCase<[params: PageRequest & { readonly q?: string | undefined }], PageOf<RoleView>>
+export class Roles extends Context.Tag("svc/Roles")<Roles, Effect.Effect.Success<typeof make>>() {}
+
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
+
+  return {
+    list: (context: CallContext, params: PageRequest & { readonly q?: string | undefined }) => {
+      const query = params.q === undefined ? {} : { search: { text: params.q, in: ["name"] as const } }
+      return read(context, (tx) => pages.views(tx.roles, params, query, (one) => Role.show(one)))
+    },
+
     /** Fails if the new role has more permissions than its parent. */
-    readonly create: UseCase<[input: CreateRole], RoleView>
+    create: (context: CallContext, input: CreateRole) =>
+      change(context, function* (tx) {
+        const now = yield* currentTimestamp
+        const parent = yield* findRole(tx, "parent", input.parent)
+        const wrong = checkRole(input.permissions, parent)
+        if (wrong !== undefined) return yield* wrong
+        const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
+        yield* tx.roles.insert(role)
+        return { value: Role.show(role), resource: { id: role.id, name: role.name }, after: Role.show(role) }
+      })
   }
->() {}
+})
 
-export const layer = Layer.effect(
-  Roles,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
-
-    return Roles.of({
-      list: (context, params) => {
-        const query = params.q === undefined ? {} : { search: { text: params.q, in: ["name"] as const } }
-        return read(context, (tx) => pages.views(tx.roles, params, query, (one) => Role.show(one)))
-      },
-
-      create: (context, input) =>
-        change(context, function* (tx) {
-          const now = yield* currentTimestamp
-          const parent = yield* findRole(tx, "parent", input.parent)
-          const wrong = checkRole(input.permissions, parent)
-          if (wrong !== undefined) return yield* wrong
-          const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
-          yield* tx.roles.insert(role)
-          return { value: Role.show(role), resource: { id: role.id, name: role.name }, after: Role.show(role) }
-        })
-    })
-  })
-)
+export const layer = Layer.effect(Roles, make)
 
 /** Finds a role by id or name. `path`: the member of the request that names it. */
 export const findRole = (tx: Tx, path: string, idOrName: string): Effect.Effect<Role, Failure> =>

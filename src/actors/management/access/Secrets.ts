@@ -19,7 +19,7 @@ import {
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
 import { Vault } from "../../ports/Vault.js"
-import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import { narrowedCallerRefusal, outOfScope, type Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import {
@@ -27,7 +27,7 @@ import {
   environmentReadRefusal,
   findEnvironment
 } from "../organisation/EnvironmentRecords.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { findSecretOwner, lockSecret, secretNotFound, secretListFilter } from "./SecretRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
 
@@ -42,17 +42,7 @@ export interface RevealedSecret extends Pick<Secret, "id" | "name" | "type"> {
   readonly value: Json
 }
 
-export class Secrets extends Context.Tag("svc/Secrets")<
-  Secrets,
-  {
-    /** The secrets without their values. */
-    readonly list: UseCase<[params: SecretListParams], PageOf<SecretView>>
-    /** Creates a secret, or overwrites the one with the same name and scope; runs keep the version that they read. */
-    readonly store: UseCase<[input: CreateSecret], { readonly isNew: boolean; readonly secret: SecretView }>
-    readonly reveal: UseCase<[id: string], RevealedSecret>
-    readonly remove: UseCase<[id: string], void>
-  }
->() {}
+export class Secrets extends Context.Tag("svc/Secrets")<Secrets, Effect.Effect.Success<typeof make>>() {}
 
 type ChangeFailure = Failure | AlreadyExists | Changed
 
@@ -69,124 +59,125 @@ const retire = (tx: Tx, secret: Secret, now: string): Effect.Effect<void, Change
     })
   )
 
-export const layer = Layer.effect(
-  Secrets,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
-    const vault = yield* Vault
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
+  const vault = yield* Vault
 
-    /** Seals a value as the secret's current version. */
-    const seal = (tx: Tx, { current, id, organisationId }: Secret, text: string) =>
-      vault.seal(secretPlace(organisationId, id, current), Redacted.make(text)).pipe(
-        Effect.mapError(vaultUnavailable),
-        Effect.flatMap((sealed) =>
-          tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
-        )
+  /** Seals a value as the secret's current version. */
+  const seal = (tx: Tx, { current, id, organisationId }: Secret, text: string) =>
+    vault.seal(secretPlace(organisationId, id, current), Redacted.make(text)).pipe(
+      Effect.mapError(vaultUnavailable),
+      Effect.flatMap((sealed) =>
+        tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
       )
+    )
 
-    /** The current value in the clear. */
-    const open = Effect.fnUntraced(function* (tx: Tx, secret: Secret): Effect.fn.Return<Json, Failure> {
-      const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
-      if (Option.isNone(version)) return yield* secretNotFound()
-      const place = secretPlace(secret.organisationId, secret.id, secret.current)
-      const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
-      return secretValue(secret.type, Redacted.value(text))
+  /** The current value in the clear. */
+  const open = Effect.fnUntraced(function* (tx: Tx, secret: Secret): Effect.fn.Return<Json, Failure> {
+    const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
+    if (Option.isNone(version)) return yield* secretNotFound()
+    const place = secretPlace(secret.organisationId, secret.id, secret.current)
+    const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
+    return secretValue(secret.type, Redacted.value(text))
+  })
+
+  const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, secret: Secret, text: string) {
+    const refused = narrowedCallerRefusal(caller, "secret", "it makes none")
+    if (refused !== undefined) return yield* refused
+    yield* tx.secrets.insert(secret)
+    yield* seal(tx, secret, text)
+    const view = secretView(secret)
+    return { value: { isNew: true, secret: view }, resource: resourceOf(secret), after: view }
+  })
+
+  const overwrite = Effect.fnUntraced(function* (
+    tx: Tx,
+    context: CallContext,
+    before: Secret,
+    after: Secret,
+    text: string
+  ) {
+    const refused = outOfScope(context.caller, "secret", before.id)
+    if (refused !== undefined) return yield* refused
+    yield* checkVersion(context, undefined, before.version)
+    yield* retire(tx, before, after.updatedAt)
+    yield* seal(tx, after, text)
+    yield* tx.secrets.update(after)
+    return {
+      value: { isNew: false, secret: secretView(after) },
+      resource: resourceOf(after),
+      action: "secret.update",
+      before: { type: before.type, value: before.current },
+      after: { type: after.type, value: after.current }
+    }
+  })
+
+  /** Overwrites the secret with this name and scope; without one, creates it. */
+  const insertOrOverwrite = Effect.fnUntraced(function* (
+    tx: Tx,
+    context: CallContext,
+    input: CreateSecret,
+    text: string
+  ) {
+    const { caller } = context
+    const { organisationId, spaceId } = caller
+    const customerId = yield* findSecretOwner(tx, caller, input.customerId)
+    const environment = yield* findEnvironment(tx, input.environment)
+    const refused = environmentChangeRefusal(caller, environment)
+    if (refused !== undefined) return yield* refused
+    const now = yield* currentTimestamp
+    const { name, type = "text" } = input
+    const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
+    if (Option.isSome(found))
+      return yield* overwrite(tx, context, found.value, overwrittenSecret(found.value, type, now), text)
+    const place = { id: identifiers.next("sec"), organisationId, spaceId, name, type, customerId, environment }
+    return yield* insert(tx, caller, newSecret(place, now), text)
+  })
+
+  /** The secrets without their values. */
+  const list = (context: CallContext, params: SecretListParams) =>
+    read(context, (tx) => {
+      const where = secretListFilter(context.caller, params)
+      const search = params.q === undefined ? {} : { search: { text: params.q, in: ["name"] as const } }
+      return pages.views(tx.secrets, params, { where, ...search }, secretView)
     })
 
-    const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, secret: Secret, text: string) {
-      const refused = narrowedCallerRefusal(caller, "secret", "it makes none")
-      if (refused !== undefined) return yield* refused
-      yield* tx.secrets.insert(secret)
-      yield* seal(tx, secret, text)
-      const view = secretView(secret)
-      return { value: { isNew: true, secret: view }, resource: resourceOf(secret), after: view }
-    })
+  /** Creates a secret, or overwrites the one with the same name and scope; runs keep the version that they read. */
+  const store = (context: CallContext, input: CreateSecret) =>
+    Effect.flatMap(secretText(input.type ?? "text", input.value), (text) =>
+      change(context, (tx) => insertOrOverwrite(tx, context, input, text)).pipe(
+        // Another request created the same secret meanwhile: the second attempt overwrites it.
+        Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
+      )
+    )
 
-    const overwrite = Effect.fnUntraced(function* (
-      tx: Tx,
-      context: CallContext,
-      before: Secret,
-      after: Secret,
-      text: string
-    ) {
-      const refused = outOfScope(context.caller, "secret", before.id)
+  const reveal = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const secret = yield* lockSecret(tx, context.caller, id)
+      const refused = environmentReadRefusal(context.caller, secret.environment)
       if (refused !== undefined) return yield* refused
-      yield* checkVersion(context, undefined, before.version)
-      yield* retire(tx, before, after.updatedAt)
-      yield* seal(tx, after, text)
-      yield* tx.secrets.update(after)
+      const { name, type } = secret
       return {
-        value: { isNew: false, secret: secretView(after) },
-        resource: resourceOf(after),
-        action: "secret.update",
-        before: { type: before.type, value: before.current },
-        after: { type: after.type, value: after.current }
+        value: { id: secret.id, name, type, value: yield* open(tx, secret) },
+        resource: resourceOf(secret)
       }
     })
 
-    /** Overwrites the secret with this name and scope; without one, creates it. */
-    const insertOrOverwrite = Effect.fnUntraced(function* (
-      tx: Tx,
-      context: CallContext,
-      input: CreateSecret,
-      text: string
-    ) {
-      const { caller } = context
-      const { organisationId, spaceId } = caller
-      const customerId = yield* findSecretOwner(tx, caller, input.customerId)
-      const environment = yield* findEnvironment(tx, input.environment)
-      const refused = environmentChangeRefusal(caller, environment)
+  const remove = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* lockSecret(tx, context.caller, id)
+      const refused = environmentChangeRefusal(context.caller, before.environment)
       if (refused !== undefined) return yield* refused
+      yield* checkVersion(context, undefined, before.version)
       const now = yield* currentTimestamp
-      const { name, type = "text" } = input
-      const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
-      if (Option.isSome(found))
-        return yield* overwrite(tx, context, found.value, overwrittenSecret(found.value, type, now), text)
-      const place = { id: identifiers.next("sec"), organisationId, spaceId, name, type, customerId, environment }
-      return yield* insert(tx, caller, newSecret(place, now), text)
+      yield* retire(tx, before, now)
+      yield* tx.secrets.update(deletedSecret(before, now))
+      return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
     })
 
-    const list: Secrets["Type"]["list"] = (context, params) =>
-      read(context, (tx) => {
-        const where = secretListFilter(context.caller, params)
-        const search = params.q === undefined ? {} : { search: { text: params.q, in: ["name"] as const } }
-        return pages.views(tx.secrets, params, { where, ...search }, secretView)
-      })
+  return { list, store, reveal, remove }
+})
 
-    const store: Secrets["Type"]["store"] = (context, input) =>
-      Effect.flatMap(secretText(input.type ?? "text", input.value), (text) =>
-        change(context, (tx) => insertOrOverwrite(tx, context, input, text)).pipe(
-          // Another request created the same secret meanwhile: the second attempt overwrites it.
-          Effect.retry({ times: 1, while: (failure) => failure._tag === "Conflict" && failure.code === "CONFLICT" })
-        )
-      )
-
-    const reveal: Secrets["Type"]["reveal"] = (context, id) =>
-      change(context, function* (tx) {
-        const secret = yield* lockSecret(tx, context.caller, id)
-        const refused = environmentReadRefusal(context.caller, secret.environment)
-        if (refused !== undefined) return yield* refused
-        const { name, type } = secret
-        return {
-          value: { id: secret.id, name, type, value: yield* open(tx, secret) },
-          resource: resourceOf(secret)
-        }
-      })
-
-    const remove: Secrets["Type"]["remove"] = (context, id) =>
-      change(context, function* (tx) {
-        const before = yield* lockSecret(tx, context.caller, id)
-        const refused = environmentChangeRefusal(context.caller, before.environment)
-        if (refused !== undefined) return yield* refused
-        yield* checkVersion(context, undefined, before.version)
-        const now = yield* currentTimestamp
-        yield* retire(tx, before, now)
-        yield* tx.secrets.update(deletedSecret(before, now))
-        return { value: undefined, resource: resourceOf(before), before: secretView(before), after: null }
-      })
-
-    return Secrets.of({ list, store, reveal, remove })
-  })
-)
+export const layer = Layer.effect(Secrets, make)

@@ -9,10 +9,10 @@ import { toSet } from "../../../domain/access/Permission.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import type { UseCase } from "../CallContext.js"
+import type { CallContext } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { findRole } from "./Roles.js"
 
 export type UserView = ReturnType<typeof User.show>
@@ -29,14 +29,7 @@ export interface UserListParams extends PageRequest {
   readonly status?: User["status"] | undefined
 }
 
-export class Users extends Context.Tag("svc/Users")<
-  Users,
-  {
-    readonly list: UseCase<[params: UserListParams], PageOf<UserView>>
-    /** Fails if the role or the customers exceed the caller's own. */
-    readonly invite: UseCase<[input: InviteUser], Invitation>
-  }
->() {}
+export class Users extends Context.Tag("svc/Users")<Users, Effect.Effect.Success<typeof make>>() {}
 
 const inviteLength = 43
 
@@ -55,48 +48,48 @@ const checkCustomers = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =
     )
   )
 
-export const layer = Layer.effect(
-  Users,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
-    const digests = yield* Digests
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
+  const digests = yield* Digests
 
-    const invite = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: InviteUser) {
-      const role = yield* findRole(tx, "role", input.role)
-      const customerIds = yield* checkCustomers(tx, caller, input.customerIds ?? [])
-      const customers = customerIds.length === 0 ? "all" : customerIds
-      const refused = grantRefusal({ permissions: toSet(role.permissions), customers }, caller)
-      if (refused !== undefined) return yield* refused
-      const now = yield* DateTime.now
-      const token = identifiers.token(inviteLength)
-      const expiresAt = DateTime.formatIso(DateTime.addDuration(now, inviteLifetime))
-      const user = invitedUser(
-        caller.organisationId,
-        identifiers.next("usr"),
-        input,
-        { roleId: role.id, customerIds, inviteHash: digests.keyHash(`invite|${token}`), inviteExpiresAt: expiresAt },
-        DateTime.formatIso(now)
-      )
-      yield* tx.users.insert(user)
-      return {
-        value: { userId: user.id, token: Redacted.make(token), expiresAt },
-        resource: { id: user.id, name: user.email },
-        after: User.show(user)
-      }
-    })
-
-    return Users.of({
-      list: (context, params) => {
-        const { q, status } = params
-        const query = {
-          ...(status === undefined ? {} : { where: { status } }),
-          ...(q === undefined ? {} : { search: { text: q, in: ["email", "name"] as const } })
-        }
-        return read(context, (tx) => pages.views(tx.users, params, query, (one) => User.show(one)))
-      },
-      invite: (context, input) => change(context, (tx) => invite(tx, context.caller, input))
-    })
+  const invite = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: InviteUser) {
+    const role = yield* findRole(tx, "role", input.role)
+    const customerIds = yield* checkCustomers(tx, caller, input.customerIds ?? [])
+    const customers = customerIds.length === 0 ? "all" : customerIds
+    const refused = grantRefusal({ permissions: toSet(role.permissions), customers }, caller)
+    if (refused !== undefined) return yield* refused
+    const now = yield* DateTime.now
+    const token = identifiers.token(inviteLength)
+    const expiresAt = DateTime.formatIso(DateTime.addDuration(now, inviteLifetime))
+    const user = invitedUser(
+      caller.organisationId,
+      identifiers.next("usr"),
+      input,
+      { roleId: role.id, customerIds, inviteHash: digests.keyHash(`invite|${token}`), inviteExpiresAt: expiresAt },
+      DateTime.formatIso(now)
+    )
+    yield* tx.users.insert(user)
+    return {
+      value: { userId: user.id, token: Redacted.make(token), expiresAt },
+      resource: { id: user.id, name: user.email },
+      after: User.show(user)
+    }
   })
-)
+
+  return {
+    list: (context: CallContext, params: UserListParams) => {
+      const { q, status } = params
+      const query = {
+        ...(status === undefined ? {} : { where: { status } }),
+        ...(q === undefined ? {} : { search: { text: q, in: ["email", "name"] as const } })
+      }
+      return read(context, (tx) => pages.views(tx.users, params, query, (one) => User.show(one)))
+    },
+    /** Fails if the role or the customers exceed the caller's own. */
+    invite: (context: CallContext, input: InviteUser) => change(context, (tx) => invite(tx, context.caller, input))
+  }
+})
+
+export const layer = Layer.effect(Users, make)

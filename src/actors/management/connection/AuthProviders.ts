@@ -7,11 +7,10 @@ import { AuthProvider, UpsertAuthProvider } from "../../../domain/connector/Conn
 import { invalid, NotFound } from "../../../domain/Failure.js"
 import type { Tx } from "../../ports/Records.js"
 import { make as makeAuthProviderRecords, maxAuthProviders } from "./AuthProviderRecords.js"
-import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { ConnectorRecords, definitionOf } from "../connector/ConnectorRecords.js"
-import type { PageOf } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 
 export type AuthProviderView = ReturnType<typeof AuthProvider.show>
@@ -19,12 +18,7 @@ export type AuthProviderView = ReturnType<typeof AuthProvider.show>
 /** `connector`: an id or a slug. */
 export class AuthProviders extends Context.Tag("svc/AuthProviders")<
   AuthProviders,
-  {
-    readonly list: UseCase<[connector: string], PageOf<AuthProviderView>>
-    /** Creates or changes the client of this method and name. */
-    readonly upsert: UseCase<[connector: string, input: UpsertAuthProvider], AuthProviderView>
-    readonly remove: UseCase<[connector: string, id: string], void>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 /** The client for the audit trail, which shows that the secret changed but not the secret. */
@@ -40,66 +34,66 @@ const trailOf = (provider: AuthProvider | null) =>
         isDefault: provider.isDefault
       }
 
-export const layer = Layer.effect(
-  AuthProviders,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const providers = yield* makeAuthProviderRecords
-    const connectors = yield* ConnectorRecords
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const providers = yield* makeAuthProviderRecords
+  const connectors = yield* ConnectorRecords
 
-    /** The connector's slug, and those of its methods that need a client. */
-    const findMethods = Effect.fnUntraced(function* (tx: Tx, caller: Principal, connector: string) {
-      const found = yield* connectors.find(tx, caller, connector)
-      const { auth, slug } = yield* definitionOf(tx, found, undefined)
-      return { slug, methods: auth.filter(({ type }) => type === "oauth2").map(({ id }) => id) }
+  /** The connector's slug, and those of its methods that need a client. */
+  const findMethods = Effect.fnUntraced(function* (tx: Tx, caller: Principal, connector: string) {
+    const found = yield* connectors.find(tx, caller, connector)
+    const { auth, slug } = yield* definitionOf(tx, found, undefined)
+    return { slug, methods: auth.filter(({ type }) => type === "oauth2").map(({ id }) => id) }
+  })
+
+  const viewOf = ({ organisationId }: Principal, provider: AuthProvider): AuthProviderView =>
+    AuthProvider.show(provider, {
+      hasClientSecret: provider.clientSecret !== null,
+      redirectUri: connectors.redirectUri(organisationId, provider.connector)
     })
 
-    const viewOf = ({ organisationId }: Principal, provider: AuthProvider): AuthProviderView =>
-      AuthProvider.show(provider, {
-        hasClientSecret: provider.clientSecret !== null,
-        redirectUri: connectors.redirectUri(organisationId, provider.connector)
-      })
+  const list = (context: CallContext, connector: string) =>
+    read(context, function* (tx) {
+      const { slug } = yield* findMethods(tx, context.caller, connector)
+      const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
+      const data = rows.map((row) => viewOf(context.caller, row))
+      return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
+    })
 
-    const list = (context: CallContext, connector: string) =>
-      read(context, function* (tx) {
-        const { slug } = yield* findMethods(tx, context.caller, connector)
-        const rows = yield* tx.authProviders.list({ where: { connector: slug }, limit: maxAuthProviders })
-        const data = rows.map((row) => viewOf(context.caller, row))
-        return { data, page: { size: maxAuthProviders, nextCursor: null, hasMore: false } }
-      })
+  /** Creates or changes the client of this method and name. */
+  const upsert = (context: CallContext, connector: string, input: UpsertAuthProvider) =>
+    change(context, function* (tx) {
+      const { caller } = context
+      const { methods, slug } = yield* findMethods(tx, caller, connector)
+      if (!methods.includes(input.methodId))
+        return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
+      const found = yield* providers.lock(tx, slug, input)
+      yield* checkVersion(context, input.version, found?.version ?? 0)
+      const changes = yield* pickChanges(UpsertAuthProvider, input, found === null ? {} : viewOf(caller, found))
+      const { after, before } = yield* providers.write(tx, caller, slug, changes, found)
+      return {
+        value: viewOf(caller, after),
+        resource: { id: after.id, name: after.name },
+        before: trailOf(before),
+        after: trailOf(after)
+      }
+    })
 
-    const upsert = (context: CallContext, connector: string, input: UpsertAuthProvider) =>
-      change(context, function* (tx) {
-        const { caller } = context
-        const { methods, slug } = yield* findMethods(tx, caller, connector)
-        if (!methods.includes(input.methodId))
-          return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
-        const found = yield* providers.lock(tx, slug, input)
-        yield* checkVersion(context, input.version, found?.version ?? 0)
-        const changes = yield* pickChanges(UpsertAuthProvider, input, found === null ? {} : viewOf(caller, found))
-        const { after, before } = yield* providers.write(tx, caller, slug, changes, found)
-        return {
-          value: viewOf(caller, after),
-          resource: { id: after.id, name: after.name },
-          before: trailOf(before),
-          after: trailOf(after)
-        }
-      })
+  const remove = (context: CallContext, connector: string, id: string) =>
+    change(context, function* (tx) {
+      const { slug } = yield* findMethods(tx, context.caller, connector)
+      // Unchecked text from the request: an id of another form matches no row.
+      const where = { id: id as AuthProvider["id"], connector: slug }
+      const found = yield* tx.authProviders.lock(where)
+      if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })
+      const before = found.value
+      yield* checkVersion(context, undefined, before.version)
+      yield* tx.authProviders.remove(where)
+      const resource = { id: before.id, name: before.name }
+      return { value: undefined, resource, before: trailOf(before), after: null }
+    })
 
-    const remove = (context: CallContext, connector: string, id: string) =>
-      change(context, function* (tx) {
-        const { slug } = yield* findMethods(tx, context.caller, connector)
-        // Unchecked text from the request: an id of another form matches no row.
-        const where = { id: id as AuthProvider["id"], connector: slug }
-        const found = yield* tx.authProviders.lock(where)
-        if (Option.isNone(found)) return yield* new NotFound({ what: "auth provider" })
-        const before = found.value
-        yield* checkVersion(context, undefined, before.version)
-        yield* tx.authProviders.remove(where)
-        const resource = { id: before.id, name: before.name }
-        return { value: undefined, resource, before: trailOf(before), after: null }
-      })
+  return { list, upsert, remove }
+})
 
-    return AuthProviders.of({ list, upsert, remove })
-  })
-)
+export const layer = Layer.effect(AuthProviders, make)

@@ -7,14 +7,9 @@ import type { Connection, ConnectionStatus, UpdateConnection } from "../../../do
 import type { CreateConnection, ReconnectConnection } from "../../../domain/connection/Requests.js"
 import type { Failure } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
-import {
-  Connections,
-  type OpenedSession,
-  type ConnectionRequest,
-  type ConnectionTestResult
-} from "../../ports/connection/Connections.js"
+import { Connections, type OpenedSession, type ConnectionRequest } from "../../ports/connection/Connections.js"
 import { Origin } from "../../ports/Origin.js"
-import { type CallContext, checkVersion, runAuditedCommand, type UseCase } from "../CallContext.js"
+import { type CallContext, checkVersion, runAuditedCommand } from "../CallContext.js"
 import { outOfScope } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import {
@@ -32,7 +27,7 @@ import {
   viewOfConnection
 } from "./ConnectionRecords.js"
 import { customerOfBody, customerListFilter } from "../organisation/NamedCustomers.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { checkCustomerConnector } from "../organisation/CustomerLimits.js"
 
 export interface ConnectionListParams extends PageRequest {
@@ -42,208 +37,193 @@ export interface ConnectionListParams extends PageRequest {
   readonly connector?: string | undefined
 }
 
-type Change = UseCase<[id: string], ConnectionView>
-
 /** Each use case fails with `NotFound` if the connection does not exist, is disconnected, or is not reached by the caller. */
 export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
   CustomerConnections,
-  {
-    /** Newest first; disconnected ones only if the filter asks for that status. */
-    readonly list: UseCase<[params: ConnectionListParams], PageOf<ConnectionView>>
-    readonly create: UseCase<[input: CreateConnection], OpenedConnection>
-    readonly get: Change
-    readonly update: UseCase<[id: string, input: UpdateConnection], ConnectionView>
-    /** Returns the disconnected record. */
-    readonly disconnect: Change
-    /** A credential that does not work is a result, not a failure. */
-    readonly test: UseCase<[id: string], ConnectionTestResult & { readonly connection: ConnectionView }>
-    /** Stores the credential of the body; without one, opens a session in which a person enters it. */
-    readonly reconnect: UseCase<[id: string, input: ReconnectConnection], OpenedConnection>
-    readonly refresh: Change
-    readonly enable: Change
-    readonly disable: Change
-    /** The credential in the clear. Its audit entry is committed first. */
-    readonly reveal: UseCase<[id: string], RevealedCredential>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
-export const layer = Layer.effect(
-  CustomerConnections,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const connections = yield* Connections
-    const origin = yield* Origin
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const connections = yield* Connections
+  const origin = yield* Origin
 
-    /** The link to the connect session, if one was opened. */
-    const linkOf = (session: OpenedSession | null) =>
-      session === null
-        ? {}
-        : {
-            connectUrl: `${origin}/connect/${Redacted.value(session.token)}`,
-            connectSessionId: session.id,
-            expiresAt: session.expiresAt
-          }
-
-    /** The current record, also of a disconnected connection. */
-    const readView = (context: CallContext, id: ConnectionId): Effect.Effect<ConnectionView, Failure> =>
-      read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
-
-    /** Sends a command to the actor of a connection that is not disconnected. */
-    const sendCommand = <A>(
-      context: CallContext,
-      id: string,
-      order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
-    ): Effect.Effect<A, Failure> =>
-      Effect.flatMap(
-        read(context, (tx) => findLivingConnection(tx, context, id)),
-        (connection) => {
-          const { organisationId } = context.caller
-          return order({ organisationId, connectionId: connection.id, by: initiatorOf(context) }, connection)
+  /** The link to the connect session, if one was opened. */
+  const linkOf = (session: OpenedSession | null) =>
+    session === null
+      ? {}
+      : {
+          connectUrl: `${origin}/connect/${Redacted.value(session.token)}`,
+          connectSessionId: session.id,
+          expiresAt: session.expiresAt
         }
-      )
 
-    /** Sends a command of which the actor writes the audit entry. */
-    const executeCommand = <A>(
-      context: CallContext,
-      id: string,
-      order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
-    ): Effect.Effect<A, Failure> =>
-      sendCommand(context, id, (target, connection) => runAuditedCommand(context, order(target, connection)))
+  /** The current record, also of a disconnected connection. */
+  const readView = (context: CallContext, id: ConnectionId): Effect.Effect<ConnectionView, Failure> =>
+    read(context, (tx) => Effect.map(findConnection(tx, context.caller, id), viewOfConnection))
 
-    /** Like `executeCommand`, and returns the record after it. */
-    const executeAndView = (
-      context: CallContext,
-      id: string,
-      order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<void, Failure>
-    ): Effect.Effect<ConnectionView, Failure> =>
-      executeCommand(context, id, (target, connection) =>
-        Effect.zipRight(order(target, connection), readView(context, connection.id))
-      )
+  /** Sends a command to the actor of a connection that is not disconnected. */
+  const sendCommand = <A>(
+    context: CallContext,
+    id: string,
+    order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
+  ): Effect.Effect<A, Failure> =>
+    Effect.flatMap(
+      read(context, (tx) => findLivingConnection(tx, context, id)),
+      (connection) => {
+        const { organisationId } = context.caller
+        return order({ organisationId, connectionId: connection.id, by: initiatorOf(context) }, connection)
+      }
+    )
 
-    const list = (context: CallContext, params: ConnectionListParams) =>
-      read(context, function* (tx) {
-        const page = yield* pages.list(tx.connections, params, {
-          where: {
-            ...(params.status === undefined ? livingConnections : { status: params.status }),
-            ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
-            ...connectionListFilter(context.caller, params.connector),
-            ...(params.user_id === undefined ? {} : { userId: params.user_id })
-          },
-          ...(params.q === undefined ? {} : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
-        })
-        return { ...page, data: page.data.map(viewOfConnection) }
+  /** Sends a command of which the actor writes the audit entry. */
+  const executeCommand = <A>(
+    context: CallContext,
+    id: string,
+    order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<A, Failure>
+  ): Effect.Effect<A, Failure> =>
+    sendCommand(context, id, (target, connection) => runAuditedCommand(context, order(target, connection)))
+
+  /** Like `executeCommand`, and returns the record after it. */
+  const executeAndView = (
+    context: CallContext,
+    id: string,
+    order: (target: ConnectionRequest, connection: Connection) => Effect.Effect<void, Failure>
+  ): Effect.Effect<ConnectionView, Failure> =>
+    executeCommand(context, id, (target, connection) =>
+      Effect.zipRight(order(target, connection), readView(context, connection.id))
+    )
+
+  /** Newest first; disconnected ones only if the filter asks for that status. */
+  const list = (context: CallContext, params: ConnectionListParams) =>
+    read(context, function* (tx) {
+      const page = yield* pages.list(tx.connections, params, {
+        where: {
+          ...(params.status === undefined ? livingConnections : { status: params.status }),
+          ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
+          ...connectionListFilter(context.caller, params.connector),
+          ...(params.user_id === undefined ? {} : { userId: params.user_id })
+        },
+        ...(params.q === undefined ? {} : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
       })
-
-    const create = Effect.fnUntraced(function* (
-      context: CallContext,
-      input: CreateConnection
-    ): Effect.fn.Return<OpenedConnection, Failure> {
-      const outside = outOfScope(context.caller, "connector", input.connector)
-      if (outside !== undefined) return yield* outside
-      const customerId = yield* read(context, (tx) => customerOfBody(tx, context.caller, input.customerId))
-      context.customerId = customerId
-      yield* read(context, (tx) => checkCustomerConnector(tx, customerId, input.connector))
-      const opened = connections.connect({
-        organisationId: context.caller.organisationId,
-        customerId,
-        connector: input.connector,
-        userId: input.userId ?? null,
-        authMethod: input.authMethod ?? null,
-        authProvider: input.authProvider ?? null,
-        label: input.label ?? null,
-        config: input.config ?? {},
-        tags: input.tags ?? {},
-        metadata: input.metadata ?? {},
-        credential: input.credential === undefined ? null : redactedCredential(input.credential),
-        redirectUrl: input.redirectUrl ?? null,
-        by: initiatorOf(context)
-      })
-      return yield* runAuditedCommand(
-        context,
-        Effect.flatMap(opened, ({ id, session }) =>
-          Effect.map(readView(context, id), (view) => ({ ...view, ...linkOf(session) }))
-        )
-      )
+      return { ...page, data: page.data.map(viewOfConnection) }
     })
 
-    const get: Change = (context, id) =>
-      read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
-
-    /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
-    const refresh: Change = (context, id) =>
-      sendCommand(context, id, (target, { id: known }) =>
-        Effect.zipRight(connections.refresh(target), readView(context, known))
-      )
-
-    const update = (context: CallContext, id: string, input: UpdateConnection) =>
-      executeAndView(context, id, (target, connection) =>
-        Effect.gen(function* () {
-          yield* checkVersion(context, input.version, connection.version)
-          const { isDefault = false, label, tags } = yield* pickConnectionChanges(connection, input)
-          const version = input.version ?? null
-          yield* connections.edit({ ...target, label: label ?? null, tags: tags ?? null, isDefault, version })
-        })
-      )
-
-    const disconnect: Change = (context, id) =>
-      executeAndView(context, id, (target) => connections.disconnect({ ...target, version: null }))
-
-    const test = (context: CallContext, id: string) =>
-      executeCommand(context, id, (target) =>
-        Effect.flatMap(connections.test(target), (tested) =>
-          Effect.map(readView(context, target.connectionId), (connection) => ({ ...tested, connection }))
-        )
-      )
-
-    const reconnect = (context: CallContext, id: string, input: ReconnectConnection) => {
-      const { authMethod = null, config = null, credential, redirectUrl = null } = input
-      return executeCommand(context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
-        const done =
-          credential === undefined
-            ? Effect.map(connections.reconnect({ ...target, redirectUrl, authMethod, config }), (session) =>
-                linkOf(session)
-              )
-            : Effect.as(
-                connections.storeCredential({
-                  ...target,
-                  authMethod,
-                  credential: redactedCredential(credential),
-                  config,
-                  skipTest: false
-                }),
-                {}
-              )
-        return Effect.flatMap(done, (link) =>
-          Effect.map(readView(context, target.connectionId), (view) => ({ ...view, ...link }))
-        )
-      })
-    }
-
-    const reveal = Effect.fnUntraced(function* (
-      context: CallContext,
-      named: string
-    ): Effect.fn.Return<RevealedCredential, Failure> {
-      const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
-      const { authMethod, customerId, id, label } = connection
-      const { organisationId } = context.caller
-      const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: initiatorOf(context) })
-      yield* change(context, () => Effect.succeed({ value: null, resource: { id, name: label, customerId } }))
-      return { id, authMethod, credential: plainCredential(secrets) }
+  const create = Effect.fnUntraced(function* (
+    context: CallContext,
+    input: CreateConnection
+  ): Effect.fn.Return<OpenedConnection, Failure> {
+    const outside = outOfScope(context.caller, "connector", input.connector)
+    if (outside !== undefined) return yield* outside
+    const customerId = yield* read(context, (tx) => customerOfBody(tx, context.caller, input.customerId))
+    context.customerId = customerId
+    yield* read(context, (tx) => checkCustomerConnector(tx, customerId, input.connector))
+    const opened = connections.connect({
+      organisationId: context.caller.organisationId,
+      customerId,
+      connector: input.connector,
+      userId: input.userId ?? null,
+      authMethod: input.authMethod ?? null,
+      authProvider: input.authProvider ?? null,
+      label: input.label ?? null,
+      config: input.config ?? {},
+      tags: input.tags ?? {},
+      metadata: input.metadata ?? {},
+      credential: input.credential === undefined ? null : redactedCredential(input.credential),
+      redirectUrl: input.redirectUrl ?? null,
+      by: initiatorOf(context)
     })
-
-    return CustomerConnections.of({
-      list,
-      create,
-      get,
-      update,
-      disconnect,
-      test,
-      reconnect,
-      refresh,
-      enable: (context, id) => executeAndView(context, id, connections.enable),
-      disable: (context, id) => executeAndView(context, id, connections.disable),
-      reveal
-    })
+    return yield* runAuditedCommand(
+      context,
+      Effect.flatMap(opened, ({ id, session }) =>
+        Effect.map(readView(context, id), (view) => ({ ...view, ...linkOf(session) }))
+      )
+    )
   })
-)
+
+  const get = (context: CallContext, id: string) =>
+    read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
+
+  /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
+  const refresh = (context: CallContext, id: string) =>
+    sendCommand(context, id, (target, { id: known }) =>
+      Effect.zipRight(connections.refresh(target), readView(context, known))
+    )
+
+  const update = (context: CallContext, id: string, input: UpdateConnection) =>
+    executeAndView(context, id, (target, connection) =>
+      Effect.gen(function* () {
+        yield* checkVersion(context, input.version, connection.version)
+        const { isDefault = false, label, tags } = yield* pickConnectionChanges(connection, input)
+        const version = input.version ?? null
+        yield* connections.edit({ ...target, label: label ?? null, tags: tags ?? null, isDefault, version })
+      })
+    )
+
+  /** Returns the disconnected record. */
+  const disconnect = (context: CallContext, id: string) =>
+    executeAndView(context, id, (target) => connections.disconnect({ ...target, version: null }))
+
+  /** A credential that does not work is a result, not a failure. */
+  const test = (context: CallContext, id: string) =>
+    executeCommand(context, id, (target) =>
+      Effect.flatMap(connections.test(target), (tested) =>
+        Effect.map(readView(context, target.connectionId), (connection) => ({ ...tested, connection }))
+      )
+    )
+
+  /** Stores the credential of the body; without one, opens a session in which a person enters it. */
+  const reconnect = (context: CallContext, id: string, input: ReconnectConnection) => {
+    const { authMethod = null, config = null, credential, redirectUrl = null } = input
+    return executeCommand(context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
+      const done =
+        credential === undefined
+          ? Effect.map(connections.reconnect({ ...target, redirectUrl, authMethod, config }), (session) =>
+              linkOf(session)
+            )
+          : Effect.as(
+              connections.storeCredential({
+                ...target,
+                authMethod,
+                credential: redactedCredential(credential),
+                config,
+                skipTest: false
+              }),
+              {}
+            )
+      return Effect.flatMap(done, (link) =>
+        Effect.map(readView(context, target.connectionId), (view) => ({ ...view, ...link }))
+      )
+    })
+  }
+
+  /** The credential in the clear. Its audit entry is committed first. */
+  const reveal = Effect.fnUntraced(function* (
+    context: CallContext,
+    named: string
+  ): Effect.fn.Return<RevealedCredential, Failure> {
+    const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
+    const { authMethod, customerId, id, label } = connection
+    const { organisationId } = context.caller
+    const secrets = yield* connections.reveal({ organisationId, connectionId: id, by: initiatorOf(context) })
+    yield* change(context, () => Effect.succeed({ value: null, resource: { id, name: label, customerId } }))
+    return { id, authMethod, credential: plainCredential(secrets) }
+  })
+
+  return {
+    list,
+    create,
+    get,
+    update,
+    disconnect,
+    test,
+    reconnect,
+    refresh,
+    enable: (context: CallContext, id: string) => executeAndView(context, id, connections.enable),
+    disable: (context: CallContext, id: string) => executeAndView(context, id, connections.disable),
+    reveal
+  }
+})
+
+export const layer = Layer.effect(CustomerConnections, make)

@@ -8,7 +8,7 @@ import { readDefinitionBody } from "../../../domain/connector/DefinitionBody.js"
 import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { make as makeConnectorDrafts, ownConnector, type SavedConnector, trailOf } from "./ConnectorDrafts.js"
@@ -19,14 +19,7 @@ import { currentTimestamp } from "../Timestamp.js"
 /** `body`: a definition, or the import of one. `idOrSlug`: an id or a slug. */
 export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
   ConnectorAuthoring,
-  {
-    readonly create: UseCase<[body: JsonObject], SavedConnector>
-    /** Changes the draft, or creates one if there is none. Also accepts the record as it was read. */
-    readonly update: UseCase<[idOrSlug: string, body: JsonObject], SavedConnector>
-    /** Publishes the draft; without a draft, returns the published version. */
-    readonly publish: UseCase<[idOrSlug: string, notes: string | undefined], SavedConnector>
-    readonly remove: UseCase<[idOrSlug: string], void>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 /** Fails if the plan does not allow one more connector. Exact, because a lock serialises creations. */
@@ -38,70 +31,69 @@ const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Eff
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
 })
 
-export const layer = Layer.effect(
-  ConnectorAuthoring,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const drafts = yield* makeConnectorDrafts
-    const imports = yield* ConnectorImport
-    const records = yield* ConnectorRecords
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const drafts = yield* makeConnectorDrafts
+  const imports = yield* ConnectorImport
+  const records = yield* ConnectorRecords
 
-    /** The connector to be changed, at the version that the caller read. */
-    const lockExpected = (tx: Tx, context: CallContext, idOrSlug: string): Effect.Effect<ConnectorRecord, Failure> =>
-      Effect.tap(records.lockOwn(tx, context.caller, idOrSlug), ({ version }) =>
-        checkVersion(context, undefined, version)
-      )
+  /** The connector to be changed, at the version that the caller read. */
+  const lockExpected = (tx: Tx, context: CallContext, idOrSlug: string): Effect.Effect<ConnectorRecord, Failure> =>
+    Effect.tap(records.lockOwn(tx, context.caller, idOrSlug), ({ version }) =>
+      checkVersion(context, undefined, version)
+    )
 
-    const create = Effect.fnUntraced(function* (
-      context: CallContext,
-      body: JsonObject
-    ): Effect.fn.Return<SavedConnector, Failure> {
-      const { caller } = context
-      const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
-      const saved = yield* change(context, (tx) =>
-        Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
-      )
-      return { ...saved, ...report }
-    })
-
-    const update = Effect.fnUntraced(function* (
-      context: CallContext,
-      idOrSlug: string,
-      body: JsonObject
-    ): Effect.fn.Return<SavedConnector, Failure> {
-      const { caller } = context
-      // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
-      const { view } = yield* read(context, (tx) =>
-        Effect.flatMap(records.lockOwn(tx, caller, idOrSlug), (record) =>
-          Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
-            drafts.savedOf(record, definition)
-          )
-        )
-      )
-      const document = yield* readDefinitionBody(body, jsonOf(view))
-      const { definition, ...report } = yield* imports.readBody(caller.organisationId, document, view.slug)
-      const saved = yield* change(context, (tx) =>
-        Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) => drafts.save(tx, caller, before, definition))
-      )
-      return { ...saved, ...report }
-    })
-
-    const publish = (context: CallContext, idOrSlug: string, notes: string | undefined) =>
-      change(context, (tx) =>
-        Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) =>
-          drafts.publish(tx, context.caller, before, notes)
-        )
-      )
-
-    const remove = (context: CallContext, idOrSlug: string) =>
-      change(context, function* (tx) {
-        const before = yield* lockExpected(tx, context, idOrSlug)
-        const now = yield* currentTimestamp
-        yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
-        yield* tx.authProviders.remove({ connector: before.slug })
-        return { value: undefined, resource: before, before: trailOf(before), after: null }
-      })
-
-    return ConnectorAuthoring.of({ create, update, publish, remove })
+  const create = Effect.fnUntraced(function* (
+    context: CallContext,
+    body: JsonObject
+  ): Effect.fn.Return<SavedConnector, Failure> {
+    const { caller } = context
+    const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
+    const saved = yield* change(context, (tx) =>
+      Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
+    )
+    return { ...saved, ...report }
   })
-)
+
+  /** Changes the draft, or creates one if there is none. Also accepts the record as it was read. */
+  const update = Effect.fnUntraced(function* (
+    context: CallContext,
+    idOrSlug: string,
+    body: JsonObject
+  ): Effect.fn.Return<SavedConnector, Failure> {
+    const { caller } = context
+    // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
+    const { view } = yield* read(context, (tx) =>
+      Effect.flatMap(records.lockOwn(tx, caller, idOrSlug), (record) =>
+        Effect.map(definitionOf(tx, ownConnector(record), undefined), (definition) =>
+          drafts.savedOf(record, definition)
+        )
+      )
+    )
+    const document = yield* readDefinitionBody(body, jsonOf(view))
+    const { definition, ...report } = yield* imports.readBody(caller.organisationId, document, view.slug)
+    const saved = yield* change(context, (tx) =>
+      Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) => drafts.save(tx, caller, before, definition))
+    )
+    return { ...saved, ...report }
+  })
+
+  /** Publishes the draft; without a draft, returns the published version. */
+  const publish = (context: CallContext, idOrSlug: string, notes: string | undefined) =>
+    change(context, (tx) =>
+      Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) => drafts.publish(tx, context.caller, before, notes))
+    )
+
+  const remove = (context: CallContext, idOrSlug: string) =>
+    change(context, function* (tx) {
+      const before = yield* lockExpected(tx, context, idOrSlug)
+      const now = yield* currentTimestamp
+      yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+      yield* tx.authProviders.remove({ connector: before.slug })
+      return { value: undefined, resource: before, before: trailOf(before), after: null }
+    })
+
+  return { create, update, publish, remove }
+})
+
+export const layer = Layer.effect(ConnectorAuthoring, make)

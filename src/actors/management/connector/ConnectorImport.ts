@@ -23,19 +23,7 @@ export interface ReadDefinition {
 
 export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
   ConnectorImport,
-  {
-    /** The definition in, or imported by, the body of a create or an update. `slug`: the slug that an import must have. */
-    readonly readBody: (
-      organisation: OrganisationId,
-      body: JsonObject,
-      slug?: string
-    ) => Effect.Effect<ReadDefinition, ValidationFailed | Unavailable>
-    /** The definition that an import of an OpenAPI document, or of a URL, would create; nothing is stored. */
-    readonly readOpenApi: (
-      organisation: OrganisationId,
-      document: Json
-    ) => Effect.Effect<ReadDefinition, ValidationFailed | Unavailable>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 const timeout = Duration.seconds(30)
@@ -67,118 +55,114 @@ const valueOrFail = <A>(
     Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))
   )
 
-export const layer = Layer.effect(
-  ConnectorImport,
-  Effect.gen(function* () {
-    const { compute } = yield* Computations
-    const egress = yield* Egress
-    const networks = yield* OperatorNetworks
-    const allowsHttp = !networks.isEmpty
-    const ledger = yield* HeldBytes
+const make = Effect.gen(function* () {
+  const { compute } = yield* Computations
+  const egress = yield* Egress
+  const networks = yield* OperatorNetworks
+  const allowsHttp = !networks.isEmpty
+  const ledger = yield* HeldBytes
 
-    /** Refuses URLs without TLS, except for hosts in the operator's networks. */
-    const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
-      Effect.filter(plainUrls(definition), ({ url }) => {
-        const host = plainOrigin(url)
-        return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
-      }).pipe(
-        Effect.flatMap((found) =>
-          found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainHttpMistake(path)))
-        )
+  /** Refuses URLs without TLS, except for hosts in the operator's networks. */
+  const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
+    Effect.filter(plainUrls(definition), ({ url }) => {
+      const host = plainOrigin(url)
+      return host === undefined ? Effect.succeed(true) : Effect.map(networks.covers(host), (covered) => !covered)
+    }).pipe(
+      Effect.flatMap((found) =>
+        found.length === 0 ? Effect.void : validationFailure(found.map(({ path }) => plainHttpMistake(path)))
       )
+    )
 
-    const fetchText = (
-      organisationId: OrganisationId,
-      url: string,
-      path: string
-    ): Effect.Effect<string, ValidationFailed | Unavailable, AnswerHolding> =>
-      egress
-        .send({
-          organisationId,
-          method: "GET",
-          url,
-          headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
-          body: null,
-          timeout,
-          maxBytes: importBytes,
-          redirects: 3
-        })
-        .pipe(
-          Effect.catchTags({
-            EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
-            EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
-            EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
-            EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
-            EgressNoMemory: () =>
-              new Unavailable({ reason: "the service has no memory for the document now", retryAfterSeconds: 5 }),
-            EgressBusy: ({ reason }) =>
-              new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
-          }),
-          Effect.flatMap(({ body, status }) =>
-            status === 200
-              ? Effect.succeed(new TextDecoder().decode(body))
-              : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
-          )
-        )
-
-    /** The content of a source: the document or text itself, or the text at its URL. */
-    const contentOf = (
-      organisation: OrganisationId,
-      source: Json,
-      path: string
-    ): Effect.Effect<Json, ValidationFailed | Unavailable, AnswerHolding> =>
-      typeof source === "string" && isUrl(source)
-        ? fetchText(organisation, source.trim(), path)
-        : Effect.succeed(source)
-
-    const importFrom = Effect.fnUntraced(function* (organisation: OrganisationId, body: JsonObject, slug?: string) {
-      const path = "import.source"
-      const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (issues) =>
-        validationFailure(detailsOf(issues, "is not a member of this request"))
-      )
-      const source = yield* contentOf(organisation, request.source, path)
-      const options = {
-        ...(request.name === undefined ? {} : { name: request.name }),
-        ...(request.kind === undefined ? {} : { kind: request.kind }),
-        ...locationOf(request.source),
-        ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
-      }
-      const imported = compute("importDefinition", organisation, {
-        source,
-        path,
-        format: request.format,
-        options,
-        allowsHttp: allowsHttp
+  const fetchText = (
+    organisationId: OrganisationId,
+    url: string,
+    path: string
+  ): Effect.Effect<string, ValidationFailed | Unavailable, AnswerHolding> =>
+    egress
+      .send({
+        organisationId,
+        method: "GET",
+        url,
+        headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
+        body: null,
+        timeout,
+        maxBytes: importBytes,
+        redirects: 3
       })
-      return yield* valueOrFail(imported, path)
-    })
-
-    const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
-      Effect.map(
-        valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
-        (definition): ReadDefinition => ({ definition })
-      )
-
-    const readBody: ConnectorImport["Type"]["readBody"] = (organisation, body, slug) =>
-      Effect.tap(
-        body["import"] === undefined
-          ? readDefinition(organisation, body)
-          : holdAnswers(ledger, organisation, importFrom(organisation, body, slug)),
-        ({ definition }) => checkPlainUrls(definition)
-      )
-
-    const readOpenApi: ConnectorImport["Type"]["readOpenApi"] = (organisation, document) => {
-      const path = "openapi"
-      const imported = Effect.flatMap(contentOf(organisation, document, path), (source) => {
-        const options = locationOf(document)
-        return valueOrFail(
-          compute("importDefinition", organisation, { source, path, format: "openapi", options }),
-          path
+      .pipe(
+        Effect.catchTags({
+          EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
+          EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
+          EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
+          EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
+          EgressNoMemory: () =>
+            new Unavailable({ reason: "the service has no memory for the document now", retryAfterSeconds: 5 }),
+          EgressBusy: ({ reason }) =>
+            new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
+        }),
+        Effect.flatMap(({ body, status }) =>
+          status === 200
+            ? Effect.succeed(new TextDecoder().decode(body))
+            : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
         )
-      })
-      return holdAnswers(ledger, organisation, imported)
+      )
+
+  /** The content of a source: the document or text itself, or the text at its URL. */
+  const contentOf = (
+    organisation: OrganisationId,
+    source: Json,
+    path: string
+  ): Effect.Effect<Json, ValidationFailed | Unavailable, AnswerHolding> =>
+    typeof source === "string" && isUrl(source) ? fetchText(organisation, source.trim(), path) : Effect.succeed(source)
+
+  const importFrom = Effect.fnUntraced(function* (organisation: OrganisationId, body: JsonObject, slug?: string) {
+    const path = "import.source"
+    const { import: request } = yield* Either.mapLeft(readImport({ import: body["import"] }), (issues) =>
+      validationFailure(detailsOf(issues, "is not a member of this request"))
+    )
+    const source = yield* contentOf(organisation, request.source, path)
+    const options = {
+      ...(request.name === undefined ? {} : { name: request.name }),
+      ...(request.kind === undefined ? {} : { kind: request.kind }),
+      ...locationOf(request.source),
+      ...(slug === undefined && request.slug === undefined ? {} : { slug: slug ?? request.slug ?? "" })
     }
-
-    return ConnectorImport.of({ readBody, readOpenApi })
+    const imported = compute("importDefinition", organisation, {
+      source,
+      path,
+      format: request.format,
+      options,
+      allowsHttp: allowsHttp
+    })
+    return yield* valueOrFail(imported, path)
   })
-)
+
+  const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
+    Effect.map(
+      valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
+      (definition): ReadDefinition => ({ definition })
+    )
+
+  /** The definition in, or imported by, the body of a create or an update. `slug`: the slug that an import must have. */
+  const readBody = (organisation: OrganisationId, body: JsonObject, slug?: string) =>
+    Effect.tap(
+      body["import"] === undefined
+        ? readDefinition(organisation, body)
+        : holdAnswers(ledger, organisation, importFrom(organisation, body, slug)),
+      ({ definition }) => checkPlainUrls(definition)
+    )
+
+  /** The definition that an import of an OpenAPI document, or of a URL, would create; nothing is stored. */
+  const readOpenApi = (organisation: OrganisationId, document: Json) => {
+    const path = "openapi"
+    const imported = Effect.flatMap(contentOf(organisation, document, path), (source) => {
+      const options = locationOf(document)
+      return valueOrFail(compute("importDefinition", organisation, { source, path, format: "openapi", options }), path)
+    })
+    return holdAnswers(ledger, organisation, imported)
+  }
+
+  return { readBody, readOpenApi }
+})
+
+export const layer = Layer.effect(ConnectorImport, make)

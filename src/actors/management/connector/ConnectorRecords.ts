@@ -32,20 +32,7 @@ export type FoundConnector = OwnConnector | BuiltInConnector
 /** Finds connectors. A key's scope names them by their slugs. */
 export class ConnectorRecords extends Context.Tag("svc/ConnectorRecords")<
   ConnectorRecords,
-  {
-    readonly builtIns: ReadonlyArray<BuiltInConnector>
-    /** By id or slug; the organisation's own connector takes precedence over a built-in one with the same slug. */
-    readonly find: (tx: Tx, caller: Principal, idOrSlug: string) => Effect.Effect<FoundConnector, Failure>
-    /** The connector, locked until the transaction ends. Fails with `Conflict` for a built-in one. */
-    readonly lockOwn: (tx: Tx, caller: Principal, idOrSlug: string) => Effect.Effect<ConnectorRecord, Failure>
-    /** The OAuth redirect URI of this connector in this organisation. */
-    readonly redirectUri: (organisation: OrganisationId, slug: string) => string
-    readonly view: (
-      organisation: OrganisationId,
-      found: FoundConnector,
-      definition: ConnectorDefinition
-    ) => ConnectorView
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 const notFound = () => new NotFound({ what: "connector" })
@@ -152,55 +139,57 @@ const detailView = (
 })
 export type ConnectorView = ReturnType<typeof detailView>
 
-export const layer = Layer.effect(
-  ConnectorRecords,
-  Effect.gen(function* () {
-    const { keyHash, sha256Hex } = yield* Digests
-    const origin = yield* Origin
+const make = Effect.gen(function* () {
+  const { keyHash, sha256Hex } = yield* Digests
+  const origin = yield* Origin
 
-    /** Built-in connectors, with ids that are the same in every installation. */
-    const builtIns = builtInConnectors.map((connector): BuiltInConnector => ({
-      _tag: "BuiltIn",
-      id: `ctr_0${sha256Hex(`connector|${connector.slug}`).slice(0, 25)}`,
-      get definition() {
-        return connector.definition()
-      }
-    }))
+  /** Built-in connectors, with ids that are the same in every installation. */
+  const builtIns = builtInConnectors.map((connector): BuiltInConnector => ({
+    _tag: "BuiltIn",
+    id: `ctr_0${sha256Hex(`connector|${connector.slug}`).slice(0, 25)}`,
+    get definition() {
+      return connector.definition()
+    }
+  }))
 
-    const findOrLock = Effect.fnUntraced(function* (
-      tx: Tx,
-      caller: Principal,
-      idOrSlug: string,
-      way: "find" | "lock"
-    ): Effect.fn.Return<FoundConnector, Failure> {
-      // Unchecked text from the request: an id of another form matches no row.
-      const by = idOrSlug.startsWith("ctr_") ? { id: idOrSlug as ConnectorRecord["id"] } : { slug: idOrSlug }
-      const own = yield* tx.connectors[way]({ ...by, deletedAt: null })
-      const found: FoundConnector | undefined = Option.isSome(own)
-        ? { _tag: "Own", record: own.value }
-        : builtIns.find(({ definition, id }) => id === idOrSlug || definition.slug === idOrSlug)
-      if (found === undefined) return yield* notFound()
-      const { slug } = found._tag === "Own" ? found.record : found.definition
-      const outside = outOfScope(caller, "connector", slug)
-      return outside === undefined ? found : yield* outside
-    })
-
-    const redirectUri = (organisation: OrganisationId, slug: string): string =>
-      `${origin}${callbackPath(keyHash, organisation, slug)}`
-
-    return ConnectorRecords.of({
-      builtIns,
-      find: (tx, caller, idOrSlug) => findOrLock(tx, caller, idOrSlug, "find"),
-      lockOwn: (tx, caller, idOrSlug) =>
-        Effect.flatMap(findOrLock(tx, caller, idOrSlug, "lock"), (found): Effect.Effect<ConnectorRecord, Failure> =>
-          found._tag === "Own" ? Effect.succeed(found.record) : builtInRefusal(found.definition.slug)
-        ),
-      redirectUri,
-      view: (organisation, found, definition) =>
-        detailView(found, definition, {
-          redirectUri: redirectUri(organisation, definition.slug),
-          webhookUrls: appWebhookUrls(origin, organisation, definition)
-        })
-    })
+  const findOrLock = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    idOrSlug: string,
+    way: "find" | "lock"
+  ): Effect.fn.Return<FoundConnector, Failure> {
+    // Unchecked text from the request: an id of another form matches no row.
+    const by = idOrSlug.startsWith("ctr_") ? { id: idOrSlug as ConnectorRecord["id"] } : { slug: idOrSlug }
+    const own = yield* tx.connectors[way]({ ...by, deletedAt: null })
+    const found: FoundConnector | undefined = Option.isSome(own)
+      ? { _tag: "Own", record: own.value }
+      : builtIns.find(({ definition, id }) => id === idOrSlug || definition.slug === idOrSlug)
+    if (found === undefined) return yield* notFound()
+    const { slug } = found._tag === "Own" ? found.record : found.definition
+    const outside = outOfScope(caller, "connector", slug)
+    return outside === undefined ? found : yield* outside
   })
-)
+
+  /** The OAuth redirect URI of this connector in this organisation. */
+  const redirectUri = (organisation: OrganisationId, slug: string): string =>
+    `${origin}${callbackPath(keyHash, organisation, slug)}`
+
+  return {
+    builtIns,
+    /** By id or slug; the organisation's own connector takes precedence over a built-in one with the same slug. */
+    find: (tx: Tx, caller: Principal, idOrSlug: string) => findOrLock(tx, caller, idOrSlug, "find"),
+    /** The connector, locked until the transaction ends. Fails with `Conflict` for a built-in one. */
+    lockOwn: (tx: Tx, caller: Principal, idOrSlug: string) =>
+      Effect.flatMap(findOrLock(tx, caller, idOrSlug, "lock"), (found): Effect.Effect<ConnectorRecord, Failure> =>
+        found._tag === "Own" ? Effect.succeed(found.record) : builtInRefusal(found.definition.slug)
+      ),
+    redirectUri,
+    view: (organisation: OrganisationId, found: FoundConnector, definition: ConnectorDefinition) =>
+      detailView(found, definition, {
+        redirectUri: redirectUri(organisation, definition.slug),
+        webhookUrls: appWebhookUrls(origin, organisation, definition)
+      })
+  }
+})
+
+export const layer = Layer.effect(ConnectorRecords, make)

@@ -1,16 +1,15 @@
 /** Use cases that read events: their list, one event, and what became of those of a period. Contract: events. */
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import type { CallContext } from "../CallContext.js"
 import type { EventSource, EventStatus } from "../../../domain/event/Event.js"
-import type { EventDetail, EventSummary, Reconciliation } from "../../../domain/event/EventView.js"
 import { type Failure, Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import { type CustomerId, timeOfId, type TriggerId } from "../../../domain/Ids.js"
 import { reconciliationPeriod } from "../../../domain/Limits.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { EventReads, type RecordScope, type ScopedRecord } from "../../ports/event/EventReads.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
-import type { UseCase } from "../CallContext.js"
 import { type Principal, reaches, scopedIds } from "../Caller.js"
-import { bounds, filtersOf, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+import { bounds, filtersOf, type PageRequest, Pages, sizeOf } from "../Pages.js"
 
 export interface EventListParams extends PageRequest {
   readonly status?: EventStatus | undefined
@@ -22,15 +21,7 @@ export interface EventListParams extends PageRequest {
 }
 
 /** Each use case fails with `NotFound` if the key's workspace has no such event or the caller does not reach it. */
-export class EventRecords extends Context.Tag("svc/EventRecords")<
-  EventRecords,
-  {
-    /** Newest first, without payloads. */
-    readonly list: UseCase<[params: EventListParams], PageOf<EventSummary>>
-    readonly get: UseCase<[id: string], EventDetail>
-    readonly reconcile: UseCase<[params: Pick<PageRequest, "from" | "to">], Reconciliation>
-  }
->() {}
+export class EventRecords extends Context.Tag("svc/EventRecords")<EventRecords, Effect.Effect.Success<typeof make>>() {}
 
 /** The customers whose records a list shows; empty: none. */
 export const customersOf = (
@@ -86,67 +77,67 @@ export const positionAt = (id: string | undefined) =>
 
 export const eventNotFound = () => new NotFound({ what: "event" })
 
-export const layer = Layer.effect(
-  EventRecords,
-  Effect.gen(function* () {
-    const reads = yield* EventReads
-    const pages = yield* Pages
-    const triggers = yield* TriggerReads
+const make = Effect.gen(function* () {
+  const reads = yield* EventReads
+  const pages = yield* Pages
+  const triggers = yield* TriggerReads
 
-    const addressedBy = (caller: Principal, id: string | undefined) =>
-      id === undefined || id === ""
-        ? Effect.succeed({})
-        : Effect.map(
-            triggers.byId(id as TriggerId), // only compared with stored ids
-            Option.match({ onNone: () => ({}), onSome: (trigger) => addressedTo(trigger, caller) })
-          )
-
-    return EventRecords.of({
-      list: Effect.fnUntraced(function* ({ caller }, params) {
-        const size = sizeOf(params)
-        const range = bounds(params)
-        const position = yield* pages.position(params.cursor)
-        const { connector, source, status, trigger_id: triggerId, type } = params
-        const { lookedTo, rows } = yield* reads.list(caller, {
-          ...filtersOf({ status, source, triggerId, connector, type }),
-          ...(yield* addressedBy(caller, triggerId)),
-          ...customersOf(caller, params.customer_id),
-          ...recordScopeOf(caller),
-          ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
-          ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
-          ...(position === undefined ? {} : { before: position.id }),
-          limit: size + 1
-        })
-        return yield* pages.pageOf(
-          rows,
-          size,
-          ({ id, receivedAt }) => ({ createdAt: receivedAt, id }),
-          positionAt(lookedTo)
+  const addressedBy = (caller: Principal, id: string | undefined) =>
+    id === undefined || id === ""
+      ? Effect.succeed({})
+      : Effect.map(
+          triggers.byId(id as TriggerId), // only compared with stored ids
+          Option.match({ onNone: () => ({}), onSome: (trigger) => addressedTo(trigger, caller) })
         )
-      }),
 
-      get: Effect.fnUntraced(function* ({ caller }, id) {
-        const found = Option.getOrUndefined(yield* reads.get(caller, id))
-        if (found === undefined || !isReached(caller, found.customerId)) return yield* eventNotFound()
-        yield* checkScopeWith(reads)(caller, "event", id)
-        return found
-      }),
+  return {
+    /** Newest first, without payloads. */
+    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: EventListParams) {
+      const size = sizeOf(params)
+      const range = bounds(params)
+      const position = yield* pages.position(params.cursor)
+      const { connector, source, status, trigger_id: triggerId, type } = params
+      const { lookedTo, rows } = yield* reads.list(caller, {
+        ...filtersOf({ status, source, triggerId, connector, type }),
+        ...(yield* addressedBy(caller, triggerId)),
+        ...customersOf(caller, params.customer_id),
+        ...recordScopeOf(caller),
+        ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+        ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+        ...(position === undefined ? {} : { before: position.id }),
+        limit: size + 1
+      })
+      return yield* pages.pageOf(
+        rows,
+        size,
+        ({ id, receivedAt }) => ({ createdAt: receivedAt, id }),
+        positionAt(lookedTo)
+      )
+    }),
 
-      reconcile: Effect.fnUntraced(function* ({ caller }, params) {
-        const range = bounds(params)
-        const now = yield* Clock.currentTimeMillis
-        const to = range.before === undefined ? now : Date.parse(range.before)
-        const from = range.after === undefined ? to - Duration.toMillis(Duration.days(1)) : Date.parse(range.after)
-        if (from > to || to - from > Duration.toMillis(reconciliationPeriod))
-          return yield* new InvalidRequest({
-            code: "INVALID_REQUEST",
-            message: `from must be before to, and at most ${Duration.toDays(reconciliationPeriod)} days`
-          })
-        return yield* reads.reconcile(caller, from, to, {
-          customers: customersOf(caller, undefined).customerIds,
-          ...recordScopeOf(caller)
+    get: Effect.fnUntraced(function* ({ caller }: CallContext, id: string) {
+      const found = Option.getOrUndefined(yield* reads.get(caller, id))
+      if (found === undefined || !isReached(caller, found.customerId)) return yield* eventNotFound()
+      yield* checkScopeWith(reads)(caller, "event", id)
+      return found
+    }),
+
+    reconcile: Effect.fnUntraced(function* ({ caller }: CallContext, params: Pick<PageRequest, "from" | "to">) {
+      const range = bounds(params)
+      const now = yield* Clock.currentTimeMillis
+      const to = range.before === undefined ? now : Date.parse(range.before)
+      const from = range.after === undefined ? to - Duration.toMillis(Duration.days(1)) : Date.parse(range.after)
+      if (from > to || to - from > Duration.toMillis(reconciliationPeriod))
+        return yield* new InvalidRequest({
+          code: "INVALID_REQUEST",
+          message: `from must be before to, and at most ${Duration.toDays(reconciliationPeriod)} days`
         })
+      return yield* reads.reconcile(caller, from, to, {
+        customers: customersOf(caller, undefined).customerIds,
+        ...recordScopeOf(caller)
       })
     })
-  })
-)
+  }
+})
+
+export const layer = Layer.effect(EventRecords, make)

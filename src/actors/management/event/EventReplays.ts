@@ -12,7 +12,7 @@ import { Events } from "../../ports/event/Events.js"
 import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { type MadeEvent, madeOf, Replays } from "../../ports/event/Replays.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
-import type { UseCase } from "../CallContext.js"
+import type { CallContext } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
 import { checkScopeWith, eventNotFound, isReached, recordScopeOf } from "./EventRecords.js"
 import { isExecutionId } from "../run/ExecutionRecords.js"
@@ -23,21 +23,7 @@ export interface Replayed extends MadeEvent {
   readonly executionIds: ReadonlyArray<string>
 }
 
-export class EventReplays extends Context.Tag("svc/EventReplays")<
-  EventReplays,
-  {
-    /** Accepts an event that triggers of the type `event` may match. */
-    readonly inject: UseCase<
-      [
-        input: InjectEvent,
-        more: { readonly headers: { readonly [name: string]: string }; readonly traceparent: string | null }
-      ],
-      MadeEvent
-    >
-    /** Accepts the event again, under a new id. It is never taken for a repetition. */
-    readonly replay: UseCase<[id: string, input: ReplayEvent], Replayed>
-  }
->() {}
+export class EventReplays extends Context.Tag("svc/EventReplays")<EventReplays, Effect.Effect.Success<typeof make>>() {}
 
 /** How often and how long the answer to a replay waits for the runs of its event: about a second. */
 const untilStarted = Schedule.intersect(Schedule.exponential("20 millis"), Schedule.recurs(6))
@@ -49,123 +35,131 @@ const invalidMember = (path: string, message: string) =>
     details: [{ path, code: "INVALID_VALUE", message }]
   })
 
-export const layer = Layer.effect(
-  EventReplays,
-  Effect.gen(function* () {
-    const events = yield* Events
-    const reads = yield* EventReads
-    const checkScope = checkScopeWith(reads)
-    const executions = yield* ExecutionReads
-    const customers = yield* CustomerReads
-    const replays = yield* Replays
-    const triggers = yield* TriggerReads
+const make = Effect.gen(function* () {
+  const events = yield* Events
+  const reads = yield* EventReads
+  const checkScope = checkScopeWith(reads)
+  const executions = yield* ExecutionReads
+  const customers = yield* CustomerReads
+  const replays = yield* Replays
+  const triggers = yield* TriggerReads
 
-    const customerOf = Effect.fnUntraced(function* (caller: Principal, id: string | undefined) {
-      if (id === undefined) {
-        if (caller.customers !== "all")
-          return yield* invalidMember("customerId", `is required: the ${nounOf(caller)} is for some customers`)
-        return null
-      }
-      const found = yield* customers.find(caller.organisationId, { id: id as CustomerId }) // only compared with stored ids
-      if (Option.isNone(found) || !reaches(caller, found.value.id)) return yield* new NotFound({ what: "customer" })
-      return found.value.id
+  const customerOf = Effect.fnUntraced(function* (caller: Principal, id: string | undefined) {
+    if (id === undefined) {
+      if (caller.customers !== "all")
+        return yield* invalidMember("customerId", `is required: the ${nounOf(caller)} is for some customers`)
+      return null
+    }
+    const found = yield* customers.find(caller.organisationId, { id: id as CustomerId }) // only compared with stored ids
+    if (Option.isNone(found) || !reaches(caller, found.value.id)) return yield* new NotFound({ what: "customer" })
+    return found.value.id
+  })
+
+  /** What a narrowed key's event is limited to. The scope's text is the same for all keys of the same scope. */
+  const narrowedTo = Effect.fnUntraced(function* (caller: Principal, customerId: CustomerId | null, type: string) {
+    const { scope } = recordScopeOf(caller)
+    if (scope === undefined) return {}
+    const { organisationId, spaceId } = caller
+    const addressed = {
+      organisationId,
+      spaceId,
+      triggerId: null,
+      connector: null,
+      connectionId: null,
+      customerId,
+      type
+    }
+    const only = yield* narrowTriggers(triggers, { ...addressed, record: {} }, scope)
+    const text = canonicalJson({
+      workflows: scope.workflows?.toSorted() ?? null,
+      environments: scope.environments?.toSorted() ?? null
     })
+    return { narrowed: { triggers: only, scope: text } }
+  })
 
-    /** What a narrowed key's event is limited to. The scope's text is the same for all keys of the same scope. */
-    const narrowedTo = Effect.fnUntraced(function* (caller: Principal, customerId: CustomerId | null, type: string) {
-      const { scope } = recordScopeOf(caller)
-      if (scope === undefined) return {}
-      const { organisationId, spaceId } = caller
-      const addressed = {
-        organisationId,
-        spaceId,
-        triggerId: null,
+  /** The versions that ran for the event before. */
+  const versionsOf = Effect.fnUntraced(function* (caller: Principal, id: string) {
+    const detail = Option.getOrUndefined(yield* reads.get(caller, id))
+    const versions: { [workflow: string]: number } = {}
+    for (const { executionId, workflowId } of detail?.deliveries ?? []) {
+      if (executionId === null || !isExecutionId(executionId)) continue
+      const run = Option.getOrUndefined(yield* executions.get(caller, executionId))
+      if (run !== undefined && run.workflowVersion !== null) versions[workflowId] = run.workflowVersion
+    }
+    return versions
+  })
+
+  /** The runs of a new event, which waits for its turn in the start queue: empty if none starts soon. */
+  const runsOf = Effect.fnUntraced(function* (caller: Principal, { eventId, status }: MadeEvent) {
+    if (status !== "accepted") return []
+    const settled = yield* reads
+      .get(caller, eventId)
+      .pipe(
+        Effect.flatMap(Option.filter((event) => event.settledAt !== null)),
+        Effect.retry({ schedule: untilStarted, while: ({ _tag }) => _tag === "NoSuchElementException" }),
+        Effect.optionFromOptional
+      )
+    const deliveries = Option.match(settled, { onNone: () => [], onSome: (event) => event.deliveries })
+    return deliveries.flatMap(({ executionId }) => (executionId === null ? [] : [executionId]))
+  })
+
+  return {
+    /** Accepts an event that triggers of the type `event` may match. */
+    inject: Effect.fnUntraced(function* (
+      context: CallContext,
+      input: InjectEvent,
+      {
+        headers,
+        traceparent
+      }: { readonly headers: { readonly [name: string]: string }; readonly traceparent: string | null }
+    ) {
+      const { caller } = context
+      const customerId = yield* customerOf(caller, input.customerId)
+      context.customerId = customerId
+      const narrowed = yield* narrowedTo(caller, customerId, input.type)
+      const occurredAt = input.occurredAt === undefined ? null : Date.parse(input.occurredAt)
+      const reception = yield* events.receive({
+        organisationId: caller.organisationId,
+        spaceId: caller.spaceId,
+        source: "manual",
+        trigger: null,
         connector: null,
         connectionId: null,
         customerId,
-        type
-      }
-      const only = yield* narrowTriggers(triggers, { ...addressed, record: {} }, scope)
-      const text = canonicalJson({
-        workflows: scope.workflows?.toSorted() ?? null,
-        environments: scope.environments?.toSorted() ?? null
+        type: input.type,
+        entity: null,
+        action: "other",
+        occurredAt,
+        payload: input.payload ?? {},
+        headers,
+        deduplication: { value: input.deduplicationKey ?? null, deliveryId: null },
+        traceparent,
+        ...narrowed
       })
-      return { narrowed: { triggers: only, scope: text } }
-    })
+      return madeOf(reception)
+    }),
 
-    /** The versions that ran for the event before. */
-    const versionsOf = Effect.fnUntraced(function* (caller: Principal, id: string) {
-      const detail = Option.getOrUndefined(yield* reads.get(caller, id))
-      const versions: { [workflow: string]: number } = {}
-      for (const { executionId, workflowId } of detail?.deliveries ?? []) {
-        if (executionId === null || !isExecutionId(executionId)) continue
-        const run = Option.getOrUndefined(yield* executions.get(caller, executionId))
-        if (run !== undefined && run.workflowVersion !== null) versions[workflowId] = run.workflowVersion
-      }
-      return versions
-    })
-
-    /** The runs of a new event, which waits for its turn in the start queue: empty if none starts soon. */
-    const runsOf = Effect.fnUntraced(function* (caller: Principal, { eventId, status }: MadeEvent) {
-      if (status !== "accepted") return []
-      const settled = yield* reads
-        .get(caller, eventId)
-        .pipe(
-          Effect.flatMap(Option.filter((event) => event.settledAt !== null)),
-          Effect.retry({ schedule: untilStarted, while: ({ _tag }) => _tag === "NoSuchElementException" }),
-          Effect.optionFromOptional
-        )
-      const deliveries = Option.match(settled, { onNone: () => [], onSome: (event) => event.deliveries })
-      return deliveries.flatMap(({ executionId }) => (executionId === null ? [] : [executionId]))
-    })
-
-    return EventReplays.of({
-      inject: Effect.fnUntraced(function* (context, input, { headers, traceparent }) {
-        const { caller } = context
-        const customerId = yield* customerOf(caller, input.customerId)
-        context.customerId = customerId
-        const narrowed = yield* narrowedTo(caller, customerId, input.type)
-        const occurredAt = input.occurredAt === undefined ? null : Date.parse(input.occurredAt)
-        const reception = yield* events.receive({
-          organisationId: caller.organisationId,
-          spaceId: caller.spaceId,
-          source: "manual",
-          trigger: null,
-          connector: null,
-          connectionId: null,
-          customerId,
-          type: input.type,
-          entity: null,
-          action: "other",
-          occurredAt,
-          payload: input.payload ?? {},
-          headers,
-          deduplication: { value: input.deduplicationKey ?? null, deliveryId: null },
-          traceparent,
-          ...narrowed
-        })
-        return madeOf(reception)
-      }),
-
-      replay: Effect.fnUntraced(function* (context, id, input) {
-        const { caller } = context
-        const source = Option.getOrUndefined(yield* reads.replaySource(caller, id))
-        if (source === undefined || !isReached(caller, source.customerId)) return yield* eventNotFound()
-        yield* checkScope(caller, "event", id)
-        context.customerId = source.customerId
-        const versions = input.mode === "same" ? yield* versionsOf(caller, id) : undefined
-        const { triggerId } = source
-        const trigger = triggerId === null ? null : Option.getOrNull(yield* triggers.byId(triggerId))
-        const unknown = input.routes?.find((route) => trigger?.routes.every((one) => one.id !== route) === true)
-        if (unknown !== undefined)
-          return yield* invalidMember("routes", `has ${unknown}, which is no route of the trigger`)
-        const made = yield* replays.event(caller, source, {
-          ...recordScopeOf(caller),
-          ...(input.routes === undefined ? {} : { routes: input.routes }),
-          ...(versions === undefined ? {} : { versions })
-        })
-        return { ...made, replayOf: id, executionIds: yield* runsOf(caller, made) }
+    /** Accepts the event again, under a new id. It is never taken for a repetition. */
+    replay: Effect.fnUntraced(function* (context: CallContext, id: string, input: ReplayEvent) {
+      const { caller } = context
+      const source = Option.getOrUndefined(yield* reads.replaySource(caller, id))
+      if (source === undefined || !isReached(caller, source.customerId)) return yield* eventNotFound()
+      yield* checkScope(caller, "event", id)
+      context.customerId = source.customerId
+      const versions = input.mode === "same" ? yield* versionsOf(caller, id) : undefined
+      const { triggerId } = source
+      const trigger = triggerId === null ? null : Option.getOrNull(yield* triggers.byId(triggerId))
+      const unknown = input.routes?.find((route) => trigger?.routes.every((one) => one.id !== route) === true)
+      if (unknown !== undefined)
+        return yield* invalidMember("routes", `has ${unknown}, which is no route of the trigger`)
+      const made = yield* replays.event(caller, source, {
+        ...recordScopeOf(caller),
+        ...(input.routes === undefined ? {} : { routes: input.routes }),
+        ...(versions === undefined ? {} : { versions })
       })
+      return { ...made, replayOf: id, executionIds: yield* runsOf(caller, made) }
     })
-  })
-)
+  }
+})
+
+export const layer = Layer.effect(EventReplays, make)

@@ -3,33 +3,30 @@
  * provider's app. Contract: webhook receiver.
  */
 import { Context, Effect, Layer } from "effect"
-import type { Failure } from "../../../domain/Failure.js"
 import { isAppWebhook } from "../../../domain/trigger/AppWebhookAddress.js"
 import { isSubscriptionNumber } from "../../../domain/trigger/SubscriptionAddress.js"
 import { makeAppWebhooks } from "./AppWebhooks.js"
 import { makeSubscriptionWebhooks } from "./SubscriptionWebhooks.js"
 import { makeTriggerWebhooks } from "./TriggerWebhooks.js"
-import type { Webhook } from "./WebhookDelivery.js"
 
 export class WebhookIntake extends Context.Tag("svc/WebhookIntake")<
   WebhookIntake,
-  {
+  Effect.Effect.Success<typeof make>
+>() {}
+
+const make = Effect.gen(function* () {
+  const ofApp = yield* makeAppWebhooks
+  const ofSubscription = yield* makeSubscriptionWebhooks
+  const ofTrigger = yield* makeTriggerWebhooks
+  const kindOf = (id: string) => (isAppWebhook(id) ? ofApp : isSubscriptionNumber(id) ? ofSubscription : ofTrigger)
+  return {
     /**
      * `client`: a workspace; of an app's webhook, the organisation. Fails with `NotFound` for an unknown address, with
      * `InvalidState` for a disabled trigger, with `Forbidden` while the organisation is suspended. After a failure of
      * `receive` the provider repeats the delivery; events that were accepted before are recognised.
      */
-    readonly find: (client: string, id: string) => Effect.Effect<Webhook, Failure>
+    find: (client: string, id: string) => kindOf(id)(client, id)
   }
->() {}
+})
 
-export const layer = Layer.effect(
-  WebhookIntake,
-  Effect.gen(function* () {
-    const ofApp = yield* makeAppWebhooks
-    const ofSubscription = yield* makeSubscriptionWebhooks
-    const ofTrigger = yield* makeTriggerWebhooks
-    const kindOf = (id: string) => (isAppWebhook(id) ? ofApp : isSubscriptionNumber(id) ? ofSubscription : ofTrigger)
-    return WebhookIntake.of({ find: (client, id) => kindOf(id)(client, id) })
-  })
-)
+export const layer = Layer.effect(WebhookIntake, make)

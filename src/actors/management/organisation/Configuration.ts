@@ -1,12 +1,7 @@
 /** Use cases of configuration: write a value at one level, resolve the value that applies over all levels. Contract: config. */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { autoReplayKey, autoReplayProblems } from "../../../domain/event/AutoReplay.js"
-import {
-  type ResolvedValue,
-  resolveValues,
-  type SetConfiguration,
-  type StoredValue
-} from "../../../domain/organisation/Configuration.js"
+import { resolveValues, type SetConfiguration, type StoredValue } from "../../../domain/organisation/Configuration.js"
 import { type Detail, type Failure, Forbidden, invalid, ValidationFailed } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
@@ -16,7 +11,7 @@ import { slugPattern } from "../../../domain/Slug.js"
 import { Egress } from "../../ports/Egress.js"
 import { PlatformConfiguration } from "../../ports/organisation/PlatformConfiguration.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import { narrowedCallerRefusal, type Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
@@ -38,12 +33,7 @@ type ConfigurationQuery = typeof ConfigurationQuery.Type
 
 export class Configuration extends Context.Tag("svc/Configuration")<
   Configuration,
-  {
-    /** The value of each key, or of the requested one, from the most specific level that has one. */
-    readonly resolve: UseCase<[query: ConfigurationQuery], ReadonlyArray<ResolvedValue>>
-    /** Writes or removes a value at its level. Returns the value that applies there afterwards; `null`: none. */
-    readonly set: UseCase<[input: SetConfiguration], ResolvedValue | null>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 type StoredLevel = StoredValue["level"]
@@ -162,68 +152,64 @@ const write = Effect.fnUntraced(function* (
   yield* tx.configuration.insert({ ...place, value, updatedAt, version: 1 })
 })
 
-export const layer = Layer.effect(
-  Configuration,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const { checkTarget } = yield* Egress
-    const platform = yield* PlatformConfiguration
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const { checkTarget } = yield* Egress
+  const platform = yield* PlatformConfiguration
 
-    const resolve = Effect.fnUntraced(function* (tx: Tx, { caller }: CallContext, query: ConfigurationQuery) {
-      const environment = yield* findEnvironment(tx, query.environment ?? caller.organisation.defaultEnvironment)
-      const refused = environmentReadRefusal(caller, environment)
-      if (refused !== undefined) return yield* refused
-      const levels: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
-        ["flow", query.workflow_id],
-        ["integration", query.integration],
-        ["tenant", query.customer_id]
-      ]
-      const scopes = [organisation]
-      for (const [level, reference] of levels)
-        if (reference !== undefined) scopes.push(yield* findScope(tx, caller, level, reference))
-      const data = resolveValues(yield* storedAt(tx, scopes, environment, query.key), platform)
-      return query.key === undefined ? data : data.filter(({ key }) => key === query.key)
-    })
-
-    const set = Effect.fnUntraced(function* (
-      tx: Tx,
-      context: CallContext,
-      level: StoredLevel,
-      input: SetConfiguration
-    ) {
-      const { key } = input
-      const environment = yield* findEnvironment(tx, input.environment)
-      const refused = scopeRefusal(context.caller, level, environment)
-      if (refused !== undefined) return yield* refused
-      const scope = yield* findScope(tx, context.caller, level, input.scopeId ?? "", "scopeId")
-      const place = { level, scopeId: scope.id, key, environment: environment ?? "" }
-      const before = yield* tx.configuration.lock(place)
-      const version = Option.match(before, { onNone: () => 0, onSome: (one) => one.version })
-      yield* checkVersion(context, input.version, version)
-      yield* write(tx, before, input, place)
-      const scopes = level === "saas" ? [organisation] : [organisation, scope]
-      const values = resolveValues(yield* storedAt(tx, scopes, environment, key), platform)
-      return {
-        value: values.find((one) => one.key === key) ?? null,
-        resource: {
-          id: scope.id === "" ? level : `${level}:${scope.id}`,
-          name: key,
-          customerId: scope.customerId
-        },
-        before: { value: Option.match(before, { onNone: () => null, onSome: (one) => one.value }) },
-        after: { value: input.value }
-      }
-    })
-
-    return Configuration.of({
-      resolve: (context, query) => read(context, (tx) => resolve(tx, context, query)),
-      set: Effect.fnUntraced(function* (context, input) {
-        const level = yield* writableLevel(input)
-        const refused = valueRefusal(input)
-        if (refused !== undefined) return yield* refused
-        yield* checkTargets({ checkTarget }, input)
-        return yield* change(context, (tx) => set(tx, context, level, input))
-      })
-    })
+  const resolve = Effect.fnUntraced(function* (tx: Tx, { caller }: CallContext, query: ConfigurationQuery) {
+    const environment = yield* findEnvironment(tx, query.environment ?? caller.organisation.defaultEnvironment)
+    const refused = environmentReadRefusal(caller, environment)
+    if (refused !== undefined) return yield* refused
+    const levels: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
+      ["flow", query.workflow_id],
+      ["integration", query.integration],
+      ["tenant", query.customer_id]
+    ]
+    const scopes = [organisation]
+    for (const [level, reference] of levels)
+      if (reference !== undefined) scopes.push(yield* findScope(tx, caller, level, reference))
+    const data = resolveValues(yield* storedAt(tx, scopes, environment, query.key), platform)
+    return query.key === undefined ? data : data.filter(({ key }) => key === query.key)
   })
-)
+
+  const set = Effect.fnUntraced(function* (tx: Tx, context: CallContext, level: StoredLevel, input: SetConfiguration) {
+    const { key } = input
+    const environment = yield* findEnvironment(tx, input.environment)
+    const refused = scopeRefusal(context.caller, level, environment)
+    if (refused !== undefined) return yield* refused
+    const scope = yield* findScope(tx, context.caller, level, input.scopeId ?? "", "scopeId")
+    const place = { level, scopeId: scope.id, key, environment: environment ?? "" }
+    const before = yield* tx.configuration.lock(place)
+    const version = Option.match(before, { onNone: () => 0, onSome: (one) => one.version })
+    yield* checkVersion(context, input.version, version)
+    yield* write(tx, before, input, place)
+    const scopes = level === "saas" ? [organisation] : [organisation, scope]
+    const values = resolveValues(yield* storedAt(tx, scopes, environment, key), platform)
+    return {
+      value: values.find((one) => one.key === key) ?? null,
+      resource: {
+        id: scope.id === "" ? level : `${level}:${scope.id}`,
+        name: key,
+        customerId: scope.customerId
+      },
+      before: { value: Option.match(before, { onNone: () => null, onSome: (one) => one.value }) },
+      after: { value: input.value }
+    }
+  })
+
+  return {
+    /** The value of each key, or of the requested one, from the most specific level that has one. */
+    resolve: (context: CallContext, query: ConfigurationQuery) => read(context, (tx) => resolve(tx, context, query)),
+    /** Writes or removes a value at its level. Returns the value that applies there afterwards; `null`: none. */
+    set: Effect.fnUntraced(function* (context: CallContext, input: SetConfiguration) {
+      const level = yield* writableLevel(input)
+      const refused = valueRefusal(input)
+      if (refused !== undefined) return yield* refused
+      yield* checkTargets({ checkTarget }, input)
+      return yield* change(context, (tx) => set(tx, context, level, input))
+    })
+  }
+})
+
+export const layer = Layer.effect(Configuration, make)

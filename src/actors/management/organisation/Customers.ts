@@ -12,10 +12,10 @@ import {
 } from "../../../domain/organisation/Customer.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { checkVersion, type UseCase } from "../CallContext.js"
+import { checkVersion, type CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 
@@ -27,19 +27,7 @@ export interface CustomerListParams extends PageRequest {
   readonly tag?: string | undefined
 }
 
-export class Customers extends Context.Tag("svc/Customers")<
-  Customers,
-  {
-    /** The customers that the caller reaches, newest first. */
-    readonly list: UseCase<[params: CustomerListParams], PageOf<CustomerView>>
-    readonly create: UseCase<[input: CreateCustomer], CustomerView>
-    /** `idOrReference`: an id, or `ref:<externalRef>`. */
-    readonly get: UseCase<[idOrReference: string], CustomerView>
-    readonly update: UseCase<[idOrReference: string, input: UpdateCustomer], CustomerView>
-    /** Leaves a tombstone with the id only; maintenance erases the customer's data within 24 hours. */
-    readonly remove: UseCase<[idOrReference: string], CustomerView>
-  }
->() {}
+export class Customers extends Context.Tag("svc/Customers")<Customers, Effect.Effect.Success<typeof make>>() {}
 
 /** Counts each customer's connections that are not disconnected. */
 const countConnections = (tx: Tx, customers: ReadonlyArray<Customer>) =>
@@ -60,77 +48,79 @@ const withFreeSlug = Effect.fnUntraced(function* (tx: Tx, customer: Customer) {
 
 const resourceOf = ({ id, name }: Customer) => ({ id, name, customerId: id })
 
-export const layer = Layer.effect(
-  Customers,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
 
-    const list: Customers["Type"]["list"] = (context, params) =>
-      read(context, function* (tx) {
-        const { customers } = context.caller
-        const { q, status, tag } = params
-        const page = yield* pages.list(tx.customers, params, {
-          where: {
-            deletedAt: null,
-            ...(status === undefined ? {} : { status }),
-            ...(customers === "all" ? {} : { id: [...customers] })
-          },
-          ...(tag === undefined ? {} : { some: [{ member: "tags", part: "items", among: [tag] }] }),
-          ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
-        })
-        const counts = yield* countConnections(tx, page.data)
-        return {
-          ...page,
-          data: page.data.map((one) => Customer.show(one, { connectionCount: counts.get(one.id) ?? 0 }))
-        }
+  /** The customers that the caller reaches, newest first. */
+  const list = (context: CallContext, params: CustomerListParams) =>
+    read(context, function* (tx) {
+      const { customers } = context.caller
+      const { q, status, tag } = params
+      const page = yield* pages.list(tx.customers, params, {
+        where: {
+          deletedAt: null,
+          ...(status === undefined ? {} : { status }),
+          ...(customers === "all" ? {} : { id: [...customers] })
+        },
+        ...(tag === undefined ? {} : { some: [{ member: "tags", part: "items", among: [tag] }] }),
+        ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
       })
+      const counts = yield* countConnections(tx, page.data)
+      return {
+        ...page,
+        data: page.data.map((one) => Customer.show(one, { connectionCount: counts.get(one.id) ?? 0 }))
+      }
+    })
 
-    const create: Customers["Type"]["create"] = (context, input) =>
-      change(context, function* (tx) {
-        const now = yield* currentTimestamp
-        const draft = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
-        const customer = input.slug === undefined ? yield* withFreeSlug(tx, draft) : draft
-        yield* tx.customers.insert(customer)
-        const value = Customer.show(customer, { connectionCount: 0 })
-        return { value, resource: resourceOf(customer), after: value }
-      })
+  const create = (context: CallContext, input: CreateCustomer) =>
+    change(context, function* (tx) {
+      const now = yield* currentTimestamp
+      const draft = newCustomer(context.caller.organisationId, identifiers.next("cus"), input, now)
+      const customer = input.slug === undefined ? yield* withFreeSlug(tx, draft) : draft
+      yield* tx.customers.insert(customer)
+      const value = Customer.show(customer, { connectionCount: 0 })
+      return { value, resource: resourceOf(customer), after: value }
+    })
 
-    const get: Customers["Type"]["get"] = (context, idOrReference) =>
-      read(context, (tx) =>
-        Effect.flatMap(findCustomer(tx, context.caller, idOrReference), (customer) => viewOf(tx, customer))
-      )
+  /** `idOrReference`: an id, or `ref:<externalRef>`. */
+  const get = (context: CallContext, idOrReference: string) =>
+    read(context, (tx) =>
+      Effect.flatMap(findCustomer(tx, context.caller, idOrReference), (customer) => viewOf(tx, customer))
+    )
 
-    const update: Customers["Type"]["update"] = (context, idOrReference, input) =>
-      change(context, function* (tx) {
-        const now = yield* currentTimestamp
-        const before = yield* findCustomer(tx, context.caller, idOrReference, true)
-        yield* checkVersion(context, input.version, before.version)
-        const view = yield* viewOf(tx, before)
-        const changes = yield* pickChanges(Customer.Update, input, view, ["connectionCount"])
-        const after = Customer.change(before, changes, now)
-        yield* tx.customers.update(after)
-        const value = Customer.show(after, { connectionCount: view.connectionCount })
-        return { value, resource: resourceOf(after), before: view, after: value }
-      })
+  const update = (context: CallContext, idOrReference: string, input: UpdateCustomer) =>
+    change(context, function* (tx) {
+      const now = yield* currentTimestamp
+      const before = yield* findCustomer(tx, context.caller, idOrReference, true)
+      yield* checkVersion(context, input.version, before.version)
+      const view = yield* viewOf(tx, before)
+      const changes = yield* pickChanges(Customer.Update, input, view, ["connectionCount"])
+      const after = Customer.change(before, changes, now)
+      yield* tx.customers.update(after)
+      const value = Customer.show(after, { connectionCount: view.connectionCount })
+      return { value, resource: resourceOf(after), before: view, after: value }
+    })
 
-    const remove: Customers["Type"]["remove"] = (context, idOrReference) =>
-      change(context, function* (tx) {
-        const now = yield* currentTimestamp
-        const before = yield* findCustomer(tx, context.caller, idOrReference, true)
-        yield* checkVersion(context, undefined, before.version)
-        const after = customerTombstone(before, now)
-        yield* tx.customers.update(after)
-        const value = yield* viewOf(tx, after)
-        return {
-          value,
-          resource: resourceOf(before),
-          before: Customer.show(before, { connectionCount: value.connectionCount }),
-          after: null
-        }
-      })
+  /** Leaves a tombstone with the id only; maintenance erases the customer's data within 24 hours. */
+  const remove = (context: CallContext, idOrReference: string) =>
+    change(context, function* (tx) {
+      const now = yield* currentTimestamp
+      const before = yield* findCustomer(tx, context.caller, idOrReference, true)
+      yield* checkVersion(context, undefined, before.version)
+      const after = customerTombstone(before, now)
+      yield* tx.customers.update(after)
+      const value = yield* viewOf(tx, after)
+      return {
+        value,
+        resource: resourceOf(before),
+        before: Customer.show(before, { connectionCount: value.connectionCount }),
+        after: null
+      }
+    })
 
-    return Customers.of({ list, create, get, update, remove })
-  })
-)
+  return { list, create, get, update, remove }
+})
+
+export const layer = Layer.effect(Customers, make)

@@ -18,7 +18,7 @@ import type { CustomerId } from "../../../domain/Ids.js"
 import { Computations } from "../../ports/Computations.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion, versionMismatch, type UseCase } from "../CallContext.js"
+import { type CallContext, checkVersion, versionMismatch } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import {
@@ -32,7 +32,7 @@ import {
   viewsOf
 } from "./InstallationRecords.js"
 import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
-import { type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+import { type PageRequest, Pages, sizeOf } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
@@ -45,14 +45,7 @@ export interface InstallationListParams extends PageRequest {
 
 export class Installations extends Context.Tag("svc/Installations")<
   Installations,
-  {
-    /** Newest first; uninstalled ones only if the filter asks for that status. */
-    readonly list: UseCase<[params: InstallationListParams], PageOf<InstallationView>>
-    readonly create: UseCase<[input: CreateInstallation], InstallationView>
-    readonly get: UseCase<[id: string], InstallationView>
-    readonly update: UseCase<[id: string, input: UpdateInstallation], InstallationView>
-    readonly uninstall: UseCase<[id: string], void>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, name: integration, customerId })
@@ -95,155 +88,155 @@ const withChanges = Effect.fnUntraced(function* (
   return Installation.change(before, { ...input, workflowIds, connections }, yield* currentTimestamp)
 })
 
-export const layer = Layer.effect(
-  Installations,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
-    const { compute } = yield* Computations
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
+  const { compute } = yield* Computations
 
-    /** Adds the outbound event to the transaction. `status`: as the API shows it. */
-    const announce = (
-      tx: Tx,
-      { customerId, id, integration, organisationId, updatedAt }: Installation,
-      event: "created" | "updated" | "removed",
-      status: InstallationStatus
-    ) =>
-      tx.emit({
-        id: identifiers.next("evt"),
-        organisationId,
-        type: `installation.${event}`,
-        subject: id,
-        customerId,
-        payload: { installationId: id, integration, customerId, status },
-        at: updatedAt
-      })
-
-    const list = (context: CallContext, params: InstallationListParams) =>
-      read(context, function* (tx) {
-        const { customer_id, integration, q, status } = params
-        const query = {
-          where: {
-            ...(yield* customerListFilter(tx, context.caller, customer_id)),
-            ...(integration === undefined ? {} : { integration }),
-            status: storedStatus(status)
-          },
-          only: installationListFilter(context.caller),
-          ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
-        }
-        const size = sizeOf(params)
-        const found: Array<InstallationView> = []
-        // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
-        const batch = status === undefined ? size : Math.max(size, leastLooked)
-        for (let request: PageRequest = { ...params, page_size: batch }, looked = 0; ; looked += batch) {
-          const page = yield* pages.list(tx.installations, request, query)
-          const views = yield* viewsOf(tx, page.data)
-          found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
-          const { nextCursor } = page.page
-          if (nextCursor === null || found.length >= size || looked >= mostLooked)
-            return yield* pages.pageOf(
-              found,
-              size,
-              ({ createdAt, id }) => ({ createdAt, id }),
-              yield* pages.position(nextCursor ?? undefined)
-            )
-          request = { ...request, cursor: nextCursor }
-        }
-      })
-
-    const newInstallation = Effect.fnUntraced(function* (
-      tx: Tx,
-      caller: Principal,
-      input: CreateInstallation
-    ): Effect.fn.Return<Installation, Failure> {
-      const customerId = yield* customerOfBody(tx, caller, input.customerId)
-      const now = yield* currentTimestamp
-      const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? [])
-      const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? {})
-      return Installation.create(
-        { ...input, customerId, workflowIds, connections },
-        {
-          id: identifiers.next("inst"),
-          organisationId: caller.organisationId,
-          createdBy: caller.id,
-          createdAt: now,
-          updatedAt: now,
-          uninstalledAt: null,
-          version: 1
-        }
-      )
+  /** Adds the outbound event to the transaction. `status`: as the API shows it. */
+  const announce = (
+    tx: Tx,
+    { customerId, id, integration, organisationId, updatedAt }: Installation,
+    event: "created" | "updated" | "removed",
+    status: InstallationStatus
+  ) =>
+    tx.emit({
+      id: identifiers.next("evt"),
+      organisationId,
+      type: `installation.${event}`,
+      subject: id,
+      customerId,
+      payload: { installationId: id, integration, customerId, status },
+      at: updatedAt
     })
 
-    const create = Effect.fnUntraced(function* (
-      context: CallContext,
-      input: CreateInstallation
-    ): Effect.fn.Return<InstallationView, Failure> {
-      yield* checkConfig(compute, context.caller, input.configSchema ?? null, input.config ?? {})
-      return yield* change(context, function* (tx) {
-        const installation = yield* newInstallation(tx, context.caller, input)
-        if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
-        yield* tx.installations.insert(installation)
-        const value = yield* viewOfInstallation(tx, installation)
-        yield* announce(tx, installation, "created", value.status)
-        return { value, resource: resourceOf(installation), after: value }
-      })
+  /** Newest first; uninstalled ones only if the filter asks for that status. */
+  const list = (context: CallContext, params: InstallationListParams) =>
+    read(context, function* (tx) {
+      const { customer_id, integration, q, status } = params
+      const query = {
+        where: {
+          ...(yield* customerListFilter(tx, context.caller, customer_id)),
+          ...(integration === undefined ? {} : { integration }),
+          status: storedStatus(status)
+        },
+        only: installationListFilter(context.caller),
+        ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
+      }
+      const size = sizeOf(params)
+      const found: Array<InstallationView> = []
+      // Whether an active one needs a connection is not stored: a page is filled from as many rows as it takes.
+      const batch = status === undefined ? size : Math.max(size, leastLooked)
+      for (let request: PageRequest = { ...params, page_size: batch }, looked = 0; ; looked += batch) {
+        const page = yield* pages.list(tx.installations, request, query)
+        const views = yield* viewsOf(tx, page.data)
+        found.push(...(status === undefined ? views : views.filter((view) => view.status === status)))
+        const { nextCursor } = page.page
+        if (nextCursor === null || found.length >= size || looked >= mostLooked)
+          return yield* pages.pageOf(
+            found,
+            size,
+            ({ createdAt, id }) => ({ createdAt, id }),
+            yield* pages.position(nextCursor ?? undefined)
+          )
+        request = { ...request, cursor: nextCursor }
+      }
     })
 
-    const get = (context: CallContext, id: string) =>
-      read(context, (tx) =>
-        Effect.flatMap(findInstallation(tx, context.caller, id), (found) => viewOfInstallation(tx, found))
-      )
-
-    /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
-    const checkConfigAfter = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateInstallation) {
-      if (input.config === undefined && input.configSchema === undefined) return undefined
-      const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))
-      const { config, configSchema } = configAfter(before, input)
-      yield* checkConfig(compute, context.caller, configSchema, config)
-      return before.version
-    })
-
-    const update = Effect.fnUntraced(function* (
-      context: CallContext,
-      id: string,
-      input: UpdateInstallation
-    ): Effect.fn.Return<InstallationView, Failure> {
-      const checked = yield* checkConfigAfter(context, id, input)
-      return yield* change(context, function* (tx) {
-        const before = yield* lockInstalled(tx, context, id, input.version)
-        if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
-        const view = yield* viewOfInstallation(tx, before)
-        const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
-        const after = yield* withChanges(tx, context.caller, before, changes)
-        if (before.status !== "active" && after.status === "active")
-          yield* checkPlan(tx, context.caller, after.customerId)
-        yield* tx.installations.update(after)
-        const value = yield* viewOfInstallation(tx, after)
-        yield* announce(tx, after, "updated", value.status)
-        return { value, resource: resourceOf(after), before: view, after: value }
-      })
-    })
-
-    const uninstall = (context: CallContext, id: string) =>
-      change(context, function* (tx) {
-        const before = yield* findInstallation(tx, context.caller, id, true)
-        if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
-        yield* checkVersion(context, undefined, before.version)
-        const now = yield* currentTimestamp
-        const after: Installation = {
-          ...before,
-          status: "uninstalled",
-          updatedAt: now,
-          uninstalledAt: now,
-          version: before.version + 1
-        }
-        const view = yield* viewOfInstallation(tx, before)
-        yield* tx.installations.update(after)
-        yield* announce(tx, after, "removed", "uninstalled")
-        return { value: undefined, resource: resourceOf(after), before: view, after: null }
-      })
-
-    return Installations.of({ list, create, get, update, uninstall })
+  const newInstallation = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    input: CreateInstallation
+  ): Effect.fn.Return<Installation, Failure> {
+    const customerId = yield* customerOfBody(tx, caller, input.customerId)
+    const now = yield* currentTimestamp
+    const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? [])
+    const connections = yield* checkConnections(tx, caller, customerId, input.connections ?? {})
+    return Installation.create(
+      { ...input, customerId, workflowIds, connections },
+      {
+        id: identifiers.next("inst"),
+        organisationId: caller.organisationId,
+        createdBy: caller.id,
+        createdAt: now,
+        updatedAt: now,
+        uninstalledAt: null,
+        version: 1
+      }
+    )
   })
-)
+
+  const create = Effect.fnUntraced(function* (
+    context: CallContext,
+    input: CreateInstallation
+  ): Effect.fn.Return<InstallationView, Failure> {
+    yield* checkConfig(compute, context.caller, input.configSchema ?? null, input.config ?? {})
+    return yield* change(context, function* (tx) {
+      const installation = yield* newInstallation(tx, context.caller, input)
+      if (installation.status === "active") yield* checkPlan(tx, context.caller, installation.customerId)
+      yield* tx.installations.insert(installation)
+      const value = yield* viewOfInstallation(tx, installation)
+      yield* announce(tx, installation, "created", value.status)
+      return { value, resource: resourceOf(installation), after: value }
+    })
+  })
+
+  const get = (context: CallContext, id: string) =>
+    read(context, (tx) =>
+      Effect.flatMap(findInstallation(tx, context.caller, id), (found) => viewOfInstallation(tx, found))
+    )
+
+  /** Checks the configuration after an update. Returns the version of the record that was checked, if one was. */
+  const checkConfigAfter = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateInstallation) {
+    if (input.config === undefined && input.configSchema === undefined) return undefined
+    const before = yield* read(context, (tx) => findInstallation(tx, context.caller, id))
+    const { config, configSchema } = configAfter(before, input)
+    yield* checkConfig(compute, context.caller, configSchema, config)
+    return before.version
+  })
+
+  const update = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string,
+    input: UpdateInstallation
+  ): Effect.fn.Return<InstallationView, Failure> {
+    const checked = yield* checkConfigAfter(context, id, input)
+    return yield* change(context, function* (tx) {
+      const before = yield* lockInstalled(tx, context, id, input.version)
+      if (checked !== undefined && checked !== before.version) return yield* versionMismatch()
+      const view = yield* viewOfInstallation(tx, before)
+      const changes = yield* checkStatus(view, yield* pickChanges(UpdateInstallation, input, view))
+      const after = yield* withChanges(tx, context.caller, before, changes)
+      if (before.status !== "active" && after.status === "active")
+        yield* checkPlan(tx, context.caller, after.customerId)
+      yield* tx.installations.update(after)
+      const value = yield* viewOfInstallation(tx, after)
+      yield* announce(tx, after, "updated", value.status)
+      return { value, resource: resourceOf(after), before: view, after: value }
+    })
+  })
+
+  const uninstall = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* findInstallation(tx, context.caller, id, true)
+      if (before.status === "uninstalled") return yield* new NotFound({ what: "installation" })
+      yield* checkVersion(context, undefined, before.version)
+      const now = yield* currentTimestamp
+      const after: Installation = {
+        ...before,
+        status: "uninstalled",
+        updatedAt: now,
+        uninstalledAt: now,
+        version: before.version + 1
+      }
+      const view = yield* viewOfInstallation(tx, before)
+      yield* tx.installations.update(after)
+      yield* announce(tx, after, "removed", "uninstalled")
+      return { value: undefined, resource: resourceOf(after), before: view, after: null }
+    })
+
+  return { list, create, get, update, uninstall }
+})
+
+export const layer = Layer.effect(Installations, make)

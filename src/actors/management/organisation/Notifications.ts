@@ -8,7 +8,6 @@ import {
   type MarkRead,
   Notification,
   notificationTargetsKey,
-  type NotificationView,
   targetUrls
 } from "../../../domain/organisation/Notification.js"
 import { hasRoomFor, makeNotification, readTargets } from "../../NotificationDeliveries.js"
@@ -17,11 +16,11 @@ import { Identifiers } from "../../ports/Identifiers.js"
 import { PlatformConfiguration } from "../../ports/organisation/PlatformConfiguration.js"
 import type { Tx } from "../../ports/Records.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
-import type { CallContext, UseCase } from "../CallContext.js"
+import type { CallContext } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { customerListFilter, customerOfBody } from "./NamedCustomers.js"
-import { type PageOf, type PageRequest, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 
 export interface NotificationListParams extends PageRequest {
@@ -33,14 +32,7 @@ export interface NotificationListParams extends PageRequest {
 
 export class Notifications extends Context.Tag("svc/Notifications")<
   Notifications,
-  {
-    /** Newest first. A key of some customers sees only theirs. */
-    readonly list: UseCase<[params: NotificationListParams], PageOf<NotificationView>>
-    readonly get: UseCase<[id: string], NotificationView>
-    readonly create: UseCase<[input: CreateNotification], NotificationView>
-    /** Returns how many notifications it marked. */
-    readonly markRead: UseCase<[input: MarkRead], { readonly updated: number }>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 /** The customer that the body names. A key of some customers must name one of them. */
@@ -74,129 +66,130 @@ const tooManyMessages = Effect.fnUntraced(function* (tx: Tx, plan: PlanName): Ef
   })
 })
 
-export const layer = Layer.effect(
-  Notifications,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
-    const platform = yield* PlatformConfiguration
-    const wakeups = yield* Wakeups
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
+  const platform = yield* PlatformConfiguration
+  const wakeups = yield* Wakeups
 
-    const list = (context: CallContext, params: NotificationListParams) =>
-      read(context, function* (tx) {
-        const { channel, customer_id, q, severity, status } = params
-        const page = yield* pages.list(tx.notifications, params, {
-          where: {
-            ...(yield* customerListFilter(tx, context.caller, customer_id)),
-            ...(channel === undefined ? {} : { channel }),
-            ...(severity === undefined ? {} : { severity }),
-            ...(status === undefined ? {} : { status })
-          },
-          ...(q === undefined ? {} : { search: { text: q, in: ["title"] } })
-        })
-        return { ...page, data: page.data.map((one) => Notification.show(one)) }
+  /** Newest first. A key of some customers sees only theirs. */
+  const list = (context: CallContext, params: NotificationListParams) =>
+    read(context, function* (tx) {
+      const { channel, customer_id, q, severity, status } = params
+      const page = yield* pages.list(tx.notifications, params, {
+        where: {
+          ...(yield* customerListFilter(tx, context.caller, customer_id)),
+          ...(channel === undefined ? {} : { channel }),
+          ...(severity === undefined ? {} : { severity }),
+          ...(status === undefined ? {} : { status })
+        },
+        ...(q === undefined ? {} : { search: { text: q, in: ["title"] } })
       })
-
-    const get = (context: CallContext, id: string) =>
-      read(context, function* (tx) {
-        const found = yield* tx.notifications.find({
-          id: id as Notification["id"], // unchecked text from the request
-          ...(yield* customerListFilter(tx, context.caller, undefined))
-        })
-        return yield* Option.match(found, {
-          onNone: () => new NotFound({ what: "notification" }),
-          onSome: (one) => Effect.succeed(Notification.show(one))
-        })
-      })
-
-    const create = (context: CallContext, input: CreateNotification) =>
-      change(context, function* (tx) {
-        const {
-          body = "",
-          channel = "in_app",
-          link = null,
-          severity = "info",
-          source = null,
-          title,
-          userId = null
-        } = input
-        const { organisationId, spaceId } = context.caller
-        const customerId = yield* customerFor(tx, context.caller, input.customerId)
-        const targets = yield* readTargets(tx, platform, customerId)
-        if (channel !== "in_app" && targetUrls(channel, targets).length === 0)
-          return yield* invalid("channel", "NO_TARGET", noTarget(channel))
-        // Serial, so that requests at the same time do not exceed the limit together.
-        yield* tx.lockKey("messages of notifications")
-        const messages = channel === "in_app" ? 0 : targetUrls(channel, targets).length
-        if (!(yield* hasRoomFor(tx, context.caller.organisation.plan, messages)))
-          return yield* tooManyMessages(tx, context.caller.organisation.plan)
-        const createdAt = yield* currentTimestamp
-        const content = {
-          organisationId,
-          customerId,
-          userId,
-          severity,
-          title,
-          body,
-          link,
-          source,
-          cause: null,
-          createdAt
-        }
-        const { deliveries, notification } = makeNotification(identifiers, channel, targets, content)
-        yield* tx.notifications.insert(notification)
-        for (const { id, payload, url } of deliveries)
-          yield* tx.deliveries.insert({
-            id,
-            organisationId,
-            spaceId,
-            kind: "notification",
-            url,
-            endpointId: null,
-            eventType: null,
-            customerId,
-            notificationId: notification.id,
-            payload,
-            status: "pending",
-            attempts: 0,
-            attemptsBefore: 0,
-            nextAt: createdAt,
-            finishedAt: null,
-            createdAt
-          })
-        const after = Notification.show(notification)
-        return { value: after, resource: { id: notification.id, name: title, customerId }, after }
-      })
-
-    const markRead = (
-      context: CallContext,
-      { all, before, ids }: MarkRead
-    ): Effect.Effect<{ readonly updated: number }, Failure> => {
-      if ((ids === undefined) === (all === undefined))
-        return invalid("ids", "INVALID", "is sent, or all: true, but not both")
-      if (before !== undefined && all === undefined) return invalid("before", "INVALID", "is sent with all: true only")
-      return change(context, function* (tx) {
-        const { customerId } = yield* customerListFilter(tx, context.caller, undefined)
-        const updated = yield* tx.markNotificationsRead({
-          ...(ids === undefined ? {} : { ids }),
-          ...(before === undefined ? {} : { before }),
-          ...(customerId === undefined ? {} : { customerIds: customerId }),
-          at: yield* currentTimestamp
-        })
-        return { value: { updated }, resource: { id: ids?.[0] ?? "all" }, after: { updated } }
-      })
-    }
-
-    return Notifications.of({
-      list,
-      get,
-      create: (context, input) =>
-        Effect.zipLeft(
-          create(context, input),
-          Effect.sync(() => wakeups.signalDelivery())
-        ),
-      markRead
+      return { ...page, data: page.data.map((one) => Notification.show(one)) }
     })
-  })
-)
+
+  const get = (context: CallContext, id: string) =>
+    read(context, function* (tx) {
+      const found = yield* tx.notifications.find({
+        id: id as Notification["id"], // unchecked text from the request
+        ...(yield* customerListFilter(tx, context.caller, undefined))
+      })
+      return yield* Option.match(found, {
+        onNone: () => new NotFound({ what: "notification" }),
+        onSome: (one) => Effect.succeed(Notification.show(one))
+      })
+    })
+
+  const create = (context: CallContext, input: CreateNotification) =>
+    change(context, function* (tx) {
+      const {
+        body = "",
+        channel = "in_app",
+        link = null,
+        severity = "info",
+        source = null,
+        title,
+        userId = null
+      } = input
+      const { organisationId, spaceId } = context.caller
+      const customerId = yield* customerFor(tx, context.caller, input.customerId)
+      const targets = yield* readTargets(tx, platform, customerId)
+      if (channel !== "in_app" && targetUrls(channel, targets).length === 0)
+        return yield* invalid("channel", "NO_TARGET", noTarget(channel))
+      // Serial, so that requests at the same time do not exceed the limit together.
+      yield* tx.lockKey("messages of notifications")
+      const messages = channel === "in_app" ? 0 : targetUrls(channel, targets).length
+      if (!(yield* hasRoomFor(tx, context.caller.organisation.plan, messages)))
+        return yield* tooManyMessages(tx, context.caller.organisation.plan)
+      const createdAt = yield* currentTimestamp
+      const content = {
+        organisationId,
+        customerId,
+        userId,
+        severity,
+        title,
+        body,
+        link,
+        source,
+        cause: null,
+        createdAt
+      }
+      const { deliveries, notification } = makeNotification(identifiers, channel, targets, content)
+      yield* tx.notifications.insert(notification)
+      for (const { id, payload, url } of deliveries)
+        yield* tx.deliveries.insert({
+          id,
+          organisationId,
+          spaceId,
+          kind: "notification",
+          url,
+          endpointId: null,
+          eventType: null,
+          customerId,
+          notificationId: notification.id,
+          payload,
+          status: "pending",
+          attempts: 0,
+          attemptsBefore: 0,
+          nextAt: createdAt,
+          finishedAt: null,
+          createdAt
+        })
+      const after = Notification.show(notification)
+      return { value: after, resource: { id: notification.id, name: title, customerId }, after }
+    })
+
+  /** Returns how many notifications it marked. */
+  const markRead = (
+    context: CallContext,
+    { all, before, ids }: MarkRead
+  ): Effect.Effect<{ readonly updated: number }, Failure> => {
+    if ((ids === undefined) === (all === undefined))
+      return invalid("ids", "INVALID", "is sent, or all: true, but not both")
+    if (before !== undefined && all === undefined) return invalid("before", "INVALID", "is sent with all: true only")
+    return change(context, function* (tx) {
+      const { customerId } = yield* customerListFilter(tx, context.caller, undefined)
+      const updated = yield* tx.markNotificationsRead({
+        ...(ids === undefined ? {} : { ids }),
+        ...(before === undefined ? {} : { before }),
+        ...(customerId === undefined ? {} : { customerIds: customerId }),
+        at: yield* currentTimestamp
+      })
+      return { value: { updated }, resource: { id: ids?.[0] ?? "all" }, after: { updated } }
+    })
+  }
+
+  return {
+    list,
+    get,
+    create: (context: CallContext, input: CreateNotification) =>
+      Effect.zipLeft(
+        create(context, input),
+        Effect.sync(() => wakeups.signalDelivery())
+      ),
+    markRead
+  }
+})
+
+export const layer = Layer.effect(Notifications, make)

@@ -4,31 +4,24 @@ import { Conflict, type Detail, type Failure, NotFound } from "../../../domain/F
 import {
   changedOrganisation,
   Organisation,
-  type OrganisationView,
   organisationView,
   ownChangeRefusal,
   type UpdateOrganisation
 } from "../../../domain/organisation/Organisation.js"
 import { type Plan, type PlanName, plans } from "../../../domain/organisation/Plan.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { findEnvironment } from "./EnvironmentRecords.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findReached } from "../ReachedRecord.js"
 
 export class Organisations extends Context.Tag("svc/Organisations")<
   Organisations,
-  {
-    /** The caller's own organisation, as a list. */
-    readonly list: UseCase<[params: PageRequest], PageOf<OrganisationView>>
-    readonly get: UseCase<[id: string], OrganisationView>
-    /** Takes effect at once. Fails with `Conflict` if the new plan allows less than is in use. */
-    readonly update: UseCase<[id: string, input: UpdateOrganisation], OrganisationView>
-  }
+  Effect.Effect.Success<ReturnType<typeof make>>
 >() {}
 
 const find = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Organisation, Failure> => {
@@ -100,51 +93,52 @@ const checkStocks = Effect.fnUntraced(function* (tx: Tx, name: PlanName): Effect
 })
 
 /** `defaultPlan`: the plan that the operator gives to new organisations. */
-export const layer = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
-  Layer.effect(
-    Organisations,
-    Effect.gen(function* () {
-      const { change, read } = yield* Changes
-      const pages = yield* Pages
+const make = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
+  Effect.gen(function* () {
+    const { change, read } = yield* Changes
+    const pages = yield* Pages
 
-      const update = Effect.fnUntraced(function* (
-        tx: Tx,
-        context: CallContext,
-        id: string,
-        input: UpdateOrganisation,
-        now: string
-      ) {
-        const before = yield* find(tx, context.caller, id, true)
-        yield* checkVersion(context, input.version, before.version)
-        const changes = yield* pickChanges(Organisation.Update, input, organisationView(before))
-        const after = changedOrganisation(before, changes, now)
-        const refused = ownChangeRefusal(before, after, defaultPlan)
-        if (refused !== undefined) return yield* refused
-        if (after.defaultEnvironment !== before.defaultEnvironment)
-          yield* findEnvironment(tx, after.defaultEnvironment, "defaultEnvironment")
-        if (after.plan !== before.plan) yield* checkStocks(tx, after.plan)
-        yield* tx.organisations.update(after)
-        return {
-          value: organisationView(after),
-          resource: { id: after.id, name: after.name },
-          ...(after.status === before.status ? {} : { action: `organisation.update.${after.status}` }),
-          before: organisationView(before),
-          after: organisationView(after)
-        }
-      })
-
-      return Organisations.of({
-        list: (context, params) =>
-          read(context, (tx) =>
-            pages.views(tx.organisations, params, { where: { id: context.caller.organisationId } }, organisationView)
-          ),
-        get: (context, id) =>
-          Effect.map(
-            read(context, (tx) => find(tx, context.caller, id)),
-            organisationView
-          ),
-        update: (context, id, input) =>
-          Effect.flatMap(currentTimestamp, (now) => change(context, (tx) => update(tx, context, id, input, now)))
-      })
+    const update = Effect.fnUntraced(function* (
+      tx: Tx,
+      context: CallContext,
+      id: string,
+      input: UpdateOrganisation,
+      now: string
+    ) {
+      const before = yield* find(tx, context.caller, id, true)
+      yield* checkVersion(context, input.version, before.version)
+      const changes = yield* pickChanges(Organisation.Update, input, organisationView(before))
+      const after = changedOrganisation(before, changes, now)
+      const refused = ownChangeRefusal(before, after, defaultPlan)
+      if (refused !== undefined) return yield* refused
+      if (after.defaultEnvironment !== before.defaultEnvironment)
+        yield* findEnvironment(tx, after.defaultEnvironment, "defaultEnvironment")
+      if (after.plan !== before.plan) yield* checkStocks(tx, after.plan)
+      yield* tx.organisations.update(after)
+      return {
+        value: organisationView(after),
+        resource: { id: after.id, name: after.name },
+        ...(after.status === before.status ? {} : { action: `organisation.update.${after.status}` }),
+        before: organisationView(before),
+        after: organisationView(after)
+      }
     })
-  )
+
+    return {
+      /** The caller's own organisation, as a list. */
+      list: (context: CallContext, params: PageRequest) =>
+        read(context, (tx) =>
+          pages.views(tx.organisations, params, { where: { id: context.caller.organisationId } }, organisationView)
+        ),
+      get: (context: CallContext, id: string) =>
+        Effect.map(
+          read(context, (tx) => find(tx, context.caller, id)),
+          organisationView
+        ),
+      /** Takes effect at once. Fails with `Conflict` if the new plan allows less than is in use. */
+      update: (context: CallContext, id: string, input: UpdateOrganisation) =>
+        Effect.flatMap(currentTimestamp, (now) => change(context, (tx) => update(tx, context, id, input, now)))
+    }
+  })
+
+export const layer = (options: Parameters<typeof make>[0]) => Layer.effect(Organisations, make(options))

@@ -1,6 +1,7 @@
 /** Use cases of quotas: what an organisation or a customer uses of its limits, and the totals of days. Contract: quota. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import type { CallContext } from "../CallContext.js"
 import type { Customer } from "../../../domain/organisation/Customer.js"
 import { type Failure, InvalidRequest, type Unavailable } from "../../../domain/Failure.js"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
@@ -10,17 +11,14 @@ import {
   type DailyDimension,
   highestUse,
   isUsedOn,
-  type QuotaUse,
   quotaUse,
   quotaWindows,
   statusOf,
-  type UsageDay,
   windowStart
 } from "../../../domain/organisation/Usage.js"
 import type { Tx } from "../../ports/Records.js"
 import { StorageUsage } from "../../ports/organisation/StorageUsage.js"
 import { UsageReads } from "../../ports/organisation/UsageReads.js"
-import type { UseCase } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
@@ -40,25 +38,7 @@ export const QuotaSummary = Schema.Struct({
 }).annotations({ identifier: "QuotaSummary" })
 type QuotaSummary = typeof QuotaSummary.Type
 
-export class Quotas extends Context.Tag("svc/Quotas")<
-  Quotas,
-  {
-    /** The quotas of the organisation, or of the customer that the request names. */
-    readonly usage: UseCase<[params: { readonly customer_id?: string | undefined }], ReadonlyArray<QuotaUse>>
-    readonly summary: UseCase<[], QuotaSummary>
-    /** The totals of up to 92 days; by default the last 30. `dimension`: only days on which it was used. */
-    readonly daily: UseCase<
-      [
-        params: {
-          readonly from?: string | undefined
-          readonly to?: string | undefined
-          readonly dimension?: DailyDimension | undefined
-        }
-      ],
-      ReadonlyArray<UsageDay>
-    >
-  }
->() {}
+export class Quotas extends Context.Tag("svc/Quotas")<Quotas, Effect.Effect.Success<typeof make>>() {}
 
 const dayMillis = 86_400_000
 const mostDays = 92
@@ -117,91 +97,99 @@ const rangeOf = (
   return Effect.succeed({ from: dateOf(since), to: dateOf(until) })
 }
 
-export const layer = Layer.effect(
-  Quotas,
-  Effect.gen(function* () {
-    const { read } = yield* Changes
-    const reads = yield* UsageReads
-    const storage = yield* StorageUsage
+const make = Effect.gen(function* () {
+  const { read } = yield* Changes
+  const reads = yield* UsageReads
+  const storage = yield* StorageUsage
 
-    /** The starts of the day. Without a limit nothing is counted at once: then it is the hourly count. */
-    const countEvents: Count = (_tx, { caller, customer, now }) =>
-      customer === null && caller.plan.eventsPerDay === null
-        ? Effect.map(reads.days(caller.organisationId, dateOf(now), dateOf(now)), ([day]) => day?.events ?? 0)
-        : reads.granted(
-            caller.organisationId,
-            customer === null ? "starts" : `starts|${customer.id}`,
-            windowStart("day", now)
-          )
-
-    /** How the use of each dimension is counted. */
-    const counts: { readonly [D in Dimension]: Count } = {
-      events_per_day: countEvents,
-      active_integrations: (tx, subject) => tx.installations.count({ ...ofCustomer(subject), status: "active" }),
-      flows_per_tenant: (tx, subject) =>
-        // Each customer has as many as the organisation itself.
-        tx.workflows.count({
-          customerId: subject.customer?.id ?? null,
-          deletedAt: null,
-          status: ["draft", "published"]
-        }),
-      api_calls_per_minute: (_tx, { caller, customer, now }) =>
-        reads.granted(
+  /** The starts of the day. Without a limit nothing is counted at once: then it is the hourly count. */
+  const countEvents: Count = (_tx, { caller, customer, now }) =>
+    customer === null && caller.plan.eventsPerDay === null
+      ? Effect.map(reads.days(caller.organisationId, dateOf(now), dateOf(now)), ([day]) => day?.events ?? 0)
+      : reads.granted(
           caller.organisationId,
-          customer === null ? "plan" : `calls|${customer.id}`,
-          windowStart("minute", now)
-        ),
-      triggers: (tx, subject) => tx.triggers.count({ ...ofCustomer(subject), deletedAt: null }),
-      // No part of the service has agents or language models yet, so none are used.
-      agent_sessions_per_day: () => Effect.succeed(0),
-      llm_tokens_per_day: () => Effect.succeed(0),
-      connectors_per_tenant: (tx, subject) =>
-        Effect.map(
-          tx.connections.countBy("connector", { ...ofCustomer(subject), status: liveStatuses }),
-          ({ size }) => size
-        ),
-      storage_mb: (_tx, { caller, customer }) =>
-        customer === null ? Effect.map(storage.megabytes(caller.organisationId), Math.floor) : Effect.succeed(0),
-      api_keys_per_customer: (tx, { customer }) =>
-        Effect.map(
-          tx.apiKeys.list({ where: { revokedAt: null, customersMode: "subset" }, limit: 10_000 }),
-          (keys) => keys.filter(({ customerIds }) => customer === null || customerIds.includes(customer.id)).length
+          customer === null ? "starts" : `starts|${customer.id}`,
+          windowStart("day", now)
         )
-    }
 
-    const usesOf = (tx: Tx, subject: Subject) =>
-      Effect.forEach(dimensionsOf(subject), (dimension) => {
-        const { caller, customer, now } = subject
-        const limit = customer === null ? planCeiling(caller.plan, dimension) : customerCeiling(customer, dimension)
-        return Effect.map(counts[dimension](tx, subject), (used) =>
-          quotaUse(dimension, customer === null ? "organisation" : "customer", used, limit, now)
-        )
-      })
-
-    return Quotas.of({
-      usage: (context, { customer_id }) =>
-        read(context, (tx) =>
-          Effect.flatMap(subjectOf(tx, context.caller, customer_id), (subject) => usesOf(tx, subject))
-        ),
-      summary: Effect.fnUntraced(function* (context) {
-        const { caller } = context
-        const now = yield* Clock.currentTimeMillis
-        const uses = yield* read(context, (tx) => usesOf(tx, { caller, customer: null, now }))
-        const highest = highestUse(uses)
-        const start = windowStart("day", now)
-        return {
-          plan: caller.organisation.plan,
-          status: statusOf(highest?.percent ?? 0),
-          highest,
-          period: { from: new Date(start).toISOString(), to: new Date(start + dayMillis).toISOString() },
-          byCustomer: yield* reads.topCustomers(caller.organisationId, start)
-        }
+  /** How the use of each dimension is counted. */
+  const counts: { readonly [D in Dimension]: Count } = {
+    events_per_day: countEvents,
+    active_integrations: (tx, subject) => tx.installations.count({ ...ofCustomer(subject), status: "active" }),
+    flows_per_tenant: (tx, subject) =>
+      // Each customer has as many as the organisation itself.
+      tx.workflows.count({
+        customerId: subject.customer?.id ?? null,
+        deletedAt: null,
+        status: ["draft", "published"]
       }),
-      daily: Effect.fnUntraced(function* (context, params) {
-        const { from, to } = yield* rangeOf(params, yield* Clock.currentTimeMillis)
-        const days = yield* reads.days(context.caller.organisationId, from, to)
-        return days.filter((day) => params.dimension === undefined || isUsedOn(day, params.dimension))
-      })
+    api_calls_per_minute: (_tx, { caller, customer, now }) =>
+      reads.granted(
+        caller.organisationId,
+        customer === null ? "plan" : `calls|${customer.id}`,
+        windowStart("minute", now)
+      ),
+    triggers: (tx, subject) => tx.triggers.count({ ...ofCustomer(subject), deletedAt: null }),
+    // No part of the service has agents or language models yet, so none are used.
+    agent_sessions_per_day: () => Effect.succeed(0),
+    llm_tokens_per_day: () => Effect.succeed(0),
+    connectors_per_tenant: (tx, subject) =>
+      Effect.map(
+        tx.connections.countBy("connector", { ...ofCustomer(subject), status: liveStatuses }),
+        ({ size }) => size
+      ),
+    storage_mb: (_tx, { caller, customer }) =>
+      customer === null ? Effect.map(storage.megabytes(caller.organisationId), Math.floor) : Effect.succeed(0),
+    api_keys_per_customer: (tx, { customer }) =>
+      Effect.map(
+        tx.apiKeys.list({ where: { revokedAt: null, customersMode: "subset" }, limit: 10_000 }),
+        (keys) => keys.filter(({ customerIds }) => customer === null || customerIds.includes(customer.id)).length
+      )
+  }
+
+  const usesOf = (tx: Tx, subject: Subject) =>
+    Effect.forEach(dimensionsOf(subject), (dimension) => {
+      const { caller, customer, now } = subject
+      const limit = customer === null ? planCeiling(caller.plan, dimension) : customerCeiling(customer, dimension)
+      return Effect.map(counts[dimension](tx, subject), (used) =>
+        quotaUse(dimension, customer === null ? "organisation" : "customer", used, limit, now)
+      )
     })
-  })
-)
+
+  return {
+    /** The quotas of the organisation, or of the customer that the request names. */
+    usage: (context: CallContext, { customer_id }: { readonly customer_id?: string | undefined }) =>
+      read(context, (tx) =>
+        Effect.flatMap(subjectOf(tx, context.caller, customer_id), (subject) => usesOf(tx, subject))
+      ),
+    summary: Effect.fnUntraced(function* (context: CallContext) {
+      const { caller } = context
+      const now = yield* Clock.currentTimeMillis
+      const uses = yield* read(context, (tx) => usesOf(tx, { caller, customer: null, now }))
+      const highest = highestUse(uses)
+      const start = windowStart("day", now)
+      return {
+        plan: caller.organisation.plan,
+        status: statusOf(highest?.percent ?? 0),
+        highest,
+        period: { from: new Date(start).toISOString(), to: new Date(start + dayMillis).toISOString() },
+        byCustomer: yield* reads.topCustomers(caller.organisationId, start)
+      }
+    }),
+    /** The totals of up to 92 days; by default the last 30. `dimension`: only days on which it was used. */
+    daily: Effect.fnUntraced(function* (
+      context: CallContext,
+      params: {
+        readonly from?: string | undefined
+        readonly to?: string | undefined
+        readonly dimension?: DailyDimension | undefined
+      }
+    ) {
+      const { from, to } = yield* rangeOf(params, yield* Clock.currentTimeMillis)
+      const days = yield* reads.days(context.caller.organisationId, from, to)
+      return days.filter((day) => params.dimension === undefined || isUsedOn(day, params.dimension))
+    })
+  }
+})
+
+export const layer = Layer.effect(Quotas, make)

@@ -12,69 +12,61 @@ import { RateLimits, type StartCeilings } from "../../ports/organisation/RateLim
 import { StorageUsage } from "../../ports/organisation/StorageUsage.js"
 import type { Principal } from "../Caller.js"
 
-export class StartQuota extends Context.Tag("svc/StartQuota")<
-  StartQuota,
-  {
-    /**
-     * Starts a run if the day's quota allows it, and if the organisation does not store more than its plan allows. A start
-     * that fails or repeats an earlier one does not count.
-     */
-    readonly countStart: <E>(
-      caller: Principal,
-      customer: Pick<Customer, "id"> | null,
-      start: Effect.Effect<StartResult, E>
-    ) => Effect.Effect<StartResult, E | PlanLimitReached | QuotaExceeded | Unavailable>
+export class StartQuota extends Context.Tag("svc/StartQuota")<StartQuota, Effect.Effect.Success<typeof make>>() {}
+
+const make = Effect.gen(function* () {
+  const limits = yield* RateLimits
+  const customers = yield* CustomerReads
+  const storage = yield* StorageUsage
+
+  const checkStorage = ({ organisationId, plan }: Principal): Effect.Effect<void, PlanLimitReached | Unavailable> => {
+    const limit = plan.storageMb
+    return limit === null
+      ? Effect.void
+      : Effect.flatMap(storage.megabytes(organisationId), (used) =>
+          used < limit ? Effect.void : new PlanLimitReached({ dimension: "storage_mb", limit, used: Math.floor(used) })
+        )
   }
->() {}
 
-export const layer = Layer.effect(
-  StartQuota,
-  Effect.gen(function* () {
-    const limits = yield* RateLimits
-    const customers = yield* CustomerReads
-    const storage = yield* StorageUsage
-
-    const checkStorage = ({ organisationId, plan }: Principal): Effect.Effect<void, PlanLimitReached | Unavailable> => {
-      const limit = plan.storageMb
-      return limit === null
-        ? Effect.void
-        : Effect.flatMap(storage.megabytes(organisationId), (used) =>
-            used < limit
-              ? Effect.void
-              : new PlanLimitReached({ dimension: "storage_mb", limit, used: Math.floor(used) })
-          )
-    }
-
-    const customerDay = Effect.fnUntraced(function* (caller: Principal, { id }: Pick<Customer, "id">) {
-      const found = yield* customers.find(caller.organisationId, { id })
-      return Option.match(found, { onNone: () => null, onSome: (one) => customerCeiling(one, "events_per_day") })
-    })
-
-    const countedWithin = <E>(
-      ceilings: StartCeilings,
-      start: Effect.Effect<StartResult, E>
-    ): Effect.Effect<StartResult, E | QuotaExceeded | Unavailable> =>
-      ceilings.organisation === null && ceilings.customer === null
-        ? start
-        : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>
-            start.pipe(
-              // Not on interruption: the run goes on without its caller, and counts.
-              Effect.tapError(() => giveBack),
-              Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))
-            )
-          )
-
-    const countStart: StartQuota["Type"]["countStart"] = (caller, customer, start) => {
-      const ceilings = { organisationId: caller.organisationId, organisation: caller.plan.eventsPerDay }
-      const counted =
-        customer === null
-          ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)
-          : Effect.flatMap(customerDay(caller, customer), (ceiling) =>
-              countedWithin({ ...ceilings, customerId: customer.id, customer: ceiling }, start)
-            )
-      return caller.plan.storageMb === null ? counted : Effect.zipRight(checkStorage(caller), counted)
-    }
-
-    return StartQuota.of({ countStart })
+  const customerDay = Effect.fnUntraced(function* (caller: Principal, { id }: Pick<Customer, "id">) {
+    const found = yield* customers.find(caller.organisationId, { id })
+    return Option.match(found, { onNone: () => null, onSome: (one) => customerCeiling(one, "events_per_day") })
   })
-)
+
+  const countedWithin = <E>(
+    ceilings: StartCeilings,
+    start: Effect.Effect<StartResult, E>
+  ): Effect.Effect<StartResult, E | QuotaExceeded | Unavailable> =>
+    ceilings.organisation === null && ceilings.customer === null
+      ? start
+      : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>
+          start.pipe(
+            // Not on interruption: the run goes on without its caller, and counts.
+            Effect.tapError(() => giveBack),
+            Effect.tap((started) => (started._tag === "Repeated" ? giveBack : Effect.void))
+          )
+        )
+
+  /**
+   * Starts a run if the day's quota allows it, and if the organisation does not store more than its plan allows. A start
+   * that fails or repeats an earlier one does not count.
+   */
+  const countStart = <E>(
+    caller: Principal,
+    customer: Pick<Customer, "id"> | null,
+    start: Effect.Effect<StartResult, E>
+  ) => {
+    const ceilings = { organisationId: caller.organisationId, organisation: caller.plan.eventsPerDay }
+    const counted =
+      customer === null
+        ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)
+        : Effect.flatMap(customerDay(caller, customer), (ceiling) =>
+            countedWithin({ ...ceilings, customerId: customer.id, customer: ceiling }, start)
+          )
+    return caller.plan.storageMb === null ? counted : Effect.zipRight(checkStorage(caller), counted)
+  }
+
+  return { countStart }
+})
+
+export const layer = Layer.effect(StartQuota, make)

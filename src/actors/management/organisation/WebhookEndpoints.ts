@@ -20,7 +20,6 @@ import {
   type CreateWebhookEndpoint,
   DeliveryAttempt,
   endpointSecretPlace,
-  type QueuedDeliveries,
   type ResendDeliveries,
   type StoredDelivery,
   type UpdateWebhookEndpoint,
@@ -33,9 +32,9 @@ import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
 import { Vault } from "../../ports/Vault.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
-import { type CallContext, checkVersion, type UseCase } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import { Changes } from "../Changes.js"
-import { type PageOf, type PageRequest, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findReached } from "../ReachedRecord.js"
@@ -55,26 +54,7 @@ export type DeliveryAttemptView = ReturnType<typeof DeliveryAttempt.show>
 
 export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
   WebhookEndpoints,
-  {
-    /** Newest first. */
-    readonly list: UseCase<[params: PageRequest], PageOf<WebhookEndpointView>>
-    /** Also returns the endpoint's secret, which no other call shows. */
-    readonly create: UseCase<[input: CreateWebhookEndpoint], WebhookEndpointWithSecret>
-    readonly get: UseCase<[id: string], WebhookEndpointView>
-    /** Deliveries that are not yet made follow a new URL. */
-    readonly update: UseCase<[id: string, input: UpdateWebhookEndpoint], WebhookEndpointView>
-    readonly remove: UseCase<[id: string], void>
-    /** Replaces the secret; deliveries are also signed with the previous one for the overlap. */
-    readonly rotateSecret: UseCase<[id: string], WebhookEndpointWithSecret>
-    /** Sends an event of the type `webhook_endpoint.test` to the endpoint. */
-    readonly test: UseCase<[id: string], QueuedDelivery>
-    /** The attempts of the last 30 days, newest first. */
-    readonly attempts: UseCase<[id: string, params: AttemptListParams], PageOf<DeliveryAttemptView>>
-    /** Sends the delivery of an attempt again, on a new schedule. */
-    readonly resend: UseCase<[id: string, attempt: string], QueuedDelivery>
-    /** Sends what the endpoint missed again at a rate, the oldest first, on new schedules. */
-    readonly resendMany: UseCase<[id: string, input: ResendDeliveries], QueuedDeliveries>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 const secretBytes = 32
@@ -123,203 +103,208 @@ const findDelivery = Effect.fnUntraced(function* (
 /** The status of finished deliveries by the outcome of their last attempt. */
 const finishedStatus = { skipped: "undelivered", failed: "exhausted" } as const
 
-export const layer = Layer.effect(
-  WebhookEndpoints,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
-    const vault = yield* Vault
-    const egress = yield* Egress
-    const wakeups = yield* Wakeups
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
+  const vault = yield* Vault
+  const egress = yield* Egress
+  const wakeups = yield* Wakeups
 
-    const checkUrl = (url: string | undefined): Effect.Effect<void, ValidationFailed> =>
-      url === undefined
-        ? Effect.void
-        : Effect.mapError(egress.checkTarget(url), ({ reason }) => refuseUrl("url", reason))
+  const checkUrl = (url: string | undefined): Effect.Effect<void, ValidationFailed> =>
+    url === undefined ? Effect.void : Effect.mapError(egress.checkTarget(url), ({ reason }) => refuseUrl("url", reason))
 
-    // --- Secrets ---
+  // --- Secrets ---
 
-    const newSecret = () => Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
+  const newSecret = () => Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
 
-    const seal = (
-      endpoint: Pick<WebhookEndpoint, "id" | "organisationId">,
-      column: "secret" | "secret_before",
-      secret: Redacted.Redacted
-    ) => Effect.mapError(vault.seal(endpointSecretPlace(endpoint, column), secret), vaultClosed)
+  const seal = (
+    endpoint: Pick<WebhookEndpoint, "id" | "organisationId">,
+    column: "secret" | "secret_before",
+    secret: Redacted.Redacted
+  ) => Effect.mapError(vault.seal(endpointSecretPlace(endpoint, column), secret), vaultClosed)
 
-    // --- Use cases ---
+  // --- Use cases ---
 
-    const create = Effect.fnUntraced(function* (
-      context: CallContext,
-      input: CreateWebhookEndpoint
-    ): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
-      const { id: callerId, organisationId, spaceId } = context.caller
-      yield* checkUrl(input.url)
-      return yield* change(context, function* (tx) {
-        yield* checkCount(tx)
-        const now = yield* currentTimestamp
-        const id = identifiers.next("whe")
-        const secret = newSecret()
-        const endpoint = WebhookEndpoint.create(input, {
-          id,
-          organisationId,
-          spaceId,
-          disabledReason: null,
-          failingSince: null,
-          secret: yield* seal({ id, organisationId }, "secret", secret),
-          secretBefore: null,
-          rotatedAt: null,
-          createdBy: callerId,
-          createdAt: now,
-          updatedAt: now,
-          version: 1
-        })
-        yield* tx.webhookEndpoints.insert(endpoint)
-        const after = WebhookEndpoint.show(endpoint)
-        return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
+  /** Also returns the endpoint's secret, which no other call shows. */
+  const create = Effect.fnUntraced(function* (
+    context: CallContext,
+    input: CreateWebhookEndpoint
+  ): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
+    const { id: callerId, organisationId, spaceId } = context.caller
+    yield* checkUrl(input.url)
+    return yield* change(context, function* (tx) {
+      yield* checkCount(tx)
+      const now = yield* currentTimestamp
+      const id = identifiers.next("whe")
+      const secret = newSecret()
+      const endpoint = WebhookEndpoint.create(input, {
+        id,
+        organisationId,
+        spaceId,
+        disabledReason: null,
+        failingSince: null,
+        secret: yield* seal({ id, organisationId }, "secret", secret),
+        secretBefore: null,
+        rotatedAt: null,
+        createdBy: callerId,
+        createdAt: now,
+        updatedAt: now,
+        version: 1
       })
-    })
-
-    const update = Effect.fnUntraced(function* (
-      context: CallContext,
-      id: string,
-      input: UpdateWebhookEndpoint
-    ): Effect.fn.Return<WebhookEndpointView, Failure> {
-      yield* checkUrl(input.url)
-      return yield* change(context, function* (tx) {
-        const before = yield* findEndpoint(tx, context, id, true)
-        yield* checkVersion(context, input.version, before.version)
-        const view = WebhookEndpoint.show(before)
-        const changes = yield* pickChanges(WebhookEndpoint.Update, input, view, ["failingSince"])
-        const endpoint = changedEndpoint(before, changes, yield* currentTimestamp)
-        yield* tx.webhookEndpoints.update(endpoint)
-        const after = WebhookEndpoint.show(endpoint)
-        return { value: after, resource: resourceOf(endpoint), before: view, after }
-      })
-    })
-
-    const rotateSecret = (context: CallContext, id: string) =>
-      change(context, function* (tx) {
-        const before = yield* findEndpoint(tx, context, id, true)
-        yield* checkVersion(context, undefined, before.version)
-        const secret = newSecret()
-        const previous = yield* Effect.mapError(
-          vault.open(endpointSecretPlace(before, "secret"), before.secret),
-          vaultClosed
-        )
-        const now = yield* currentTimestamp
-        const endpoint: WebhookEndpoint = {
-          ...before,
-          secret: yield* seal(before, "secret", secret),
-          secretBefore: yield* seal(before, "secret_before", previous),
-          rotatedAt: now,
-          updatedAt: now,
-          version: before.version + 1
-        }
-        yield* tx.webhookEndpoints.update(endpoint)
-        const [old, after] = [WebhookEndpoint.show(before), WebhookEndpoint.show(endpoint)]
-        return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), before: old, after }
-      })
-
-    const remove = (context: CallContext, id: string) =>
-      change(context, function* (tx) {
-        const before = yield* findEndpoint(tx, context, id, true)
-        yield* checkVersion(context, undefined, before.version)
-        yield* tx.webhookEndpoints.remove({ id: before.id })
-        return { value: undefined, resource: resourceOf(before), before: WebhookEndpoint.show(before), after: null }
-      })
-
-    const test = (context: CallContext, id: string) =>
-      change(context, function* (tx) {
-        const endpoint = yield* findEndpoint(tx, context, id)
-        yield* checkActive(endpoint)
-        const now = yield* currentTimestamp
-        const deliveryId = identifiers.next("dlv")
-        const delivery: StoredDelivery = {
-          id: deliveryId,
-          organisationId: endpoint.organisationId,
-          spaceId: endpoint.spaceId,
-          kind: "outbound",
-          url: endpoint.url,
-          endpointId: endpoint.id,
-          eventType: testEventType,
-          customerId: null,
-          notificationId: null,
-          payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
-          status: "pending",
-          attempts: 0,
-          attemptsBefore: 0,
-          nextAt: now,
-          finishedAt: null,
-          createdAt: now
-        }
-        yield* tx.deliveries.insert(delivery)
-        return { value: { deliveryId, type: testEventType }, resource: resourceOf(endpoint) }
-      })
-
-    const attempts = (context: CallContext, id: string, params: AttemptListParams) =>
-      read(context, function* (tx) {
-        const endpoint = yield* findEndpoint(tx, context, id)
-        const where = { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
-        return yield* pages.views(tx.deliveryAttempts, params, { where }, (one) => DeliveryAttempt.show(one))
-      })
-
-    const resend = (context: CallContext, id: string, attempt: string) =>
-      change(context, function* (tx) {
-        const endpoint = yield* findEndpoint(tx, context, id)
-        yield* checkActive(endpoint)
-        const delivery = yield* findDelivery(tx, endpoint, attempt)
-        const isPending = delivery.status === "pending"
-        yield* tx.deliveries.update({
-          ...delivery,
-          status: "pending",
-          // A delivery that waits for its next attempt keeps its schedule, and the attempt is made now.
-          attemptsBefore: isPending ? delivery.attemptsBefore : delivery.attempts,
-          nextAt: yield* currentTimestamp,
-          finishedAt: null
-        })
-        return { value: { deliveryId: delivery.id, type: delivery.eventType }, resource: resourceOf(endpoint) }
-      })
-
-    const resendMany = (
-      context: CallContext,
-      id: string,
-      { from, limit = resendLimits.usual, outcome, ratePerSecond = resendLimits.usualPerSecond, to }: ResendDeliveries
-    ) =>
-      change(context, function* (tx) {
-        const endpoint = yield* findEndpoint(tx, context, id)
-        yield* checkActive(endpoint)
-        const value = yield* tx.resendDeliveries({
-          endpointId: endpoint.id,
-          statuses: outcome === undefined ? Object.values(finishedStatus) : [finishedStatus[outcome]],
-          ...(from === undefined ? {} : { from }),
-          ...(to === undefined ? {} : { to }),
-          limit,
-          perSecond: ratePerSecond
-        })
-        return { value, resource: resourceOf(endpoint), before: null, after: value }
-      })
-
-    const wakeAfter = <A, E>(change: Effect.Effect<A, E>) =>
-      Effect.zipLeft(
-        change,
-        Effect.sync(() => wakeups.signalDelivery())
-      )
-
-    return WebhookEndpoints.of({
-      list: (context, params) =>
-        read(context, (tx) => pages.views(tx.webhookEndpoints, params, {}, (one) => WebhookEndpoint.show(one))),
-      create,
-      get: (context, id) =>
-        read(context, (tx) => Effect.map(findEndpoint(tx, context, id), (one) => WebhookEndpoint.show(one))),
-      update,
-      remove,
-      rotateSecret,
-      test: (context, id) => wakeAfter(test(context, id)),
-      attempts,
-      resend: (context, id, attempt) => wakeAfter(resend(context, id, attempt)),
-      resendMany: (context, id, input) => wakeAfter(resendMany(context, id, input))
+      yield* tx.webhookEndpoints.insert(endpoint)
+      const after = WebhookEndpoint.show(endpoint)
+      return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
     })
   })
-)
+
+  /** Deliveries that are not yet made follow a new URL. */
+  const update = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string,
+    input: UpdateWebhookEndpoint
+  ): Effect.fn.Return<WebhookEndpointView, Failure> {
+    yield* checkUrl(input.url)
+    return yield* change(context, function* (tx) {
+      const before = yield* findEndpoint(tx, context, id, true)
+      yield* checkVersion(context, input.version, before.version)
+      const view = WebhookEndpoint.show(before)
+      const changes = yield* pickChanges(WebhookEndpoint.Update, input, view, ["failingSince"])
+      const endpoint = changedEndpoint(before, changes, yield* currentTimestamp)
+      yield* tx.webhookEndpoints.update(endpoint)
+      const after = WebhookEndpoint.show(endpoint)
+      return { value: after, resource: resourceOf(endpoint), before: view, after }
+    })
+  })
+
+  /** Replaces the secret; deliveries are also signed with the previous one for the overlap. */
+  const rotateSecret = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* findEndpoint(tx, context, id, true)
+      yield* checkVersion(context, undefined, before.version)
+      const secret = newSecret()
+      const previous = yield* Effect.mapError(
+        vault.open(endpointSecretPlace(before, "secret"), before.secret),
+        vaultClosed
+      )
+      const now = yield* currentTimestamp
+      const endpoint: WebhookEndpoint = {
+        ...before,
+        secret: yield* seal(before, "secret", secret),
+        secretBefore: yield* seal(before, "secret_before", previous),
+        rotatedAt: now,
+        updatedAt: now,
+        version: before.version + 1
+      }
+      yield* tx.webhookEndpoints.update(endpoint)
+      const [old, after] = [WebhookEndpoint.show(before), WebhookEndpoint.show(endpoint)]
+      return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), before: old, after }
+    })
+
+  const remove = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* findEndpoint(tx, context, id, true)
+      yield* checkVersion(context, undefined, before.version)
+      yield* tx.webhookEndpoints.remove({ id: before.id })
+      return { value: undefined, resource: resourceOf(before), before: WebhookEndpoint.show(before), after: null }
+    })
+
+  const test = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const endpoint = yield* findEndpoint(tx, context, id)
+      yield* checkActive(endpoint)
+      const now = yield* currentTimestamp
+      const deliveryId = identifiers.next("dlv")
+      const delivery: StoredDelivery = {
+        id: deliveryId,
+        organisationId: endpoint.organisationId,
+        spaceId: endpoint.spaceId,
+        kind: "outbound",
+        url: endpoint.url,
+        endpointId: endpoint.id,
+        eventType: testEventType,
+        customerId: null,
+        notificationId: null,
+        payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
+        status: "pending",
+        attempts: 0,
+        attemptsBefore: 0,
+        nextAt: now,
+        finishedAt: null,
+        createdAt: now
+      }
+      yield* tx.deliveries.insert(delivery)
+      return { value: { deliveryId, type: testEventType }, resource: resourceOf(endpoint) }
+    })
+
+  /** The attempts of the last 30 days, newest first. */
+  const attempts = (context: CallContext, id: string, params: AttemptListParams) =>
+    read(context, function* (tx) {
+      const endpoint = yield* findEndpoint(tx, context, id)
+      const where = { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
+      return yield* pages.views(tx.deliveryAttempts, params, { where }, (one) => DeliveryAttempt.show(one))
+    })
+
+  const resend = (context: CallContext, id: string, attempt: string) =>
+    change(context, function* (tx) {
+      const endpoint = yield* findEndpoint(tx, context, id)
+      yield* checkActive(endpoint)
+      const delivery = yield* findDelivery(tx, endpoint, attempt)
+      const isPending = delivery.status === "pending"
+      yield* tx.deliveries.update({
+        ...delivery,
+        status: "pending",
+        // A delivery that waits for its next attempt keeps its schedule, and the attempt is made now.
+        attemptsBefore: isPending ? delivery.attemptsBefore : delivery.attempts,
+        nextAt: yield* currentTimestamp,
+        finishedAt: null
+      })
+      return { value: { deliveryId: delivery.id, type: delivery.eventType }, resource: resourceOf(endpoint) }
+    })
+
+  const resendMany = (
+    context: CallContext,
+    id: string,
+    { from, limit = resendLimits.usual, outcome, ratePerSecond = resendLimits.usualPerSecond, to }: ResendDeliveries
+  ) =>
+    change(context, function* (tx) {
+      const endpoint = yield* findEndpoint(tx, context, id)
+      yield* checkActive(endpoint)
+      const value = yield* tx.resendDeliveries({
+        endpointId: endpoint.id,
+        statuses: outcome === undefined ? Object.values(finishedStatus) : [finishedStatus[outcome]],
+        ...(from === undefined ? {} : { from }),
+        ...(to === undefined ? {} : { to }),
+        limit,
+        perSecond: ratePerSecond
+      })
+      return { value, resource: resourceOf(endpoint), before: null, after: value }
+    })
+
+  const wakeAfter = <A, E>(change: Effect.Effect<A, E>) =>
+    Effect.zipLeft(
+      change,
+      Effect.sync(() => wakeups.signalDelivery())
+    )
+
+  return {
+    /** Newest first. */
+    list: (context: CallContext, params: PageRequest) =>
+      read(context, (tx) => pages.views(tx.webhookEndpoints, params, {}, (one) => WebhookEndpoint.show(one))),
+    create,
+    get: (context: CallContext, id: string) =>
+      read(context, (tx) => Effect.map(findEndpoint(tx, context, id), (one) => WebhookEndpoint.show(one))),
+    update,
+    remove,
+    rotateSecret,
+    /** Sends an event of the type `webhook_endpoint.test` to the endpoint. */
+    test: (context: CallContext, id: string) => wakeAfter(test(context, id)),
+    attempts,
+    /** Sends the delivery of an attempt again, on a new schedule. */
+    resend: (context: CallContext, id: string, attempt: string) => wakeAfter(resend(context, id, attempt)),
+    /** Sends what the endpoint missed again at a rate, the oldest first, on new schedules. */
+    resendMany: (context: CallContext, id: string, input: ResendDeliveries) => wakeAfter(resendMany(context, id, input))
+  }
+})
+
+export const layer = Layer.effect(WebhookEndpoints, make)

@@ -10,25 +10,16 @@ import {
 } from "../../../domain/organisation/Organisation.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { checkVersion, type UseCase } from "../CallContext.js"
+import { checkVersion, type CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findWorkspace } from "./WorkspaceRecords.js"
 
 export type WorkspaceView = ReturnType<typeof Workspace.show>
 
-export class Workspaces extends Context.Tag("svc/Workspaces")<
-  Workspaces,
-  {
-    /** All workspaces of the organisation, newest first. */
-    readonly list: UseCase<[params: PageRequest & { readonly q?: string | undefined }], PageOf<WorkspaceView>>
-    readonly create: UseCase<[input: CreateWorkspace], WorkspaceView>
-    readonly get: UseCase<[id: string], WorkspaceView>
-    readonly update: UseCase<[id: string, input: UpdateWorkspace], WorkspaceView>
-  }
->() {}
+export class Workspaces extends Context.Tag("svc/Workspaces")<Workspaces, Effect.Effect.Success<typeof make>>() {}
 
 const resourceOf = ({ id, name }: Workspace) => ({ id, name })
 
@@ -40,46 +31,46 @@ const checkRoom = Effect.fnUntraced(function* (tx: Tx): Effect.fn.Return<void, F
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "workspaces", limit, used })
 })
 
-export const layer = Layer.effect(
-  Workspaces,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
 
-    return Workspaces.of({
-      list: (context, params) => {
-        const query = params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug"] as const } }
-        return read(context, (tx) => pages.views(tx.workspaces, params, query, (one) => Workspace.show(one)))
-      },
+  return {
+    /** All workspaces of the organisation, newest first. */
+    list: (context: CallContext, params: PageRequest & { readonly q?: string | undefined }) => {
+      const query = params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug"] as const } }
+      return read(context, (tx) => pages.views(tx.workspaces, params, query, (one) => Workspace.show(one)))
+    },
 
-      create: (context, input) =>
-        change(context, function* (tx) {
-          const now = yield* currentTimestamp
-          yield* checkRoom(tx)
-          const workspace = newWorkspace(context.caller.organisationId, identifiers.next("spc"), input, now)
-          yield* tx.workspaces.insert(workspace)
-          const value = Workspace.show(workspace)
-          return { value, resource: resourceOf(workspace), after: value }
-        }),
+    create: (context: CallContext, input: CreateWorkspace) =>
+      change(context, function* (tx) {
+        const now = yield* currentTimestamp
+        yield* checkRoom(tx)
+        const workspace = newWorkspace(context.caller.organisationId, identifiers.next("spc"), input, now)
+        yield* tx.workspaces.insert(workspace)
+        const value = Workspace.show(workspace)
+        return { value, resource: resourceOf(workspace), after: value }
+      }),
 
-      get: (context, id) =>
-        Effect.map(
-          read(context, (tx) => findWorkspace(tx, context.caller, id)),
-          (one) => Workspace.show(one)
-        ),
+    get: (context: CallContext, id: string) =>
+      Effect.map(
+        read(context, (tx) => findWorkspace(tx, context.caller, id)),
+        (one) => Workspace.show(one)
+      ),
 
-      update: (context, id, input) =>
-        change(context, function* (tx) {
-          const now = yield* currentTimestamp
-          const before = yield* findWorkspace(tx, context.caller, id, true)
-          yield* checkVersion(context, input.version, before.version)
-          const changes = yield* pickChanges(Workspace.Update, input, Workspace.show(before))
-          const after = Workspace.change(before, changes, now)
-          yield* tx.workspaces.update(after)
-          const value = Workspace.show(after)
-          return { value, resource: resourceOf(after), before: Workspace.show(before), after: value }
-        })
-    })
-  })
-)
+    update: (context: CallContext, id: string, input: UpdateWorkspace) =>
+      change(context, function* (tx) {
+        const now = yield* currentTimestamp
+        const before = yield* findWorkspace(tx, context.caller, id, true)
+        yield* checkVersion(context, input.version, before.version)
+        const changes = yield* pickChanges(Workspace.Update, input, Workspace.show(before))
+        const after = Workspace.change(before, changes, now)
+        yield* tx.workspaces.update(after)
+        const value = Workspace.show(after)
+        return { value, resource: resourceOf(after), before: Workspace.show(before), after: value }
+      })
+  }
+})
+
+export const layer = Layer.effect(Workspaces, make)

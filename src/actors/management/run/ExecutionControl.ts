@@ -2,7 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { AuditChange, AuditEntry } from "../../../domain/audit/Audit.js"
 import { isTerminal } from "../../../domain/run/Execution.js"
-import { type ExecutionDetail, executionSummary, type ExecutionView } from "../../../domain/run/ExecutionView.js"
+import { executionSummary, type ExecutionView } from "../../../domain/run/ExecutionView.js"
 import { type Failure, InvalidState, Unavailable } from "../../../domain/Failure.js"
 import type { ExecutionId } from "../../../domain/Ids.js"
 import { rerunRefusal, type RerunRequest } from "../../../domain/run/Rerun.js"
@@ -10,7 +10,7 @@ import { idempotencyKeyReused, type RunClaim } from "../../../domain/run/RunClai
 import { ExecutionReads, type RerunSource } from "../../ports/run/ExecutionReads.js"
 import { Executions, type StartResult } from "../../ports/run/Executions.js"
 import { Identifiers } from "../../ports/Identifiers.js"
-import { type CallContext, runAuditedCommand, type UseCase } from "../CallContext.js"
+import { type CallContext, runAuditedCommand } from "../CallContext.js"
 import { missingPermission } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
@@ -33,12 +33,7 @@ export interface RerunStarted {
 /** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
 export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
   ExecutionControl,
-  {
-    /** Commits the cancellation. Fails with `InvalidState` if the run has ended. */
-    readonly cancel: UseCase<[id: string], ExecutionDetail>
-    /** Queues a new run, with the checks of any start; re-running a draft also needs the permission to change workflows. */
-    readonly rerun: UseCase<[id: string, order: RerunCommand], RerunStarted>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 const notEnded = ({ status }: ExecutionView) =>
@@ -50,99 +45,100 @@ const runOf = (started: StartResult, claim: RunClaim | undefined): Effect.Effect
   return started.hash === claim?.hash ? Effect.succeed(started.target) : idempotencyKeyReused()
 }
 
-export const layer = Layer.effect(
-  ExecutionControl,
-  Effect.gen(function* () {
-    const reads = yield* ExecutionReads
-    const executions = yield* Executions
-    const identifiers = yield* Identifiers
-    const rerunStart = yield* makeRerunStart
+const make = Effect.gen(function* () {
+  const reads = yield* ExecutionReads
+  const executions = yield* Executions
+  const identifiers = yield* Identifiers
+  const rerunStart = yield* makeRerunStart
 
-    const find = findDetailWith(reads)
+  const find = findDetailWith(reads)
 
-    const quota = yield* StartQuota
+  const quota = yield* StartQuota
 
-    const findEnded = Effect.fnUntraced(function* (
-      { caller }: CallContext,
-      id: string,
-      request: RerunRequest
-    ): Effect.fn.Return<RerunSource, Failure> {
-      const found = yield* findExecution(
-        caller,
-        id,
-        (known) => reads.findRerunSource(caller, known),
-        ({ view }) => view
-      )
-      const { view } = found
-      if (!isTerminal(view.status)) return yield* notEnded(view)
-      const isDraft = view.workflowVersion === null && request.version !== "latest"
-      const refused = (isDraft ? missingPermission(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
-      return refused === undefined ? found : yield* refused
-    })
-
-    const auditEntry = (
-      { audit, caller }: CallContext,
-      view: ExecutionView,
-      at: string,
-      change: AuditChange
-    ): AuditEntry => ({
-      id: identifiers.next("aud"),
-      organisationId: caller.organisationId,
-      at,
-      actor: actorOf(caller),
-      action: audit?.action ?? "unknown",
-      resource: { type: "execution", id: view.id, name: view.workflowName },
-      customerId: view.customerId,
-      outcome: "success",
-      requestId: caller.requestId,
-      changes: [change],
-      count: 1
-    })
-
-    const cancel: ExecutionControl["Type"]["cancel"] = Effect.fnUntraced(function* (context, id) {
-      const view = yield* find(context, id)
-      if (isTerminal(view.status))
-        return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
-      const change = { path: "status", before: view.status, after: "cancelled" }
-      const entry = auditEntry(context, view, yield* currentTimestamp, change)
-      yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
-        Effect.catchTag(
-          "NotFound",
-          () => new InvalidState({ state: "completed", message: "the execution has just ended" })
-        )
-      )
-      return yield* find(context, id)
-    })
-
-    const rerun: ExecutionControl["Type"]["rerun"] = Effect.fnUntraced(function* (
-      context,
+  const findEnded = Effect.fnUntraced(function* (
+    { caller }: CallContext,
+    id: string,
+    request: RerunRequest
+  ): Effect.fn.Return<RerunSource, Failure> {
+    const found = yield* findExecution(
+      caller,
       id,
-      { claim, traceparent, ...request }
-    ) {
-      const found = yield* findEnded(context, id, request)
-      const start = yield* rerunStart(context, found, request)
-      const at = yield* currentTimestamp
-      const order = executions.start({
-        ...start,
-        traceparent,
-        ...(claim === undefined ? {} : { idempotency: claim }),
-        audit: (startedId) =>
-          auditEntry(context, found.view, at, {
-            path: "executionId",
-            before: found.view.id,
-            after: startedId
-          })
-      })
-      const { customerId } = found.view
-      const acting = customerId === null ? null : { id: customerId }
-      const started = yield* runAuditedCommand(context, quota.countStart(context.caller, acting, order))
-      const run = yield* runOf(started, claim)
-      return {
-        execution: executionSummary(yield* find(context, run)),
-        isRepeated: started._tag === "Repeated"
-      }
-    })
-
-    return ExecutionControl.of({ cancel, rerun })
+      (known) => reads.findRerunSource(caller, known),
+      ({ view }) => view
+    )
+    const { view } = found
+    if (!isTerminal(view.status)) return yield* notEnded(view)
+    const isDraft = view.workflowVersion === null && request.version !== "latest"
+    const refused = (isDraft ? missingPermission(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
+    return refused === undefined ? found : yield* refused
   })
-)
+
+  const auditEntry = (
+    { audit, caller }: CallContext,
+    view: ExecutionView,
+    at: string,
+    change: AuditChange
+  ): AuditEntry => ({
+    id: identifiers.next("aud"),
+    organisationId: caller.organisationId,
+    at,
+    actor: actorOf(caller),
+    action: audit?.action ?? "unknown",
+    resource: { type: "execution", id: view.id, name: view.workflowName },
+    customerId: view.customerId,
+    outcome: "success",
+    requestId: caller.requestId,
+    changes: [change],
+    count: 1
+  })
+
+  /** Commits the cancellation. Fails with `InvalidState` if the run has ended. */
+  const cancel = Effect.fnUntraced(function* (context: CallContext, id: string) {
+    const view = yield* find(context, id)
+    if (isTerminal(view.status))
+      return yield* new InvalidState({ state: view.status, message: `the execution is ${view.status} already` })
+    const change = { path: "status", before: view.status, after: "cancelled" }
+    const entry = auditEntry(context, view, yield* currentTimestamp, change)
+    yield* runAuditedCommand(context, executions.cancel(context.caller.organisationId, view.id, entry)).pipe(
+      Effect.catchTag(
+        "NotFound",
+        () => new InvalidState({ state: "completed", message: "the execution has just ended" })
+      )
+    )
+    return yield* find(context, id)
+  })
+
+  /** Queues a new run, with the checks of any start; re-running a draft also needs the permission to change workflows. */
+  const rerun = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string,
+    { claim, traceparent, ...request }: RerunCommand
+  ) {
+    const found = yield* findEnded(context, id, request)
+    const start = yield* rerunStart(context, found, request)
+    const at = yield* currentTimestamp
+    const order = executions.start({
+      ...start,
+      traceparent,
+      ...(claim === undefined ? {} : { idempotency: claim }),
+      audit: (startedId) =>
+        auditEntry(context, found.view, at, {
+          path: "executionId",
+          before: found.view.id,
+          after: startedId
+        })
+    })
+    const { customerId } = found.view
+    const acting = customerId === null ? null : { id: customerId }
+    const started = yield* runAuditedCommand(context, quota.countStart(context.caller, acting, order))
+    const run = yield* runOf(started, claim)
+    return {
+      execution: executionSummary(yield* find(context, run)),
+      isRepeated: started._tag === "Repeated"
+    }
+  })
+
+  return { cancel, rerun }
+})
+
+export const layer = Layer.effect(ExecutionControl, make)

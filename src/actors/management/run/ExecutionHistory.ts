@@ -1,17 +1,15 @@
 /** Use cases that read executions: their list, traces, logs, blobs and recorded fixtures. Contract: execution record. */
 import { Context, Effect, Either, Encoding, Layer, Option } from "effect"
-import { type Fixture, fixturesOf } from "../../../domain/connector/Mocking.js"
+import type { CallContext } from "../CallContext.js"
+import { fixturesOf } from "../../../domain/connector/Mocking.js"
 import { type ExecutionStatus, isTerminal, type TriggerType } from "../../../domain/run/Execution.js"
-import type { ExecutionDetail, ExecutionView, LogLine } from "../../../domain/run/ExecutionView.js"
 import { type Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import type { BlobId } from "../../../domain/Ids.js"
-import type { Json } from "../../../domain/Json.js"
 import { isCounter } from "../../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads } from "../../ports/run/ExecutionReads.js"
-import type { UseCase } from "../CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
-import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+import { bounds, type PageRequest, Pages, sizeOf } from "../Pages.js"
 import { customersOf } from "../event/EventRecords.js"
 
 export interface ExecutionListParams extends PageRequest {
@@ -24,19 +22,7 @@ export interface ExecutionListParams extends PageRequest {
 /** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
 export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
   ExecutionHistory,
-  {
-    /** Newest first. */
-    readonly list: UseCase<[params: ExecutionListParams], PageOf<ExecutionView>>
-    readonly get: UseCase<[id: string], ExecutionDetail>
-    /** The recorded answers of connectors, as fixtures for mocked runs. */
-    readonly fixtures: UseCase<[id: string], ReadonlyArray<Fixture>>
-    /** Oldest first. While the run has not ended, the last page has a cursor that continues at the log's current end. */
-    readonly logs: UseCase<
-      [id: string, params: { readonly page_size?: number | undefined; readonly cursor?: string | undefined }],
-      PageOf<LogLine>
-    >
-    readonly blob: UseCase<[id: string, blobId: string], Json>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 const workflowsOf = (
@@ -62,57 +48,64 @@ const lineAfter = (cursor: string | undefined): Effect.Effect<number, InvalidReq
     : new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong: begin again without it" })
 }
 
-export const layer = Layer.effect(
-  ExecutionHistory,
-  Effect.gen(function* () {
-    const reads = yield* ExecutionReads
-    const pages = yield* Pages
+const make = Effect.gen(function* () {
+  const reads = yield* ExecutionReads
+  const pages = yield* Pages
 
-    const find = findDetailWith(reads)
+  const find = findDetailWith(reads)
 
-    return ExecutionHistory.of({
-      list: Effect.fnUntraced(function* ({ caller }, params) {
-        const size = sizeOf(params)
-        const range = bounds(params)
-        const workflows = yield* workflowsOf(caller, params.workflow_id)
-        const position = yield* pages.position(params.cursor)
-        const rows = yield* reads.list(caller, {
-          ...workflows,
-          ...customersOf(caller, params.customer_id),
-          ...environmentsOf(caller),
-          limit: size + 1,
-          ...(params.status === undefined ? {} : { status: params.status }),
-          ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
-          ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
-          ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
-          ...(params.q === undefined ? {} : { text: params.q }),
-          ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })
-        })
-        return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
-      }),
-
-      get: find,
-
-      fixtures: (context, id) => Effect.map(find(context, id), ({ steps }) => steps.flatMap(fixturesOf)),
-
-      logs: Effect.fnUntraced(function* (context, id, params) {
-        const view = yield* find(context, id)
-        const size = sizeOf(params)
-        const after = yield* lineAfter(params.cursor)
-        const lines = yield* reads.logs(context.caller.organisationId, view.id, after, size + 1)
-        const data = lines.slice(0, size)
-        const hasMore = lines.length > size
-        const nextCursor =
-          hasMore || !isTerminal(view.status) ? Encoding.encodeBase64Url(String(data.at(-1)?.seq ?? after)) : null
-        return { data, page: { size, hasMore, nextCursor } }
-      }),
-
-      blob: Effect.fnUntraced(function* (context, id, blobId) {
-        const view = yield* find(context, id)
-        // Unchecked text from the request: an id of another form matches no row.
-        const found = yield* reads.blob(context.caller.organisationId, view.id, blobId as BlobId)
-        return Option.isSome(found) ? found.value : yield* new NotFound({ what: "blob" })
+  return {
+    /** Newest first. */
+    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: ExecutionListParams) {
+      const size = sizeOf(params)
+      const range = bounds(params)
+      const workflows = yield* workflowsOf(caller, params.workflow_id)
+      const position = yield* pages.position(params.cursor)
+      const rows = yield* reads.list(caller, {
+        ...workflows,
+        ...customersOf(caller, params.customer_id),
+        ...environmentsOf(caller),
+        limit: size + 1,
+        ...(params.status === undefined ? {} : { status: params.status }),
+        ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
+        ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
+        ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+        ...(params.q === undefined ? {} : { text: params.q }),
+        ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })
       })
+      return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
+    }),
+
+    get: find,
+
+    /** The recorded answers of connectors, as fixtures for mocked runs. */
+    fixtures: (context: CallContext, id: string) =>
+      Effect.map(find(context, id), ({ steps }) => steps.flatMap(fixturesOf)),
+
+    /** Oldest first. While the run has not ended, the last page has a cursor that continues at the log's current end. */
+    logs: Effect.fnUntraced(function* (
+      context: CallContext,
+      id: string,
+      params: { readonly page_size?: number | undefined; readonly cursor?: string | undefined }
+    ) {
+      const view = yield* find(context, id)
+      const size = sizeOf(params)
+      const after = yield* lineAfter(params.cursor)
+      const lines = yield* reads.logs(context.caller.organisationId, view.id, after, size + 1)
+      const data = lines.slice(0, size)
+      const hasMore = lines.length > size
+      const nextCursor =
+        hasMore || !isTerminal(view.status) ? Encoding.encodeBase64Url(String(data.at(-1)?.seq ?? after)) : null
+      return { data, page: { size, hasMore, nextCursor } }
+    }),
+
+    blob: Effect.fnUntraced(function* (context: CallContext, id: string, blobId: string) {
+      const view = yield* find(context, id)
+      // Unchecked text from the request: an id of another form matches no row.
+      const found = yield* reads.blob(context.caller.organisationId, view.id, blobId as BlobId)
+      return Option.isSome(found) ? found.value : yield* new NotFound({ what: "blob" })
     })
-  })
-)
+  }
+})
+
+export const layer = Layer.effect(ExecutionHistory, make)

@@ -5,9 +5,9 @@ import type { FireTrigger } from "../../../domain/event/EventBodies.js"
 import { InvalidRequest, InvalidState } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { Events } from "../../ports/event/Events.js"
-import { type MadeEvent, madeOf } from "../../ports/event/Replays.js"
+import { madeOf } from "../../ports/event/Replays.js"
 import { type Principal, recordRefusal } from "../Caller.js"
-import type { UseCase } from "../CallContext.js"
+import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { findTrigger } from "./TriggerRecords.js"
 
@@ -21,13 +21,7 @@ export interface FiringRequest {
 
 export class TriggerFiring extends Context.Tag("svc/TriggerFiring")<
   TriggerFiring,
-  {
-    /**
-     * Returns when the event is committed. Fails with `NotFound` if the caller does not reach the trigger, with
-     * `InvalidState` if it is disabled.
-     */
-    readonly fire: UseCase<[id: string, input: FireTrigger, request: FiringRequest], MadeEvent>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
 /** For whom a trigger of all customers fires: the only customer of the caller; `null`: for none in particular. */
@@ -42,48 +36,56 @@ const customerOf = (caller: Principal): Effect.Effect<CustomerId | null, Invalid
     : Effect.succeed(only)
 }
 
-export const layer = Layer.effect(
-  TriggerFiring,
-  Effect.gen(function* () {
-    const { read } = yield* Changes
-    const events = yield* Events
+const make = Effect.gen(function* () {
+  const { read } = yield* Changes
+  const events = yield* Events
 
-    return TriggerFiring.of({
-      fire: Effect.fnUntraced(function* (context, id, input, { headers, idempotencyKey, traceparent }) {
-        const { caller } = context
-        const trigger = yield* read(context, (tx) => findTrigger(tx, caller, id))
-        const refused = recordRefusal(caller, context.sharing, trigger.customerId)
-        if (refused !== undefined) return yield* refused
-        if (trigger.status !== "active")
-          return yield* new InvalidState({
-            state: trigger.status,
-            message: "the trigger is disabled: enable it first"
-          })
-        const customerId = trigger.customerId ?? (yield* customerOf(caller))
-        context.customerId = customerId
-        const reception = yield* events.receive({
-          organisationId: trigger.organisationId,
-          spaceId: trigger.spaceId,
-          source: "manual",
-          trigger,
-          connector: trigger.appEvent?.connector ?? null,
-          connectionId: trigger.appEvent?.connectionId ?? null,
-          customerId,
-          type: `manual.${trigger.id}`,
-          entity: null,
-          action: "other",
-          occurredAt: null,
-          // Without a payload a schedule's routes have their own.
-          payload: input.payload ?? (trigger.type === "schedule" ? null : {}),
-          headers,
-          deduplication: {
-            value: idempotencyKey === null ? null : `${caller.id}|${idempotencyKey}`,
-            deliveryId: null
-          },
-          traceparent
+  return {
+    /**
+     * Returns when the event is committed. Fails with `NotFound` if the caller does not reach the trigger, with
+     * `InvalidState` if it is disabled.
+     */
+    fire: Effect.fnUntraced(function* (
+      context: CallContext,
+      id: string,
+      input: FireTrigger,
+      { headers, idempotencyKey, traceparent }: FiringRequest
+    ) {
+      const { caller } = context
+      const trigger = yield* read(context, (tx) => findTrigger(tx, caller, id))
+      const refused = recordRefusal(caller, context.sharing, trigger.customerId)
+      if (refused !== undefined) return yield* refused
+      if (trigger.status !== "active")
+        return yield* new InvalidState({
+          state: trigger.status,
+          message: "the trigger is disabled: enable it first"
         })
-        return madeOf(reception)
+      const customerId = trigger.customerId ?? (yield* customerOf(caller))
+      context.customerId = customerId
+      const reception = yield* events.receive({
+        organisationId: trigger.organisationId,
+        spaceId: trigger.spaceId,
+        source: "manual",
+        trigger,
+        connector: trigger.appEvent?.connector ?? null,
+        connectionId: trigger.appEvent?.connectionId ?? null,
+        customerId,
+        type: `manual.${trigger.id}`,
+        entity: null,
+        action: "other",
+        occurredAt: null,
+        // Without a payload a schedule's routes have their own.
+        payload: input.payload ?? (trigger.type === "schedule" ? null : {}),
+        headers,
+        deduplication: {
+          value: idempotencyKey === null ? null : `${caller.id}|${idempotencyKey}`,
+          deliveryId: null
+        },
+        traceparent
       })
+      return madeOf(reception)
     })
-  })
-)
+  }
+})
+
+export const layer = Layer.effect(TriggerFiring, make)

@@ -1,7 +1,7 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
-import { type Detail, type Failure, invalid, InvalidState, ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, invalid, InvalidState, ValidationFailed } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import {
   type CreateTrigger,
@@ -29,10 +29,10 @@ import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { Origin } from "../../ports/Origin.js"
 import type { Tx } from "../../ports/Records.js"
-import type { CallContext, UseCase } from "../CallContext.js"
+import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { customerOfBody } from "../organisation/NamedCustomers.js"
-import { type PageOf, type PageRequest, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { triggerWarnings } from "./TriggerWarnings.js"
@@ -57,29 +57,7 @@ export interface TriggerListParams extends PageRequest {
 }
 
 /** Each use case fails with `NotFound` if the key's workspace has no such trigger or the caller does not reach it. */
-export class Triggers extends Context.Tag("svc/Triggers")<
-  Triggers,
-  {
-    /** Newest first: triggers of the customers that the caller reaches, and of all customers. */
-    readonly list: UseCase<[params: TriggerListParams], PageOf<TriggerView>>
-    readonly create: UseCase<[input: CreateTrigger], TriggerWithKey>
-    readonly get: UseCase<[id: string], TriggerView>
-    /** When a schedule fires next, were it active; none for another type of trigger. */
-    readonly fires: UseCase<[id: string], ReadonlyArray<string>>
-    /** An edited schedule counts from now on. The access key is new if the webhook was public. */
-    readonly update: UseCase<[id: string, input: UpdateTrigger], TriggerWithKey>
-    readonly remove: UseCase<[id: string], void>
-    /** Fails with `InvalidState` for ten minutes after the service disabled it. */
-    readonly enable: UseCase<[id: string], TriggerView>
-    readonly disable: UseCase<[id: string], TriggerView>
-    /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
-    readonly retrySubscription: UseCase<[id: string], TriggerView>
-    /** Replaces the access key of a webhook; the old one stops working within a second. */
-    readonly rotateKey: UseCase<[id: string], TriggerWithKey>
-    /** What of a saved trigger does not do what it seems to. */
-    readonly warnings: (context: CallContext, saved: TriggerView) => Effect.Effect<ReadonlyArray<Detail>>
-  }
->() {}
+export class Triggers extends Context.Tag("svc/Triggers")<Triggers, Effect.Effect.Success<typeof make>>() {}
 
 /** Characters of the random part of an access key, and of the prefix that is shown. */
 const keyLength = 32
@@ -141,228 +119,235 @@ const checkReadOnly = (
 const isSameConnection = (before: Trigger, { appEvent }: UpdateTrigger): boolean =>
   before.appEvent?.event === appEvent?.event && before.appEvent?.connectionId === (appEvent?.connectionId ?? null)
 
-export const layer = Layer.effect(
-  Triggers,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
-    const digests = yield* Digests
-    const connectors = yield* Connectors
-    const checkInput = yield* makeTriggerSettings
-    const retrySubscription = yield* makeSubscriptionRetry
-    const origin = yield* Origin
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
+  const digests = yield* Digests
+  const connectors = yield* Connectors
+  const checkInput = yield* makeTriggerSettings
+  /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
+  const retrySubscription = yield* makeSubscriptionRetry
+  const origin = yield* Origin
 
-    const newAccessKey = () => {
-      const text = `wak_${identifiers.token(keyLength)}`
-      const stored: StoredAccessKey = { hash: digests.keyHash(text), prefix: text.slice(0, shownLength) }
-      return { text, stored }
-    }
+  const newAccessKey = () => {
+    const text = `wak_${identifiers.token(keyLength)}`
+    const stored: StoredAccessKey = { hash: digests.keyHash(text), prefix: text.slice(0, shownLength) }
+    return { text, stored }
+  }
 
-    const list = (context: CallContext, params: TriggerListParams) =>
-      read(context, function* (tx) {
-        const { customer_id, q, status, type } = params
-        const page = yield* pages.list(tx.triggers, params, {
-          where: {
-            deletedAt: null,
-            spaceId: context.caller.spaceId,
-            ...(yield* sharedListFilter(tx, context.caller, customer_id)),
-            ...(type === undefined ? {} : { type }),
-            ...(status === undefined ? {} : { status })
-          },
-          only: triggerListFilter(context.caller),
-          ...(q === undefined ? {} : { search: { text: q, in: ["name", "description"] } })
-        })
-        return { ...page, data: yield* viewsOfTriggers(tx, origin, page.data) }
-      })
-
-    const create = Effect.fnUntraced(function* (
-      context: CallContext,
-      input: CreateTrigger
-    ): Effect.fn.Return<TriggerWithKey, Failure> {
-      const event = yield* checkInput(context.caller, input.type, input, true)
-      const { caller } = context
-      const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
-      const accessKey = isKeyed ? newAccessKey() : null
-      return yield* change(context, function* (tx) {
-        yield* lockRoutes(tx)
-        const customerId = yield* customerOf(tx, context, input)
-        yield* checkTriggerLimit(tx, caller, customerId)
-        yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
-        const now = yield* currentTimestamp
-        const trigger = newTrigger(input, {
-          id: identifiers.next("trg"),
-          organisationId: caller.organisationId,
-          spaceId: caller.spaceId,
-          customerId,
-          routes: yield* checkRoutes(tx, caller, customerId, input.routes, identifiers.next),
-          appEvent:
-            input.appEvent === null || input.appEvent === undefined || event === null
-              ? null
-              : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
-          accessKey: accessKey?.stored ?? null,
-          createdBy: caller.id,
-          now
-        })
-        yield* checkPatternTotal(tx, trigger)
-        yield* tx.triggers.insert(trigger)
-        yield* saveTimes(tx, trigger, true, now)
-        const view = yield* viewOfTrigger(tx, origin, trigger)
-        return {
-          value: { ...view, accessKey: accessKey?.text ?? null },
-          resource: triggerResource(trigger),
-          after: view
-        }
-      })
-    })
-
-    const get = (context: CallContext, id: string) =>
-      read(context, (tx) =>
-        Effect.flatMap(findTrigger(tx, context.caller, id), (found) => viewOfTrigger(tx, origin, found))
-      )
-
-    const fires = (context: CallContext, id: string) =>
-      Effect.flatMap(
-        read(context, (tx) => findTrigger(tx, context.caller, id)),
-        ({ schedule }) =>
-          Effect.map(Clock.currentTimeMillis, (now) => (schedule === null ? [] : nextFires(schedule, now)))
-      )
-
-    /** The access key after an update of `auth`: a new one for a webhook that was public, none for one that is now. */
-    const accessKeyAfter = (before: Trigger, { webhook }: UpdateTrigger) => {
-      const auth = webhook?.auth ?? (webhook === null || webhook === undefined ? before.webhook?.auth : "access_key")
-      if (before.webhook === null || auth === before.webhook.auth) return undefined
-      return auth === "public" ? null : newAccessKey()
-    }
-
-    const withChanges = Effect.fnUntraced(function* (
-      tx: Tx,
-      { caller }: CallContext,
-      before: Trigger,
-      { changes, event }: { readonly changes: UpdateTrigger; readonly event: EventDefinition | null },
-      now: string
-    ): Effect.fn.Return<{ readonly after: Trigger; readonly accessKey: string | null }, Failure> {
-      const { appEvent, routes, webhook } = changes
-      const { customerId } = before
-      const secretName = webhook?.verify?.secretName
-      if (secretName !== before.webhook?.verify?.secretName) yield* checkSecretName(tx, caller, secretName)
-      const accessKey = accessKeyAfter(before, changes)
-      const after = changedTrigger(
-        before,
-        changes,
-        {
-          routes:
-            routes === undefined
-              ? before.routes
-              : yield* checkRoutes(tx, caller, customerId, routes, identifiers.next, before.routes),
-          appEvent:
-            appEvent === null || appEvent === undefined || event === null
-              ? before.appEvent
-              : isSameConnection(before, changes) && before.appEvent !== null
-                ? { ...before.appEvent, args: appEvent.args ?? {} }
-                : yield* checkAppEvent(tx, caller, customerId, appEvent, event),
-          ...(accessKey === undefined ? {} : { accessKey: accessKey?.stored ?? null })
+  /** Newest first: triggers of the customers that the caller reaches, and of all customers. */
+  const list = (context: CallContext, params: TriggerListParams) =>
+    read(context, function* (tx) {
+      const { customer_id, q, status, type } = params
+      const page = yield* pages.list(tx.triggers, params, {
+        where: {
+          deletedAt: null,
+          spaceId: context.caller.spaceId,
+          ...(yield* sharedListFilter(tx, context.caller, customer_id)),
+          ...(type === undefined ? {} : { type }),
+          ...(status === undefined ? {} : { status })
         },
+        only: triggerListFilter(context.caller),
+        ...(q === undefined ? {} : { search: { text: q, in: ["name", "description"] } })
+      })
+      return { ...page, data: yield* viewsOfTriggers(tx, origin, page.data) }
+    })
+
+  const create = Effect.fnUntraced(function* (
+    context: CallContext,
+    input: CreateTrigger
+  ): Effect.fn.Return<TriggerWithKey, Failure> {
+    const event = yield* checkInput(context.caller, input.type, input, true)
+    const { caller } = context
+    const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
+    const accessKey = isKeyed ? newAccessKey() : null
+    return yield* change(context, function* (tx) {
+      yield* lockRoutes(tx)
+      const customerId = yield* customerOf(tx, context, input)
+      yield* checkTriggerLimit(tx, caller, customerId)
+      yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
+      const now = yield* currentTimestamp
+      const trigger = newTrigger(input, {
+        id: identifiers.next("trg"),
+        organisationId: caller.organisationId,
+        spaceId: caller.spaceId,
+        customerId,
+        routes: yield* checkRoutes(tx, caller, customerId, input.routes, identifiers.next),
+        appEvent:
+          input.appEvent === null || input.appEvent === undefined || event === null
+            ? null
+            : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
+        accessKey: accessKey?.stored ?? null,
+        createdBy: caller.id,
         now
-      )
-      return { after, accessKey: accessKey?.text ?? null }
-    })
-
-    const update = Effect.fnUntraced(function* (
-      context: CallContext,
-      id: string,
-      input: UpdateTrigger
-    ): Effect.fn.Return<TriggerWithKey, Failure> {
-      const { type } = yield* read(context, (tx) => findTrigger(tx, context.caller, id))
-      const event = yield* checkInput(context.caller, type, input, false)
-      return yield* change(context, function* (tx) {
-        if (input.routes !== undefined) yield* lockRoutes(tx)
-        const before = yield* lockTrigger(tx, context, id, input.version)
-        const view = yield* viewOfTrigger(tx, origin, before)
-        const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
-        yield* checkReadOnly(view, changes)
-        const now = yield* currentTimestamp
-        const { accessKey, after } = yield* withChanges(tx, context, before, { changes, event }, now)
-        if (changes.routes !== undefined && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
-          return yield* invalid("routes", "INVALID_VALUE", "lead only to workflows that are archived or deleted")
-        yield* checkPatternTotal(tx, after, before)
-        yield* tx.triggers.update(after)
-        if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
-        const value = yield* viewOfTrigger(tx, origin, after)
-        return { value: { ...value, accessKey }, resource: triggerResource(after), before: view, after: value }
       })
-    })
-
-    const remove = (context: CallContext, id: string) =>
-      change(context, function* (tx) {
-        const before = yield* lockTrigger(tx, context, id)
-        const now = yield* currentTimestamp
-        yield* tx.triggers.update(deletedTrigger(before, now))
-        yield* saveTimes(tx, disabledTrigger(before, now), false, now)
-        return {
-          value: undefined,
-          resource: triggerResource(before),
-          before: { name: before.name, status: before.status },
-          after: null
-        }
-      })
-
-    /** Enables or disables a trigger; without effect on one that is so already. */
-    const setStatus = (
-      context: CallContext,
-      id: string,
-      next: (before: Trigger, now: string) => Effect.Effect<Trigger, InvalidState>
-    ) =>
-      change(context, function* (tx) {
-        yield* lockRoutes(tx)
-        const before = yield* lockTrigger(tx, context, id)
-        const now = yield* currentTimestamp
-        const after = yield* next(before, now)
-        if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
-          return yield* new InvalidState({
-            state: before.status,
-            message: "all workflows of the trigger are archived or deleted: publish one again, or change its routes"
-          })
-        if (after !== before) {
-          yield* tx.triggers.update(after)
-          yield* saveTimes(tx, after, false, now)
-          if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers.next("evt"), after, "user", now))
-        }
-        return {
-          value: yield* viewOfTrigger(tx, origin, after),
-          resource: triggerResource(after),
-          before: { status: before.status },
-          after: { status: after.status }
-        }
-      })
-
-    const rotateKey = (context: CallContext, id: string) =>
-      change(context, function* (tx) {
-        const before = yield* lockTrigger(tx, context, id)
-        const { stored, text } = newAccessKey()
-        const after = yield* rotatedTrigger(before, stored, yield* currentTimestamp)
-        yield* tx.triggers.update(after)
-        const view = yield* viewOfTrigger(tx, origin, after)
-        return {
-          value: { ...view, accessKey: text },
-          resource: triggerResource(after),
-          before: { accessKeyPrefix: before.webhook?.accessKeyPrefix ?? null },
-          after: { accessKeyPrefix: stored.prefix }
-        }
-      })
-
-    return Triggers.of({
-      list,
-      create,
-      get,
-      fires,
-      update,
-      remove,
-      enable: (context, id) => setStatus(context, id, enabledTrigger),
-      disable: (context, id) => setStatus(context, id, (before, now) => Effect.succeed(disabledTrigger(before, now))),
-      retrySubscription,
-      rotateKey,
-      warnings: ({ caller }, saved) => triggerWarnings(connectors, caller, saved)
+      yield* checkPatternTotal(tx, trigger)
+      yield* tx.triggers.insert(trigger)
+      yield* saveTimes(tx, trigger, true, now)
+      const view = yield* viewOfTrigger(tx, origin, trigger)
+      return {
+        value: { ...view, accessKey: accessKey?.text ?? null },
+        resource: triggerResource(trigger),
+        after: view
+      }
     })
   })
-)
+
+  const get = (context: CallContext, id: string) =>
+    read(context, (tx) =>
+      Effect.flatMap(findTrigger(tx, context.caller, id), (found) => viewOfTrigger(tx, origin, found))
+    )
+
+  /** When a schedule fires next, were it active; none for another type of trigger. */
+  const fires = (context: CallContext, id: string) =>
+    Effect.flatMap(
+      read(context, (tx) => findTrigger(tx, context.caller, id)),
+      ({ schedule }) =>
+        Effect.map(Clock.currentTimeMillis, (now) => (schedule === null ? [] : nextFires(schedule, now)))
+    )
+
+  /** The access key after an update of `auth`: a new one for a webhook that was public, none for one that is now. */
+  const accessKeyAfter = (before: Trigger, { webhook }: UpdateTrigger) => {
+    const auth = webhook?.auth ?? (webhook === null || webhook === undefined ? before.webhook?.auth : "access_key")
+    if (before.webhook === null || auth === before.webhook.auth) return undefined
+    return auth === "public" ? null : newAccessKey()
+  }
+
+  const withChanges = Effect.fnUntraced(function* (
+    tx: Tx,
+    { caller }: CallContext,
+    before: Trigger,
+    { changes, event }: { readonly changes: UpdateTrigger; readonly event: EventDefinition | null },
+    now: string
+  ): Effect.fn.Return<{ readonly after: Trigger; readonly accessKey: string | null }, Failure> {
+    const { appEvent, routes, webhook } = changes
+    const { customerId } = before
+    const secretName = webhook?.verify?.secretName
+    if (secretName !== before.webhook?.verify?.secretName) yield* checkSecretName(tx, caller, secretName)
+    const accessKey = accessKeyAfter(before, changes)
+    const after = changedTrigger(
+      before,
+      changes,
+      {
+        routes:
+          routes === undefined
+            ? before.routes
+            : yield* checkRoutes(tx, caller, customerId, routes, identifiers.next, before.routes),
+        appEvent:
+          appEvent === null || appEvent === undefined || event === null
+            ? before.appEvent
+            : isSameConnection(before, changes) && before.appEvent !== null
+              ? { ...before.appEvent, args: appEvent.args ?? {} }
+              : yield* checkAppEvent(tx, caller, customerId, appEvent, event),
+        ...(accessKey === undefined ? {} : { accessKey: accessKey?.stored ?? null })
+      },
+      now
+    )
+    return { after, accessKey: accessKey?.text ?? null }
+  })
+
+  /** An edited schedule counts from now on. The access key is new if the webhook was public. */
+  const update = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string,
+    input: UpdateTrigger
+  ): Effect.fn.Return<TriggerWithKey, Failure> {
+    const { type } = yield* read(context, (tx) => findTrigger(tx, context.caller, id))
+    const event = yield* checkInput(context.caller, type, input, false)
+    return yield* change(context, function* (tx) {
+      if (input.routes !== undefined) yield* lockRoutes(tx)
+      const before = yield* lockTrigger(tx, context, id, input.version)
+      const view = yield* viewOfTrigger(tx, origin, before)
+      const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
+      yield* checkReadOnly(view, changes)
+      const now = yield* currentTimestamp
+      const { accessKey, after } = yield* withChanges(tx, context, before, { changes, event }, now)
+      if (changes.routes !== undefined && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
+        return yield* invalid("routes", "INVALID_VALUE", "lead only to workflows that are archived or deleted")
+      yield* checkPatternTotal(tx, after, before)
+      yield* tx.triggers.update(after)
+      if (!hasSameTimes(before, after)) yield* saveTimes(tx, after, false, now)
+      const value = yield* viewOfTrigger(tx, origin, after)
+      return { value: { ...value, accessKey }, resource: triggerResource(after), before: view, after: value }
+    })
+  })
+
+  const remove = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* lockTrigger(tx, context, id)
+      const now = yield* currentTimestamp
+      yield* tx.triggers.update(deletedTrigger(before, now))
+      yield* saveTimes(tx, disabledTrigger(before, now), false, now)
+      return {
+        value: undefined,
+        resource: triggerResource(before),
+        before: { name: before.name, status: before.status },
+        after: null
+      }
+    })
+
+  /** Enables or disables a trigger; without effect on one that is so already. */
+  const setStatus = (
+    context: CallContext,
+    id: string,
+    next: (before: Trigger, now: string) => Effect.Effect<Trigger, InvalidState>
+  ) =>
+    change(context, function* (tx) {
+      yield* lockRoutes(tx)
+      const before = yield* lockTrigger(tx, context, id)
+      const now = yield* currentTimestamp
+      const after = yield* next(before, now)
+      if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))
+        return yield* new InvalidState({
+          state: before.status,
+          message: "all workflows of the trigger are archived or deleted: publish one again, or change its routes"
+        })
+      if (after !== before) {
+        yield* tx.triggers.update(after)
+        yield* saveTimes(tx, after, false, now)
+        if (after.status === "disabled") yield* tx.emit(disabledEvent(identifiers.next("evt"), after, "user", now))
+      }
+      return {
+        value: yield* viewOfTrigger(tx, origin, after),
+        resource: triggerResource(after),
+        before: { status: before.status },
+        after: { status: after.status }
+      }
+    })
+
+  /** Replaces the access key of a webhook; the old one stops working within a second. */
+  const rotateKey = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* lockTrigger(tx, context, id)
+      const { stored, text } = newAccessKey()
+      const after = yield* rotatedTrigger(before, stored, yield* currentTimestamp)
+      yield* tx.triggers.update(after)
+      const view = yield* viewOfTrigger(tx, origin, after)
+      return {
+        value: { ...view, accessKey: text },
+        resource: triggerResource(after),
+        before: { accessKeyPrefix: before.webhook?.accessKeyPrefix ?? null },
+        after: { accessKeyPrefix: stored.prefix }
+      }
+    })
+
+  return {
+    list,
+    create,
+    get,
+    fires,
+    update,
+    remove,
+    /** Fails with `InvalidState` for ten minutes after the service disabled it. */
+    enable: (context: CallContext, id: string) => setStatus(context, id, enabledTrigger),
+    disable: (context: CallContext, id: string) =>
+      setStatus(context, id, (before, now) => Effect.succeed(disabledTrigger(before, now))),
+    retrySubscription,
+    rotateKey,
+    /** What of a saved trigger does not do what it seems to. */
+    warnings: ({ caller }: CallContext, saved: TriggerView) => triggerWarnings(connectors, caller, saved)
+  }
+})
+
+export const layer = Layer.effect(Triggers, make)

@@ -3,15 +3,15 @@ import { Context, Effect, Layer } from "effect"
 import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
 import type { Failure } from "../../../domain/Failure.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
-import type { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowStatus } from "../../../domain/workflow/Workflow.js"
+import type { Workflow, WorkflowStatus } from "../../../domain/workflow/Workflow.js"
 import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
-import { type WorkflowSummary, workflowSummary, type WorkflowView } from "../../../domain/workflow/WorkflowView.js"
+import { workflowSummary } from "../../../domain/workflow/WorkflowView.js"
 import { Identifiers } from "../../ports/Identifiers.js"
-import { checkVersion, type UseCase } from "../CallContext.js"
+import { checkVersion, type CallContext } from "../CallContext.js"
 import { type Principal, scopedIds } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { sharedListFilter } from "../organisation/NamedCustomers.js"
-import { type PageRequest, type PageOf, Pages } from "../Pages.js"
+import { type PageRequest, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
@@ -31,108 +31,104 @@ export interface DraftDiagram {
 }
 
 /** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
-export class Workflows extends Context.Tag("svc/Workflows")<
-  Workflows,
-  {
-    /** Newest first: workflows of the customers that the caller reaches, and shared ones. */
-    readonly list: UseCase<[params: WorkflowListParams], PageOf<WorkflowSummary>>
-    readonly create: UseCase<[input: CreateWorkflow], WorkflowView>
-    readonly get: UseCase<[id: string, shown: { readonly diagram: boolean }], WorkflowView>
-    /** Code and contracts change the draft only; the other members take effect at once. */
-    readonly update: UseCase<[id: string, input: UpdateWorkflow], WorkflowView>
-    readonly remove: UseCase<[id: string], void>
-    /** An archived workflow does not run until it is published again; triggers that lead to no other are disabled. */
-    readonly archive: UseCase<[id: string], WorkflowView>
-    readonly draw: UseCase<[id: string], DraftDiagram>
-  }
->() {}
+export class Workflows extends Context.Tag("svc/Workflows")<Workflows, Effect.Effect.Success<typeof make>>() {}
 
 /** Drawings in the cache, by the hash of their diagram. */
 const maxCachedDrawings = 500
 
-export const layer = Layer.effect(
-  Workflows,
-  Effect.gen(function* () {
-    const { change, read } = yield* Changes
-    const pages = yield* Pages
-    const identifiers = yield* Identifiers
-    const { computeStored } = yield* makeWorkflowCompiler
-    const { createWorkflow, updateWorkflow } = yield* makeWorkflowDrafts
-    const drawings = new RecentMap<string, string>(maxCachedDrawings)
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+  const identifiers = yield* Identifiers
+  const { computeStored } = yield* makeWorkflowCompiler
+  const { createWorkflow, updateWorkflow } = yield* makeWorkflowDrafts
+  const drawings = new RecentMap<string, string>(maxCachedDrawings)
 
-    /** The drawing of the draft's diagram, from the cache or computed. */
-    const drawDiagram = Effect.fnUntraced(function* (
-      caller: Principal,
-      { contentHash, diagram }: Workflow
-    ): Effect.fn.Return<string, Failure> {
-      const cached = drawings.get(contentHash)
-      if (cached !== undefined) return cached
-      // The analysis made it.
-      const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
-      drawings.set(contentHash, svg)
-      return svg
-    })
-
-    const list: Workflows["Type"]["list"] = (context, params) =>
-      read(context, function* (tx) {
-        const { caller } = context
-        const ids = scopedIds(caller, "workflow")
-        const page = yield* pages.list(tx.workflows, params, {
-          where: {
-            deletedAt: null,
-            spaceId: caller.spaceId,
-            ...(yield* sharedListFilter(tx, caller, params.customer_id)),
-            ...(params.status === undefined ? {} : { status: params.status }),
-            ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
-          },
-          ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
-        })
-        const versions = yield* publishedVersions(tx, page.data)
-        return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
-      })
-
-    const get: Workflows["Type"]["get"] = (context, id, { diagram }) =>
-      read(context, (tx) =>
-        Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
-          readWorkflowView(tx, context.caller, workflow, diagram)
-        )
-      )
-
-    const remove: Workflows["Type"]["remove"] = (context, id) =>
-      change(context, function* (tx) {
-        const now = yield* currentTimestamp
-        const before = yield* findWorkflow(tx, context.caller, id, true)
-        yield* checkVersion(context, undefined, before.version)
-        yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
-        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
-        return {
-          value: undefined,
-          resource: workflowResource(before),
-          before: workflowSummary(before, []),
-          after: null
-        }
-      })
-
-    const archive: Workflows["Type"]["archive"] = (context, id) =>
-      change(context, function* (tx) {
-        const before = yield* findWorkflow(tx, context.caller, id, true)
-        const now = yield* currentTimestamp
-        const after = yield* archivedWorkflow(before, now)
-        yield* tx.workflows.update(after)
-        yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
-        return {
-          value: yield* readWorkflowView(tx, context.caller, after),
-          resource: workflowResource(after),
-          before: { status: before.status },
-          after: { status: after.status }
-        }
-      })
-
-    const draw: Workflows["Type"]["draw"] = Effect.fnUntraced(function* (context, id) {
-      const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
-      return { contentHash: workflow.contentHash, svg: yield* drawDiagram(context.caller, workflow) }
-    })
-
-    return Workflows.of({ list, create: createWorkflow, get, update: updateWorkflow, remove, archive, draw })
+  /** The drawing of the draft's diagram, from the cache or computed. */
+  const drawDiagram = Effect.fnUntraced(function* (
+    caller: Principal,
+    { contentHash, diagram }: Workflow
+  ): Effect.fn.Return<string, Failure> {
+    const cached = drawings.get(contentHash)
+    if (cached !== undefined) return cached
+    // The analysis made it.
+    const svg = yield* computeStored("drawDiagram", caller, diagram as unknown as Diagram)
+    drawings.set(contentHash, svg)
+    return svg
   })
-)
+
+  /** Newest first: workflows of the customers that the caller reaches, and shared ones. */
+  const list = (context: CallContext, params: WorkflowListParams) =>
+    read(context, function* (tx) {
+      const { caller } = context
+      const ids = scopedIds(caller, "workflow")
+      const page = yield* pages.list(tx.workflows, params, {
+        where: {
+          deletedAt: null,
+          spaceId: caller.spaceId,
+          ...(yield* sharedListFilter(tx, caller, params.customer_id)),
+          ...(params.status === undefined ? {} : { status: params.status }),
+          ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
+        },
+        ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
+      })
+      const versions = yield* publishedVersions(tx, page.data)
+      return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
+    })
+
+  const get = (context: CallContext, id: string, { diagram }: { readonly diagram: boolean }) =>
+    read(context, (tx) =>
+      Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
+        readWorkflowView(tx, context.caller, workflow, diagram)
+      )
+    )
+
+  const remove = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const now = yield* currentTimestamp
+      const before = yield* findWorkflow(tx, context.caller, id, true)
+      yield* checkVersion(context, undefined, before.version)
+      yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+      yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
+      return {
+        value: undefined,
+        resource: workflowResource(before),
+        before: workflowSummary(before, []),
+        after: null
+      }
+    })
+
+  /** An archived workflow does not run until it is published again; triggers that lead to no other are disabled. */
+  const archive = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* findWorkflow(tx, context.caller, id, true)
+      const now = yield* currentTimestamp
+      const after = yield* archivedWorkflow(before, now)
+      yield* tx.workflows.update(after)
+      yield* disableTriggersOf(identifiers, tx, before.id, "workflow_archived", now)
+      return {
+        value: yield* readWorkflowView(tx, context.caller, after),
+        resource: workflowResource(after),
+        before: { status: before.status },
+        after: { status: after.status }
+      }
+    })
+
+  const draw = Effect.fnUntraced(function* (context: CallContext, id: string) {
+    const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
+    return { contentHash: workflow.contentHash, svg: yield* drawDiagram(context.caller, workflow) }
+  })
+
+  return {
+    list,
+    create: createWorkflow,
+    get,
+    /** Code and contracts change the draft only; the other members take effect at once. */
+    update: updateWorkflow,
+    remove,
+    archive,
+    draw
+  }
+})
+
+export const layer = Layer.effect(Workflows, make)
