@@ -228,11 +228,7 @@ const serve = (state: PlacesState): void => {
 }
 
 /** Waits for a place. Run it uninterruptibly: only the wait can be interrupted, and then gives the place back. */
-const take = Effect.fnUntraced(function* (
-  state: PlacesState,
-  organisation: string,
-  partner: string
-): Effect.fn.Return<ReleasePlace, NoPlace> {
+const take = Effect.fnUntraced(function* (state: PlacesState, organisation: string, partner: string) {
   const { limits, waiting } = state
   if (waiting.of(organisation).length >= limits.perOrganisation * waitersPerPlace)
     return yield* new NoPlace({ reason: "crowded" })

@@ -65,10 +65,7 @@ export const make = Effect.gen(function* () {
   const sessions = yield* ConnectSessions
 
   /** Whether the connection needs no person's credential: none at all, or only the organisation's OAuth client. */
-  const connectsWithoutPerson = (
-    connection: Connection,
-    method: AuthMethod
-  ): Effect.Effect<boolean, CommandRefusal> => {
+  const connectsWithoutPerson = (connection: Connection, method: AuthMethod) => {
     if (method.type === "none") return Effect.succeed(true)
     if (method.type !== "oauth2" || method.grant !== "client_credentials") return Effect.succeed(false)
     const { connector, organisationId, authProvider } = connection

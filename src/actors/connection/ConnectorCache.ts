@@ -56,11 +56,7 @@ export const makeConnectorCache = Effect.gen(function* () {
   })
 
   /** The connection's connector, from the owner, from the cache or read. */
-  const connectorOf = (
-    self: ConnectionOwner,
-    open: OpenConnection,
-    now: number
-  ): Effect.Effect<CachedConnector, CommandRefusal> =>
+  const connectorOf = (self: ConnectionOwner, open: OpenConnection, now: number) =>
     self.connector !== undefined && now < self.connector.until
       ? Effect.succeed(self.connector)
       : readConnector(self, open, now)

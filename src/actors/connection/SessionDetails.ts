@@ -10,7 +10,6 @@ import type { AuthorizingSession } from "../../domain/connection/ConnectSession.
 import type { CredentialCandidate, CredentialTarget } from "./credential/CredentialBuilder.js"
 import { type ConnectionOwner, orBusy, system } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
-import type { CommandRefusal } from "./Protocol.js"
 
 /** Refuses a session that has ended, was redeemed or belongs to another connection. */
 export const sessionEnded = (): ValidationFailed => invalid("session", "SESSION_ENDED", "has ended: ask for a new link")
@@ -39,11 +38,7 @@ export const makeSessionDetails = Effect.gen(function* () {
   const store = yield* ConnectionStore
 
   /** The open session of this connection, with its connector, method and target. */
-  const readSession = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    organisation: string,
-    sessionId: string
-  ): Effect.fn.Return<SessionDetails, CommandRefusal> {
+  const readSession = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string, sessionId: string) {
     const { connection } = yield* owners.read(self, organisation)
     // From a request, unchecked: an id of another form matches no row.
     const found = yield* orBusy(store.session({ id: sessionId as ConnectSessionId }))

@@ -185,13 +185,7 @@ export const layer = Layer.scoped(
       )
 
     /** Reports what the answer says of the limit, and the end of a call that holds a slot. */
-    const settle = (
-      key: string,
-      pool: Pool,
-      lease: string,
-      reading: ProviderQuota | null,
-      now: number
-    ): Effect.Effect<void> => {
+    const settle = (key: string, pool: Pool, lease: string, reading: ProviderQuota | null, now: number) => {
       const blocks = reading !== null && nextBlockedUntil(0, reading, now) > now
       if (blocks) pool.blockedUntil = nextBlockedUntil(pool.blockedUntil, reading, now)
       const held = pool.limits.concurrency === null ? undefined : pool.leases.get(lease)

@@ -65,10 +65,7 @@ const makeCursor = (digests: Digests["Type"], position: Position): Effect.Effect
   })
 
 /** The place of a cursor. Fails if the cursor is not one of this service, or too old. */
-const readCursor = (
-  digests: Digests["Type"],
-  text: string | undefined
-): Effect.Effect<Position | undefined, InvalidRequest> => {
+const readCursor = (digests: Digests["Type"], text: string | undefined) => {
   if (text === undefined || text === "") return Effect.succeed(undefined)
   return Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const decoded = Either.getOrElse(Encoding.decodeBase64UrlString(text), () => "")

@@ -189,10 +189,7 @@ export const layer = (options: EventsOptions) =>
         return commit(event, { records, ...together }, { _tag: "Ignored", eventId: event.id })
       }
 
-      const receive = Effect.fnUntraced(function* (
-        arrival: Arrival,
-        watches: boolean
-      ): Effect.fn.Return<Reception, NotFound | InvalidState | Unavailable> {
+      const receive = Effect.fnUntraced(function* (arrival: Arrival, watches: boolean) {
         const organisation = Option.getOrUndefined(yield* organisations.find(arrival.organisationId))
         if (organisation === undefined) return yield* new NotFound({ what: "organisation" })
         const event = eventOf(arrival, organisation, yield* Clock.currentTimeMillis)

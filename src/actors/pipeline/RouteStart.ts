@@ -54,10 +54,7 @@ export const makeRouteStart = Effect.gen(function* () {
     )
 
   /** Why the input breaks the workflow's contract. */
-  const contractFailure = (
-    { inputContract, organisationId }: Runnable,
-    input: StartRequest["input"]
-  ): Effect.Effect<RouteFailure | undefined, Unavailable> =>
+  const contractFailure = ({ inputContract, organisationId }: Runnable, input: StartRequest["input"]) =>
     inputContract === null
       ? Effect.succeed(undefined)
       : compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(

@@ -5,7 +5,6 @@
 import { Clock, DateTime, Duration, Effect, Layer } from "effect"
 import { dueTicks, isMissed, type SkippedTicks } from "../../domain/trigger/DueTicks.js"
 import type { SkipReason } from "../../domain/event/Event.js"
-import type { Unavailable } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { ScheduleSettings, Trigger } from "../../domain/trigger/Trigger.js"
@@ -94,12 +93,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Whether this tick is skipped because a run of an earlier one has not ended. Ticks that are caught up wait for it instead. */
-  const isOverlapping = (
-    trigger: Trigger,
-    schedule: ScheduleSettings,
-    tick: number,
-    now: number
-  ): Effect.Effect<boolean, Unavailable> =>
+  const isOverlapping = (trigger: Trigger, schedule: ScheduleSettings, tick: number, now: number) =>
     schedule.overlap !== "skip" || (schedule.catchUp === "all" && isMissed(tick, now))
       ? Effect.succeed(false)
       : schedules.isBusy(trigger.organisationId, trigger.id)

@@ -87,9 +87,7 @@ export const layer = Layer.scopedDiscard(
     const origin = yield* Origin
     const call = yield* makeServiceCalls
 
-    const findSubject = Effect.fnUntraced(function* (
-      due: DueSubscription
-    ): Effect.fn.Return<Subject | undefined, Unavailable> {
+    const findSubject = Effect.fnUntraced(function* (due: DueSubscription) {
       const { connectionId, organisationId, triggerId } = due
       const trigger = Option.getOrUndefined(yield* triggers.byId(triggerId))
       const connection = Option.getOrUndefined(yield* connections.byId(organisationId, connectionId))

@@ -18,10 +18,7 @@ export const layer = Layer.effect(
     const vault = yield* Vault
     const connectors = yield* Connectors
 
-    const named = Effect.fnUntraced(function* (
-      owner: SecretOwner,
-      name: string
-    ): Effect.fn.Return<ReadonlyArray<Redacted.Redacted>, Unavailable> {
+    const named = Effect.fnUntraced(function* (owner: SecretOwner, name: string) {
       const found = yield* reads.named(owner, name)
       const { organisationId } = owner
       return yield* Effect.forEach(found, ({ id, number, sealed, type }) =>

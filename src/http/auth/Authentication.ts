@@ -129,10 +129,7 @@ export const make = Effect.gen(function* () {
   }
 
   /** Admits the caller of a credential, which is looked up where it is not cached. */
-  const findAndAdmit = (
-    { find, findCached, mayExist, unknownMessage }: PresentedCredential,
-    attempt: Attempt
-  ): Effect.Effect<AdmittedCaller, Failure> => {
+  const findAndAdmit = ({ find, findCached, mayExist, unknownMessage }: PresentedCredential, attempt: Attempt) => {
     const { now, request } = attempt
     const cached = findCached(now)
     if (cached !== undefined) return admit(cached, attempt)
@@ -167,11 +164,7 @@ export const make = Effect.gen(function* () {
     })
 
   /** Verifies the whole request of an admitted caller, whose credential is now used. */
-  const verify = (
-    { caller, known }: AdmittedCaller,
-    request: LazyRequest,
-    now: number
-  ): Effect.Effect<Principal, Failure> => {
+  const verify = ({ caller, known }: AdmittedCaller, request: LazyRequest, now: number) => {
     known.recordUse(now)
     return known.verify === undefined
       ? Effect.succeed(caller)

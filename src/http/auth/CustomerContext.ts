@@ -67,10 +67,7 @@ export const make = Effect.gen(function* () {
   const limits = yield* RateLimits
 
   /** The customer of the connection that the request names; null if it names none or several. */
-  const customerOfConnection = Effect.fnUntraced(function* (
-    caller: Principal,
-    named: Tenancy["connections"]
-  ): Effect.fn.Return<CustomerReference | null, Failure> {
+  const customerOfConnection = Effect.fnUntraced(function* (caller: Principal, named: Tenancy["connections"]) {
     const [one, ...others] = named ?? []
     if (one === undefined || others.length > 0) return null
     // The text is only compared with stored ids.
@@ -153,11 +150,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** The installation; that of another customer is answered like an unknown one. */
-  const installationOf = Effect.fnUntraced(function* (
-    caller: Principal,
-    customer: KnownCustomer | null,
-    id: string
-  ): Effect.fn.Return<KnownInstallation, Failure> {
+  const installationOf = Effect.fnUntraced(function* (caller: Principal, customer: KnownCustomer | null, id: string) {
     const found = Option.getOrUndefined(yield* installations.find(caller.organisationId, id))
     if (found === undefined || found.customerId !== customer?.id) return yield* new NotFound({ what: "installation" })
     const refusal = installationRefusal(caller, found) ?? inactiveInstallation(found)
@@ -165,11 +158,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** Reads the headers and checks what they name. */
-  const readContext = Effect.fnUntraced(function* (
-    caller: Principal,
-    request: RequestHead,
-    implied: CustomerSource
-  ): Effect.fn.Return<CustomerContext, Failure> {
+  const readContext = Effect.fnUntraced(function* (caller: Principal, request: RequestHead, implied: CustomerSource) {
     const tenancy = yield* parseTenancy((name) => request.headers[name], caller.organisationId)
     const customer = yield* customerOf(caller, request, tenancy, implied)
     const named = tenancy.installationId
@@ -185,11 +174,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** Costs no look-up for a request without these headers. A key that reaches only some customers must name one. */
-  const resolveContext = (
-    caller: Principal,
-    request: RequestHead,
-    implied: CustomerSource = "headers"
-  ): Effect.Effect<CustomerContext, Failure> =>
+  const resolveContext = (caller: Principal, request: RequestHead, implied: CustomerSource = "headers") =>
     contextHeaders.some((name) => request.headers[name] !== undefined)
       ? readContext(caller, request, implied)
       : caller.customers === "all"

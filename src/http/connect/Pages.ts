@@ -18,7 +18,7 @@ import { clearingCookie, isSameBrowser } from "./BrowserCookie.js"
 import { fieldsOf } from "./Form.js"
 import { failureText } from "./Problem.js"
 import { makeOutcomePages } from "./OutcomePages.js"
-import { type LinkedSession, makeSessionForm } from "./SessionForm.js"
+import { makeSessionForm } from "./SessionForm.js"
 
 const linkPattern = /^\/connect\/([A-Za-z0-9_-]{43})$/
 const isCallbackPath = (path: string) => path === commonCallbackPath || path.startsWith(`${commonCallbackPath}/`)
@@ -52,9 +52,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** The session with its connector's definition, auth method and fields; `undefined` if one of them no longer exists. */
-  const loadDetails = Effect.fnUntraced(function* (
-    session: AuthorizingSession
-  ): Effect.fn.Return<LinkedSession | undefined, Unavailable> {
+  const loadDetails = Effect.fnUntraced(function* (session: AuthorizingSession) {
     const connection = yield* reads.byId(session.organisationId, session.connectionId)
     if (Option.isNone(connection)) return undefined
     const definition = yield* connectors.find(session.organisationId, connection.value.connector)

@@ -67,10 +67,7 @@ export const makeSessionForm = Effect.gen(function* () {
   })
 
   /** Redirects to the provider and sets the cookie. If the page's policy forbids the redirect, the reply is a link. */
-  const redirectToProvider = Effect.fnUntraced(function* (
-    found: LinkedSession,
-    url: string
-  ): Effect.fn.Return<RawReply> {
+  const redirectToProvider = Effect.fnUntraced(function* (found: LinkedSession, url: string) {
     const { origin: to, protocol, searchParams } = new URL(url)
     const targets = found.fields.length === 0 ? [to] : yield* targetsOf(found)
     const isCovered = targets.some((one) => one === to || one === protocol || to.startsWith(one.replace("*", "")))

@@ -57,11 +57,7 @@ export const make = Effect.gen(function* () {
       count: 1
     })
 
-  const startRun = Effect.fnUntraced(function* (
-    exchange: Exchange,
-    workflow: WorkflowId,
-    request: RawRequest
-  ): Effect.fn.Return<RawReply, Failure> {
+  const startRun = Effect.fnUntraced(function* (exchange: Exchange, workflow: WorkflowId, request: RawRequest) {
     const { caller } = exchange
     const workflowRefusal = outOfScope(caller, "workflow", workflow)
     if (workflowRefusal !== undefined) return yield* workflowRefusal

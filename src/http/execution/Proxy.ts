@@ -60,10 +60,7 @@ const retryableFailure =
   }
 
 /** The connections that may be used; of an installation, only those to the connector that the request names. */
-const connectionsFor = (
-  { connections, installation }: CustomerContext,
-  slug: string | undefined
-): Effect.Effect<CustomerContext["connections"], ConnectionRequired> => {
+const connectionsFor = ({ connections, installation }: CustomerContext, slug: string | undefined) => {
   if (connections === null || slug === undefined || (installation?.id ?? null) === null)
     return Effect.succeed(connections)
   const own = connections.filter(({ connector }) => connector === slug)
@@ -133,11 +130,7 @@ export const make = Effect.gen(function* () {
 
   // --- The connection ---
 
-  const connectionOf = Effect.fnUntraced(function* (
-    caller: Principal,
-    request: RequestHead,
-    context: CustomerContext
-  ): Effect.fn.Return<CallableConnection, Failure> {
+  const connectionOf = Effect.fnUntraced(function* (caller: Principal, request: RequestHead, context: CustomerContext) {
     const { customer, userId } = context
     const slug = request.headers["x-svc-connector"]
     const allowed = yield* connectionsFor(context, slug)
@@ -179,10 +172,7 @@ export const make = Effect.gen(function* () {
 
   // --- The call ---
 
-  const forward = Effect.fnUntraced(function* (
-    exchange: Exchange,
-    body: BufferedBody
-  ): Effect.fn.Return<RawReply, Failure> {
+  const forward = Effect.fnUntraced(function* (exchange: Exchange, body: BufferedBody) {
     const { caller, request } = exchange
     exchange.subject = { type: "connection", id: null, name: null }
     const permissionRefusal = missingPermission(caller, "connections:read")

@@ -4,7 +4,7 @@ import type { Principal } from "../../actors/management/Caller.js"
 import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
 import { Egress } from "../../actors/ports/Egress.js"
 import type { Runnable } from "../../actors/ports/run/Runnables.js"
-import { type Failure, InvalidRequest, refuseUrl, type Unavailable, ValidationFailed } from "../../domain/Failure.js"
+import { type Failure, InvalidRequest, refuseUrl, ValidationFailed } from "../../domain/Failure.js"
 import type { RawRequest } from "../Wire.js"
 import type { ExecuteBody } from "./ExecuteBody.js"
 
@@ -33,10 +33,7 @@ export const makeStartChecks = Effect.gen(function* () {
   const egress = yield* Egress
 
   /** Fails if the input breaks the workflow's input contract. */
-  const checkInput = Effect.fnUntraced(function* (
-    { inputContract, organisationId }: Runnable,
-    { input }: ExecuteBody
-  ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
+  const checkInput = Effect.fnUntraced(function* ({ inputContract, organisationId }: Runnable, { input }: ExecuteBody) {
     if (inputContract === null) return
     const details = yield* compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
       Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))

@@ -79,10 +79,7 @@ const insertReply = (tx: Tx, reply: StoredReply): Effect.Effect<void, Failure> =
 
 /** Opens and seals stored replies. */
 const makeReplySeal = (vault: Vault["Type"]) => {
-  const openReply = Effect.fnUntraced(function* (
-    { organisation, row }: Claim,
-    sealed: Uint8Array
-  ): Effect.fn.Return<RawReply, Failure> {
+  const openReply = Effect.fnUntraced(function* ({ organisation, row }: Claim, sealed: Uint8Array) {
     const text = yield* vault.open(placeOf(organisation, row), sealed).pipe(Effect.mapError(vaultUnavailable))
     const reply = yield* Effect.orDie(Schema.decode(StoredReply)(Redacted.value(text)))
     return { ...reply, headers: { ...reply.headers, "idempotent-replayed": "true" } }
@@ -116,10 +113,7 @@ export const make = Effect.gen(function* () {
   const hashBody = (request: RawRequest): string => digests.keyHash(digests.sha256Hex(request.body))
 
   /** The stored reply; fails while the first request is in progress, or if it had another body. */
-  const firstReply = Effect.fnUntraced(function* (
-    tx: Tx,
-    claim: Claim
-  ): Effect.fn.Return<Option.Option<RawReply>, Failure> {
+  const firstReply = Effect.fnUntraced(function* (tx: Tx, claim: Claim) {
     if (!(yield* tx.tryLockKey(claim.row))) return yield* new IdempotencyInProgress()
     const found = yield* tx.findReply(claim.row)
     if (Option.isNone(found)) return Option.none()

@@ -15,14 +15,7 @@ import { make as makeAuthentication } from "../auth/Authentication.js"
 import { readRecord } from "../JsonBody.js"
 import { rateLimitHeaders, failureRateLimitHeaders } from "../RateLimitHeaders.js"
 import { defectRow, errorReply, failureReply, isFailure } from "../ErrorRows.js"
-import {
-  type LazyRequest,
-  pathOf,
-  type RawReply,
-  type RawRequest,
-  type RecognisedCaller,
-  type RequestHead
-} from "../Wire.js"
+import { type LazyRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
 import { largeBody, pauseForOthers } from "./EventLoop.js"
 import { Exchange } from "./Exchange.js"
 import { refusalOf } from "./Guards.js"
@@ -181,10 +174,7 @@ export const make = Effect.gen(function* () {
     })
 
   /** Serves a request; every failure and defect becomes a reply. */
-  const serve = (
-    routed: Routed,
-    handle: (exchange: Exchange) => Effect.Effect<RawReply, unknown>
-  ): Effect.Effect<RawReply> =>
+  const serve = (routed: Routed, handle: (exchange: Exchange) => Effect.Effect<RawReply, unknown>) =>
     Effect.suspend(() => {
       const { params, route, rules } = routed
       const request = { ...routed.request, headers: rules.selectHeaders(routed.request.headers) }
@@ -224,11 +214,7 @@ export const make = Effect.gen(function* () {
     })
 
   /** The caller by the head alone, or the reply that refuses it. */
-  const recognise = (
-    rules: SurfaceRules,
-    request: RequestHead,
-    openWhileSuspended = false
-  ): Effect.Effect<RecognisedCaller | RawReply> => {
+  const recognise = (rules: SurfaceRules, request: RequestHead, openWhileSuspended = false) => {
     const requestId = identifiers.next("req")
     const head = { ...request, headers: rules.selectHeaders(request.headers) }
     return Effect.catchAllCause(

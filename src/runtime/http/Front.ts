@@ -27,11 +27,7 @@ type OpenAnswer = PublicAnswer & { readonly surface: Surface }
 const pageMissing = { status: 404, code: "NOT_FOUND", message: "there is no such page: /docs lists them all" }
 
 /** Refuses other methods than those that read. */
-const readOnly = (
-  { method }: RawRequest,
-  page: Effect.Effect<RawReply>,
-  requestId: string
-): Effect.Effect<RawReply> => {
+const readOnly = ({ method }: RawRequest, page: Effect.Effect<RawReply>, requestId: string) => {
   if (method === "GET" || method === "HEAD") return page
   const refused = errorReply(methodRow(["GET", "HEAD"]), requestId)
   return Effect.succeed({ ...refused, headers: { ...refused.headers, allow: "GET, HEAD" } })
@@ -123,11 +119,7 @@ export const make = Effect.gen(function* () {
   } satisfies Front
 })
 
-const counted = (
-  surface: Surface,
-  handled: Effect.Effect<RawReply>,
-  done: (reply: RawReply) => RawReply
-): Effect.Effect<RawReply> =>
+const counted = (surface: Surface, handled: Effect.Effect<RawReply>, done: (reply: RawReply) => RawReply) =>
   Effect.suspend(() => {
     const started = performance.now()
     return Effect.map(handled, (reply) => {

@@ -14,7 +14,7 @@ import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { Vault } from "../../ports/Vault.js"
 import type { CommandRefusal } from "../Protocol.js"
-import { busy, type OpenConnection } from "../ConnectionOwner.js"
+import { busy } from "../ConnectionOwner.js"
 
 /** Associated data of a sealed credential: it can be opened in its own row and under its own number only. */
 const sealPlace = (id: CredentialId, number: number) => ({
@@ -34,9 +34,7 @@ export const makeCredentialSeal = Effect.gen(function* () {
     Effect.mapError(vault.of(organisation), () => busy("the vault cannot be opened", 5))
 
   /** The stored connection with its credential in the clear. */
-  const openStored = Effect.fnUntraced(function* (
-    stored: OwnedConnection
-  ): Effect.fn.Return<OpenConnection, CommandRefusal> {
+  const openStored = Effect.fnUntraced(function* (stored: OwnedConnection) {
     const { connection, intent, revision } = stored
     if (stored.credential === null) return { connection, intent, revision, credential: null, plain: null }
     const { id, number, sealed } = stored.credential

@@ -60,11 +60,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Joins the refresh in progress or begins one; returns the connection after it. */
-  const renewAndRead = (
-    self: ConnectionOwner,
-    organisation: string,
-    scope: Scope.Scope
-  ): Effect.Effect<OpenConnection, CommandRefusal> =>
+  const renewAndRead = (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
     renew(self, organisation, scope).pipe(
       Effect.flatMap(Deferred.await),
       Effect.zipRight(Effect.suspend(() => owners.read(self, organisation)))
@@ -75,11 +71,7 @@ const make = Effect.gen(function* () {
     owners.change(self, organisation, { _tag: "NoteRefreshFailure", lost: true, reason: unrenewableReason })
 
   /** Refreshes the token if it is due and can be renewed; returns the connection after that. */
-  const renewIfDue = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    organisation: string,
-    scope: Scope.Scope
-  ): Effect.fn.Return<OpenConnection, CommandRefusal> {
+  const renewIfDue = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string, scope: Scope.Scope) {
     const open = yield* owners.read(self, organisation)
     if (open.plain === null) return open
     const { method } = yield* connectorOf(open)
@@ -93,11 +85,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Tests the stored credential. A rejection by the provider is a result; fails if no credential is stored. */
-  const testStored = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    organisation: string,
-    scope: Scope.Scope
-  ): Effect.fn.Return<StoredCredentialTestResult, CommandRefusal> {
+  const testStored = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string, scope: Scope.Scope) {
     let forced = false
     for (let round = 0; ; round++) {
       const open = yield* renewIfDue(self, organisation, scope)

@@ -149,10 +149,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Makes the refresh that is due, if any. Once the intent is committed, an interruption waits for its end. */
-  const refreshOnce = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    organisation: string
-  ): Effect.fn.Return<void, CommandRefusal> {
+  const refreshOnce = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
     const found = yield* prepareRefresh(self, organisation)
     if (found === undefined) return
     const { credential, method } = found
@@ -179,11 +176,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Joins the refresh in progress or begins one, which continues when its caller is interrupted. */
-  const renew = (
-    self: ConnectionOwner,
-    organisation: string,
-    scope: Scope.Scope
-  ): Effect.Effect<Deferred.Deferred<void>> =>
+  const renew = (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
     Effect.suspend(() => {
       if (self.pendingRefresh !== undefined) return Effect.succeed(self.pendingRefresh)
       const done = Deferred.unsafeMake<void>(FiberId.none)

@@ -113,11 +113,7 @@ export const makeApiKeyChecks = Effect.gen(function* () {
       ...builtInSlugs
     ])
 
-  const findSlugs = Effect.fnUntraced(function* (
-    tx: Tx,
-    ids: ReadonlyArray<string>,
-    path: string
-  ): Effect.fn.Return<ReadonlyArray<string>, Failure> {
+  const findSlugs = Effect.fnUntraced(function* (tx: Tx, ids: ReadonlyArray<string>, path: string) {
     const slugs = new Set<string>()
     for (const [i, id] of ids.entries()) {
       const slug = yield* findSlug(tx, id)

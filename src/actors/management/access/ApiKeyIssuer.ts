@@ -8,7 +8,7 @@ import {
   keyPrefix
 } from "../../../domain/access/ApiKey.js"
 import { newKey, type StoredSecret } from "../../../domain/access/ApiKeyChanges.js"
-import { type Failure, Unavailable } from "../../../domain/Failure.js"
+import { Unavailable } from "../../../domain/Failure.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
@@ -19,13 +19,6 @@ import { findKeyWorkspace } from "../organisation/WorkspaceRecords.js"
 
 /** Characters of a secret's random part. */
 const secretLength = 43
-
-/** A new key with its secrets in the clear, which are shown once. */
-interface IssuedKey {
-  readonly key: ApiKey
-  readonly secret: string
-  readonly hmacSecret: string | null
-}
 
 const identityPlace = (key: Pick<ApiKey, "organisationId" | "id">) => ({
   organisation: key.organisationId,
@@ -47,20 +40,14 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     return { text, stored: { hash: digests.keyHash(text), last4: text.slice(-4) } }
   }
 
-  const makeIdentitySecret = Effect.fnUntraced(function* (
-    key: Pick<ApiKey, "organisationId" | "id">
-  ): Effect.fn.Return<{ readonly text: string; readonly sealed: Uint8Array }, Unavailable> {
+  const makeIdentitySecret = Effect.fnUntraced(function* (key: Pick<ApiKey, "organisationId" | "id">) {
     const text = `svs_${identifiers.token(secretLength)}`
     const sealed = yield* Effect.mapError(vault.seal(identityPlace(key), Redacted.make(text)), vaultClosed)
     return { text, sealed }
   })
 
-  /** Issues a key that was checked; the caller must store it. */
-  const issue = Effect.fnUntraced(function* (
-    tx: Tx,
-    caller: Principal,
-    input: CreateApiKey
-  ): Effect.fn.Return<IssuedKey, Failure> {
+  /** Issues a key that was checked, with its secrets in the clear, which are shown once; the caller must store it. */
+  const issue = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: CreateApiKey) {
     const at = yield* Clock.currentTimeMillis
     const permissions = yield* requestedPermissions(input.preset ?? "viewer", input.permissions)
     const expiresAt = yield* requestedExpiry(caller, input.expires, at)

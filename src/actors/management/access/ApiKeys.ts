@@ -41,12 +41,7 @@ const findKey = (tx: Tx, caller: Principal, id: string, lock = false) => {
   return findReached(tx.apiKeys, caller, "API key", where, lock)
 }
 
-const lockActiveKey = Effect.fnUntraced(function* (
-  tx: Tx,
-  caller: Principal,
-  id: string,
-  at: number
-): Effect.fn.Return<ApiKey, Failure> {
+const lockActiveKey = Effect.fnUntraced(function* (tx: Tx, caller: Principal, id: string, at: number) {
   const key = yield* findKey(tx, caller, id, true)
   const refused = statusRefusal(key, at)
   return refused === undefined ? key : yield* refused

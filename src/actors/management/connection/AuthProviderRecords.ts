@@ -33,11 +33,7 @@ const clearDefaults = (tx: Tx, providers: ReadonlyArray<AuthProvider>, updatedAt
   )
 
 /** The client of that name, locked until the transaction ends. */
-const lock = (
-  tx: Tx,
-  connector: string,
-  { methodId, name }: Pick<UpsertAuthProvider, "methodId" | "name">
-): Effect.Effect<AuthProvider | null, Unavailable> =>
+const lock = (tx: Tx, connector: string, { methodId, name }: Pick<UpsertAuthProvider, "methodId" | "name">) =>
   Effect.map(tx.authProviders.lock({ connector, methodId, name }), Option.getOrNull)
 
 export const make = Effect.gen(function* () {

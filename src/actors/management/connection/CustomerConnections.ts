@@ -23,7 +23,6 @@ import {
   pickConnectionChanges,
   plainCredential,
   redactedCredential,
-  type RevealedCredential,
   viewOfConnection
 } from "./ConnectionRecords.js"
 import { customerOfBody, customerListFilter } from "../organisation/NamedCustomers.js"
@@ -110,10 +109,7 @@ const make = Effect.gen(function* () {
       return { ...page, data: page.data.map(viewOfConnection) }
     })
 
-  const create = Effect.fnUntraced(function* (
-    context: CallContext,
-    input: CreateConnection
-  ): Effect.fn.Return<OpenedConnection, Failure> {
+  const create = Effect.fnUntraced(function* (context: CallContext, input: CreateConnection) {
     const outside = outOfScope(context.caller, "connector", input.connector)
     if (outside !== undefined) return yield* outside
     const customerId = yield* read(context, (tx) => customerOfBody(tx, context.caller, input.customerId))
@@ -199,10 +195,7 @@ const make = Effect.gen(function* () {
   }
 
   /** The credential in the clear. Its audit entry is committed first. */
-  const reveal = Effect.fnUntraced(function* (
-    context: CallContext,
-    named: string
-  ): Effect.fn.Return<RevealedCredential, Failure> {
+  const reveal = Effect.fnUntraced(function* (context: CallContext, named: string) {
     const connection = yield* read(context, (tx) => findLivingConnection(tx, context, named))
     const { authMethod, customerId, id, label } = connection
     const { organisationId } = context.caller

@@ -53,11 +53,7 @@ const make = Effect.gen(function* () {
   const { read } = yield* Changes
   const pages = yield* Pages
 
-  const readView = (
-    context: CallContext,
-    customerId: CustomerId,
-    connectionId: ConnectionId
-  ): Effect.Effect<CredentialView, Failure> =>
+  const readView = (context: CallContext, customerId: CustomerId, connectionId: ConnectionId) =>
     read(context, (tx) =>
       Effect.map(findCredential(tx, context.caller, customerId, { connectionId }), ({ connection, credential }) =>
         viewOfCredential(credential, connection)
@@ -157,11 +153,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Replaces the credential of the connection with the same connector, method and label; creates it if there is none. */
-  const store = Effect.fnUntraced(function* (
-    context: CallContext,
-    tenant: string,
-    input: StoreCredential
-  ): Effect.fn.Return<CredentialView, Failure> {
+  const store = Effect.fnUntraced(function* (context: CallContext, tenant: string, input: StoreCredential) {
     const customerId = yield* tenants.find(context, tenant)
     const { caller } = context
     const target = yield* read(context, (tx) => findReplaced(tx, customerId, input))

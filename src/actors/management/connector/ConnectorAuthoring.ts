@@ -11,7 +11,7 @@ import type { Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { make as makeConnectorDrafts, ownConnector, type SavedConnector, trailOf } from "./ConnectorDrafts.js"
+import { make as makeConnectorDrafts, ownConnector, trailOf } from "./ConnectorDrafts.js"
 import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
@@ -43,10 +43,7 @@ const make = Effect.gen(function* () {
       checkVersion(context, undefined, version)
     )
 
-  const create = Effect.fnUntraced(function* (
-    context: CallContext,
-    body: JsonObject
-  ): Effect.fn.Return<SavedConnector, Failure> {
+  const create = Effect.fnUntraced(function* (context: CallContext, body: JsonObject) {
     const { caller } = context
     const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
     const saved = yield* change(context, (tx) =>
@@ -56,11 +53,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Changes the draft, or creates one if there is none. Also accepts the record as it was read. */
-  const update = Effect.fnUntraced(function* (
-    context: CallContext,
-    idOrSlug: string,
-    body: JsonObject
-  ): Effect.fn.Return<SavedConnector, Failure> {
+  const update = Effect.fnUntraced(function* (context: CallContext, idOrSlug: string, body: JsonObject) {
     const { caller } = context
     // Checked before the body: only a caller that may change the connector learns what is wrong with the body.
     const { view } = yield* read(context, (tx) =>

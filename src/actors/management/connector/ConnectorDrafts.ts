@@ -116,11 +116,7 @@ export const make = Effect.gen(function* () {
     )
 
   /** Creates a connector with its first draft. */
-  const insert = Effect.fnUntraced(function* (
-    tx: Tx,
-    caller: Principal,
-    document: ConnectorDefinition
-  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+  const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, document: ConnectorDefinition) {
     const { clients, definition } = extractClients(document)
     const now = yield* currentTimestamp
     const record: ConnectorRecord = {

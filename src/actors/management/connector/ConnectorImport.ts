@@ -11,7 +11,7 @@ import type { Json, JsonObject } from "../../../domain/Json.js"
 import { importBytes, answerItems } from "../../../domain/Limits.js"
 import { Computations, type Validated, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
 import { Egress } from "../../ports/Egress.js"
-import { type AnswerHolding, holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
+import { holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
 import { OperatorNetworks } from "../../ports/OperatorNetworks.js"
 import { decodeStrict } from "../../../domain/SchemaIssues.js"
 
@@ -73,11 +73,7 @@ const make = Effect.gen(function* () {
       )
     )
 
-  const fetchText = (
-    organisationId: OrganisationId,
-    url: string,
-    path: string
-  ): Effect.Effect<string, ValidationFailed | Unavailable, AnswerHolding> =>
+  const fetchText = (organisationId: OrganisationId, url: string, path: string) =>
     egress
       .send({
         organisationId,
@@ -108,11 +104,7 @@ const make = Effect.gen(function* () {
       )
 
   /** The content of a source: the document or text itself, or the text at its URL. */
-  const contentOf = (
-    organisation: OrganisationId,
-    source: Json,
-    path: string
-  ): Effect.Effect<Json, ValidationFailed | Unavailable, AnswerHolding> =>
+  const contentOf = (organisation: OrganisationId, source: Json, path: string) =>
     typeof source === "string" && isUrl(source) ? fetchText(organisation, source.trim(), path) : Effect.succeed(source)
 
   const importFrom = Effect.fnUntraced(function* (organisation: OrganisationId, body: JsonObject, slug?: string) {

@@ -16,7 +16,7 @@ import {
   jsonOf,
   summaryView
 } from "./ConnectorRecords.js"
-import { bounds, type PageRequest, type PageOf, Pages, sizeOf } from "../Pages.js"
+import { bounds, type PageRequest, Pages, sizeOf } from "../Pages.js"
 
 export interface ConnectorListParams extends PageRequest {
   readonly kind?: ConnectorRecord["kind"] | undefined
@@ -75,10 +75,7 @@ export const make = Effect.gen(function* () {
     })
   }
 
-  const list = (
-    context: CallContext,
-    listParams: ConnectorListParams
-  ): Effect.Effect<PageOf<ConnectorSummaryView>, Failure> => {
+  const list = (context: CallContext, listParams: ConnectorListParams) => {
     const { caller } = context
     const isDetailed = listParams.include?.split(",").includes("actions") ?? false
     const params = isDetailed

@@ -152,12 +152,7 @@ const make = Effect.gen(function* () {
     }
   }))
 
-  const findOrLock = Effect.fnUntraced(function* (
-    tx: Tx,
-    caller: Principal,
-    idOrSlug: string,
-    way: "find" | "lock"
-  ): Effect.fn.Return<FoundConnector, Failure> {
+  const findOrLock = Effect.fnUntraced(function* (tx: Tx, caller: Principal, idOrSlug: string, way: "find" | "lock") {
     // Unchecked text from the request: an id of another form matches no row.
     const by = idOrSlug.startsWith("ctr_") ? { id: idOrSlug as ConnectorRecord["id"] } : { slug: idOrSlug }
     const own = yield* tx.connectors[way]({ ...by, deletedAt: null })

@@ -2,7 +2,7 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { ReplayCustomerDeadLetters, ReplayEvent } from "../../../domain/event/EventBodies.js"
-import type { DeadLetterStatus, ReplayView } from "../../../domain/event/EventView.js"
+import type { DeadLetterStatus } from "../../../domain/event/EventView.js"
 import { Conflict, type Failure, Forbidden, NotFound } from "../../../domain/Failure.js"
 import { eventLimits } from "../../../domain/Limits.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -70,10 +70,7 @@ const make = Effect.gen(function* () {
   })
 
   /** A narrowed key reaches replays that take nothing outside its scope. */
-  const findReplay = Effect.fnUntraced(function* (
-    caller: Principal,
-    id: string
-  ): Effect.fn.Return<ReplayView, Failure> {
+  const findReplay = Effect.fnUntraced(function* (caller: Principal, id: string) {
     const found = yield* letters.replay(caller, id, customersOf(caller, undefined).customerIds)
     if (Option.isNone(found)) return yield* new NotFound({ what: "replay" })
     const { scope } = recordScopeOf(caller)

@@ -102,10 +102,7 @@ const valueRefusal = ({ key, value }: SetConfiguration): ValidationFailed | unde
 }
 
 /** Fails if a target of the value would get notifications without TLS. */
-const checkTargets = (
-  { checkTarget }: Pick<Egress["Type"], "checkTarget">,
-  { key, value }: SetConfiguration
-): Effect.Effect<void, ValidationFailed> =>
+const checkTargets = ({ checkTarget }: Pick<Egress["Type"], "checkTarget">, { key, value }: SetConfiguration) =>
   Effect.forEach(
     key === notificationTargetsKey && value !== null ? plainTargetUrls(value) : [],
     ({ path, url }) => Effect.mapError(checkTarget(url), ({ reason }) => invalid(path, "URL_NOT_ALLOWED", reason)),

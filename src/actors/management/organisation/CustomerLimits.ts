@@ -1,7 +1,7 @@
 /** Enforces a customer's own ceilings on stored records. The organisation's plan limits all customers together. */
 import { Effect, Option } from "effect"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
-import { type Failure, PlanLimitReached, type Unavailable } from "../../../domain/Failure.js"
+import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { customerCeiling } from "../../../domain/organisation/Quota.js"
 import type { Tx } from "../../ports/Records.js"
@@ -19,11 +19,7 @@ const counts = {
     )
 } as const
 
-const ceilingOf = (
-  tx: Tx,
-  customerId: CustomerId,
-  dimension: Parameters<typeof customerCeiling>[1]
-): Effect.Effect<number | null, Unavailable> =>
+const ceilingOf = (tx: Tx, customerId: CustomerId, dimension: Parameters<typeof customerCeiling>[1]) =>
   Effect.map(
     tx.customers.find({ id: customerId }),
     Option.match({ onNone: () => null, onSome: (customer) => customerCeiling(customer, dimension) })

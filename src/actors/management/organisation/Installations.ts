@@ -58,11 +58,7 @@ const storedStatus = (status: InstallationStatus | undefined): ReadonlyArray<Ins
  * Fails if the plan does not allow one more active installation. One that lacks a connection counts, too, because it
  * becomes active with the connection. Exact, because a lock serialises creations in one organisation.
  */
-const checkPlan = Effect.fnUntraced(function* (
-  tx: Tx,
-  { plan }: Principal,
-  customerId: CustomerId
-): Effect.fn.Return<void, Failure> {
+const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal, customerId: CustomerId) {
   yield* checkCustomerLimit(tx, customerId, "active_integrations")
   const limit = plan.activeIntegrations
   if (limit === null) return
@@ -144,11 +140,7 @@ const make = Effect.gen(function* () {
       }
     })
 
-  const newInstallation = Effect.fnUntraced(function* (
-    tx: Tx,
-    caller: Principal,
-    input: CreateInstallation
-  ): Effect.fn.Return<Installation, Failure> {
+  const newInstallation = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: CreateInstallation) {
     const customerId = yield* customerOfBody(tx, caller, input.customerId)
     const now = yield* currentTimestamp
     const workflowIds = yield* checkWorkflows(tx, caller, customerId, input.workflowIds ?? [])
@@ -167,10 +159,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const create = Effect.fnUntraced(function* (
-    context: CallContext,
-    input: CreateInstallation
-  ): Effect.fn.Return<InstallationView, Failure> {
+  const create = Effect.fnUntraced(function* (context: CallContext, input: CreateInstallation) {
     yield* checkConfig(compute, context.caller, input.configSchema ?? null, input.config ?? {})
     return yield* change(context, function* (tx) {
       const installation = yield* newInstallation(tx, context.caller, input)
@@ -196,11 +185,7 @@ const make = Effect.gen(function* () {
     return before.version
   })
 
-  const update = Effect.fnUntraced(function* (
-    context: CallContext,
-    id: string,
-    input: UpdateInstallation
-  ): Effect.fn.Return<InstallationView, Failure> {
+  const update = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateInstallation) {
     const checked = yield* checkConfigAfter(context, id, input)
     return yield* change(context, function* (tx) {
       const before = yield* lockInstalled(tx, context, id, input.version)

@@ -2,7 +2,6 @@
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { type Failure, invalid, NotFound, QuotaExceeded } from "../../../domain/Failure.js"
-import type { CustomerId } from "../../../domain/Ids.js"
 import {
   type CreateNotification,
   type MarkRead,
@@ -36,11 +35,7 @@ export class Notifications extends Context.Tag("svc/Notifications")<
 >() {}
 
 /** The customer that the body names. A key of some customers must name one of them. */
-const customerFor = (
-  tx: Tx,
-  caller: Principal,
-  named: string | null | undefined
-): Effect.Effect<CustomerId | null, Failure> => {
+const customerFor = (tx: Tx, caller: Principal, named: string | null | undefined) => {
   if (named !== undefined && named !== null) return customerOfBody(tx, caller, named)
   return caller.customers === "all"
     ? Effect.succeed(null)
@@ -161,10 +156,7 @@ const make = Effect.gen(function* () {
     })
 
   /** Returns how many notifications it marked. */
-  const markRead = (
-    context: CallContext,
-    { all, before, ids }: MarkRead
-  ): Effect.Effect<{ readonly updated: number }, Failure> => {
+  const markRead = (context: CallContext, { all, before, ids }: MarkRead) => {
     if ((ids === undefined) === (all === undefined))
       return invalid("ids", "INVALID", "is sent, or all: true, but not both")
     if (before !== undefined && all === undefined) return invalid("before", "INVALID", "is sent with all: true only")

@@ -3,7 +3,7 @@ import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
 import type { Customer } from "../../../domain/organisation/Customer.js"
-import { type Failure, InvalidRequest, type Unavailable } from "../../../domain/Failure.js"
+import { InvalidRequest, type Unavailable } from "../../../domain/Failure.js"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
 import { PlanName } from "../../../domain/organisation/Plan.js"
 import { customerCeiling, type Dimension, planCeiling } from "../../../domain/organisation/Quota.js"
@@ -65,11 +65,7 @@ const dimensionsOf = ({ customer }: Subject): ReadonlyArray<Dimension> =>
   )
 
 /** The customer that the request names, or the only one that the key reaches; `null`: the organisation. */
-const subjectOf = Effect.fnUntraced(function* (
-  tx: Tx,
-  caller: Principal,
-  named: string | undefined
-): Effect.fn.Return<Subject, Failure> {
+const subjectOf = Effect.fnUntraced(function* (tx: Tx, caller: Principal, named: string | undefined) {
   const now = yield* Clock.currentTimeMillis
   const [only, ...others] = caller.customers === "all" ? [] : caller.customers
   if (named === undefined && caller.customers === "all") return { caller, customer: null, now }

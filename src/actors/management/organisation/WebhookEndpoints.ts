@@ -24,7 +24,6 @@ import {
   type StoredDelivery,
   type UpdateWebhookEndpoint,
   WebhookEndpoint,
-  type WebhookEndpointView,
   type WebhookEndpointWithSecret
 } from "../../../domain/delivery/WebhookEndpoint.js"
 import { Egress } from "../../ports/Egress.js"
@@ -86,11 +85,7 @@ const withSecret = (endpoint: WebhookEndpoint, secret: Redacted.Redacted): Webho
   secret: Redacted.value(secret)
 })
 
-const findDelivery = Effect.fnUntraced(function* (
-  tx: Tx,
-  endpoint: WebhookEndpoint,
-  attempt: string
-): Effect.fn.Return<StoredDelivery, Failure> {
+const findDelivery = Effect.fnUntraced(function* (tx: Tx, endpoint: WebhookEndpoint, attempt: string) {
   const found = yield* tx.deliveryAttempts.find({
     id: attempt as DeliveryAttempt["id"], // unchecked text from the request
     endpointId: endpoint.id
@@ -127,10 +122,7 @@ const make = Effect.gen(function* () {
   // --- Use cases ---
 
   /** Also returns the endpoint's secret, which no other call shows. */
-  const create = Effect.fnUntraced(function* (
-    context: CallContext,
-    input: CreateWebhookEndpoint
-  ): Effect.fn.Return<WebhookEndpointWithSecret, Failure> {
+  const create = Effect.fnUntraced(function* (context: CallContext, input: CreateWebhookEndpoint) {
     const { id: callerId, organisationId, spaceId } = context.caller
     yield* checkUrl(input.url)
     return yield* change(context, function* (tx) {
@@ -159,11 +151,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Deliveries that are not yet made follow a new URL. */
-  const update = Effect.fnUntraced(function* (
-    context: CallContext,
-    id: string,
-    input: UpdateWebhookEndpoint
-  ): Effect.fn.Return<WebhookEndpointView, Failure> {
+  const update = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateWebhookEndpoint) {
     yield* checkUrl(input.url)
     return yield* change(context, function* (tx) {
       const before = yield* findEndpoint(tx, context, id, true)

@@ -7,7 +7,7 @@ import { type Failure, InvalidState, Unavailable } from "../../../domain/Failure
 import type { ExecutionId } from "../../../domain/Ids.js"
 import { rerunRefusal, type RerunRequest } from "../../../domain/run/Rerun.js"
 import { idempotencyKeyReused, type RunClaim } from "../../../domain/run/RunClaim.js"
-import { ExecutionReads, type RerunSource } from "../../ports/run/ExecutionReads.js"
+import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { Executions, type StartResult } from "../../ports/run/Executions.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { type CallContext, runAuditedCommand } from "../CallContext.js"
@@ -55,11 +55,7 @@ const make = Effect.gen(function* () {
 
   const quota = yield* StartQuota
 
-  const findEnded = Effect.fnUntraced(function* (
-    { caller }: CallContext,
-    id: string,
-    request: RerunRequest
-  ): Effect.fn.Return<RerunSource, Failure> {
+  const findEnded = Effect.fnUntraced(function* ({ caller }: CallContext, id: string, request: RerunRequest) {
     const found = yield* findExecution(
       caller,
       id,

@@ -3,7 +3,7 @@ import { Context, Effect, Either, Encoding, Layer, Option } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { fixturesOf } from "../../../domain/connector/Mocking.js"
 import { type ExecutionStatus, isTerminal, type TriggerType } from "../../../domain/run/Execution.js"
-import { type Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
+import { InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import type { BlobId } from "../../../domain/Ids.js"
 import { isCounter } from "../../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads } from "../../ports/run/ExecutionReads.js"
@@ -25,10 +25,7 @@ export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
   Effect.Effect.Success<typeof make>
 >() {}
 
-const workflowsOf = (
-  caller: Principal,
-  workflowId: string | undefined
-): Effect.Effect<Pick<ExecutionQuery, "workflowIds">, Forbidden> => {
+const workflowsOf = (caller: Principal, workflowId: string | undefined) => {
   const ids = scopedIds(caller, "workflow")
   if (workflowId === undefined) return Effect.succeed(ids === undefined ? {} : { workflowIds: ids })
   return outOfScope(caller, "workflow", workflowId) ?? Effect.succeed({ workflowIds: [workflowId] })

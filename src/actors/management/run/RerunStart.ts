@@ -24,7 +24,7 @@ import type { RerunSource } from "../../ports/run/ExecutionReads.js"
 import type { StartRequest } from "../../ports/run/Executions.js"
 import { InstallationReads, type KnownInstallation } from "../../ports/organisation/InstallationReads.js"
 import { Journal, notStored, type RunRecord } from "../../ports/run/Journal.js"
-import { type Runnable, Runnables } from "../../ports/run/Runnables.js"
+import { Runnables } from "../../ports/run/Runnables.js"
 import type { CallContext } from "../CallContext.js"
 import { outOfScope, type Principal, runReach } from "../Caller.js"
 import { installationRefusal } from "../organisation/InstallationRecords.js"
@@ -79,10 +79,7 @@ export const makeRerunStart = Effect.gen(function* () {
   const journal = yield* Journal
   const runnables = yield* Runnables
 
-  const checkCustomer = Effect.fnUntraced(function* (
-    { organisationId }: Principal,
-    { customerId }: ExecutionView
-  ): Effect.fn.Return<void, Failure> {
+  const checkCustomer = Effect.fnUntraced(function* ({ organisationId }: Principal, { customerId }: ExecutionView) {
     if (customerId === null) return
     const found = yield* customers.find(organisationId, { id: customerId })
     if (Option.isNone(found)) return yield* new NotFound({ what: "customer" })
@@ -90,20 +87,14 @@ export const makeRerunStart = Effect.gen(function* () {
     if (refused !== undefined) return yield* refused
   })
 
-  const checkWorkflow = Effect.fnUntraced(function* (
-    context: CallContext,
-    id: string
-  ): Effect.fn.Return<void, Failure> {
+  const checkWorkflow = Effect.fnUntraced(function* (context: CallContext, id: string) {
     const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
     const refused = archivedRefusal(workflow) ?? disabledRefusal(workflow)
     if (refused !== undefined) return yield* refused
   })
 
   /** The current state of the run's installation. */
-  const findInstallation = Effect.fnUntraced(function* (
-    caller: Principal,
-    { installationId }: RunRecord
-  ): Effect.fn.Return<KnownInstallation | null, Failure> {
+  const findInstallation = Effect.fnUntraced(function* (caller: Principal, { installationId }: RunRecord) {
     if (installationId === null) return null
     const found = yield* installations.find(caller.organisationId, installationId)
     if (Option.isNone(found)) return yield* new NotFound({ what: "installation" })
@@ -112,11 +103,7 @@ export const makeRerunStart = Effect.gen(function* () {
   })
 
   /** The code that ran, or the version that is deployed now. */
-  const findCode = (
-    { organisationId }: Principal,
-    { record, view }: RerunSource,
-    version: "same" | "latest"
-  ): Effect.Effect<Runnable, Failure> => {
+  const findCode = ({ organisationId }: Principal, { record, view }: RerunSource, version: "same" | "latest") => {
     const { environment, status, workflowId, workflowVersion } = view
     if (version === "latest") return runnables.inEnvironment(organisationId, workflowId, environment)
     if (workflowVersion !== null) return runnables.version(organisationId, workflowId, workflowVersion)

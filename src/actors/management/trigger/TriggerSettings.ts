@@ -20,10 +20,7 @@ export const makeTriggerSettings = Effect.gen(function* () {
   const patterns = yield* Patterns
 
   /** Compiles the patterns of routes: why they cannot be used. */
-  const compilePatterns = Effect.fnUntraced(function* (
-    { organisationId }: Principal,
-    { routes = [] }: UpdateTrigger
-  ): Effect.fn.Return<ReadonlyMap<string, string>, Failure> {
+  const compilePatterns = Effect.fnUntraced(function* ({ organisationId }: Principal, { routes = [] }: UpdateTrigger) {
     const found = patternsOfRoutes(routes)
     if (found.size > patternLimits.trigger)
       return yield* invalid(

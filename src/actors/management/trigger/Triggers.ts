@@ -23,7 +23,7 @@ import {
   rotatedTrigger,
   type StoredAccessKey
 } from "../../../domain/trigger/TriggerChanges.js"
-import type { TriggerView, TriggerWithKey } from "../../../domain/trigger/TriggerView.js"
+import type { TriggerView } from "../../../domain/trigger/TriggerView.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -92,10 +92,7 @@ const customerOf = (tx: Tx, context: CallContext, input: CreateTrigger): Effect.
     : customerOfBody(tx, context.caller, input.customerId)
 
 /** Read-only members of the settings may be sent as they were read. */
-const checkReadOnly = (
-  view: TriggerView,
-  { appEvent, webhook }: UpdateTrigger
-): Effect.Effect<void, ValidationFailed> => {
+const checkReadOnly = (view: TriggerView, { appEvent, webhook }: UpdateTrigger) => {
   const places = [
     ...(["id", "url", "accessKeyPrefix"] as const).map((name) => [
       "webhook",
@@ -154,10 +151,7 @@ const make = Effect.gen(function* () {
       return { ...page, data: yield* viewsOfTriggers(tx, origin, page.data) }
     })
 
-  const create = Effect.fnUntraced(function* (
-    context: CallContext,
-    input: CreateTrigger
-  ): Effect.fn.Return<TriggerWithKey, Failure> {
+  const create = Effect.fnUntraced(function* (context: CallContext, input: CreateTrigger) {
     const event = yield* checkInput(context.caller, input.type, input, true)
     const { caller } = context
     const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
@@ -248,11 +242,7 @@ const make = Effect.gen(function* () {
   })
 
   /** An edited schedule counts from now on. The access key is new if the webhook was public. */
-  const update = Effect.fnUntraced(function* (
-    context: CallContext,
-    id: string,
-    input: UpdateTrigger
-  ): Effect.fn.Return<TriggerWithKey, Failure> {
+  const update = Effect.fnUntraced(function* (context: CallContext, id: string, input: UpdateTrigger) {
     const { type } = yield* read(context, (tx) => findTrigger(tx, context.caller, id))
     const event = yield* checkInput(context.caller, type, input, false)
     return yield* change(context, function* (tx) {

@@ -1,7 +1,6 @@
 /** Freezes a workflow's bindings for a published version: each with the action's current version. */
 import { Effect, Option } from "effect"
 import { type BoundAction, readBindings, freezeBinding, possibleSlugs } from "../../../domain/connector/Binding.js"
-import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
@@ -9,10 +8,7 @@ import { Connectors } from "../../ports/connection/Connectors.js"
 
 export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
   /** The connector with this name in code. */
-  const findNamed = Effect.fnUntraced(function* (
-    organisation: OrganisationId,
-    slugInCode: string
-  ): Effect.fn.Return<ConnectorDefinition | undefined, Unavailable> {
+  const findNamed = Effect.fnUntraced(function* (organisation: OrganisationId, slugInCode: string) {
     for (const slug of possibleSlugs(slugInCode)) {
       const found = yield* connectors.findLatest(organisation, slug)
       if (Option.isSome(found)) return found.value

@@ -1,7 +1,7 @@
 /** Compiles a workflow's source and checks its contracts in a computing worker; failures name the place of each mistake. */
 import { Effect } from "effect"
-import { type CompiledSource, nameProblem } from "../../../domain/workflow/WorkflowChanges.js"
-import { type Failure, invalid, refuseUrl, type Unavailable, ValidationFailed } from "../../../domain/Failure.js"
+import { nameProblem } from "../../../domain/workflow/WorkflowChanges.js"
+import { invalid, refuseUrl, type Unavailable, ValidationFailed } from "../../../domain/Failure.js"
 import { type Json, type JsonObject, findUnstorable } from "../../../domain/Json.js"
 import type { UpdateWorkflow } from "../../../domain/workflow/Workflow.js"
 import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../../ports/Computations.js"
@@ -17,10 +17,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   const egress = yield* Egress
 
   /** The script for the sandbox, and the analysis of the source. */
-  const compile = Effect.fnUntraced(function* (
-    { organisationId }: Principal,
-    code: string
-  ): Effect.fn.Return<CompiledSource, ValidationFailed | Unavailable> {
+  const compile = Effect.fnUntraced(function* ({ organisationId }: Principal, code: string) {
     const analysed = yield* compute("analyseWorkflow", organisationId, code).pipe(
       Effect.catchTag("TooCostly", (error) => {
         const { code: issue, message } = tooCostlyDetail("code", error)
@@ -82,10 +79,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
       : Effect.mapError(egress.checkTarget(url), ({ reason }) => refuseUrl("callbackUrl", reason))
 
   /** The checks that need no stored record. */
-  const checkInput = Effect.fnUntraced(function* (
-    caller: Principal,
-    input: UpdateWorkflow
-  ): Effect.fn.Return<void, Failure> {
+  const checkInput = Effect.fnUntraced(function* (caller: Principal, input: UpdateWorkflow) {
     const refused = (input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name)
     if (refused !== undefined) return yield* refused
     yield* checkContracts(caller, input)

@@ -92,11 +92,7 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
     )
 
   /** Changes a workflow: code and contracts in the draft, the other members at once. */
-  const updateWorkflow = (
-    context: CallContext,
-    id: string,
-    sent: UpdateWorkflow
-  ): Effect.Effect<WorkflowView, Failure> =>
+  const updateWorkflow = (context: CallContext, id: string, sent: UpdateWorkflow) =>
     Effect.flatMap(
       Effect.zipRight(
         checkInput(context.caller, sent),

@@ -1,7 +1,6 @@
 /** Use cases of workflows: save the draft, draw it, archive the workflow. Contract: workflow record; surface C bodies. */
 import { Context, Effect, Layer } from "effect"
 import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
-import type { Failure } from "../../../domain/Failure.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
 import type { Workflow, WorkflowStatus } from "../../../domain/workflow/Workflow.js"
 import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
@@ -45,10 +44,7 @@ const make = Effect.gen(function* () {
   const drawings = new RecentMap<string, string>(maxCachedDrawings)
 
   /** The drawing of the draft's diagram, from the cache or computed. */
-  const drawDiagram = Effect.fnUntraced(function* (
-    caller: Principal,
-    { contentHash, diagram }: Workflow
-  ): Effect.fn.Return<string, Failure> {
+  const drawDiagram = Effect.fnUntraced(function* (caller: Principal, { contentHash, diagram }: Workflow) {
     const cached = drawings.get(contentHash)
     if (cached !== undefined) return cached
     // The analysis made it.

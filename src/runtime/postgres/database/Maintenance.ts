@@ -3,7 +3,6 @@
  * past their retention, deletes expired rows in small batches, announces expiring keys,
  * counts what organisations store, and erases deleted customers.
  */
-import type { SqlError } from "@effect/sql/SqlError"
 import { Duration, Effect, Layer } from "effect"
 import { resumeWindow } from "../../../domain/Limits.js"
 import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
@@ -117,11 +116,7 @@ const runPass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
  */
 export const runMaintenance = runPass(Effect.void)
 
-const deleteExpired = Effect.fnUntraced(function* (
-  table: string,
-  condition: string,
-  advance: Effect.Effect<void>
-): Effect.fn.Return<void, SqlError, WriterSql> {
+const deleteExpired = Effect.fnUntraced(function* (table: string, condition: string, advance: Effect.Effect<void>) {
   const sql = yield* WriterSql
   const statement = `WITH gone AS (${deleteBatchSql(table, condition)} RETURNING 1) SELECT count(*)::int AS n FROM gone`
   for (let i = 0; i < maxBatches; i++) {
