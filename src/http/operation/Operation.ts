@@ -5,7 +5,17 @@
 import { Effect, Schema } from "effect"
 import type { Failure } from "../../domain/Failure.js"
 import type { Exchange } from "../pipeline/Exchange.js"
-import type { AnySchema, AuditPolicy, Contract, Method, Permit, RequestForm, ScopeRules, Words } from "./Contract.js"
+import {
+  type AnySchema,
+  type AuditPolicy,
+  auditRead,
+  type Contract,
+  type Method,
+  type Permit,
+  type RequestForm,
+  type ScopeRules,
+  type Words
+} from "./Contract.js"
 import type { Output } from "./Output.js"
 import type { Sharing } from "../../actors/management/Caller.js"
 
@@ -39,12 +49,20 @@ type ParamsOf<P extends string> = {
   readonly [S in Segments<P> as S extends `:${infer Name}` ? Name : never]: string
 }
 
-/** What an operation is declared with, besides its use case. */
-export interface ContractRow<P extends string, Path, Query, Body, A> extends Words {
+/** What guards an operation. */
+interface Guards {
+  readonly permit: Permit
+  readonly audit: AuditPolicy
+  readonly sharing: Sharing
+  readonly scoped: ScopeRules
+}
+
+/** What an operation is declared with, besides what guards it and its use case. */
+interface Description<M extends Method, P extends string, Path, Query, Body, A> extends Words {
   /** Group and name, which is also the operation's id in the documents: `customers.create`. */
   readonly name: `${string}.${string}`
   /** Method and path, as in `GET /api/v1/customers/:cid`. */
-  readonly route: `${Method} ${P}`
+  readonly route: `${M} ${P}`
   /** The parameters of the path, where they are not any text. */
   // oxlint-disable-next-line typescript/no-explicit-any -- What is sent is checked by decoding it.
   readonly params?: Schema.Schema<Path, any>
@@ -54,15 +72,19 @@ export interface ContractRow<P extends string, Path, Query, Body, A> extends Wor
   readonly body?: Schema.Schema<Body, any>
   readonly output: Output<A>
   readonly failures?: Schema.Schema.All
-  readonly permit: Permit
-  readonly audit: AuditPolicy
-  readonly sharing: Sharing
-  readonly scoped: ScopeRules
   /** The members in which its form differs from the usual: a body that is parsed, a reply that answers repetitions. */
   readonly form?: Partial<RequestForm>
   readonly noStore?: boolean
   readonly openWhileSuspended?: boolean
 }
+
+/** What an operation is declared with, besides its use case. */
+type ContractRow<P extends string, Path, Query, Body, A> = Description<Method, P, Path, Query, Body, A> & Guards
+
+type UseCase<S, Path, Query, Body, A> = (
+  services: S,
+  call: Call<Path, Query, Body>
+) => Effect.Effect<NoInfer<A>, Failure>
 
 /** The schema of a path whose parameters are any text. */
 export const paramsSchema = (path: string): AnySchema | undefined => {
@@ -120,9 +142,31 @@ export const contract = <const P extends string, Path = ParamsOf<P>, Query = unk
 export const operation = <const P extends string, A, S, R = never, Path = ParamsOf<P>, Query = unknown, Body = unknown>(
   row: ContractRow<P, Path, Query, Body, A> & {
     readonly with: Effect.Effect<S, never, R>
-    readonly use: (services: S, call: Call<Path, Query, Body>) => Effect.Effect<NoInfer<A>, Failure>
+    readonly use: UseCase<S, Path, Query, Body, A>
   }
 ): Operation<R> => ({
   ...contract(row),
   prepare: Effect.map(row.with, (services) => (call: AnyCall) => Effect.map(row.use(services, call), row.output.wrap))
 })
+
+/** The guards that a row must state itself: those that its group does not share. A GET is audited as a read. */
+type OwnGuards<M extends Method, D> = Partial<Guards> & {
+  readonly [G in Exclude<keyof Guards, keyof D | (M extends "GET" ? "audit" : never)>]: Guards[G]
+}
+
+/**
+ * Makes the function that declares operations of one use case: with its services, and with what guards most of them, which
+ * a row may replace. `resource`: the type that reads are audited as.
+ */
+export const operationsOf =
+  <S, R, D extends Partial<Guards>>({
+    resource,
+    ...shared
+  }: D & { readonly resource: string; readonly with: Effect.Effect<S, never, R> }) =>
+  <const M extends Method, const P extends string, A, Path = ParamsOf<P>, Query = unknown, Body = unknown>(
+    row: Description<M, P, Path, Query, Body, A> & OwnGuards<M, D> & { readonly use: UseCase<S, Path, Query, Body, A> }
+  ): Operation<R> =>
+    // Each guard is in the row, in what is shared, or that of a read, as the row's type says.
+    operation({ audit: auditRead(resource), ...shared, ...row } as Parameters<
+      typeof operation<P, A, S, R, Path, Query, Body>
+    >[0])

@@ -1,8 +1,8 @@
 /** The operations on API keys; DELETE revokes a key. Specification: API key fields and rules. */
 import { Schema } from "effect"
 import { ApiKey, CreateApiKey, UpdateApiKey } from "../../domain/access/ApiKey.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
@@ -17,12 +17,11 @@ const Rotate = Schema.Struct({ graceSeconds: Schema.optional(Schema.Int.pipe(Sch
 
 const IdentitySecret = Schema.Struct({ hmacSecret: Schema.String }).annotations({ identifier: "IdentitySecret" })
 
-/** What most operations of the group share. */
-const ofKeys = { sharing: "hidden", scoped: {}, with: ApiKeys } as const
+const ofApiKeys = operationsOf({ with: ApiKeys, resource: "api_key", sharing: "hidden", scoped: {} })
 
 /** The operations of the group `apiKeys`, in the order of the documents. */
 export const apiKeysOperations = [
-  operation({
+  ofApiKeys({
     name: "apiKeys.list",
     summary: "List API keys",
     description: "Lists the keys of the workspace with their permissions. Their secrets are never listed.",
@@ -31,11 +30,9 @@ export const apiKeysOperations = [
     query: Schema.Struct({ ...listParams, mode: Schema.optional(Schema.Literal("all", "live", "test")) }),
     output: page(ApiKey.View),
     permit: "settings:read",
-    audit: auditRead("api_key"),
-    ...ofKeys,
     use: (keys, { context, query }) => keys.list(context, query)
   }),
-  operation({
+  ofApiKeys({
     name: "apiKeys.create",
     summary: "Create an API key",
     description:
@@ -47,13 +44,10 @@ export const apiKeysOperations = [
     output: newRecord(IssuedApiKey),
     permit: "settings:manage",
     audit: auditAction("api_key.create"),
-    sharing: "hidden",
-    scoped: {},
     noStore: true,
-    with: ApiKeys,
     use: (keys, { context, body }) => keys.create(context, body)
   }),
-  operation({
+  ofApiKeys({
     name: "apiKeys.get",
     summary: "Read an API key",
     description: "Reads the permissions and limits of a key, without its secret.",
@@ -61,11 +55,9 @@ export const apiKeysOperations = [
     route: "GET /api/v1/api-keys/:kid",
     output: record(ApiKey.View),
     permit: "settings:read",
-    audit: auditRead("api_key"),
-    ...ofKeys,
     use: (keys, { context, path }) => keys.get(context, path.kid)
   }),
-  operation({
+  ofApiKeys({
     name: "apiKeys.update",
     summary: "Change an API key",
     description:
@@ -77,10 +69,9 @@ export const apiKeysOperations = [
     output: record(ApiKey.View),
     permit: "settings:manage",
     audit: auditAction("api_key.update"),
-    ...ofKeys,
     use: (keys, { context, path, body }) => keys.update(context, path.kid, body)
   }),
-  operation({
+  ofApiKeys({
     name: "apiKeys.revoke",
     summary: "Revoke an API key",
     description: "Revokes a key permanently. Revoking it again changes nothing. Keys cannot be deleted.",
@@ -89,10 +80,9 @@ export const apiKeysOperations = [
     output: record(ApiKey.View),
     permit: "settings:manage",
     audit: auditAction("api_key.revoke"),
-    ...ofKeys,
     use: (keys, { context, path }) => keys.revoke(context, path.kid)
   }),
-  operation({
+  ofApiKeys({
     name: "apiKeys.rotate",
     summary: "Rotate an API key",
     description:
@@ -104,13 +94,10 @@ export const apiKeysOperations = [
     output: record(IssuedApiKey),
     permit: "settings:manage",
     audit: auditAction("api_key.rotate"),
-    sharing: "hidden",
-    scoped: {},
     noStore: true,
-    with: ApiKeys,
     use: (keys, { context, path, body }) => keys.rotate(context, path.kid, body.graceSeconds ?? 0)
   }),
-  operation({
+  ofApiKeys({
     name: "apiKeys.identitySecret",
     summary: "Reveal an identity secret",
     description: "Reveals the secret with which callers of this key sign their requests. The call is audited.",
@@ -119,10 +106,7 @@ export const apiKeysOperations = [
     output: record(IdentitySecret),
     permit: "settings:manage",
     audit: auditAction("api_key.reveal_identity_secret"),
-    sharing: "hidden",
-    scoped: {},
     noStore: true,
-    with: ApiKeys,
     use: (keys, { context, path }) => keys.revealIdentitySecret(context, path.kid)
   })
 ] as const

@@ -1,8 +1,7 @@
 /** The operations on the audit trail, which only read it. Contract: audit entry and its hash chain. */
 import { Schema } from "effect"
 import { ActorType, AuditEntry } from "../../domain/audit/Audit.js"
-import { auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, Time } from "../Shapes.js"
 import { AuditLog } from "../../actors/management/AuditLog.js"
@@ -43,9 +42,17 @@ const VerificationView = Schema.Struct({
 
 const text = Schema.optional(Schema.String)
 
+const ofAuditLog = operationsOf({
+  with: AuditLog,
+  resource: "audit",
+  sharing: "customers",
+  scoped: closedToNarrowedKeys,
+  permit: "settings:manage"
+})
+
 /** The operations of the group `audit`, in the order of the documents. */
 export const auditOperations = [
-  operation({
+  ofAuditLog({
     name: "audit.list",
     summary: "List audit entries",
     description: "Lists audit entries, newest first. Each has all members that its hash is computed from.",
@@ -61,14 +68,9 @@ export const auditOperations = [
       resource_id: text
     }),
     output: page(AuditEntry.View),
-    permit: "settings:manage",
-    audit: auditRead("audit"),
-    sharing: "customers",
-    scoped: closedToNarrowedKeys,
-    with: AuditLog,
     use: (log, { context, query }) => log.list(context, query)
   }),
-  operation({
+  ofAuditLog({
     name: "audit.verify",
     summary: "Verify the audit trail",
     description:
@@ -77,11 +79,7 @@ export const auditOperations = [
     route: "GET /api/v1/audit/verify",
     query: Schema.Struct({ from: listParams.from, to: listParams.to }),
     output: record(VerificationView),
-    permit: "settings:manage",
-    audit: auditRead("audit"),
     sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: AuditLog,
     use: (log, { context, query }) => log.verify(context, query)
   })
 ] as const

@@ -1,14 +1,21 @@
 /** The operations on the organisation's OAuth clients (auth providers) for connectors. Specification: Surface C. */
 import { AuthProvider, UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { putPayload } from "../PayloadSchema.js"
 import { AuthProviders } from "../../actors/management/connection/AuthProviders.js"
 import { record, page, empty } from "../operation/Output.js"
 
+const ofAuthProviders = operationsOf({
+  with: AuthProviders,
+  resource: "auth_provider",
+  sharing: "change",
+  scoped: { connector: "record" }
+})
+
 /** The operations of the group `authProviders`, in the order of the documents. */
 export const authProvidersOperations = [
-  operation({
+  ofAuthProviders({
     name: "authProviders.list",
     summary: "List auth providers",
     description: "Lists the OAuth clients that the organisation has registered for a connector.",
@@ -16,13 +23,10 @@ export const authProvidersOperations = [
     route: "GET /api/v1/connectors/:ctr/auth-providers",
     output: page(AuthProvider.View),
     permit: "connectors:read",
-    audit: auditRead("auth_provider"),
     sharing: "read",
-    scoped: { connector: "record" },
-    with: AuthProviders,
     use: (providers, { context, path }) => providers.list(context, path.ctr)
   }),
-  operation({
+  ofAuthProviders({
     name: "authProviders.upsert",
     summary: "Store an auth provider",
     description:
@@ -34,12 +38,9 @@ export const authProvidersOperations = [
     output: record(AuthProvider.View),
     permit: "connectors:write",
     audit: auditAction("auth_provider.upsert"),
-    sharing: "change",
-    scoped: { connector: "record" },
-    with: AuthProviders,
     use: (providers, { context, path, body }) => providers.upsert(context, path.ctr, body)
   }),
-  operation({
+  ofAuthProviders({
     name: "authProviders.delete",
     summary: "Delete an auth provider",
     description: "Deletes an OAuth client that no connection uses.",
@@ -48,9 +49,6 @@ export const authProvidersOperations = [
     output: empty,
     permit: "connectors:write",
     audit: auditAction("auth_provider.delete"),
-    sharing: "change",
-    scoped: { connector: "record" },
-    with: AuthProviders,
     use: (providers, { context, path }) => providers.remove(context, path.ctr, path.aid)
   })
 ] as const

@@ -1,7 +1,7 @@
 /** The operations on the workspace's callback secret. Both answer with it and are audited, so both are POST. Contract: callbacks. */
 import { Schema, Effect, Redacted } from "effect"
 import { auditAction } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
 import { record } from "../operation/Output.js"
@@ -10,9 +10,17 @@ const CallbackSecretView = Schema.Struct({ secret: Schema.String }).annotations(
 
 const shown = (secret: Redacted.Redacted) => ({ secret: Redacted.value(secret) })
 
+const ofCallbackSecret = operationsOf({
+  with: CallbackSecret,
+  resource: "callback_secret",
+  sharing: "hidden",
+  scoped: closedToNarrowedKeys,
+  permit: "settings:manage"
+})
+
 /** The operations of the group `callbackSecret`, in the order of the documents. */
 export const callbackSecretOperations = [
-  operation({
+  ofCallbackSecret({
     name: "callbackSecret.read",
     summary: "Read the callback secret",
     description:
@@ -20,27 +28,19 @@ export const callbackSecretOperations = [
     answers: { 200: "The callback secret." },
     route: "POST /api/v1/callback-secret",
     output: record(CallbackSecretView),
-    permit: "settings:manage",
     audit: auditAction("callback_secret.read"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
     noStore: true,
-    with: CallbackSecret,
     use: (secret, { context }) => Effect.map(secret.reveal(context), shown)
   }),
-  operation({
+  ofCallbackSecret({
     name: "callbackSecret.rotate",
     summary: "Rotate the callback secret",
     description: "Makes a new secret for callbacks. For a while callbacks carry signatures of both secrets.",
     answers: { 200: "The new callback secret." },
     route: "POST /api/v1/callback-secret/rotate",
     output: record(CallbackSecretView),
-    permit: "settings:manage",
     audit: auditAction("callback_secret.rotate"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
     noStore: true,
-    with: CallbackSecret,
     use: (secret, { context }) => Effect.map(secret.rotate(context), shown)
   })
 ] as const

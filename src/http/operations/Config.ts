@@ -1,15 +1,22 @@
 /** The operations on configuration values. Specification: Configuration hierarchy; contract: config. */
 import { Schema } from "effect"
 import { ResolvedValue, SetConfiguration } from "../../domain/organisation/Configuration.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { Configuration, ConfigurationQuery } from "../../actors/management/organisation/Configuration.js"
 import { record } from "../operation/Output.js"
 
+const ofConfiguration = operationsOf({
+  with: Configuration,
+  resource: "config",
+  sharing: "perRecord",
+  scoped: { workflow: "record", environment: "record" }
+})
+
 /** The operations of the group `config`, in the order of the documents. */
 export const configOperations = [
-  operation({
+  ofConfiguration({
     name: "config.resolve",
     summary: "Resolve configuration",
     description:
@@ -19,13 +26,9 @@ export const configOperations = [
     query: ConfigurationQuery,
     output: record(Schema.Array(ResolvedValue)),
     permit: "settings:read",
-    audit: auditRead("config"),
-    sharing: "perRecord",
-    scoped: { workflow: "record", environment: "record" },
-    with: Configuration,
     use: (configuration, { context, query }) => configuration.resolve(context, query)
   }),
-  operation({
+  ofConfiguration({
     name: "config.set",
     summary: "Set a configuration value",
     description: "Sets a value at one level, or removes it if `value` is null.",
@@ -36,9 +39,6 @@ export const configOperations = [
     output: record(Schema.NullOr(ResolvedValue)),
     permit: "settings:update",
     audit: auditAction("config.update"),
-    sharing: "perRecord",
-    scoped: { workflow: "record", environment: "record" },
-    with: Configuration,
     use: (configuration, { context, body }) => configuration.set(context, body)
   })
 ] as const

@@ -2,8 +2,8 @@
 import { Schema } from "effect"
 import { Connection, connectionStatuses } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection } from "../../domain/connection/Requests.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
@@ -27,12 +27,16 @@ const TestOutcome = Schema.Struct({
 /** A key's scope applies to a connection by its own id and by its connector. */
 const recordScope = { connection: "record", connector: "record" } as const
 
-/** What most operations of the group share. */
-const ofConnection = { sharing: "customers", scoped: recordScope, with: CustomerConnections } as const
+const ofCustomerConnections = operationsOf({
+  with: CustomerConnections,
+  resource: "connection",
+  sharing: "customers",
+  scoped: recordScope
+})
 
 /** The operations of the group `connections`, in the order of the documents. */
 export const connectionsOperations = [
-  operation({
+  ofCustomerConnections({
     name: "connections.list",
     summary: "List connections",
     description: "Lists the connections that the key reaches, newest first, without credentials.",
@@ -47,13 +51,10 @@ export const connectionsOperations = [
     }),
     output: page(Connection.View),
     permit: "connections:read",
-    audit: auditRead("connection"),
-    sharing: "customers",
     scoped: { connection: "list", connector: "list" },
-    with: CustomerConnections,
     use: (connections, { context, query }) => connections.list(context, query)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.create",
     summary: "Create a connection",
     description:
@@ -71,12 +72,10 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:create",
     audit: auditAction("connection.create"),
-    sharing: "customers",
     scoped: { connection: "create", connector: "record" },
-    with: CustomerConnections,
     use: (connections, { context, body }) => connections.create(context, body)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.get",
     summary: "Read a connection",
     description: "Reads a connection with its health, without its credential.",
@@ -84,11 +83,9 @@ export const connectionsOperations = [
     route: "GET /api/v1/connections/:conn",
     output: record(Connection.View),
     permit: "connections:read",
-    audit: auditRead("connection"),
-    ...ofConnection,
     use: (connections, { context, path }) => connections.get(context, path.conn)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.update",
     summary: "Change a connection",
     description: "Changes the label or the tags, or makes the connection its customer's default.",
@@ -99,10 +96,9 @@ export const connectionsOperations = [
     output: record(Connection.View),
     permit: "connections:update",
     audit: auditAction("connection.update"),
-    ...ofConnection,
     use: (connections, { context, path, body }) => connections.update(context, path.conn, body)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.delete",
     summary: "Delete a connection",
     description: "Deletes a connection and its credential, and revokes the credential where the provider can.",
@@ -111,10 +107,9 @@ export const connectionsOperations = [
     output: record(Connection.View),
     permit: "connections:delete",
     audit: auditAction("connection.delete"),
-    ...ofConnection,
     use: (connections, { context, path }) => connections.disconnect(context, path.conn)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.test",
     summary: "Test a connection",
     description: "Calls the provider with the connection's credential, which is refreshed first if it is due.",
@@ -124,10 +119,9 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.test"),
-    ...ofConnection,
     use: (connections, { context, path }) => connections.test(context, path.conn)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.reconnect",
     summary: "Reconnect a connection",
     description:
@@ -140,10 +134,9 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.reconnect"),
-    ...ofConnection,
     use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.refresh",
     summary: "Refresh a credential",
     description: "Renews the access token of a connection now.",
@@ -153,10 +146,9 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.refresh"),
-    ...ofConnection,
     use: (connections, { context, path }) => connections.refresh(context, path.conn)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.enable",
     summary: "Enable a connection",
     description: "Tests a disabled connection and makes it active.",
@@ -166,10 +158,9 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.enable"),
-    ...ofConnection,
     use: (connections, { context, path }) => connections.enable(context, path.conn)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.disable",
     summary: "Disable a connection",
     description: "Disables a connection: no run can use it until it is enabled.",
@@ -179,10 +170,9 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("connection.disable"),
-    ...ofConnection,
     use: (connections, { context, path }) => connections.disable(context, path.conn)
   }),
-  operation({
+  ofCustomerConnections({
     name: "connections.reveal",
     summary: "Reveal a credential",
     description: "Answers with the credential of a connection. The call is audited, and no cache may keep the answer.",
@@ -192,7 +182,6 @@ export const connectionsOperations = [
     permit: "connections:decrypt",
     audit: auditAction("connection.decrypt"),
     noStore: true,
-    ...ofConnection,
     use: (connections, { context, path }) => connections.reveal(context, path.conn)
   })
 ] as const

@@ -5,8 +5,8 @@ import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { JsonObject } from "../../domain/Json.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import type { SavedConnector } from "../../actors/management/connector/ConnectorDrafts.js"
@@ -97,9 +97,24 @@ const savedReply =
     return { data: view, ...warnings }
   }
 
+const ofConnectorCatalogue = operationsOf({
+  with: ConnectorCatalogue,
+  resource: "connector",
+  sharing: "read",
+  scoped: { connector: "record" },
+  permit: "connectors:read"
+})
+
+const ofConnectorAuthoring = operationsOf({
+  with: ConnectorAuthoring,
+  resource: "connector",
+  sharing: "change",
+  scoped: { connector: "record" }
+})
+
 /** The operations of the group `connectors`, in the order of the documents. */
 export const connectorsOperations = [
-  operation({
+  ofConnectorCatalogue({
     name: "connectors.list",
     summary: "List connectors",
     description: "Lists the built-in connectors and those of the organisation.",
@@ -111,14 +126,10 @@ export const connectorsOperations = [
       include: Schema.optional(Schema.String)
     }),
     output: page(ConnectorSummary),
-    permit: "connectors:read",
-    audit: auditRead("connector"),
-    sharing: "read",
     scoped: { connector: "list" },
-    with: ConnectorCatalogue,
     use: (catalogue, { context, query }) => catalogue.list(context, query)
   }),
-  operation({
+  ofConnectorAuthoring({
     name: "connectors.create",
     summary: "Create or import a connector",
     description:
@@ -131,12 +142,10 @@ export const connectorsOperations = [
     form: { idempotency: "lease" },
     permit: "connectors:create",
     audit: auditAction("connector.create"),
-    sharing: "change",
     scoped: { connector: "create" },
-    with: ConnectorAuthoring,
     use: (authoring, { context, body }) => Effect.map(authoring.create(context, body), savedReply(context))
   }),
-  operation({
+  ofConnectorCatalogue({
     name: "connectors.discover",
     summary: "Discover what a connector offers",
     description:
@@ -147,15 +156,12 @@ export const connectorsOperations = [
     body: strictPayload(DiscoverRequest),
     output: bareValue(DataWithWarnings(ConnectorOffer)),
     form: { idempotency: "lease" },
-    permit: "connectors:read",
     audit: auditAction("connector.discover"),
-    sharing: "read",
     scoped: { connector: "record", connection: "record" },
-    with: ConnectorCatalogue,
     use: (catalogue, { context, body }) =>
       Effect.map(catalogue.discover(context, body), ({ offer, ...warnings }) => ({ data: offer, ...warnings }))
   }),
-  operation({
+  ofConnectorCatalogue({
     name: "connectors.get",
     summary: "Read a connector",
     description: "Reads a connector with all parts of its definition, by id or slug.",
@@ -163,18 +169,13 @@ export const connectorsOperations = [
     route: "GET /api/v1/connectors/:ctr",
     query: version,
     output: record(ConnectorView),
-    permit: "connectors:read",
-    audit: auditRead("connector"),
-    sharing: "read",
-    scoped: { connector: "record" },
-    with: ConnectorCatalogue,
     use: (catalogue, { context, path, query }) =>
       Effect.map(catalogue.get(context, path.ctr, query.version), ({ revision, view }) => {
         setRevision(context, revision)
         return view
       })
   }),
-  operation({
+  ofConnectorAuthoring({
     name: "connectors.update",
     summary: "Change a connector",
     description: "Replaces the draft of a connector. Its published versions stay as they are.",
@@ -186,13 +187,10 @@ export const connectorsOperations = [
     form: { idempotency: "lease" },
     permit: "connectors:update",
     audit: auditAction("connector.update"),
-    sharing: "change",
-    scoped: { connector: "record" },
-    with: ConnectorAuthoring,
     use: (authoring, { context, path, body }) =>
       Effect.map(authoring.update(context, path.ctr, body), savedReply(context))
   }),
-  operation({
+  ofConnectorAuthoring({
     name: "connectors.delete",
     summary: "Delete a connector",
     description:
@@ -202,12 +200,9 @@ export const connectorsOperations = [
     output: empty,
     permit: "connectors:delete",
     audit: auditAction("connector.delete"),
-    sharing: "change",
-    scoped: { connector: "record" },
-    with: ConnectorAuthoring,
     use: (authoring, { context, path }) => authoring.remove(context, path.ctr)
   }),
-  operation({
+  ofConnectorAuthoring({
     name: "connectors.publish",
     summary: "Publish a connector",
     description: "Publishes the draft under its version, so that connections can be created with it.",
@@ -218,16 +213,13 @@ export const connectorsOperations = [
     output: record(ConnectorView),
     permit: "connectors:write",
     audit: auditAction("connector.publish"),
-    sharing: "change",
-    scoped: { connector: "record" },
-    with: ConnectorAuthoring,
     use: (authoring, { context, path, body }) =>
       Effect.map(authoring.publish(context, path.ctr, body.notes), ({ revision, view }) => {
         setRevision(context, revision)
         return view
       })
   }),
-  operation({
+  ofConnectorCatalogue({
     name: "connectors.export",
     summary: "Export a connector",
     description: "Answers with the definition as a file that `POST /api/v1/connectors` takes.",
@@ -235,11 +227,6 @@ export const connectorsOperations = [
     route: "GET /api/v1/connectors/:ctr/export",
     query: version,
     output: bareValue(JsonObject),
-    permit: "connectors:read",
-    audit: auditRead("connector"),
-    sharing: "read",
-    scoped: { connector: "record" },
-    with: ConnectorCatalogue,
     use: (catalogue, { context, path, query }) =>
       Effect.map(catalogue.definition(context, path.ctr, query.version), (definition) => {
         context.replyHeaders["content-disposition"] = `attachment; filename="${definition.slug}.connector.json"`

@@ -4,8 +4,8 @@ import { connectionStatuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { NullableTime, PageSize, Time } from "../Shapes.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { CustomerCredentials } from "../../actors/management/connection/CustomerCredentials.js"
 import { record, newRecord, bareValue } from "../operation/Output.js"
 
@@ -27,9 +27,16 @@ const CredentialView = Schema.Struct({
   credential: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String }))
 }).annotations({ identifier: "Credential" })
 
+const ofCustomerCredentials = operationsOf({
+  with: CustomerCredentials,
+  resource: "credential",
+  sharing: "customers",
+  scoped: { connection: "record", connector: "record" }
+})
+
 /** The operations of the group `credentials`, in the order of the documents. */
 export const credentialsOperations = [
-  operation({
+  ofCustomerCredentials({
     name: "credentials.store",
     summary: "Store a credential",
     description:
@@ -42,12 +49,9 @@ export const credentialsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:create",
     audit: auditAction("credential.create"),
-    sharing: "customers",
-    scoped: { connection: "record", connector: "record" },
-    with: CustomerCredentials,
     use: (credentials, { context, path, body }) => credentials.store(context, path.tid, body)
   }),
-  operation({
+  ofCustomerCredentials({
     name: "credentials.list",
     summary: "List credentials",
     description:
@@ -67,17 +71,14 @@ export const credentialsOperations = [
       })
     ),
     permit: "connections:read",
-    audit: auditRead("credential"),
-    sharing: "customers",
     scoped: { connection: "list", connector: "list" },
-    with: CustomerCredentials,
     use: (credentials, { context, path, query }) => {
       const reveals = query.reveal === "true"
       if (reveals) context.replyHeaders["cache-control"] = "no-store"
       return credentials.list(context, path.tid, query, reveals)
     }
   }),
-  operation({
+  ofCustomerCredentials({
     name: "credentials.rotate",
     summary: "Replace a credential",
     description:
@@ -90,9 +91,6 @@ export const credentialsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:update",
     audit: auditAction("credential.rotate"),
-    sharing: "customers",
-    scoped: { connection: "record", connector: "record" },
-    with: CustomerCredentials,
     use: (credentials, { context, path, body }) => credentials.rotate(context, path.tid, path.cred, body)
   })
 ] as const

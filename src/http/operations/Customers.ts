@@ -1,17 +1,19 @@
 /** The operations on customers. Specification: Surface C. */
 import { Schema } from "effect"
 import { Customer, CustomerStatus } from "../../domain/organisation/Customer.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Customers } from "../../actors/management/organisation/Customers.js"
 import { record, newRecord, acceptedRecord, page } from "../operation/Output.js"
 
+const ofCustomers = operationsOf({ with: Customers, resource: "customer", sharing: "customers", scoped: {} })
+
 /** The operations of the group `customers`, in the order of the documents. */
 export const customersOperations = [
-  operation({
+  ofCustomers({
     name: "customers.list",
     summary: "List customers",
     description: "Lists the customers that the key reaches, newest first.",
@@ -24,13 +26,9 @@ export const customersOperations = [
     }),
     output: page(Customer.View),
     permit: "users:read",
-    audit: auditRead("customer"),
-    sharing: "customers",
-    scoped: {},
-    with: Customers,
     use: (customers, { context, query }) => customers.list(context, query)
   }),
-  operation({
+  ofCustomers({
     name: "customers.create",
     summary: "Create a customer",
     description:
@@ -43,11 +41,9 @@ export const customersOperations = [
     permit: "users:create",
     audit: auditAction("customer.create"),
     sharing: "change",
-    scoped: {},
-    with: Customers,
     use: (customers, { context, body }) => customers.create(context, body)
   }),
-  operation({
+  ofCustomers({
     name: "customers.get",
     summary: "Read a customer",
     description: "Reads one customer, by id or as `ref:` with the external reference.",
@@ -55,13 +51,9 @@ export const customersOperations = [
     route: "GET /api/v1/customers/:cid",
     output: record(Customer.View),
     permit: "users:read",
-    audit: auditRead("customer"),
-    sharing: "customers",
-    scoped: {},
-    with: Customers,
     use: (customers, { context, path }) => customers.get(context, path.cid)
   }),
-  operation({
+  ofCustomers({
     name: "customers.update",
     summary: "Change a customer",
     description: "Changes the members that are sent; the others stay. `limits` bound what the customer may use.",
@@ -72,12 +64,9 @@ export const customersOperations = [
     output: record(Customer.View),
     permit: "users:update",
     audit: auditAction("customer.update"),
-    sharing: "customers",
-    scoped: {},
-    with: Customers,
     use: (customers, { context, path, body }) => customers.update(context, path.cid, body)
   }),
-  operation({
+  ofCustomers({
     name: "customers.delete",
     summary: "Delete a customer",
     description:
@@ -87,9 +76,7 @@ export const customersOperations = [
     output: acceptedRecord(Customer.View),
     permit: "users:remove",
     audit: auditAction("customer.delete"),
-    sharing: "customers",
     scoped: closedToNarrowedKeys,
-    with: Customers,
     use: (customers, { context, path }) => customers.remove(context, path.cid)
   })
 ] as const

@@ -3,8 +3,8 @@ import { forTenants } from "../operation/ForTenants.js"
 import { Schema } from "effect"
 import { ReplayCustomerDeadLetters, ReplayDeadLetters, ReplayEvent } from "../../domain/event/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/event/EventView.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { ReplayedLetter } from "../../actors/ports/event/Replays.js"
 import { deadLetterFilters } from "../EventShapes.js"
 import { listedByRun, reachingRuns, recordOfRun } from "../ClosedScope.js"
@@ -12,9 +12,16 @@ import { strictPayload } from "../PayloadSchema.js"
 import { DeadLetterQueue } from "../../actors/management/event/DeadLetterQueue.js"
 import { record, acceptedRecord, page, empty } from "../operation/Output.js"
 
+const ofDeadLetterQueue = operationsOf({
+  with: DeadLetterQueue,
+  resource: "dead_letter",
+  sharing: "customers",
+  scoped: recordOfRun
+})
+
 /** The operations of the group `deadLetters`, in the order of the documents. */
 export const deadLettersOperations = [
-  operation({
+  ofDeadLetterQueue({
     name: "deadLetters.list",
     summary: "List dead letters",
     description:
@@ -29,13 +36,10 @@ export const deadLettersOperations = [
     }),
     output: page(DeadLetterSummary),
     permit: "events:read",
-    audit: auditRead("dead_letter"),
-    sharing: "customers",
     scoped: listedByRun,
-    with: DeadLetterQueue,
     use: (letters, { context, query }) => letters.list(context, query)
   }),
-  operation({
+  ofDeadLetterQueue({
     name: "deadLetters.replayMany",
     summary: "Replay many dead letters",
     description:
@@ -47,12 +51,10 @@ export const deadLettersOperations = [
     output: acceptedRecord(ReplayView),
     permit: "events:replay",
     audit: auditAction("dead_letter.replay"),
-    sharing: "customers",
     scoped: reachingRuns,
-    with: DeadLetterQueue,
     use: (letters, { context, body }) => letters.replayMany(context, body)
   }),
-  operation({
+  ofDeadLetterQueue({
     name: "deadLetters.getReplay",
     summary: "Read a replay",
     description: "Returns how far a replay of many dead letters has come.",
@@ -60,13 +62,10 @@ export const deadLettersOperations = [
     route: "GET /api/v1/dlq-replays/:rpl",
     output: record(ReplayView),
     permit: "events:read",
-    audit: auditRead("dead_letter"),
     sharing: "hidden",
-    scoped: recordOfRun,
-    with: DeadLetterQueue,
     use: (letters, { context, path }) => letters.getReplay(context, path.rpl)
   }),
-  operation({
+  ofDeadLetterQueue({
     name: "deadLetters.get",
     summary: "Read a dead letter",
     description: "Returns a dead letter with its payload and error. Secret members are redacted.",
@@ -74,13 +73,9 @@ export const deadLettersOperations = [
     route: "GET /api/v1/dlq/:dlq",
     output: record(DeadLetterDetail),
     permit: "events:read",
-    audit: auditRead("dead_letter"),
-    sharing: "customers",
-    scoped: recordOfRun,
-    with: DeadLetterQueue,
     use: (letters, { context, path }) => letters.get(context, path.dlq)
   }),
-  operation({
+  ofDeadLetterQueue({
     name: "deadLetters.replay",
     summary: "Replay a dead letter",
     description:
@@ -92,12 +87,9 @@ export const deadLettersOperations = [
     output: acceptedRecord(ReplayedLetter),
     permit: "events:replay",
     audit: auditAction("dead_letter.replay"),
-    sharing: "customers",
-    scoped: recordOfRun,
-    with: DeadLetterQueue,
     use: (letters, { context, path, body }) => letters.replay(context, path.dlq, body)
   }),
-  operation({
+  ofDeadLetterQueue({
     name: "deadLetters.discard",
     summary: "Discard a dead letter",
     description: "Marks a dead letter as discarded: no replay takes it.",
@@ -106,9 +98,6 @@ export const deadLettersOperations = [
     output: empty,
     permit: "events:delete",
     audit: auditAction("dead_letter.discard"),
-    sharing: "customers",
-    scoped: recordOfRun,
-    with: DeadLetterQueue,
     use: (letters, { context, path }) => letters.discard(context, path.dlq)
   })
 ] as const

@@ -3,8 +3,8 @@ import { forTenants } from "../operation/ForTenants.js"
 import { Schema } from "effect"
 import { InjectEvent, ReplayEvent } from "../../domain/event/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/event/EventView.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { eventFilters, MadeEvent, ReplayedEvent } from "../EventShapes.js"
 import { countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { listParams } from "../Shapes.js"
@@ -14,9 +14,24 @@ import { EventReplays } from "../../actors/management/event/EventReplays.js"
 import { eventHeaders } from "../../domain/event/EventHeaders.js"
 import { record, acceptedRecord, page } from "../operation/Output.js"
 
+const ofEventRecords = operationsOf({
+  with: EventRecords,
+  resource: "event",
+  sharing: "customers",
+  scoped: listedByRun,
+  permit: "events:read"
+})
+
+const ofEventReplays = operationsOf({
+  with: EventReplays,
+  resource: "event",
+  sharing: "customers",
+  scoped: recordOfRun
+})
+
 /** The operations of the group `events`, in the order of the documents. */
 export const eventsOperations = [
-  operation({
+  ofEventRecords({
     name: "events.list",
     summary: "List events",
     description:
@@ -30,14 +45,9 @@ export const eventsOperations = [
       customer_id: Schema.optional(Schema.String)
     }),
     output: page(EventSummary),
-    permit: "events:read",
-    audit: auditRead("event"),
-    sharing: "customers",
-    scoped: listedByRun,
-    with: EventRecords,
     use: (events, { context, query }) => events.list(context, query)
   }),
-  operation({
+  ofEventReplays({
     name: "events.inject",
     summary: "Inject an event",
     description:
@@ -53,9 +63,6 @@ export const eventsOperations = [
     output: acceptedRecord(MadeEvent),
     permit: "events:create",
     audit: auditAction("event.inject"),
-    sharing: "customers",
-    scoped: recordOfRun,
-    with: EventReplays,
     use: (replays, { context, body }) => {
       const { headers } = context.request
       return replays.inject(context, body, {
@@ -64,7 +71,7 @@ export const eventsOperations = [
       })
     }
   }),
-  operation({
+  ofEventRecords({
     name: "events.reconciliation",
     summary: "Reconcile events",
     description:
@@ -73,14 +80,11 @@ export const eventsOperations = [
     route: "GET /api/v1/events/reconciliation",
     query: Schema.Struct({ from: listParams.from, to: listParams.to }),
     output: record(Reconciliation),
-    permit: "events:read",
-    audit: auditRead("event"),
     sharing: "hidden",
     scoped: countedByRun,
-    with: EventRecords,
     use: (events, { context, query }) => events.reconcile(context, query)
   }),
-  operation({
+  ofEventRecords({
     name: "events.get",
     summary: "Read an event",
     description:
@@ -88,14 +92,10 @@ export const eventsOperations = [
     answers: { 200: "The event." },
     route: "GET /api/v1/events/:evt",
     output: record(EventDetail),
-    permit: "events:read",
-    audit: auditRead("event"),
-    sharing: "customers",
     scoped: recordOfRun,
-    with: EventRecords,
     use: (events, { context, path }) => events.get(context, path.evt)
   }),
-  operation({
+  ofEventReplays({
     name: "events.replay",
     summary: "Replay an event",
     description:
@@ -107,9 +107,6 @@ export const eventsOperations = [
     output: acceptedRecord(ReplayedEvent),
     permit: "events:replay",
     audit: auditAction("event.replay"),
-    sharing: "customers",
-    scoped: recordOfRun,
-    with: EventReplays,
     use: (replays, { context, path, body }) => replays.replay(context, path.evt, body)
   })
 ] as const

@@ -4,8 +4,8 @@ import { ExecutionStatus, TriggerType } from "../../domain/run/Execution.js"
 import { ExecutionDetail, ExecutionView, LogLine } from "../../domain/run/ExecutionView.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json, canonicalJson } from "../../domain/Json.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operation, operationsOf } from "../operation/Operation.js"
 import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
@@ -19,16 +19,17 @@ const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSumma
 
 const Execution = ExecutionDetail.annotations({ identifier: "Execution" })
 
-/** What most operations of the group share. */
-const ofExecution = {
+const ofExecutionHistory = operationsOf({
+  with: ExecutionHistory,
+  resource: "execution",
   sharing: "customers",
   scoped: { workflow: "record", environment: "record" },
-  with: ExecutionHistory
-} as const
+  permit: "executions:read"
+})
 
 /** The operations of the group `executions`, in the order of the documents. */
 export const executionsOperations = [
-  operation({
+  ofExecutionHistory({
     name: "executions.list",
     summary: "List executions",
     description: "Lists the runs of the workspace that the key reaches, newest first.",
@@ -42,23 +43,16 @@ export const executionsOperations = [
       trigger_type: Schema.optional(TriggerType)
     }),
     output: page(ExecutionSummary),
-    permit: "executions:read",
-    audit: auditRead("execution"),
-    sharing: "customers",
     scoped: { workflow: "list", environment: "list" },
-    with: ExecutionHistory,
     use: (history, { context, query }) => history.list(context, query)
   }),
-  operation({
+  ofExecutionHistory({
     name: "executions.get",
     summary: "Read an execution",
     description: "Reads the record of a run with its input, output and steps.",
     answers: { 200: "The execution." },
     route: "GET /api/v1/executions/:eid",
     output: record(Execution),
-    permit: "executions:read",
-    audit: auditRead("execution"),
-    ...ofExecution,
     use: (history, { context, path }) => history.get(context, path.eid)
   }),
   operation({
@@ -109,7 +103,7 @@ export const executionsOperations = [
         return execution
       })
   }),
-  operation({
+  ofExecutionHistory({
     name: "executions.fixtures",
     summary: "Read the calls of an execution as fixtures",
     description:
@@ -117,12 +111,9 @@ export const executionsOperations = [
     answers: { 200: "The fixtures." },
     route: "GET /api/v1/executions/:eid/fixtures",
     output: record(Schema.Array(Fixture)),
-    permit: "executions:read",
-    audit: auditRead("execution"),
-    ...ofExecution,
     use: (history, { context, path }) => history.fixtures(context, path.eid)
   }),
-  operation({
+  ofExecutionHistory({
     name: "executions.logs",
     summary: "List log lines of an execution",
     description: "Lists what the run wrote to the console, oldest first.",
@@ -130,21 +121,15 @@ export const executionsOperations = [
     route: "GET /api/v1/executions/:eid/logs",
     query: Schema.Struct({ cursor: Schema.optional(Schema.String), page_size: listParams.page_size }),
     output: page(LogLine),
-    permit: "executions:read",
-    audit: auditRead("execution"),
-    ...ofExecution,
     use: (history, { context, path, query }) => history.logs(context, path.eid, query)
   }),
-  operation({
+  ofExecutionHistory({
     name: "executions.blob",
     summary: "Read a large value of an execution",
     description: "Answers with a value that is stored outside the record since it is too large; the record has its id.",
     answers: { 200: "The value." },
     route: "GET /api/v1/executions/:eid/blobs/:id",
     output: bareValue(Json),
-    permit: "executions:read",
-    audit: auditRead("execution"),
-    ...ofExecution,
     use: (history, { context, path }) => history.blob(context, path.eid, path.id)
   })
 ] as const

@@ -1,8 +1,8 @@
 /** The operations on customers' installations of integrations. Contract: surface C bodies; installation record. */
 import { Schema } from "effect"
 import { Installation, installationStatuses, UpdateInstallation } from "../../domain/organisation/Installation.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Installations } from "../../actors/management/organisation/Installations.js"
@@ -13,12 +13,16 @@ const recordScope = { workflow: "record", connection: "record", connector: "reco
 
 const text = Schema.optional(Schema.String)
 
-/** What most operations of the group share. */
-const ofInstallation = { sharing: "customers", scoped: recordScope, with: Installations } as const
+const ofInstallations = operationsOf({
+  with: Installations,
+  resource: "installation",
+  sharing: "customers",
+  scoped: recordScope
+})
 
 /** The operations of the group `installations`, in the order of the documents. */
 export const installationsOperations = [
-  operation({
+  ofInstallations({
     name: "installations.list",
     summary: "List installations",
     description: "Lists the integrations that customers have installed, newest first.",
@@ -34,13 +38,10 @@ export const installationsOperations = [
     }),
     output: page(Installation.View),
     permit: "widgets:read",
-    audit: auditRead("installation"),
-    sharing: "customers",
     scoped: { workflow: "list", connection: "list", connector: "list" },
-    with: Installations,
     use: (installations, { context, query }) => installations.list(context, query)
   }),
-  operation({
+  ofInstallations({
     name: "installations.create",
     summary: "Install an integration",
     description: "Installs an integration for a customer: its workflows, connections and configuration.",
@@ -56,10 +57,9 @@ export const installationsOperations = [
     output: newRecord(Installation.View),
     permit: "widgets:create",
     audit: auditAction("installation.create"),
-    ...ofInstallation,
     use: (installations, { context, body }) => installations.create(context, body)
   }),
-  operation({
+  ofInstallations({
     name: "installations.get",
     summary: "Read an installation",
     description: "Reads an installation with its configuration.",
@@ -67,11 +67,9 @@ export const installationsOperations = [
     route: "GET /api/v1/installations/:inst",
     output: record(Installation.View),
     permit: "widgets:read",
-    audit: auditRead("installation"),
-    ...ofInstallation,
     use: (installations, { context, path }) => installations.get(context, path.inst)
   }),
-  operation({
+  ofInstallations({
     name: "installations.update",
     summary: "Change an installation",
     description: "Changes the members that are sent; the others stay.",
@@ -82,10 +80,9 @@ export const installationsOperations = [
     output: record(Installation.View),
     permit: "widgets:update",
     audit: auditAction("installation.update"),
-    ...ofInstallation,
     use: (installations, { context, path, body }) => installations.update(context, path.inst, body)
   }),
-  operation({
+  ofInstallations({
     name: "installations.uninstall",
     summary: "Uninstall an integration",
     description: "Uninstalls an integration of a customer. Its connections stay.",
@@ -94,7 +91,6 @@ export const installationsOperations = [
     output: empty,
     permit: "widgets:delete",
     audit: auditAction("installation.delete"),
-    ...ofInstallation,
     use: (installations, { context, path }) => installations.uninstall(context, path.inst)
   })
 ] as const

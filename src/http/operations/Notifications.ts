@@ -7,8 +7,8 @@ import {
   notificationStatuses,
   severities
 } from "../../domain/organisation/Notification.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -23,12 +23,16 @@ const Status = Schema.Literal(...notificationStatuses)
 
 const text = Schema.optional(Schema.String)
 
-/** What most operations of the group share. */
-const ofNotifications = { sharing: "customers", scoped: closedToNarrowedKeys, with: Notifications } as const
+const ofNotifications = operationsOf({
+  with: Notifications,
+  resource: "notification",
+  sharing: "customers",
+  scoped: closedToNarrowedKeys
+})
 
 /** The operations of the group `notifications`, in the order of the documents. */
 export const notificationsOperations = [
-  operation({
+  ofNotifications({
     name: "notifications.list",
     summary: "List notifications",
     description: "Lists the notifications that the key reaches, newest first. They are kept for 90 days.",
@@ -43,11 +47,9 @@ export const notificationsOperations = [
     }),
     output: page(Notification.View),
     permit: "anyCaller",
-    audit: auditRead("notification"),
-    ...ofNotifications,
     use: (notifications, { context, query }) => notifications.list(context, query)
   }),
-  operation({
+  ofNotifications({
     name: "notifications.create",
     summary: "Create a notification",
     description:
@@ -59,10 +61,9 @@ export const notificationsOperations = [
     output: newRecord(Notification.View),
     permit: "events:create",
     audit: auditAction("notification.create"),
-    ...ofNotifications,
     use: (notifications, { context, body }) => notifications.create(context, body)
   }),
-  operation({
+  ofNotifications({
     name: "notifications.get",
     summary: "Read a notification",
     description: "Reads a notification.",
@@ -70,11 +71,9 @@ export const notificationsOperations = [
     route: "GET /api/v1/notifications/:ntf",
     output: record(Notification.View),
     permit: "anyCaller",
-    audit: auditRead("notification"),
-    ...ofNotifications,
     use: (notifications, { context, path }) => notifications.get(context, path.ntf)
   }),
-  operation({
+  ofNotifications({
     name: "notifications.markRead",
     summary: "Mark notifications as read",
     description: "Marks the given notifications as read, or with `all` those that were created before a time.",
@@ -85,7 +84,6 @@ export const notificationsOperations = [
     output: record(Schema.Struct({ updated: Schema.Number })),
     permit: "events:create",
     audit: auditAction("notification.mark_read"),
-    ...ofNotifications,
     use: (notifications, { context, body }) => notifications.markRead(context, body)
   })
 ] as const

@@ -1,8 +1,8 @@
 /** The operations on the organisation and its workspaces. Contract: organisation record. */
 import { Schema } from "effect"
 import { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -12,9 +12,13 @@ import { record, newRecord, page } from "../operation/Output.js"
 
 const { q, ...pageParams } = listParams
 
+const ofOrganisations = operationsOf({ with: Organisations, resource: "organisation", sharing: "hidden", scoped: {} })
+
+const ofWorkspaces = operationsOf({ with: Workspaces, resource: "workspace", sharing: "hidden", scoped: {} })
+
 /** The operations of the group `organisations`, in the order of the documents. */
 export const organisationsOperations = [
-  operation({
+  ofOrganisations({
     name: "organisations.list",
     summary: "List organisations",
     description: "Lists the organisation of the calling key as a page of one.",
@@ -23,14 +27,10 @@ export const organisationsOperations = [
     query: Schema.Struct({ ...pageParams, kind: Schema.optional(Schema.Literal("organization")) }),
     output: page(Organisation.View),
     permit: "settings:read",
-    audit: auditRead("organisation"),
-    sharing: "hidden",
-    scoped: {},
     openWhileSuspended: true,
-    with: Organisations,
     use: (organisations, { context, query }) => organisations.list(context, query)
   }),
-  operation({
+  ofOrganisations({
     name: "organisations.get",
     summary: "Read an organisation",
     description:
@@ -39,14 +39,10 @@ export const organisationsOperations = [
     route: "GET /api/v1/organizations/:oid",
     output: record(Organisation.View),
     permit: "settings:read",
-    audit: auditRead("organisation"),
-    sharing: "hidden",
-    scoped: {},
     openWhileSuspended: true,
-    with: Organisations,
     use: (organisations, { context, path }) => organisations.get(context, path.oid)
   }),
-  operation({
+  ofOrganisations({
     name: "organisations.update",
     summary: "Change an organisation",
     description:
@@ -58,17 +54,15 @@ export const organisationsOperations = [
     output: record(Organisation.View),
     permit: "settings:manage",
     audit: auditAction("organisation.update"),
-    sharing: "hidden",
     scoped: closedToNarrowedKeys,
     openWhileSuspended: true,
-    with: Organisations,
     use: (organisations, { context, path, body }) => organisations.update(context, path.oid, body)
   })
 ] as const
 
 /** The operations of the group `workspaces`, in the order of the documents. */
 export const workspacesOperations = [
-  operation({
+  ofWorkspaces({
     name: "workspaces.list",
     summary: "List workspaces",
     description: "Lists the organisation's workspaces, newest first.",
@@ -77,13 +71,9 @@ export const workspacesOperations = [
     query: Schema.Struct({ ...pageParams, q }),
     output: page(Workspace.View),
     permit: "settings:read",
-    audit: auditRead("workspace"),
-    sharing: "hidden",
-    scoped: {},
-    with: Workspaces,
     use: (workspaces, { context, query }) => workspaces.list(context, query)
   }),
-  operation({
+  ofWorkspaces({
     name: "workspaces.create",
     summary: "Create a workspace",
     description: "Creates a workspace. Keys, workflows and state belong to one; customers belong to the organisation.",
@@ -94,12 +84,10 @@ export const workspacesOperations = [
     output: newRecord(Workspace.View),
     permit: "settings:manage",
     audit: auditAction("workspace.create"),
-    sharing: "hidden",
     scoped: closedToNarrowedKeys,
-    with: Workspaces,
     use: (workspaces, { context, body }) => workspaces.create(context, body)
   }),
-  operation({
+  ofWorkspaces({
     name: "workspaces.get",
     summary: "Read a workspace",
     description: "Reads one workspace of the organisation.",
@@ -107,13 +95,9 @@ export const workspacesOperations = [
     route: "GET /api/v1/workspaces/:spid",
     output: record(Workspace.View),
     permit: "settings:read",
-    audit: auditRead("workspace"),
-    sharing: "hidden",
-    scoped: {},
-    with: Workspaces,
     use: (workspaces, { context, path }) => workspaces.get(context, path.spid)
   }),
-  operation({
+  ofWorkspaces({
     name: "workspaces.update",
     summary: "Change a workspace",
     description: "Changes the name or the slug of a workspace.",
@@ -124,9 +108,7 @@ export const workspacesOperations = [
     output: record(Workspace.View),
     permit: "settings:manage",
     audit: auditAction("workspace.update"),
-    sharing: "hidden",
     scoped: closedToNarrowedKeys,
-    with: Workspaces,
     use: (workspaces, { context, path, body }) => workspaces.update(context, path.spid, body)
   })
 ] as const

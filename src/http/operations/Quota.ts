@@ -1,8 +1,7 @@
 /** The operations on quotas. Contract: quota. */
 import { Schema } from "effect"
 import { DailyDimension, QuotaUse, UsageDay } from "../../domain/organisation/Usage.js"
-import { auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams } from "../Shapes.js"
 import { Quotas, QuotaSummary } from "../../actors/management/organisation/Quotas.js"
@@ -10,9 +9,17 @@ import { record } from "../operation/Output.js"
 
 const { from, to } = listParams
 
+const ofQuotas = operationsOf({
+  with: Quotas,
+  resource: "quota",
+  sharing: "hidden",
+  scoped: closedToNarrowedKeys,
+  permit: "settings:read"
+})
+
 /** The operations of the group `quota`, in the order of the documents. */
 export const quotaOperations = [
-  operation({
+  ofQuotas({
     name: "quota.usage",
     summary: "Read the use of quotas",
     description: "Lists what the organisation, or one customer, uses of each limit.",
@@ -20,28 +27,19 @@ export const quotaOperations = [
     route: "GET /api/v1/quota/usage",
     query: Schema.Struct({ customer_id: Schema.optional(Schema.String) }),
     output: record(Schema.Array(QuotaUse)),
-    permit: "settings:read",
-    audit: auditRead("quota"),
     sharing: "customers",
-    scoped: closedToNarrowedKeys,
-    with: Quotas,
     use: (quotas, { context, query }) => quotas.usage(context, query)
   }),
-  operation({
+  ofQuotas({
     name: "quota.summary",
     summary: "Read a summary of quotas",
     description: "Tells how close the organisation is to its limits.",
     answers: { 200: "The summary." },
     route: "GET /api/v1/quota/summary",
     output: record(QuotaSummary),
-    permit: "settings:read",
-    audit: auditRead("quota"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: Quotas,
     use: (quotas, { context }) => quotas.summary(context)
   }),
-  operation({
+  ofQuotas({
     name: "quota.daily",
     summary: "List the use of days",
     description:
@@ -50,11 +48,6 @@ export const quotaOperations = [
     route: "GET /api/v1/quota/daily",
     query: Schema.Struct({ from, to, dimension: Schema.optional(DailyDimension) }),
     output: record(Schema.Array(UsageDay)),
-    permit: "settings:read",
-    audit: auditRead("quota"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    with: Quotas,
     use: (quotas, { context, query }) => quotas.daily(context, query)
   })
 ] as const

@@ -2,8 +2,8 @@
 import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
 import { CreateSecret, Secret, SecretType } from "../../domain/access/Secret.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { Secrets } from "../../actors/management/access/Secrets.js"
@@ -16,9 +16,16 @@ const RevealedSecret = Schema.Struct({
   value: Json
 }).annotations({ identifier: "RevealedSecret" })
 
+const ofSecrets = operationsOf({
+  with: Secrets,
+  resource: "secret",
+  sharing: "perRecord",
+  scoped: { secret: "path", environment: "record" }
+})
+
 /** The operations of the group `secrets`, in the order of the documents. */
 export const secretsOperations = [
-  operation({
+  ofSecrets({
     name: "secrets.list",
     summary: "List secrets",
     description: "Lists names and scopes of secrets. Values are read one by one.",
@@ -31,13 +38,10 @@ export const secretsOperations = [
     }),
     output: page(Secret.View),
     permit: ["secrets:read", "secrets:write"],
-    audit: auditRead("secret"),
-    sharing: "perRecord",
     scoped: { secret: "list", environment: "list" },
-    with: Secrets,
     use: (secrets, { context, query }) => secrets.list(context, query)
   }),
-  operation({
+  ofSecrets({
     name: "secrets.store",
     summary: "Store a secret",
     description:
@@ -49,16 +53,14 @@ export const secretsOperations = [
     output: newOrStoredRecord(Secret.View),
     permit: "secrets:write",
     audit: auditAction("secret.create"),
-    sharing: "perRecord",
     scoped: { secret: "record", environment: "record" },
-    with: Secrets,
     use: (secrets, { context, body }) =>
       Effect.map(secrets.store(context, body), ({ isNew, secret }) => {
         context.status = isNew ? 201 : 200
         return secret
       })
   }),
-  operation({
+  ofSecrets({
     name: "secrets.reveal",
     summary: "Read the value of a secret",
     description: "Answers with the value of one secret. The call is audited, and no cache may keep the answer.",
@@ -67,13 +69,10 @@ export const secretsOperations = [
     output: record(RevealedSecret),
     permit: "secrets:read",
     audit: auditAction("secret.read"),
-    sharing: "perRecord",
-    scoped: { secret: "path", environment: "record" },
     noStore: true,
-    with: Secrets,
     use: (secrets, { context, path }) => secrets.reveal(context, path.sid)
   }),
-  operation({
+  ofSecrets({
     name: "secrets.delete",
     summary: "Delete a secret",
     description: "Deletes a secret with all of its versions.",
@@ -82,9 +81,6 @@ export const secretsOperations = [
     output: empty,
     permit: "secrets:delete",
     audit: auditAction("secret.delete"),
-    sharing: "perRecord",
-    scoped: { secret: "path", environment: "record" },
-    with: Secrets,
     use: (secrets, { context, path }) => secrets.remove(context, path.sid)
   })
 ] as const

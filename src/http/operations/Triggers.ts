@@ -16,8 +16,8 @@ import {
   UpdateTrigger
 } from "../../domain/trigger/Trigger.js"
 import { subscriptionStates, type TriggerWithKey } from "../../domain/trigger/TriggerView.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operation, operationsOf } from "../operation/Operation.js"
 import { MadeEvent } from "../EventShapes.js"
 import { listParams, NullableTime, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -132,12 +132,11 @@ const withWarnings = (
     return { data, ...(warnings.length === 0 ? {} : { warnings }) }
   })
 
-/** What most operations of the group share. */
-const ofTrigger = { sharing: "perRecord", scoped: recordScope, with: Triggers } as const
+const ofTriggers = operationsOf({ with: Triggers, resource: "trigger", sharing: "perRecord", scoped: recordScope })
 
 /** The operations of the group `triggers`, in the order of the documents. */
 export const triggersOperations = [
-  operation({
+  ofTriggers({
     name: "triggers.list",
     summary: "List triggers",
     description: "Lists the triggers of the workspace, newest first.",
@@ -151,13 +150,11 @@ export const triggersOperations = [
     }),
     output: page(TriggerView),
     permit: "workflows:read",
-    audit: auditRead("trigger"),
     sharing: "read",
     scoped: { workflow: "list", environment: "list", ...closed },
-    with: Triggers,
     use: (triggers, { context, query }) => triggers.list(context, query)
   }),
-  operation({
+  ofTriggers({
     name: "triggers.create",
     summary: "Create a trigger",
     description:
@@ -174,13 +171,10 @@ export const triggersOperations = [
     output: bareValue(SavedTrigger.annotations(HttpApiSchema.annotations({ status: 201 }))),
     permit: "workflows:create",
     audit: auditAction("trigger.create"),
-    sharing: "perRecord",
     noStore: true,
-    scoped: recordScope,
-    with: Triggers,
     use: (triggers, { context, body }) => withWarnings(triggers, context, triggers.create(context, body))
   }),
-  operation({
+  ofTriggers({
     name: "triggers.get",
     summary: "Read a trigger",
     description: "Reads a trigger with its settings and when it fired last and fires next.",
@@ -188,13 +182,10 @@ export const triggersOperations = [
     route: "GET /api/v1/triggers/:trg",
     output: record(TriggerView),
     permit: "workflows:read",
-    audit: auditRead("trigger"),
     sharing: "read",
-    scoped: recordScope,
-    with: Triggers,
     use: (triggers, { context, path }) => triggers.get(context, path.trg)
   }),
-  operation({
+  ofTriggers({
     name: "triggers.fires",
     summary: "List when a schedule fires next",
     description:
@@ -203,13 +194,10 @@ export const triggersOperations = [
     route: "GET /api/v1/triggers/:trg/fires",
     output: record(Schema.Array(Time)),
     permit: "workflows:read",
-    audit: auditRead("trigger"),
     sharing: "read",
-    scoped: recordScope,
-    with: Triggers,
     use: (triggers, { context, path }) => triggers.fires(context, path.trg)
   }),
-  operation({
+  ofTriggers({
     name: "triggers.update",
     summary: "Change a trigger",
     description:
@@ -221,14 +209,11 @@ export const triggersOperations = [
     output: bareValue(SavedTrigger),
     permit: "workflows:update",
     audit: auditAction("trigger.update"),
-    sharing: "perRecord",
     noStore: true,
-    scoped: recordScope,
-    with: Triggers,
     use: (triggers, { context, path, body }) =>
       withWarnings(triggers, context, triggers.update(context, path.trg, body))
   }),
-  operation({
+  ofTriggers({
     name: "triggers.delete",
     summary: "Delete a trigger",
     description: "Deletes a trigger. Its events and their runs stay as long as the plan keeps them.",
@@ -237,10 +222,9 @@ export const triggersOperations = [
     output: empty,
     permit: "workflows:delete",
     audit: auditAction("trigger.delete"),
-    ...ofTrigger,
     use: (triggers, { context, path }) => triggers.remove(context, path.trg)
   }),
-  operation({
+  ofTriggers({
     name: "triggers.enable",
     summary: "Enable a trigger",
     description:
@@ -250,10 +234,9 @@ export const triggersOperations = [
     output: record(TriggerView),
     permit: "workflows:update",
     audit: auditAction("trigger.enable"),
-    ...ofTrigger,
     use: (triggers, { context, path }) => triggers.enable(context, path.trg)
   }),
-  operation({
+  ofTriggers({
     name: "triggers.disable",
     summary: "Disable a trigger",
     description: "Disables a trigger: its webhook answers 409, its schedule pauses, its subscriptions end.",
@@ -262,7 +245,6 @@ export const triggersOperations = [
     output: record(TriggerView),
     permit: "workflows:update",
     audit: auditAction("trigger.disable"),
-    ...ofTrigger,
     use: (triggers, { context, path }) => triggers.disable(context, path.trg)
   }),
   operation({
@@ -289,7 +271,7 @@ export const triggersOperations = [
       })
     }
   }),
-  operation({
+  ofTriggers({
     name: "triggers.retrySubscription",
     summary: "Retry a trigger's subscriptions",
     description: "Tries the failed subscriptions of a trigger at its provider again at once.",
@@ -298,10 +280,9 @@ export const triggersOperations = [
     output: record(TriggerView),
     permit: "workflows:update",
     audit: auditAction("trigger.retry_subscription"),
-    ...ofTrigger,
     use: (triggers, { context, path }) => triggers.retrySubscription(context, path.trg)
   }),
-  operation({
+  ofTriggers({
     name: "triggers.rotateKey",
     summary: "Rotate a webhook's access key",
     description:
@@ -311,10 +292,7 @@ export const triggersOperations = [
     output: record(TriggerWithKey),
     permit: "workflows:update",
     audit: auditAction("trigger.rotate_key"),
-    sharing: "perRecord",
     noStore: true,
-    scoped: recordScope,
-    with: Triggers,
     use: (triggers, { context, path }) => triggers.rotateKey(context, path.trg)
   })
 ] as const

@@ -2,7 +2,7 @@
 import { Schema, Effect, Redacted } from "effect"
 import { CreateRole, InviteUser, Role, User, UserStatus } from "../../domain/access/Person.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { operation, operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -35,6 +35,8 @@ const invitationView =
     canSignIn: false as const,
     notice: invitationNotice
   })
+
+const ofRoles = operationsOf({ with: Roles, resource: "role", sharing: "hidden", scoped: {} })
 
 /** The operations of the group `users`, in the order of the documents. */
 export const usersOperations = [
@@ -74,7 +76,7 @@ export const usersOperations = [
 
 /** The operations of the group `roles`, in the order of the documents. */
 export const rolesOperations = [
-  operation({
+  ofRoles({
     name: "roles.list",
     summary: "List roles",
     description: "Lists the built-in roles and those of the organisation.",
@@ -83,13 +85,9 @@ export const rolesOperations = [
     query: Schema.Struct(listParams),
     output: page(Role.View),
     permit: "users:read",
-    audit: auditRead("role"),
-    sharing: "hidden",
-    scoped: {},
-    with: Roles,
     use: (roles, { context, query }) => roles.list(context, query)
   }),
-  operation({
+  ofRoles({
     name: "roles.create",
     summary: "Create a role",
     description: "Creates a role with some of the permissions of its parent.",
@@ -100,9 +98,6 @@ export const rolesOperations = [
     output: newRecord(Role.View),
     permit: "settings:manage",
     audit: auditAction("role.create"),
-    sharing: "hidden",
-    scoped: {},
-    with: Roles,
     use: (roles, { context, body }) => roles.create(context, body)
   })
 ] as const

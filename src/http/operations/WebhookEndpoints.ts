@@ -6,8 +6,8 @@ import {
   ResendDeliveries,
   WebhookEndpoint
 } from "../../domain/delivery/WebhookEndpoint.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams, NullableTime } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -29,12 +29,17 @@ const QueuedDeliveries = Schema.Struct({ queued: Schema.Number, lastAt: Nullable
   identifier: "QueuedDeliveries"
 })
 
-/** What most operations of the group share. */
-const ofEndpoints = { sharing: "hidden", scoped: closedToNarrowedKeys, with: WebhookEndpoints } as const
+const ofWebhookEndpoints = operationsOf({
+  with: WebhookEndpoints,
+  resource: "webhook_endpoint",
+  sharing: "hidden",
+  scoped: closedToNarrowedKeys,
+  permit: "settings:manage"
+})
 
 /** The operations of the group `webhookEndpoints`, in the order of the documents. */
 export const webhookEndpointsOperations = [
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.list",
     summary: "List webhook endpoints",
     description: "Lists the endpoints that receive the organisation's events, newest first.",
@@ -42,12 +47,9 @@ export const webhookEndpointsOperations = [
     route: "GET /api/v1/webhook-endpoints",
     query: Schema.Struct(listParams),
     output: page(WebhookEndpoint.View),
-    permit: "settings:manage",
-    audit: auditRead("webhook_endpoint"),
-    ...ofEndpoints,
     use: (endpoints, { context, query }) => endpoints.list(context, query)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.create",
     summary: "Create a webhook endpoint",
     description:
@@ -61,27 +63,20 @@ export const webhookEndpointsOperations = [
     route: "POST /api/v1/webhook-endpoints",
     body: strictPayload(WebhookEndpoint.Create),
     output: newRecord(WebhookEndpointWithSecret),
-    permit: "settings:manage",
     audit: auditAction("webhook_endpoint.create"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
     noStore: true,
-    with: WebhookEndpoints,
     use: (endpoints, { context, body }) => endpoints.create(context, body)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.get",
     summary: "Read a webhook endpoint",
     description: "Reads an endpoint without its secret.",
     answers: { 200: "The webhook endpoint." },
     route: "GET /api/v1/webhook-endpoints/:whe",
     output: record(WebhookEndpoint.View),
-    permit: "settings:manage",
-    audit: auditRead("webhook_endpoint"),
-    ...ofEndpoints,
     use: (endpoints, { context, path }) => endpoints.get(context, path.whe)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.update",
     summary: "Change a webhook endpoint",
     description:
@@ -91,51 +86,41 @@ export const webhookEndpointsOperations = [
     route: "PUT /api/v1/webhook-endpoints/:whe",
     body: putPayload(WebhookEndpoint.Update, WebhookEndpoint.View),
     output: record(WebhookEndpoint.View),
-    permit: "settings:manage",
     audit: auditAction("webhook_endpoint.update"),
-    ...ofEndpoints,
     use: (endpoints, { context, path, body }) => endpoints.update(context, path.whe, body)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.delete",
     summary: "Delete a webhook endpoint",
     description: "Deletes an endpoint. What it has not received yet is not delivered.",
     answers: { 204: "The webhook endpoint is deleted." },
     route: "DELETE /api/v1/webhook-endpoints/:whe",
     output: empty,
-    permit: "settings:manage",
     audit: auditAction("webhook_endpoint.delete"),
-    ...ofEndpoints,
     use: (endpoints, { context, path }) => endpoints.remove(context, path.whe)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.rotateSecret",
     summary: "Rotate the secret of a webhook endpoint",
     description: "Creates a new secret. For 24 hours deliveries are also signed with the previous one.",
     answers: { 200: "The endpoint with its new secret." },
     route: "POST /api/v1/webhook-endpoints/:whe/rotate-secret",
     output: record(WebhookEndpointWithSecret),
-    permit: "settings:manage",
     audit: auditAction("webhook_endpoint.rotate_secret"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
     noStore: true,
-    with: WebhookEndpoints,
     use: (endpoints, { context, path }) => endpoints.rotateSecret(context, path.whe)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.test",
     summary: "Test a webhook endpoint",
     description: "Sends an event of the type `webhook_endpoint.test` to the endpoint. Its attempts show the result.",
     answers: { 202: "The event is queued." },
     route: "POST /api/v1/webhook-endpoints/:whe/test",
     output: acceptedRecord(QueuedDelivery),
-    permit: "settings:manage",
     audit: auditAction("webhook_endpoint.test"),
-    ...ofEndpoints,
     use: (endpoints, { context, path }) => endpoints.test(context, path.whe)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.attempts",
     summary: "List attempts of a webhook endpoint",
     description: "Lists the attempts of the last 30 days to deliver to the endpoint, newest first.",
@@ -143,12 +128,9 @@ export const webhookEndpointsOperations = [
     route: "GET /api/v1/webhook-endpoints/:whe/attempts",
     query: Schema.Struct({ ...listParams, outcome: Schema.optional(Schema.Literal(...attemptOutcomes)) }),
     output: page(DeliveryAttempt.View),
-    permit: "settings:manage",
-    audit: auditRead("webhook_endpoint"),
-    ...ofEndpoints,
     use: (endpoints, { context, path, query }) => endpoints.attempts(context, path.whe, query)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.resend",
     summary: "Send a delivery again",
     description:
@@ -156,12 +138,10 @@ export const webhookEndpointsOperations = [
     answers: { 202: "The delivery is queued." },
     route: "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend",
     output: acceptedRecord(QueuedDelivery),
-    permit: "settings:manage",
     audit: auditAction("webhook_endpoint.resend"),
-    ...ofEndpoints,
     use: (endpoints, { context, path }) => endpoints.resend(context, path.whe, path.att)
   }),
-  operation({
+  ofWebhookEndpoints({
     name: "webhookEndpoints.resendMany",
     summary: "Send again what an endpoint missed",
     description:
@@ -171,9 +151,7 @@ export const webhookEndpointsOperations = [
     route: "POST /api/v1/webhook-endpoints/:whe/resend",
     body: strictPayload(ResendDeliveries),
     output: acceptedRecord(QueuedDeliveries),
-    permit: "settings:manage",
     audit: auditAction("webhook_endpoint.resend"),
-    ...ofEndpoints,
     use: (endpoints, { context, path, body }) => endpoints.resendMany(context, path.whe, body)
   })
 ] as const

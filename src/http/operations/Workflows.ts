@@ -3,8 +3,8 @@ import { HttpApiSchema } from "@effect/platform"
 import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
 import { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation } from "../operation/Operation.js"
+import { auditAction } from "../operation/Contract.js"
+import { operationsOf } from "../operation/Operation.js"
 import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Counter } from "../../domain/Scalars.js"
@@ -36,9 +36,23 @@ const Diff = Schema.Struct({
 const versionNumber = (text: string): Effect.Effect<number, NotFound> =>
   /^\d{1,9}$/.test(text) ? Effect.succeed(Number(text)) : new NotFound({ what: "version" })
 
+const ofWorkflows = operationsOf({
+  with: Workflows,
+  resource: "workflow",
+  sharing: "perRecord",
+  scoped: { workflow: "path", environment: "closed" }
+})
+
+const ofWorkflowVersions = operationsOf({
+  with: WorkflowVersions,
+  resource: "workflow",
+  sharing: "perRecord",
+  scoped: { workflow: "path" }
+})
+
 /** The operations of the group `workflows`, in the order of the documents. */
 export const workflowsOperations = [
-  operation({
+  ofWorkflows({
     name: "workflows.list",
     summary: "List workflows",
     description: "Lists the workflows of the workspace without their code, newest first.",
@@ -51,13 +65,10 @@ export const workflowsOperations = [
     }),
     output: page(WorkflowSummary),
     permit: "workflows:read",
-    audit: auditRead("workflow"),
-    sharing: "perRecord",
     scoped: { workflow: "list" },
-    with: Workflows,
     use: (workflows, { context, query }) => workflows.list(context, query)
   }),
-  operation({
+  ofWorkflows({
     name: "workflows.create",
     summary: "Create a workflow",
     description:
@@ -76,12 +87,10 @@ export const workflowsOperations = [
     form: { idempotency: "lease" },
     permit: "workflows:create",
     audit: auditAction("workflow.create"),
-    sharing: "perRecord",
     scoped: { workflow: "create" },
-    with: Workflows,
     use: (workflows, { context, body }) => workflows.create(context, body)
   }),
-  operation({
+  ofWorkflows({
     name: "workflows.get",
     summary: "Read a workflow",
     description: "Reads a workflow with its draft, its versions and their deployments.",
@@ -90,14 +99,11 @@ export const workflowsOperations = [
     query: Schema.Struct({ include: Schema.optional(Schema.String) }),
     output: record(WorkflowView),
     permit: "workflows:read",
-    audit: auditRead("workflow"),
-    sharing: "perRecord",
     scoped: { workflow: "path", environment: "list" },
-    with: Workflows,
     use: (workflows, { context, path, query }) =>
       workflows.get(context, path.wid, { diagram: query.include?.split(",").includes("diagram") ?? false })
   }),
-  operation({
+  ofWorkflows({
     name: "workflows.update",
     summary: "Change a workflow",
     description: "Changes the members that are sent; the others stay. New code goes into the draft.",
@@ -109,12 +115,10 @@ export const workflowsOperations = [
     form: { idempotency: "lease" },
     permit: "workflows:update",
     audit: auditAction("workflow.update"),
-    sharing: "perRecord",
     scoped: { workflow: "path", environment: "record" },
-    with: Workflows,
     use: (workflows, { context, path, body }) => workflows.update(context, path.wid, body)
   }),
-  operation({
+  ofWorkflows({
     name: "workflows.delete",
     summary: "Delete a workflow",
     description: "Deletes a workflow. Records of its runs stay as long as the plan keeps them.",
@@ -123,12 +127,9 @@ export const workflowsOperations = [
     output: empty,
     permit: "workflows:delete",
     audit: auditAction("workflow.delete"),
-    sharing: "perRecord",
-    scoped: { workflow: "path", environment: "closed" },
-    with: Workflows,
     use: (workflows, { context, path }) => workflows.remove(context, path.wid)
   }),
-  operation({
+  ofWorkflowVersions({
     name: "workflows.publish",
     summary: "Publish a workflow",
     description:
@@ -145,12 +146,10 @@ export const workflowsOperations = [
     output: record(Publication),
     permit: "workflows:update",
     audit: auditAction("workflow.publish"),
-    sharing: "perRecord",
     scoped: { workflow: "path", environment: "record" },
-    with: WorkflowVersions,
     use: (versions, { context, path, body }) => versions.publish(context, path.wid, body)
   }),
-  operation({
+  ofWorkflows({
     name: "workflows.archive",
     summary: "Archive a workflow",
     description: "Archives a workflow: it cannot run until it is published again.",
@@ -159,12 +158,9 @@ export const workflowsOperations = [
     output: record(WorkflowView),
     permit: "workflows:update",
     audit: auditAction("workflow.archive"),
-    sharing: "perRecord",
-    scoped: { workflow: "path", environment: "closed" },
-    with: Workflows,
     use: (workflows, { context, path }) => workflows.archive(context, path.wid)
   }),
-  operation({
+  ofWorkflowVersions({
     name: "workflows.versions",
     summary: "List versions of a workflow",
     description: "Lists the published versions, newest first.",
@@ -172,17 +168,13 @@ export const workflowsOperations = [
     route: "GET /api/v1/workflows/:wid/versions",
     output: page(WorkflowVersion.View),
     permit: "workflows:read",
-    audit: auditRead("workflow"),
-    sharing: "perRecord",
-    scoped: { workflow: "path" },
-    with: WorkflowVersions,
     use: (versions, { context, path }) =>
       Effect.map(versions.list(context, path.wid), (data) => ({
         data,
         page: { size: maxVersionsShown, nextCursor: null, hasMore: false }
       }))
   }),
-  operation({
+  ofWorkflowVersions({
     name: "workflows.diff",
     summary: "Compare two versions of a workflow",
     description: "Compares the code of two versions line by line, and their contracts.",
@@ -191,17 +183,13 @@ export const workflowsOperations = [
     params: Schema.Struct({ wid: Schema.String, a: VersionNumber, b: VersionNumber }),
     output: record(Diff),
     permit: "workflows:read",
-    audit: auditRead("workflow"),
-    sharing: "perRecord",
-    scoped: { workflow: "path" },
-    with: WorkflowVersions,
     use: (versions, { context, path }) =>
       Effect.gen(function* () {
         const [from, to] = yield* Effect.all([versionNumber(path.a), versionNumber(path.b)])
         return { from, to, ...(yield* versions.diff(context, path.wid, from, to)) }
       })
   }),
-  operation({
+  ofWorkflows({
     name: "workflows.diagram",
     summary: "Draw a workflow",
     description: "Draws the draft's calls and branches as a diagram.",
@@ -209,10 +197,7 @@ export const workflowsOperations = [
     route: "GET /api/v1/workflows/:wid/diagram.svg",
     output: bareValue(HttpApiSchema.Text({ contentType: "image/svg+xml" })),
     permit: "workflows:read",
-    audit: auditRead("workflow"),
-    sharing: "perRecord",
     scoped: { workflow: "path" },
-    with: Workflows,
     use: (workflows, { context, path }) =>
       Effect.map(workflows.draw(context, path.wid), ({ contentHash, svg }) => {
         context.replyHeaders["etag"] = `"${contentHash}"`
