@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { EventSource, EventStatus } from "../domain/event/Event.js"
 import { DeadLetterStatus } from "../domain/event/EventView.js"
-import { listParams } from "./Shapes.js"
+import { listParams } from "../actors/management/Pages.js"
 
 const text = Schema.optional(Schema.String)
 

@@ -1,19 +1,21 @@
 /** Use cases of the audit trail: list its entries, verify their chain. Read-only. Contract: audit. */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
+import { ActorType } from "../../domain/audit/Audit.js"
 import type { CallContext } from "./CallContext.js"
 import { type AuditQuery, AuditTrail } from "../ports/AuditTrail.js"
 import type { Principal } from "./Caller.js"
-import { bounds, type PageRequest, Pages, sizeOf } from "./Pages.js"
+import { listQuery, optionalText, bounds, type PageRequest, Pages, sizeOf } from "./Pages.js"
 import { filtersOf } from "./Pages.js"
 
-export interface AuditListParams extends PageRequest {
-  readonly customer_id?: string | undefined
-  readonly actor_type?: string | undefined
-  readonly actor_id?: string | undefined
-  readonly action?: string | undefined
-  readonly resource_type?: string | undefined
-  readonly resource_id?: string | undefined
-}
+export const AuditList = listQuery({
+  customer_id: optionalText,
+  actor_type: Schema.optional(ActorType),
+  actor_id: optionalText,
+  action: optionalText,
+  resource_type: optionalText,
+  resource_id: optionalText
+})
+type AuditList = typeof AuditList.Type
 
 export class AuditLog extends Context.Tag("svc/AuditLog")<AuditLog, Effect.Effect.Success<typeof make>>() {}
 
@@ -27,7 +29,7 @@ const make = Effect.gen(function* () {
 
   return {
     /** The entries that the caller reaches, newest first. */
-    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: AuditListParams) {
+    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: AuditList) {
       const size = sizeOf(params)
       const range = bounds(params)
       const position = yield* pages.position(params.cursor)

@@ -1,21 +1,35 @@
 /** Pages of lists: size, bounds, and signed cursors. Contract: conventions. */
-import { Clock, Context, Duration, Effect, Either, Encoding, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Either, Encoding, Layer, Schema } from "effect"
 import { InvalidRequest, type Unavailable } from "../../domain/Failure.js"
 import { cursorLifetime, pageSize } from "../../domain/Limits.js"
+import { TimeBound } from "../../domain/Time.js"
 import { Digests } from "../ports/Digests.js"
-import type { ListQuery, Repository } from "../ports/Records.js"
+import type { ListQuery, Repository, Where } from "../ports/Records.js"
 
+/** A parameter that is any text. */
+export const optionalText = Schema.optional(Schema.String)
+
+/** The size of a page; larger ones are the largest. */
+export const PageSize = Schema.NumberFromString.pipe(Schema.int(), Schema.positive()).annotations({
+  jsonSchema: { type: "integer", minimum: 1, maximum: pageSize.max }
+})
+
+/** Query parameters of every list. `q`: text to search for, in lists that can be searched. */
+export const listParams = {
+  page_size: Schema.optional(PageSize),
+  cursor: optionalText,
+  created_after: Schema.optional(TimeBound),
+  created_before: Schema.optional(TimeBound),
+  from: Schema.optional(TimeBound),
+  to: Schema.optional(TimeBound),
+  q: optionalText
+} as const
 /** The paging parameters of a request. */
-export interface PageRequest {
-  readonly page_size?: number | undefined
-  readonly cursor?: string | undefined
-  readonly created_after?: string | undefined
-  readonly created_before?: string | undefined
-  readonly from?: string | undefined
-  readonly to?: string | undefined
-  /** Text to search for, in lists that can be searched. */
-  readonly q?: string | undefined
-}
+export type PageRequest = Schema.Struct.Type<typeof listParams>
+
+/** The query of a list that has filters of its own. */
+export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) =>
+  Schema.Struct({ ...listParams, ...filters })
 
 /** A page of a list, in the form of the answer. `nextCursor`: `null` on the last page. */
 export interface PageOf<A> {
@@ -99,7 +113,11 @@ const pageOf = <A>(
   }))
 }
 
-type PageQuery<R> = Omit<ListQuery<R>, "limit" | "after">
+/** What a page shows. `filters`: conditions that the client may leave out. `searchIn`: the members that `q` is looked for in. */
+interface PageQuery<R> extends Pick<ListQuery<R>, "where" | "only" | "some"> {
+  readonly filters?: { readonly [Member in keyof R]?: R[Member] | undefined }
+  readonly searchIn?: ReadonlyArray<keyof R & string>
+}
 
 /** Reads a page of a repository. */
 const list = <R extends { readonly id: string; readonly createdAt: string }>(
@@ -112,8 +130,12 @@ const list = <R extends { readonly id: string; readonly createdAt: string }>(
     const size = sizeOf(params)
     const after = yield* readCursor(digests, params.cursor)
     const range = bounds(params)
+    const { filters, searchIn, where, ...conditions } = query
     const rows = yield* repository.list({
-      ...query,
+      ...conditions,
+      // A condition that is undefined is none.
+      where: { ...where, ...filters } as Where<R>,
+      ...(params.q === undefined || searchIn === undefined ? {} : { search: { text: params.q, in: searchIn } }),
       limit: size + 1,
       ...(after === undefined ? {} : { after }),
       ...(range.after === undefined ? {} : { createdAfter: range.after }),

@@ -3,9 +3,8 @@ import { Schema } from "effect"
 import { ApiKey, CreateApiKey, UpdateApiKey } from "../../domain/access/ApiKey.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
-import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
+import { ApiKeyList, ApiKeys } from "../../actors/management/access/ApiKeys.js"
 import { record, newRecord, page } from "../operation/Output.js"
 
 /** The answer that shows the whole key and the identity secret once. */
@@ -27,7 +26,7 @@ export const apiKeysOperations = [
     description: "Lists the keys of the workspace with their permissions. Their secrets are never listed.",
     answers: { 200: "A page of API keys." },
     route: "GET /api/v1/api-keys",
-    query: Schema.Struct({ ...listParams, mode: Schema.optional(Schema.Literal("all", "live", "test")) }),
+    query: ApiKeyList,
     output: page(ApiKey.View),
     permit: "settings:read",
     use: (keys, { context, query }) => keys.list(context, query)

@@ -1,10 +1,11 @@
 /** The operations on the audit trail, which only read it. Contract: audit entry and its hash chain. */
 import { Schema } from "effect"
-import { ActorType, AuditEntry } from "../../domain/audit/Audit.js"
+import { AuditEntry } from "../../domain/audit/Audit.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, Time } from "../Shapes.js"
-import { AuditLog } from "../../actors/management/AuditLog.js"
+import { Time } from "../Shapes.js"
+import { listParams } from "../../actors/management/Pages.js"
+import { AuditList, AuditLog } from "../../actors/management/AuditLog.js"
 import { record, page } from "../operation/Output.js"
 
 const ChainEndView = Schema.Struct({ seq: Schema.Number, hash: Schema.String })
@@ -40,8 +41,6 @@ const VerificationView = Schema.Struct({
   })
 }).annotations({ identifier: "AuditVerification" })
 
-const text = Schema.optional(Schema.String)
-
 const ofAuditLog = operationsOf({
   with: AuditLog,
   resource: "audit",
@@ -58,15 +57,7 @@ export const auditOperations = [
     description: "Lists audit entries, newest first. Each has all members that its hash is computed from.",
     answers: { 200: "A page of audit entries." },
     route: "GET /api/v1/audit",
-    query: Schema.Struct({
-      ...listParams,
-      customer_id: text,
-      actor_type: Schema.optional(ActorType),
-      actor_id: text,
-      action: text,
-      resource_type: text,
-      resource_id: text
-    }),
+    query: AuditList,
     output: page(AuditEntry.View),
     use: (log, { context, query }) => log.list(context, query)
   }),

@@ -1,12 +1,11 @@
 /** The operations on connections. Only `reveal` answers with a credential. Specification: Surface C. */
 import { Schema } from "effect"
-import { Connection, connectionStatuses } from "../../domain/connection/Connection.js"
+import { Connection } from "../../domain/connection/Connection.js"
 import { CreateConnection, ReconnectConnection } from "../../domain/connection/Requests.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
-import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
+import { ConnectionList, CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
 import { record, newRecord, page } from "../operation/Output.js"
 import { RevealedCredential } from "../../actors/management/connection/ConnectionRecords.js"
 
@@ -42,13 +41,7 @@ export const connectionsOperations = [
     description: "Lists the connections that the key reaches, newest first, without credentials.",
     answers: { 200: "A page of connections." },
     route: "GET /api/v1/connections",
-    query: Schema.Struct({
-      ...listParams,
-      status: Schema.optional(Schema.Literal(...connectionStatuses)),
-      customer_id: Schema.optional(Schema.String),
-      user_id: Schema.optional(Schema.String),
-      connector: Schema.optional(Schema.String)
-    }),
+    query: ConnectionList,
     output: page(Connection.View),
     permit: "connections:read",
     scoped: { connection: "list", connector: "list" },

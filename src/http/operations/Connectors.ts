@@ -1,5 +1,6 @@
 /** The operations on connectors. Specification: Surface C. */
 import { HttpApiSchema } from "@effect/platform"
+import { ConnectorList } from "../../actors/management/connector/ConnectorPages.js"
 import { Schema, SchemaAST, Effect } from "effect"
 import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
@@ -7,7 +8,7 @@ import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { JsonObject } from "../../domain/Json.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
-import { listParams, NullableTime, Time } from "../Shapes.js"
+import { NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import type { SavedConnector } from "../../actors/management/connector/ConnectorDrafts.js"
 import { ConnectorAuthoring } from "../../actors/management/connector/ConnectorAuthoring.js"
@@ -120,11 +121,7 @@ export const connectorsOperations = [
     description: "Lists the built-in connectors and those of the organisation.",
     answers: { 200: "A page of connectors." },
     route: "GET /api/v1/connectors",
-    query: Schema.Struct({
-      ...listParams,
-      kind: Schema.optional(ConnectorKind),
-      include: Schema.optional(Schema.String)
-    }),
+    query: ConnectorList,
     output: page(ConnectorSummary),
     scoped: { connector: "list" },
     use: (catalogue, { context, query }) => catalogue.list(context, query)

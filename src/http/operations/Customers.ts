@@ -1,12 +1,10 @@
 /** The operations on customers. Specification: Surface C. */
-import { Schema } from "effect"
-import { Customer, CustomerStatus } from "../../domain/organisation/Customer.js"
+import { Customer } from "../../domain/organisation/Customer.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { Customers } from "../../actors/management/organisation/Customers.js"
+import { CustomerList, Customers } from "../../actors/management/organisation/Customers.js"
 import { record, newRecord, acceptedRecord, page } from "../operation/Output.js"
 
 const ofCustomers = operationsOf({ with: Customers, resource: "customer", sharing: "customers", scoped: {} })
@@ -19,11 +17,7 @@ export const customersOperations = [
     description: "Lists the customers that the key reaches, newest first.",
     answers: { 200: "A page of customers." },
     route: "GET /api/v1/customers",
-    query: Schema.Struct({
-      ...listParams,
-      status: Schema.optional(CustomerStatus),
-      tag: Schema.optional(Schema.String)
-    }),
+    query: CustomerList,
     output: page(Customer.View),
     permit: "users:read",
     use: (customers, { context, query }) => customers.list(context, query)

@@ -1,15 +1,14 @@
 /** The operations on execution records. Specification: Surface C; contract: execution record. */
 import { Schema, Effect } from "effect"
-import { ExecutionStatus, TriggerType } from "../../domain/run/Execution.js"
 import { ExecutionDetail, ExecutionView, LogLine } from "../../domain/run/ExecutionView.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json, canonicalJson } from "../../domain/Json.js"
 import { auditAction } from "../operation/Contract.js"
 import { operation, operationsOf } from "../operation/Operation.js"
-import { listParams } from "../Shapes.js"
+import { listParams } from "../../actors/management/Pages.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
-import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
+import { ExecutionList, ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { runClaim } from "../RunClaim.js"
 import { record, acceptedRecord, page, bareValue } from "../operation/Output.js"
@@ -35,13 +34,7 @@ export const executionsOperations = [
     description: "Lists the runs of the workspace that the key reaches, newest first.",
     answers: { 200: "A page of executions." },
     route: "GET /api/v1/executions",
-    query: Schema.Struct({
-      ...listParams,
-      workflow_id: Schema.optional(Schema.String),
-      status: Schema.optional(ExecutionStatus),
-      customer_id: Schema.optional(Schema.String),
-      trigger_type: Schema.optional(TriggerType)
-    }),
+    query: ExecutionList,
     output: page(ExecutionSummary),
     scoped: { workflow: "list", environment: "list" },
     use: (history, { context, query }) => history.list(context, query)

@@ -1,17 +1,13 @@
 /** The operations on customers' installations of integrations. Contract: surface C bodies; installation record. */
-import { Schema } from "effect"
-import { Installation, installationStatuses, UpdateInstallation } from "../../domain/organisation/Installation.js"
+import { Installation, UpdateInstallation } from "../../domain/organisation/Installation.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
-import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { Installations } from "../../actors/management/organisation/Installations.js"
+import { InstallationList, Installations } from "../../actors/management/organisation/Installations.js"
 import { record, newRecord, page, empty } from "../operation/Output.js"
 
 /** A key's scope applies to an installation by all of its workflows, connections and connectors. */
 const recordScope = { workflow: "record", connection: "record", connector: "record" } as const
-
-const text = Schema.optional(Schema.String)
 
 const ofInstallations = operationsOf({
   with: Installations,
@@ -28,14 +24,7 @@ export const installationsOperations = [
     description: "Lists the integrations that customers have installed, newest first.",
     answers: { 200: "A page of installations." },
     route: "GET /api/v1/installations",
-    query: Schema.Struct({
-      ...listParams,
-      customer_id: text,
-      integration: text,
-      status: Schema.optional(Schema.Literal(...installationStatuses)).annotations({
-        description: "absent: all except uninstalled ones. A page of one status may have fewer records than its size"
-      })
-    }),
+    query: InstallationList,
     output: page(Installation.View),
     permit: "widgets:read",
     scoped: { workflow: "list", connection: "list", connector: "list" },

@@ -1,27 +1,12 @@
 /** The operations on notifications. Contract: notification record. */
 import { Schema } from "effect"
-import {
-  MarkRead,
-  Notification,
-  notificationChannels,
-  notificationStatuses,
-  severities
-} from "../../domain/organisation/Notification.js"
+import { MarkRead, Notification } from "../../domain/organisation/Notification.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { Notifications } from "../../actors/management/organisation/Notifications.js"
+import { NotificationList, Notifications } from "../../actors/management/organisation/Notifications.js"
 import { record, newRecord, page } from "../operation/Output.js"
-
-const Channel = Schema.Literal(...notificationChannels)
-
-const Severity = Schema.Literal(...severities)
-
-const Status = Schema.Literal(...notificationStatuses)
-
-const text = Schema.optional(Schema.String)
 
 const ofNotifications = operationsOf({
   with: Notifications,
@@ -38,13 +23,7 @@ export const notificationsOperations = [
     description: "Lists the notifications that the key reaches, newest first. They are kept for 90 days.",
     answers: { 200: "A page of notifications." },
     route: "GET /api/v1/notifications",
-    query: Schema.Struct({
-      ...listParams,
-      customer_id: text,
-      channel: Schema.optional(Channel),
-      severity: Schema.optional(Severity),
-      status: Schema.optional(Status)
-    }),
+    query: NotificationList,
     output: page(Notification.View),
     permit: "anyCaller",
     use: (notifications, { context, query }) => notifications.list(context, query)

@@ -4,7 +4,7 @@ import { Organisation, Workspace } from "../../domain/organisation/Organisation.
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams } from "../Shapes.js"
+import { listParams } from "../../actors/management/Pages.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Organisations } from "../../actors/management/organisation/Organisations.js"
 import { Workspaces } from "../../actors/management/organisation/Workspaces.js"

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { DailyDimension, QuotaUse, UsageDay } from "../../domain/organisation/Usage.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams } from "../Shapes.js"
+import { listParams } from "../../actors/management/Pages.js"
 import { Quotas, QuotaSummary } from "../../actors/management/organisation/Quotas.js"
 import { record } from "../operation/Output.js"
 

@@ -4,9 +4,8 @@ import { Json } from "../../domain/Json.js"
 import { CreateSecret, Secret, SecretType } from "../../domain/access/Secret.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
-import { listParams } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { Secrets } from "../../actors/management/access/Secrets.js"
+import { SecretList, Secrets } from "../../actors/management/access/Secrets.js"
 import { newOrStoredRecord, record, page, empty } from "../operation/Output.js"
 
 const RevealedSecret = Schema.Struct({
@@ -31,11 +30,7 @@ export const secretsOperations = [
     description: "Lists names and scopes of secrets. Values are read one by one.",
     answers: { 200: "A page of secrets, without their values." },
     route: "GET /api/v1/secrets",
-    query: Schema.Struct({
-      ...listParams,
-      customer_id: Schema.optional(Schema.String),
-      environment: Schema.optional(Schema.String)
-    }),
+    query: SecretList,
     output: page(Secret.View),
     permit: ["secrets:read", "secrets:write"],
     scoped: { secret: "list", environment: "list" },

@@ -19,16 +19,14 @@ import { subscriptionStates, type TriggerWithKey } from "../../domain/trigger/Tr
 import { auditAction } from "../operation/Contract.js"
 import { operation, operationsOf } from "../operation/Operation.js"
 import { MadeEvent } from "../EventShapes.js"
-import { listParams, NullableTime, Time } from "../Shapes.js"
+import { NullableTime, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import type { CallContext } from "../../actors/management/CallContext.js"
 import type { Failure } from "../../domain/Failure.js"
 import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
-import { Triggers } from "../../actors/management/trigger/Triggers.js"
+import { TriggerList, Triggers } from "../../actors/management/trigger/Triggers.js"
 import { eventHeaders } from "../../domain/event/EventHeaders.js"
 import { record, acceptedRecord, page, bareValue, empty } from "../operation/Output.js"
-
-const text = Schema.optional(Schema.String)
 
 const nullableText = Schema.NullOr(Schema.String)
 
@@ -142,12 +140,7 @@ export const triggersOperations = [
     description: "Lists the triggers of the workspace, newest first.",
     answers: { 200: "A page of triggers." },
     route: "GET /api/v1/triggers",
-    query: Schema.Struct({
-      ...listParams,
-      customer_id: text,
-      type: Schema.optional(TriggerKind),
-      status: Schema.optional(TriggerStatus)
-    }),
+    query: TriggerList,
     output: page(TriggerView),
     permit: "workflows:read",
     sharing: "read",

@@ -1,13 +1,14 @@
 /** The operations on people and roles. Specification: Surface C; contract: presets and roles. */
 import { Schema, Effect, Redacted } from "effect"
-import { CreateRole, InviteUser, Role, User, UserStatus } from "../../domain/access/Person.js"
+import { CreateRole, InviteUser, Role, User } from "../../domain/access/Person.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation, operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, Time } from "../Shapes.js"
+import { Time } from "../Shapes.js"
+import { listParams } from "../../actors/management/Pages.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { Roles } from "../../actors/management/access/Roles.js"
-import { type Invitation, Users } from "../../actors/management/access/Users.js"
+import { UserList, type Invitation, Users } from "../../actors/management/access/Users.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { newRecord, page } from "../operation/Output.js"
 
@@ -46,7 +47,7 @@ export const usersOperations = [
     description: "Lists the people of the organisation with their roles.",
     answers: { 200: "A page of people." },
     route: "GET /api/v1/users",
-    query: Schema.Struct({ ...listParams, status: Schema.optional(UserStatus) }),
+    query: UserList,
     output: page(User.View),
     permit: "users:read",
     audit: auditRead("user"),

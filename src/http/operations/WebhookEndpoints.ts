@@ -1,17 +1,13 @@
 /** The operations on webhook endpoints, which receive an organisation's events. Contract: outbound events. */
 import { Schema } from "effect"
-import {
-  attemptOutcomes,
-  DeliveryAttempt,
-  ResendDeliveries,
-  WebhookEndpoint
-} from "../../domain/delivery/WebhookEndpoint.js"
+import { DeliveryAttempt, ResendDeliveries, WebhookEndpoint } from "../../domain/delivery/WebhookEndpoint.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { listParams, NullableTime } from "../Shapes.js"
+import { NullableTime } from "../Shapes.js"
+import { listParams } from "../../actors/management/Pages.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
-import { WebhookEndpoints } from "../../actors/management/organisation/WebhookEndpoints.js"
+import { AttemptList, WebhookEndpoints } from "../../actors/management/organisation/WebhookEndpoints.js"
 import { record, newRecord, acceptedRecord, page, empty } from "../operation/Output.js"
 
 const WebhookEndpointWithSecret = Schema.Struct({
@@ -126,7 +122,7 @@ export const webhookEndpointsOperations = [
     description: "Lists the attempts of the last 30 days to deliver to the endpoint, newest first.",
     answers: { 200: "A page of attempts." },
     route: "GET /api/v1/webhook-endpoints/:whe/attempts",
-    query: Schema.Struct({ ...listParams, outcome: Schema.optional(Schema.Literal(...attemptOutcomes)) }),
+    query: AttemptList,
     output: page(DeliveryAttempt.View),
     use: (endpoints, { context, path, query }) => endpoints.attempts(context, path.whe, query)
   }),

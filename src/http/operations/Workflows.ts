@@ -5,10 +5,9 @@ import { Json } from "../../domain/Json.js"
 import { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
-import { listParams } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Counter } from "../../domain/Scalars.js"
-import { Workflows } from "../../actors/management/workflow/Workflows.js"
+import { WorkflowList, Workflows } from "../../actors/management/workflow/Workflows.js"
 import { maxVersionsShown, WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { NotFound } from "../../domain/Failure.js"
 import { record, newRecord, page, bareValue, empty } from "../operation/Output.js"
@@ -58,11 +57,7 @@ export const workflowsOperations = [
     description: "Lists the workflows of the workspace without their code, newest first.",
     answers: { 200: "A page of workflows." },
     route: "GET /api/v1/workflows",
-    query: Schema.Struct({
-      ...listParams,
-      status: Schema.optional(Schema.Literal("draft", "published", "archived")),
-      customer_id: Schema.optional(Schema.String)
-    }),
+    query: WorkflowList,
     output: page(WorkflowSummary),
     permit: "workflows:read",
     scoped: { workflow: "list" },

@@ -2,8 +2,8 @@
  * Use cases of API keys: create, narrow, rotate, revoke. No key gets more rights than the key that creates or changes it.
  * Contract: API keys.
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { type ApiKey, type CreateApiKey, type KeyMode, keyView, UpdateApiKey } from "../../../domain/access/ApiKey.js"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { type ApiKey, type CreateApiKey, keyView, UpdateApiKey } from "../../../domain/access/ApiKey.js"
 import { changedKey, revokedKey, rotatedKey, statusRefusal } from "../../../domain/access/ApiKeyChanges.js"
 import { type Failure, InvalidState } from "../../../domain/Failure.js"
 import type { ApiKeyId } from "../../../domain/Ids.js"
@@ -13,7 +13,7 @@ import { makeApiKeyIssuer } from "./ApiKeyIssuer.js"
 import { checkVersion, type CallContext } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { findReached } from "../ReachedRecord.js"
 
@@ -26,9 +26,8 @@ export interface IssuedApiKey extends ApiKeyView {
   readonly hmacSecret: string | null
 }
 
-export interface ApiKeyListParams extends PageRequest {
-  readonly mode?: KeyMode | "all" | undefined
-}
+export const ApiKeyList = listQuery({ mode: Schema.optional(Schema.Literal("all", "live", "test")) })
+type ApiKeyList = typeof ApiKeyList.Type
 
 /** Each use case fails with `NotFound` if the caller's workspace has no such key. */
 export class ApiKeys extends Context.Tag("svc/ApiKeys")<ApiKeys, Effect.Effect.Success<typeof make>>() {}
@@ -80,12 +79,13 @@ const make = Effect.gen(function* () {
   })
 
   /** Newest first. */
-  const list = Effect.fnUntraced(function* (context: CallContext, params: ApiKeyListParams) {
-    const { mode, q } = params
+  const list = Effect.fnUntraced(function* (context: CallContext, params: ApiKeyList) {
+    const { mode } = params
     const page = yield* read(context, (tx) =>
       pages.list(tx.apiKeys, params, {
-        where: { spaceId: context.caller.spaceId, ...(mode === undefined || mode === "all" ? {} : { mode }) },
-        ...(q === undefined ? {} : { search: { text: q, in: ["name", "last4"] } })
+        where: { spaceId: context.caller.spaceId },
+        filters: { mode: mode === "all" ? undefined : mode },
+        searchIn: ["name", "last4"]
       })
     )
     const at = yield* Clock.currentTimeMillis

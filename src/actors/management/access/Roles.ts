@@ -20,10 +20,8 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
 
   return {
-    list: (context: CallContext, params: PageRequest & { readonly q?: string | undefined }) => {
-      const query = params.q === undefined ? {} : { search: { text: params.q, in: ["name"] as const } }
-      return read(context, (tx) => pages.views(tx.roles, params, query, (one) => Role.show(one)))
-    },
+    list: (context: CallContext, params: PageRequest) =>
+      read(context, (tx) => pages.views(tx.roles, params, { searchIn: ["name"] }, (one) => Role.show(one))),
 
     /** Fails if the new role has more permissions than its parent. */
     create: (context: CallContext, input: CreateRole) =>

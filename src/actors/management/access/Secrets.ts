@@ -27,16 +27,14 @@ import {
   environmentReadRefusal,
   findEnvironment
 } from "../organisation/EnvironmentRecords.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, optionalText, Pages } from "../Pages.js"
 import { findSecretOwner, lockSecret, secretNotFound, secretListFilter } from "./SecretRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
 
 export type SecretView = ReturnType<typeof secretView>
 
-export interface SecretListParams extends PageRequest {
-  readonly customer_id?: string | undefined
-  readonly environment?: string | undefined
-}
+export const SecretList = listQuery({ customer_id: optionalText, environment: optionalText })
+type SecretList = typeof SecretList.Type
 
 export interface RevealedSecret extends Pick<Secret, "id" | "name" | "type"> {
   readonly value: Json
@@ -137,11 +135,10 @@ const make = Effect.gen(function* () {
   })
 
   /** The secrets without their values. */
-  const list = (context: CallContext, params: SecretListParams) =>
+  const list = (context: CallContext, params: SecretList) =>
     read(context, (tx) => {
       const where = secretListFilter(context.caller, params)
-      const search = params.q === undefined ? {} : { search: { text: params.q, in: ["name"] as const } }
-      return pages.views(tx.secrets, params, { where, ...search }, secretView)
+      return pages.views(tx.secrets, params, { where, searchIn: ["name"] }, secretView)
     })
 
   /** Creates a secret, or overwrites the one with the same name and scope; runs keep the version that they read. */

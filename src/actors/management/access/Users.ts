@@ -1,10 +1,10 @@
 /** Use cases of users: list, and invite by a token, of which only the hash is stored. Contract: users. */
-import { Context, DateTime, Effect, Layer, Option, Redacted } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { grantRefusal } from "../../../domain/access/KeyBounds.js"
 import { type Failure, invalid } from "../../../domain/Failure.js"
 import type { CustomerId, UserId } from "../../../domain/Ids.js"
 import { inviteLifetime } from "../../../domain/Limits.js"
-import { invitedUser, type InviteUser, User } from "../../../domain/access/Person.js"
+import { invitedUser, type InviteUser, User, UserStatus } from "../../../domain/access/Person.js"
 import { toSet } from "../../../domain/access/Permission.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -12,7 +12,7 @@ import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, Pages } from "../Pages.js"
 import { findRole } from "./Roles.js"
 
 export type UserView = ReturnType<typeof User.show>
@@ -25,9 +25,8 @@ export interface Invitation {
   readonly expiresAt: string
 }
 
-export interface UserListParams extends PageRequest {
-  readonly status?: User["status"] | undefined
-}
+export const UserList = listQuery({ status: Schema.optional(UserStatus) })
+type UserList = typeof UserList.Type
 
 export class Users extends Context.Tag("svc/Users")<Users, Effect.Effect.Success<typeof make>>() {}
 
@@ -79,12 +78,8 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    list: (context: CallContext, params: UserListParams) => {
-      const { q, status } = params
-      const query = {
-        ...(status === undefined ? {} : { where: { status } }),
-        ...(q === undefined ? {} : { search: { text: q, in: ["email", "name"] as const } })
-      }
+    list: (context: CallContext, params: UserList) => {
+      const query = { filters: { status: params.status }, searchIn: ["email", "name"] as const }
       return read(context, (tx) => pages.views(tx.users, params, query, (one) => User.show(one)))
     },
     /** Fails if the role or the customers exceed the caller's own. */

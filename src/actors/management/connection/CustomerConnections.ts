@@ -2,8 +2,8 @@
  * Use cases of customers' connections. Reads come from their records; changes are commands to their actors, which also
  * write the audit entries. Contract: connection record and states; surface C bodies.
  */
-import { Context, Effect, Layer, Redacted } from "effect"
-import type { Connection, ConnectionStatus, UpdateConnection } from "../../../domain/connection/Connection.js"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { type Connection, type UpdateConnection, connectionStatuses } from "../../../domain/connection/Connection.js"
 import type { CreateConnection, ReconnectConnection } from "../../../domain/connection/Requests.js"
 import type { Failure } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
@@ -26,15 +26,16 @@ import {
   viewOfConnection
 } from "./ConnectionRecords.js"
 import { customerOfBody, customerListFilter } from "../organisation/NamedCustomers.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, optionalText, Pages } from "../Pages.js"
 import { checkCustomerConnector } from "../organisation/CustomerLimits.js"
 
-export interface ConnectionListParams extends PageRequest {
-  readonly status?: ConnectionStatus | undefined
-  readonly customer_id?: string | undefined
-  readonly user_id?: string | undefined
-  readonly connector?: string | undefined
-}
+export const ConnectionList = listQuery({
+  status: Schema.optional(Schema.Literal(...connectionStatuses)),
+  customer_id: optionalText,
+  user_id: optionalText,
+  connector: optionalText
+})
+type ConnectionList = typeof ConnectionList.Type
 
 /** Each use case fails with `NotFound` if the connection does not exist, is disconnected, or is not reached by the caller. */
 export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
@@ -95,18 +96,18 @@ const make = Effect.gen(function* () {
     )
 
   /** Newest first; disconnected ones only if the filter asks for that status. */
-  const list = (context: CallContext, params: ConnectionListParams) =>
+  const list = (context: CallContext, params: ConnectionList) =>
     read(context, function* (tx) {
-      const page = yield* pages.list(tx.connections, params, {
+      const query = {
         where: {
           ...(params.status === undefined ? livingConnections : { status: params.status }),
           ...(yield* customerListFilter(tx, context.caller, params.customer_id)),
-          ...connectionListFilter(context.caller, params.connector),
-          ...(params.user_id === undefined ? {} : { userId: params.user_id })
+          ...connectionListFilter(context.caller, params.connector)
         },
-        ...(params.q === undefined ? {} : { search: { text: params.q, in: ["label", "connector", "accountLabel"] } })
-      })
-      return { ...page, data: page.data.map(viewOfConnection) }
+        filters: { userId: params.user_id },
+        searchIn: ["label", "connector", "accountLabel"] as const
+      }
+      return yield* pages.views(tx.connections, params, query, viewOfConnection)
     })
 
   const create = Effect.fnUntraced(function* (context: CallContext, input: CreateConnection) {

@@ -1,6 +1,6 @@
 /** Lists the organisation's own connectors, newest first, followed by the built-in ones. */
-import { Effect } from "effect"
-import type { ConnectorRecord } from "../../../domain/connector/ConnectorRecord.js"
+import { Effect, Schema } from "effect"
+import { ConnectorKind } from "../../../domain/connector/Definition.js"
 import type { Failure } from "../../../domain/Failure.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
@@ -16,13 +16,10 @@ import {
   jsonOf,
   summaryView
 } from "./ConnectorRecords.js"
-import { bounds, type PageRequest, Pages, sizeOf } from "../Pages.js"
+import { listQuery, optionalText, bounds, Pages, sizeOf } from "../Pages.js"
 
-export interface ConnectorListParams extends PageRequest {
-  readonly kind?: ConnectorRecord["kind"] | undefined
-  /** `actions`: with whole actions. */
-  readonly include?: string | undefined
-}
+export const ConnectorList = listQuery({ kind: Schema.optional(ConnectorKind), include: optionalText })
+type ConnectorList = typeof ConnectorList.Type
 
 /** Largest page with complete actions, which may have megabytes. */
 const maxDetailedPageSize = 20
@@ -43,7 +40,7 @@ export const make = Effect.gen(function* () {
   const listBuiltIns = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
-    params: ConnectorListParams,
+    params: ConnectorList,
     after: { readonly createdAt: string; readonly id: string } | undefined
   ): Effect.fn.Return<ReadonlyArray<BuiltInConnector>, Failure> {
     const range = bounds(params)
@@ -63,19 +60,16 @@ export const make = Effect.gen(function* () {
     return builtIns.filter(isListed)
   })
 
-  const listOwn = (tx: Tx, caller: Principal, params: ConnectorListParams) => {
+  const listOwn = (tx: Tx, caller: Principal, params: ConnectorList) => {
     const slugs = scopedIds(caller, "connector")
     return pages.list(tx.connectors, params, {
-      where: {
-        deletedAt: null,
-        ...(slugs === undefined ? {} : { slug: slugs }),
-        ...(params.kind === undefined ? {} : { kind: params.kind })
-      },
-      ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
+      where: { deletedAt: null, ...(slugs === undefined ? {} : { slug: slugs }) },
+      filters: { kind: params.kind },
+      searchIn: ["name", "slug", "description"]
     })
   }
 
-  const list = (context: CallContext, listParams: ConnectorListParams) => {
+  const list = (context: CallContext, listParams: ConnectorList) => {
     const { caller } = context
     const isDetailed = listParams.include?.split(",").includes("actions") ?? false
     const params = isDetailed

@@ -1,31 +1,29 @@
 /** Use cases of customers: list, create, change, and delete, which leaves a tombstone. Contract: customer record. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
 import {
   type CreateCustomer,
   Customer,
-  type CustomerStatus,
   customerTombstone,
   newCustomer,
   suffixedSlug,
-  type UpdateCustomer
+  type UpdateCustomer,
+  CustomerStatus
 } from "../../../domain/organisation/Customer.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
 import { checkVersion, type CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { findCustomer } from "./CustomerRecords.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, optionalText, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 
 /** A customer as the API shows it. */
 export type CustomerView = typeof Customer.View.Type
 
-export interface CustomerListParams extends PageRequest {
-  readonly status?: CustomerStatus | undefined
-  readonly tag?: string | undefined
-}
+export const CustomerList = listQuery({ status: Schema.optional(CustomerStatus), tag: optionalText })
+type CustomerList = typeof CustomerList.Type
 
 export class Customers extends Context.Tag("svc/Customers")<Customers, Effect.Effect.Success<typeof make>>() {}
 
@@ -54,18 +52,15 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
 
   /** The customers that the caller reaches, newest first. */
-  const list = (context: CallContext, params: CustomerListParams) =>
+  const list = (context: CallContext, params: CustomerList) =>
     read(context, function* (tx) {
       const { customers } = context.caller
-      const { q, status, tag } = params
+      const { status, tag } = params
       const page = yield* pages.list(tx.customers, params, {
-        where: {
-          deletedAt: null,
-          ...(status === undefined ? {} : { status }),
-          ...(customers === "all" ? {} : { id: [...customers] })
-        },
+        where: { deletedAt: null, ...(customers === "all" ? {} : { id: [...customers] }) },
+        filters: { status },
         ...(tag === undefined ? {} : { some: [{ member: "tags", part: "items", among: [tag] }] }),
-        ...(q === undefined ? {} : { search: { text: q, in: ["name", "slug", "externalRef"] } })
+        searchIn: ["name", "slug", "externalRef"]
       })
       const counts = yield* countConnections(tx, page.data)
       return {

@@ -2,7 +2,7 @@
  * Use cases of installations: create for a customer, change, uninstall. The record stays, because its runs refer to it.
  * Contract: installation record.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { type Failure, NotFound, PlanLimitReached } from "../../../domain/Failure.js"
 import {
   type CreateInstallation,
@@ -12,7 +12,8 @@ import {
   type InstallationChanges,
   type InstallationStatus,
   type InstallationView,
-  UpdateInstallation
+  UpdateInstallation,
+  installationStatuses
 } from "../../../domain/organisation/Installation.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { Computations } from "../../ports/Computations.js"
@@ -32,16 +33,19 @@ import {
   viewsOf
 } from "./InstallationRecords.js"
 import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
-import { type PageRequest, Pages, sizeOf } from "../Pages.js"
+import { listQuery, optionalText, type PageRequest, Pages, sizeOf } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { checkCustomerLimit } from "./CustomerLimits.js"
 
-export interface InstallationListParams extends PageRequest {
-  readonly customer_id?: string | undefined
-  readonly integration?: string | undefined
-  readonly status?: InstallationStatus | undefined
-}
+export const InstallationList = listQuery({
+  customer_id: optionalText,
+  integration: optionalText,
+  status: Schema.optional(Schema.Literal(...installationStatuses)).annotations({
+    description: "absent: all except uninstalled ones. A page of one status may have fewer records than its size"
+  })
+})
+type InstallationList = typeof InstallationList.Type
 
 export class Installations extends Context.Tag("svc/Installations")<
   Installations,
@@ -108,17 +112,14 @@ const make = Effect.gen(function* () {
     })
 
   /** Newest first; uninstalled ones only if the filter asks for that status. */
-  const list = (context: CallContext, params: InstallationListParams) =>
+  const list = (context: CallContext, params: InstallationList) =>
     read(context, function* (tx) {
-      const { customer_id, integration, q, status } = params
+      const { customer_id, integration, status } = params
       const query = {
-        where: {
-          ...(yield* customerListFilter(tx, context.caller, customer_id)),
-          ...(integration === undefined ? {} : { integration }),
-          status: storedStatus(status)
-        },
+        where: { ...(yield* customerListFilter(tx, context.caller, customer_id)), status: storedStatus(status) },
+        filters: { integration },
         only: installationListFilter(context.caller),
-        ...(q === undefined ? {} : { search: { text: q, in: ["integration" as const] } })
+        searchIn: ["integration"] as const
       }
       const size = sizeOf(params)
       const found: Array<InstallationView> = []

@@ -1,13 +1,16 @@
 /** Use cases of notifications: list, create, mark as read. Contract: notification record. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { type Failure, invalid, NotFound, QuotaExceeded } from "../../../domain/Failure.js"
 import {
   type CreateNotification,
   type MarkRead,
   Notification,
   notificationTargetsKey,
-  targetUrls
+  targetUrls,
+  notificationChannels,
+  severities,
+  notificationStatuses
 } from "../../../domain/organisation/Notification.js"
 import { hasRoomFor, makeNotification, readTargets } from "../../NotificationDeliveries.js"
 import { type PlanName, plans } from "../../../domain/organisation/Plan.js"
@@ -19,15 +22,16 @@ import type { CallContext } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { customerListFilter, customerOfBody } from "./NamedCustomers.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, optionalText, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 
-export interface NotificationListParams extends PageRequest {
-  readonly customer_id?: string | undefined
-  readonly channel?: Notification["channel"] | undefined
-  readonly severity?: Notification["severity"] | undefined
-  readonly status?: Notification["status"] | undefined
-}
+export const NotificationList = listQuery({
+  customer_id: optionalText,
+  channel: Schema.optional(Schema.Literal(...notificationChannels)),
+  severity: Schema.optional(Schema.Literal(...severities)),
+  status: Schema.optional(Schema.Literal(...notificationStatuses))
+})
+type NotificationList = typeof NotificationList.Type
 
 export class Notifications extends Context.Tag("svc/Notifications")<
   Notifications,
@@ -69,19 +73,12 @@ const make = Effect.gen(function* () {
   const wakeups = yield* Wakeups
 
   /** Newest first. A key of some customers sees only theirs. */
-  const list = (context: CallContext, params: NotificationListParams) =>
+  const list = (context: CallContext, params: NotificationList) =>
     read(context, function* (tx) {
-      const { channel, customer_id, q, severity, status } = params
-      const page = yield* pages.list(tx.notifications, params, {
-        where: {
-          ...(yield* customerListFilter(tx, context.caller, customer_id)),
-          ...(channel === undefined ? {} : { channel }),
-          ...(severity === undefined ? {} : { severity }),
-          ...(status === undefined ? {} : { status })
-        },
-        ...(q === undefined ? {} : { search: { text: q, in: ["title"] } })
-      })
-      return { ...page, data: page.data.map((one) => Notification.show(one)) }
+      const { channel, customer_id, severity, status } = params
+      const where = yield* customerListFilter(tx, context.caller, customer_id)
+      const query = { where, filters: { channel, severity, status }, searchIn: ["title"] as const }
+      return yield* pages.views(tx.notifications, params, query, (one) => Notification.show(one))
     })
 
   const get = (context: CallContext, id: string) =>

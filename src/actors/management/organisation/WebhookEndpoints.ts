@@ -2,7 +2,7 @@
  * Use cases of the endpoints that receive an organisation's events: create, change, rotate the secret, test, and send a
  * delivery again. Contract: outbound events.
  */
-import { Context, Effect, Encoding, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Encoding, Layer, Option, Redacted, Schema } from "effect"
 import {
   type Failure,
   InvalidState,
@@ -24,7 +24,8 @@ import {
   type StoredDelivery,
   type UpdateWebhookEndpoint,
   WebhookEndpoint,
-  type WebhookEndpointWithSecret
+  type WebhookEndpointWithSecret,
+  attemptOutcomes
 } from "../../../domain/delivery/WebhookEndpoint.js"
 import { Egress } from "../../ports/Egress.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -33,14 +34,13 @@ import { Vault } from "../../ports/Vault.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import { Changes } from "../Changes.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findReached } from "../ReachedRecord.js"
 
-export interface AttemptListParams extends PageRequest {
-  readonly outcome?: DeliveryAttempt["outcome"] | undefined
-}
+export const AttemptList = listQuery({ outcome: Schema.optional(Schema.Literal(...attemptOutcomes)) })
+type AttemptList = typeof AttemptList.Type
 
 /** A delivery that waits to be sent. */
 export interface QueuedDelivery {
@@ -226,11 +226,11 @@ const make = Effect.gen(function* () {
     })
 
   /** The attempts of the last 30 days, newest first. */
-  const attempts = (context: CallContext, id: string, params: AttemptListParams) =>
+  const attempts = (context: CallContext, id: string, params: AttemptList) =>
     read(context, function* (tx) {
       const endpoint = yield* findEndpoint(tx, context, id)
-      const where = { endpointId: endpoint.id, ...(params.outcome === undefined ? {} : { outcome: params.outcome }) }
-      return yield* pages.views(tx.deliveryAttempts, params, { where }, (one) => DeliveryAttempt.show(one))
+      const query = { where: { endpointId: endpoint.id }, filters: { outcome: params.outcome } }
+      return yield* pages.views(tx.deliveryAttempts, params, query, (one) => DeliveryAttempt.show(one))
     })
 
   const resend = (context: CallContext, id: string, attempt: string) =>

@@ -38,10 +38,10 @@ const make = Effect.gen(function* () {
 
   return {
     /** All workspaces of the organisation, newest first. */
-    list: (context: CallContext, params: PageRequest & { readonly q?: string | undefined }) => {
-      const query = params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug"] as const } }
-      return read(context, (tx) => pages.views(tx.workspaces, params, query, (one) => Workspace.show(one)))
-    },
+    list: (context: CallContext, params: PageRequest) =>
+      read(context, (tx) =>
+        pages.views(tx.workspaces, params, { searchIn: ["name", "slug"] }, (one) => Workspace.show(one))
+      ),
 
     create: (context: CallContext, input: CreateWorkspace) =>
       change(context, function* (tx) {

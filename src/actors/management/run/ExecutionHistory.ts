@@ -1,23 +1,24 @@
 /** Use cases that read executions: their list, traces, logs, blobs and recorded fixtures. Contract: execution record. */
-import { Context, Effect, Either, Encoding, Layer, Option } from "effect"
+import { Context, Effect, Either, Encoding, Layer, Option, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { fixturesOf } from "../../../domain/connector/Mocking.js"
-import { type ExecutionStatus, isTerminal, type TriggerType } from "../../../domain/run/Execution.js"
+import { isTerminal, ExecutionStatus, TriggerType } from "../../../domain/run/Execution.js"
 import { InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import type { BlobId } from "../../../domain/Ids.js"
 import { isCounter } from "../../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
-import { bounds, type PageRequest, Pages, sizeOf } from "../Pages.js"
+import { listQuery, optionalText, bounds, Pages, sizeOf } from "../Pages.js"
 import { customersOf } from "../event/EventRecords.js"
 
-export interface ExecutionListParams extends PageRequest {
-  readonly workflow_id?: string | undefined
-  readonly customer_id?: string | undefined
-  readonly status?: ExecutionStatus | undefined
-  readonly trigger_type?: TriggerType | undefined
-}
+export const ExecutionList = listQuery({
+  workflow_id: optionalText,
+  status: Schema.optional(ExecutionStatus),
+  customer_id: optionalText,
+  trigger_type: Schema.optional(TriggerType)
+})
+type ExecutionList = typeof ExecutionList.Type
 
 /** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
 export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
@@ -53,7 +54,7 @@ const make = Effect.gen(function* () {
 
   return {
     /** Newest first. */
-    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: ExecutionListParams) {
+    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: ExecutionList) {
       const size = sizeOf(params)
       const range = bounds(params)
       const workflows = yield* workflowsOf(caller, params.workflow_id)

@@ -1,14 +1,14 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
 import { type Failure, invalid, InvalidState, ValidationFailed } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import {
   type CreateTrigger,
   type Trigger,
-  type TriggerStatus,
-  type TriggerKind,
-  UpdateTrigger
+  UpdateTrigger,
+  TriggerKind,
+  TriggerStatus
 } from "../../../domain/trigger/Trigger.js"
 import {
   changedTrigger,
@@ -32,7 +32,7 @@ import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { customerOfBody } from "../organisation/NamedCustomers.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, optionalText, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { triggerWarnings } from "./TriggerWarnings.js"
@@ -50,11 +50,12 @@ import { checkAppEvent, checkRoutes, checkSecretName } from "./TriggerReferences
 import { hasRunnableRoute, lockRoutes } from "./WorkflowTriggers.js"
 import { sharedListFilter } from "../organisation/NamedCustomers.js"
 
-export interface TriggerListParams extends PageRequest {
-  readonly customer_id?: string | undefined
-  readonly type?: TriggerKind | undefined
-  readonly status?: TriggerStatus | undefined
-}
+export const TriggerList = listQuery({
+  customer_id: optionalText,
+  type: Schema.optional(TriggerKind),
+  status: Schema.optional(TriggerStatus)
+})
+type TriggerList = typeof TriggerList.Type
 
 /** Each use case fails with `NotFound` if the key's workspace has no such trigger or the caller does not reach it. */
 export class Triggers extends Context.Tag("svc/Triggers")<Triggers, Effect.Effect.Success<typeof make>>() {}
@@ -134,19 +135,18 @@ const make = Effect.gen(function* () {
   }
 
   /** Newest first: triggers of the customers that the caller reaches, and of all customers. */
-  const list = (context: CallContext, params: TriggerListParams) =>
+  const list = (context: CallContext, params: TriggerList) =>
     read(context, function* (tx) {
-      const { customer_id, q, status, type } = params
+      const { customer_id, status, type } = params
       const page = yield* pages.list(tx.triggers, params, {
         where: {
           deletedAt: null,
           spaceId: context.caller.spaceId,
-          ...(yield* sharedListFilter(tx, context.caller, customer_id)),
-          ...(type === undefined ? {} : { type }),
-          ...(status === undefined ? {} : { status })
+          ...(yield* sharedListFilter(tx, context.caller, customer_id))
         },
+        filters: { type, status },
         only: triggerListFilter(context.caller),
-        ...(q === undefined ? {} : { search: { text: q, in: ["name", "description"] } })
+        searchIn: ["name", "description"]
       })
       return { ...page, data: yield* viewsOfTriggers(tx, origin, page.data) }
     })

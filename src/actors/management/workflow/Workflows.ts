@@ -1,8 +1,8 @@
 /** Use cases of workflows: save the draft, draw it, archive the workflow. Contract: workflow record; surface C bodies. */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
-import type { Workflow, WorkflowStatus } from "../../../domain/workflow/Workflow.js"
+import type { Workflow } from "../../../domain/workflow/Workflow.js"
 import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { workflowSummary } from "../../../domain/workflow/WorkflowView.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -10,7 +10,7 @@ import { checkVersion, type CallContext } from "../CallContext.js"
 import { type Principal, scopedIds } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { sharedListFilter } from "../organisation/NamedCustomers.js"
-import { type PageRequest, Pages } from "../Pages.js"
+import { listQuery, optionalText, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
@@ -18,10 +18,11 @@ import { findWorkflow } from "./WorkflowRecords.js"
 import { makeWorkflowDrafts } from "./WorkflowDrafts.js"
 import { publishedVersions, readWorkflowView, workflowResource } from "./WorkflowViews.js"
 
-export interface WorkflowListParams extends PageRequest {
-  readonly status?: WorkflowStatus | undefined
-  readonly customer_id?: string | undefined
-}
+export const WorkflowList = listQuery({
+  status: Schema.optional(Schema.Literal("draft", "published", "archived")),
+  customer_id: optionalText
+})
+type WorkflowList = typeof WorkflowList.Type
 
 /** A drawing of the draft, with the hash of the diagram. */
 export interface DraftDiagram {
@@ -54,7 +55,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Newest first: workflows of the customers that the caller reaches, and shared ones. */
-  const list = (context: CallContext, params: WorkflowListParams) =>
+  const list = (context: CallContext, params: WorkflowList) =>
     read(context, function* (tx) {
       const { caller } = context
       const ids = scopedIds(caller, "workflow")
@@ -63,10 +64,10 @@ const make = Effect.gen(function* () {
           deletedAt: null,
           spaceId: caller.spaceId,
           ...(yield* sharedListFilter(tx, caller, params.customer_id)),
-          ...(params.status === undefined ? {} : { status: params.status }),
           ...(ids === undefined ? {} : { id: ids as ReadonlyArray<Workflow["id"]> }) // unchecked text from the request
         },
-        ...(params.q === undefined ? {} : { search: { text: params.q, in: ["name", "slug", "description"] } })
+        filters: { status: params.status },
+        searchIn: ["name", "slug", "description"]
       })
       const versions = yield* publishedVersions(tx, page.data)
       return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
