@@ -1,11 +1,11 @@
 /** Customers of an organisation, on whose behalf runs act. Contract: customer record. */
-import { Schema } from "effect"
+import { Record as Records, Schema } from "effect"
 import { InvalidState } from "../Failure.js"
 import { CustomerId, OrganisationId } from "../Ids.js"
 import { derivedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { AnsweredTime } from "../Time.js"
 import { JsonObject } from "../Json.js"
-import { PlanName } from "./Plan.js"
+import { type Dimension, dimensions, planCeiling, PlanName, plans } from "./Plan.js"
 import { slugOf, Slug } from "../Slug.js"
 import { Counter } from "../Scalars.js"
 
@@ -22,18 +22,7 @@ export const customerRefusal = ({ status }: { readonly status: CustomerStatus })
 const Limit = Schema.optionalWith(Schema.NullOr(Counter), { exact: true })
 
 /** The customer's own limits, which replace those of its plan; `null`: no limit. */
-const CustomerLimits = Schema.Struct({
-  events_per_day: Limit,
-  active_integrations: Limit,
-  flows_per_tenant: Limit,
-  api_calls_per_minute: Limit,
-  agent_sessions_per_day: Limit,
-  llm_tokens_per_day: Limit,
-  connectors_per_tenant: Limit,
-  storage_mb: Limit,
-  api_keys_per_customer: Limit,
-  triggers: Limit
-} satisfies { readonly [dimension: string]: typeof Limit })
+const CustomerLimits = Schema.Struct(Records.map(dimensions, () => Limit))
 
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 const Reference = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128))
@@ -73,6 +62,19 @@ export const Customer = recordOf(
 export type Customer = typeof Customer.stored.Type
 export type CreateCustomer = typeof Customer.Create.Type
 export type UpdateCustomer = typeof Customer.Update.Type
+
+/**
+ * The customer's ceiling: its own limit, or else that of its plan; `null`: none. The organisation's plan limits all
+ * customers together and applies in addition.
+ */
+export const customerCeiling = (
+  { limits, plan }: Pick<Customer, "limits" | "plan">,
+  dimension: Dimension
+): number | null => {
+  const own = limits[dimension]
+  if (own !== undefined) return own
+  return plan === null ? null : planCeiling(plans[plan], dimension)
+}
 
 const longestSlug = 63
 const suffixLength = 8

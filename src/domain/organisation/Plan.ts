@@ -1,97 +1,67 @@
 /** The limits of each plan. Specification: Plan limits. */
-import { Schema } from "effect"
+import { Record as Records, Schema } from "effect"
 
 /** From the smallest limits to none. */
 export const PlanName = Schema.Literal("starter", "growth", "enterprise", "unlimited")
 export type PlanName = typeof PlanName.Type
 
-/** The limits of one plan; `null`: unlimited. */
-export interface Plan {
-  readonly eventsPerDay: number | null
-  readonly activeIntegrations: number | null
-  readonly flowsPerTenant: number | null
-  readonly apiCallsPerMinute: number | null
-  readonly agentSessionsPerDay: number | null
-  readonly llmTokensPerDay: number | null
-  readonly connectorsPerTenant: number | null
-  readonly storageMb: number | null
-  readonly apiKeysPerCustomer: number | null
+/** By plan, from `starter` to `unlimited`, the default of self-hosted installations; `null`: unlimited. */
+const limits = {
+  eventsPerDay: [1_000, 50_000, null, null],
+  activeIntegrations: [5, 50, null, null],
+  flowsPerTenant: [10, 100, null, null],
+  apiCallsPerMinute: [60, 600, 6_000, null],
+  agentSessionsPerDay: [10, 100, null, null],
+  llmTokensPerDay: [100_000, 1_000_000, 10_000_000, null],
+  connectorsPerTenant: [3, 20, null, null],
+  storageMb: [100, 1_000, 10_000, null],
+  apiKeysPerCustomer: [5, 25, 100, null],
   /** Triggers that are not deleted. */
-  readonly triggers: number | null
+  triggers: [50, 500, 5_000, null],
   /** Messages of notifications that leave the application. */
-  readonly messagesPerHour: number | null
-  readonly organisationKeys: number | null
+  messagesPerHour: [50, 500, 5_000, null],
+  organisationKeys: [10, 50, null, null],
   /** Runs in flight at once. */
-  readonly concurrentRuns: number | null
+  concurrentRuns: [10, 100, 1_000, null]
+} satisfies { readonly [limit: string]: ReadonlyArray<number | null> }
+
+/** The limits of one plan; `null`: unlimited. */
+export type Plan = { readonly [Limit in keyof typeof limits]: number | null } & {
   /** Days for which a finished execution is kept. */
   readonly retentionDays: 7 | 30 | 365
 }
 
+const planOf = (place: 0 | 1 | 2 | 3, retentionDays: Plan["retentionDays"]): Plan => ({
+  ...Records.map(limits, (byPlan) => byPlan[place] ?? null),
+  retentionDays
+})
+
 /** By the name of the plan. */
 export const plans: Record<PlanName, Plan> = {
-  starter: {
-    eventsPerDay: 1_000,
-    activeIntegrations: 5,
-    flowsPerTenant: 10,
-    apiCallsPerMinute: 60,
-    agentSessionsPerDay: 10,
-    llmTokensPerDay: 100_000,
-    connectorsPerTenant: 3,
-    storageMb: 100,
-    apiKeysPerCustomer: 5,
-    triggers: 50,
-    messagesPerHour: 50,
-    organisationKeys: 10,
-    concurrentRuns: 10,
-    retentionDays: 7
-  },
-  growth: {
-    eventsPerDay: 50_000,
-    activeIntegrations: 50,
-    flowsPerTenant: 100,
-    apiCallsPerMinute: 600,
-    agentSessionsPerDay: 100,
-    llmTokensPerDay: 1_000_000,
-    connectorsPerTenant: 20,
-    storageMb: 1_000,
-    apiKeysPerCustomer: 25,
-    triggers: 500,
-    messagesPerHour: 500,
-    organisationKeys: 50,
-    concurrentRuns: 100,
-    retentionDays: 30
-  },
-  enterprise: {
-    eventsPerDay: null,
-    activeIntegrations: null,
-    flowsPerTenant: null,
-    apiCallsPerMinute: 6_000,
-    agentSessionsPerDay: null,
-    llmTokensPerDay: 10_000_000,
-    connectorsPerTenant: null,
-    storageMb: 10_000,
-    apiKeysPerCustomer: 100,
-    triggers: 5_000,
-    messagesPerHour: 5_000,
-    organisationKeys: null,
-    concurrentRuns: 1_000,
-    retentionDays: 365
-  },
-  /** The default plan of self-hosted installations. */
-  unlimited: {
-    eventsPerDay: null,
-    activeIntegrations: null,
-    flowsPerTenant: null,
-    apiCallsPerMinute: null,
-    agentSessionsPerDay: null,
-    llmTokensPerDay: null,
-    connectorsPerTenant: null,
-    storageMb: null,
-    apiKeysPerCustomer: null,
-    triggers: null,
-    messagesPerHour: null,
-    organisationKeys: null,
-    concurrentRuns: null,
-    retentionDays: 365
-  }
+  starter: planOf(0, 7),
+  growth: planOf(1, 30),
+  enterprise: planOf(2, 365),
+  unlimited: planOf(3, 365)
 }
+
+/** The limited quantities of the contract: the limit of each, and the window in which it is counted. */
+export const dimensions = {
+  events_per_day: { limit: "eventsPerDay", window: "day" },
+  active_integrations: { limit: "activeIntegrations", window: "total" },
+  flows_per_tenant: { limit: "flowsPerTenant", window: "total" },
+  api_calls_per_minute: { limit: "apiCallsPerMinute", window: "minute" },
+  agent_sessions_per_day: { limit: "agentSessionsPerDay", window: "day" },
+  llm_tokens_per_day: { limit: "llmTokensPerDay", window: "day" },
+  connectors_per_tenant: { limit: "connectorsPerTenant", window: "total" },
+  storage_mb: { limit: "storageMb", window: "total" },
+  api_keys_per_customer: { limit: "apiKeysPerCustomer", window: "total" },
+  triggers: { limit: "triggers", window: "total" }
+} as const satisfies {
+  readonly [name: string]: { readonly limit: keyof typeof limits; readonly window: "minute" | "day" | "total" }
+}
+
+/** A limited quantity, by its name in the contract. */
+export type Dimension = keyof typeof dimensions
+
+/** The ceiling of a plan; `null`: none. */
+export const planCeiling = (plan: Plan, dimension: Dimension): number | null => plan[dimensions[dimension].limit]

@@ -1,7 +1,7 @@
 /** How much of its quotas an organisation or a customer uses. Contract: quota. */
 import { Schema } from "effect"
 import { AnsweredTime } from "../Time.js"
-import type { Dimension } from "./Quota.js"
+import { type Dimension, dimensions } from "./Plan.js"
 
 /** Totals of one UTC day, such as `2026-11-21`. */
 export const UsageDay = Schema.Struct({
@@ -37,20 +37,6 @@ export type DailyDimension = typeof DailyDimension.Type
 /** Whether anything of the dimension was used on the day. */
 export const isUsedOn = (day: UsageDay, dimension: DailyDimension): boolean => dailyTotals[dimension](day) > 0
 
-/** The window in which each dimension is counted. */
-export const quotaWindows: { readonly [D in Dimension]: "minute" | "day" | "total" } = {
-  events_per_day: "day",
-  active_integrations: "total",
-  flows_per_tenant: "total",
-  api_calls_per_minute: "minute",
-  agent_sessions_per_day: "day",
-  llm_tokens_per_day: "day",
-  connectors_per_tenant: "total",
-  storage_mb: "total",
-  api_keys_per_customer: "total",
-  triggers: "total"
-}
-
 const windowMillis = { minute: 60_000, day: 86_400_000, total: null } as const
 
 /** The use of one quota. `resetAt`: null for a window that does not end. */
@@ -76,7 +62,7 @@ export const quotaUse = (
   limit: number | null,
   now: number
 ): QuotaUse => {
-  const window = quotaWindows[dimension]
+  const { window } = dimensions[dimension]
   const millis = windowMillis[window]
   return {
     dimension,

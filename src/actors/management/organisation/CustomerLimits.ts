@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
 import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
-import { customerCeiling } from "../../../domain/organisation/Quota.js"
+import { customerCeiling } from "../../../domain/organisation/Customer.js"
 import type { Tx } from "../../ports/Records.js"
 
 /** Counts the customer's records, by dimension. */

@@ -2,17 +2,15 @@
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
-import type { Customer } from "../../../domain/organisation/Customer.js"
+import { type Customer, customerCeiling } from "../../../domain/organisation/Customer.js"
 import { InvalidRequest, type Unavailable } from "../../../domain/Failure.js"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
-import { PlanName } from "../../../domain/organisation/Plan.js"
-import { customerCeiling, type Dimension, planCeiling } from "../../../domain/organisation/Quota.js"
+import { type Dimension, dimensions, planCeiling, PlanName } from "../../../domain/organisation/Plan.js"
 import {
   type DailyDimension,
   highestUse,
   isUsedOn,
   quotaUse,
-  quotaWindows,
   statusOf,
   windowStart
 } from "../../../domain/organisation/Usage.js"
@@ -59,8 +57,8 @@ const ofCustomer = ({ customer }: Subject) => (customer === null ? {} : { custom
 
 /** Storage is counted for organisations only, and keys of customers for customers only. */
 const dimensionsOf = ({ customer }: Subject): ReadonlyArray<Dimension> =>
-  // The keys of the object above.
-  (Object.keys(quotaWindows) as ReadonlyArray<Dimension>).filter((dimension) =>
+  // The keys of the table.
+  (Object.keys(dimensions) as ReadonlyArray<Dimension>).filter((dimension) =>
     customer === null ? dimension !== "api_keys_per_customer" : dimension !== "storage_mb"
   )
 

@@ -5,7 +5,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Customer } from "../../../domain/organisation/Customer.js"
 import { PlanLimitReached, type QuotaExceeded, type Unavailable } from "../../../domain/Failure.js"
-import { customerCeiling } from "../../../domain/organisation/Quota.js"
+import { customerCeiling } from "../../../domain/organisation/Customer.js"
 import { CustomerReads } from "../../ports/organisation/CustomerReads.js"
 import type { StartResult } from "../../ports/run/Executions.js"
 import { RateLimits, type StartCeilings } from "../../ports/organisation/RateLimits.js"
