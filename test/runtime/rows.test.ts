@@ -1,14 +1,13 @@
 /** Rows are decoded by the schema of their record: one that does not fit is found at each column, and quoted nowhere. */
 import { assert, describe, it } from "@effect/vitest"
 import { hasOperatorText, operatorText } from "../../src/domain/OperatorText.js"
-import * as connectionTables from "../../src/runtime/postgres/connection/ConnectionTables.js"
-import * as recordTables from "../../src/runtime/postgres/record/RecordTables.js"
+import { connectSessions, tables as recordTables } from "../../src/runtime/postgres/record/RecordTables.js"
 import { columnOf, type Table, UnexpectedRow } from "../../src/runtime/postgres/record/Table.js"
 
 /** What the tests look at in a table, of whatever record. */
 type AnyTable = Pick<Table<object>, "name" | "decode"> & { readonly members: ReadonlyArray<string> }
 
-const tables: ReadonlyArray<AnyTable> = [recordTables, connectionTables].flatMap(Object.values<AnyTable>)
+const tables: ReadonlyArray<AnyTable> = [...Object.values<AnyTable>(recordTables), connectSessions]
 
 /** What the error of a row names; `undefined`: the row fits. */
 const refusalOf = ({ decode }: AnyTable, row: object) => {

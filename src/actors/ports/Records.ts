@@ -101,36 +101,43 @@ export interface ResendSelection {
   readonly perSecond: number
 }
 
-/** The repositories and functions of one transaction. */
-export interface Tx {
-  readonly organisations: Repository<Organisation>
-  readonly workspaces: Repository<Workspace>
-  readonly customers: Repository<Customer>
-  readonly environments: Repository<Environment>
-  readonly apiKeys: Repository<ApiKey>
-  readonly roles: Repository<Role>
-  readonly users: Repository<User>
-  readonly secrets: Repository<Secret>
-  readonly secretVersions: Repository<SecretVersion>
-  readonly workflows: Repository<Workflow>
-  readonly workflowVersions: Repository<WorkflowVersion>
-  readonly deployments: Repository<Deployment>
-  readonly configuration: Repository<StoredValue>
-  readonly connectors: Repository<ConnectorRecord>
-  readonly connectorVersions: Repository<ConnectorVersion>
-  readonly authProviders: Repository<AuthProvider>
-  readonly installations: Repository<Installation>
-  readonly triggers: Repository<Trigger>
-  readonly triggerStates: Repository<TriggerState>
-  readonly subscriptions: Repository<SubscriptionStatus>
-  readonly webhookEndpoints: Repository<WebhookEndpoint>
-  readonly deliveries: Repository<StoredDelivery>
+/** The nouns with a repository. */
+export interface RecordTypes {
+  readonly organisations: Organisation
+  readonly workspaces: Workspace
+  readonly customers: Customer
+  readonly environments: Environment
+  readonly apiKeys: ApiKey
+  readonly roles: Role
+  readonly users: User
+  readonly secrets: Secret
+  readonly secretVersions: SecretVersion
+  readonly workflows: Workflow
+  readonly workflowVersions: WorkflowVersion
+  readonly deployments: Deployment
+  readonly configuration: StoredValue
+  readonly connectors: ConnectorRecord
+  readonly connectorVersions: ConnectorVersion
+  readonly authProviders: AuthProvider
+  readonly installations: Installation
+  readonly triggers: Trigger
+  readonly triggerStates: TriggerState
+  readonly subscriptions: SubscriptionStatus
+  readonly webhookEndpoints: WebhookEndpoint
+  readonly deliveries: StoredDelivery
   /** Read-only here: the task that sends deliveries writes them. */
-  readonly deliveryAttempts: Repository<DeliveryAttempt>
+  readonly deliveryAttempts: DeliveryAttempt
   /** Read-only here: connections' actors write them. */
-  readonly connections: Repository<Connection>
-  readonly credentials: Repository<CredentialRecord>
-  readonly notifications: Repository<Notification>
+  readonly connections: Connection
+  readonly credentials: CredentialRecord
+  readonly notifications: Notification
+}
+
+/** The repository of each noun. */
+export type Repositories = { readonly [Name in keyof RecordTypes]: Repository<RecordTypes[Name]> }
+
+/** The repositories and functions of one transaction. */
+export interface Tx extends Repositories {
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
   /** Those of the addresses that may be written to: confirmed, or of before confirmations, for a time. */

@@ -8,7 +8,7 @@ import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js
 import { AuthorizingSession, type ConnectSession } from "../../../domain/connection/ConnectSession.js"
 import { insertRecord } from "../record/Repository.js"
 import { rowDecoder, selectColumns } from "../record/Table.js"
-import { connectSessions } from "./ConnectionTables.js"
+import { connectSessions } from "../record/RecordTables.js"
 
 const decode = rowDecoder("connect_sessions", AuthorizingSession)
 

@@ -6,7 +6,9 @@ import { Schema } from "effect"
 import { CredentialId } from "../../../domain/Ids.js"
 import { AnsweredTime } from "../../../domain/Time.js"
 import { columnOf, rowDecoder, selectColumns } from "../record/Table.js"
-import { connections } from "./ConnectionTables.js"
+import { tables } from "../record/RecordTables.js"
+
+const { connections } = tables
 
 /** Members that the statement of a change does not write. */
 const separatelyWritten: ReadonlySet<string> = new Set(["id", "isDefault", "lastUsedAt"])

@@ -7,7 +7,7 @@ import { ConnectionStore, type CredentialRow, Stale } from "../../../actors/port
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { WriterSql } from "../database/Pools.js"
 import { parameterOf, rowDecoder } from "../record/Table.js"
-import { connections } from "./ConnectionTables.js"
+import { tables } from "../record/RecordTables.js"
 import { loadSql, ownedConnection, insertSql, updatedMembers, updateSql } from "./ConnectionRows.js"
 import { AuditRows } from "../AuditRow.js"
 import { transact, transactAudited, writeEvents } from "./ChangeWrites.js"
@@ -20,6 +20,8 @@ import {
   failSession,
   findSession
 } from "./ConnectSessionRows.js"
+
+const { connections } = tables
 
 const decodeRevision = rowDecoder("connections", { revision: Schema.Number })
 

@@ -10,9 +10,11 @@ import { Organisation } from "../../../domain/organisation/Organisation.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { rowDecoder, selectColumns } from "../record/Table.js"
-import { apiKeys } from "../record/RecordTables.js"
+import { tables } from "../record/RecordTables.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { StoredObject } from "../../../domain/Json.js"
+
+const { apiKeys } = tables
 
 /** Revocation may take a second; the rest is for requests in flight. */
 const maxAgeMillis = 800

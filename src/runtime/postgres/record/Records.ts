@@ -4,23 +4,28 @@
  */
 import type { Sql } from "../database/Sql.js"
 import { SqlError } from "@effect/sql/SqlError"
-import { Effect, FiberRef, Layer, Schema } from "effect"
-import { type ReadSelection, Records, type ResendSelection, type Tx } from "../../../actors/ports/Records.js"
+import { Effect, FiberRef, Layer, Record, Schema } from "effect"
+import {
+  type ReadSelection,
+  Records,
+  type Repositories,
+  type ResendSelection,
+  type Tx
+} from "../../../actors/ports/Records.js"
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
-import { connections, credentials, installations } from "../connection/ConnectionTables.js"
 import { AuditRows } from "../AuditRow.js"
 import { Commits, transactionWrites } from "../database/CommitLog.js"
 import { noLease } from "../LeasedWork.js"
 import { AppSql } from "../database/Pools.js"
 import { deliveries } from "../WorkKinds.js"
 import { readError } from "./RecordErrors.js"
-import * as tables from "./RecordTables.js"
+import { tables } from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { AnsweredTime } from "../../../domain/Time.js"
-import { countOf, rowDecoder } from "./Table.js"
+import { countOf, rowDecoder, type Table } from "./Table.js"
 
 /** Writes a domain event with the change that it tells of. */
 const emit = (sql: Sql, { at, customerId, id, payload, subject, type }: DomainEvent) =>
@@ -82,32 +87,8 @@ const resendDeliveries = (sql: Sql, { endpointId, from, limit, perSecond, status
 
 /** All that a transaction can read and write. */
 const makeTx = (sql: Sql, auditRows: AuditRows["Type"]): Tx => ({
-  organisations: makeRepository(sql, tables.organisations),
-  workspaces: makeRepository(sql, tables.workspaces),
-  customers: makeRepository(sql, tables.customers),
-  environments: makeRepository(sql, tables.environments),
-  apiKeys: makeRepository(sql, tables.apiKeys),
-  roles: makeRepository(sql, tables.roles),
-  users: makeRepository(sql, tables.users),
-  secrets: makeRepository(sql, tables.secrets),
-  secretVersions: makeRepository(sql, tables.secretVersions),
-  workflows: makeRepository(sql, tables.workflows),
-  workflowVersions: makeRepository(sql, tables.workflowVersions),
-  deployments: makeRepository(sql, tables.deployments),
-  configuration: makeRepository(sql, tables.configuration),
-  connectors: makeRepository(sql, tables.connectors),
-  connectorVersions: makeRepository(sql, tables.connectorVersions),
-  authProviders: makeRepository(sql, tables.authProviders),
-  installations: makeRepository(sql, installations),
-  triggers: makeRepository(sql, tables.triggers),
-  triggerStates: makeRepository(sql, tables.triggerStates),
-  subscriptions: makeRepository(sql, tables.subscriptions),
-  webhookEndpoints: makeRepository(sql, tables.webhookEndpoints),
-  deliveries: makeRepository(sql, tables.deliveries),
-  deliveryAttempts: makeRepository(sql, tables.deliveryAttempts),
-  connections: makeRepository(sql, connections),
-  credentials: makeRepository(sql, credentials),
-  notifications: makeRepository(sql, tables.notifications),
+  // Each repository is of its table's record, which a mapping over the tables cannot say.
+  ...(Record.map(tables as {}, (table: Table<unknown>) => makeRepository(sql, table)) as unknown as Repositories),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
   usableAddresses: (addresses) => usableAddresses(sql, addresses),
   messagesOfHour: messagesOfHour(sql),

@@ -6,11 +6,13 @@ import { Trigger } from "../../../domain/trigger/Trigger.js"
 import { AuditRows } from "../AuditRow.js"
 import { makeLeasedWork, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
-import { triggers } from "../record/RecordTables.js"
+import { tables } from "../record/RecordTables.js"
 import { rowDecoder, selectColumns } from "../record/Table.js"
 import { disableTrigger } from "./TriggerDisabling.js"
 import { databaseUnavailable, execute, recordsOf } from "../database/DatabaseUnavailable.js"
 import { schedules as kind } from "../WorkKinds.js"
+
+const { triggers } = tables
 
 const columns = selectColumns(triggers)
 const decodeKeys = rowDecoder("triggers", Trigger.pick("id", "organisationId"))

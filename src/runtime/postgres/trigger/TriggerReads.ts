@@ -5,9 +5,11 @@ import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { matchesEventType } from "../../../domain/trigger/TriggerChecks.js"
 import { WriterSql } from "../database/Pools.js"
 import { makeReadCache } from "../ReadCache.js"
-import { triggers } from "../record/RecordTables.js"
+import { tables } from "../record/RecordTables.js"
 import { selectColumns } from "../record/Table.js"
 import { recordsOf } from "../database/DatabaseUnavailable.js"
+
+const { triggers } = tables
 
 /** A trigger may have a megabyte, so that the caches hold fewer than those of small records. */
 const maxEntries = 2_000
