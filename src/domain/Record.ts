@@ -125,10 +125,24 @@ type ViewFields<M extends Members> = { [N in ShownKeys<M>]: M[N]["shown"] }
 /** The stored record. */
 type StoredOf<M extends Members> = TypesOf<M, StoredKeys<M>>
 
-/** What a creator adds to a body: all that the service writes, and given members that have no initial value. */
-type Written<M extends Members> = Simplify<
-  TypesOf<M, KeysBy<M, "generated" | "owner" | "hidden">> & Partial<TypesOf<M, KeysBy<M, "given">>>
+type WrittenKeys<M extends Members> = Exclude<
+  KeysBy<M, "generated" | "owner" | "hidden">,
+  "createdAt" | "updatedAt" | "version"
 >
+type NullableKeys<M extends Members> = {
+  [N in WrittenKeys<M>]: null extends M[N]["stored"]["Type"] ? N : never
+}[WrittenKeys<M>]
+
+/** What a creator adds to a body: what the service writes, unless it is null, and given members without an initial value. */
+type Written<M extends Members> = Simplify<
+  TypesOf<M, Exclude<WrittenKeys<M>, NullableKeys<M>>> & Partial<TypesOf<M, NullableKeys<M> | KeysBy<M, "given">>>
+>
+
+/** What every change writes. `now`: RFC 3339. */
+export const nextVersion = ({ version }: { readonly version: number }, now: string) => ({
+  updatedAt: now,
+  version: version + 1
+})
 
 /** Members that a view does not take from the stored record: derived ones, and those that are shown in another form. */
 type ComputedKeys<M extends Members> = {
@@ -185,17 +199,19 @@ export const recordOf = <const M extends Members>(
     View: Schema.Struct(Object.fromEntries(shown.map(([member, one]) => [member, one.shown]))).annotations({
       identifier: name
     }) as unknown as Schema.Struct<ViewFields<M>>,
-    /** The record of a body. `written`: what the service writes. */
-    create: (body: object, written: Written<M>): StoredOf<M> =>
-      Object.fromEntries(
+    /** The first version of the record of a body. `written`: what the service writes. `now`: RFC 3339. */
+    create: (body: object, written: Written<M>, now: string): StoredOf<M> => {
+      const all = { createdAt: now, updatedAt: now, version: 1, ...written }
+      return Object.fromEntries(
         stored.map(([member, one]) => [
           member,
           (one.kind === "given" ? Reflect.get(body, member) : undefined) ??
-            Reflect.get(written, member) ??
+            Reflect.get(all, member) ??
             (one.kind === "given" ? one.initial : undefined) ??
             null
         ])
-      ) as StoredOf<M>,
+      ) as StoredOf<M>
+    },
     /** The record with the members that a body has, and its next version. `now`: RFC 3339. */
     change: <R extends StoredOf<M> & { readonly version: number }>(record: R, body: object, now: string): R => ({
       ...record,
@@ -205,8 +221,7 @@ export const recordOf = <const M extends Members>(
           return value === undefined || bodies === "create" ? [] : [[member, value]]
         })
       ),
-      updatedAt: now,
-      version: record.version + 1
+      ...nextVersion(record, now)
     }),
     /** What the API shows of a stored record. `computed`: what it does not show as it is stored. */
     show: (

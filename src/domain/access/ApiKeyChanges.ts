@@ -1,9 +1,10 @@
 /** Creates, changes, rotates and revokes the record of an API key; pure. Contract: API keys. */
 import { Either } from "effect"
-import { type ApiKey, type CreateApiKey, keyPrefix, keyStatus, type UpdateApiKey } from "./ApiKey.js"
+import { ApiKey, type CreateApiKey, keyPrefix, keyStatus, type UpdateApiKey } from "./ApiKey.js"
 import { InvalidState, invalid, type ValidationFailed } from "../Failure.js"
 import type { ApiKeyId, OrganisationId, SpaceId } from "../Ids.js"
 import { type PermissionSet, toMatrix, toSet } from "./Permission.js"
+import { nextVersion } from "../Record.js"
 import type { ResourceScope } from "./ResourceScope.js"
 
 /** The customers that a key reaches. */
@@ -34,34 +35,25 @@ export interface NewKey {
 /** The record of a new key. */
 export const newKey = (input: CreateApiKey, key: NewKey): ApiKey => {
   const mode = input.mode ?? "test"
-  const at = new Date(key.at).toISOString()
-  return {
-    id: key.id,
-    organisationId: key.organisationId,
-    spaceId: key.spaceId,
-    name: input.name,
-    hash: key.secret.hash,
-    hashBefore: null,
-    beforeUntil: null,
-    prefix: keyPrefix(mode),
-    last4: key.secret.last4,
-    mode,
-    preset: input.preset ?? "viewer",
-    permissions: toMatrix(key.permissions),
-    ...key.customers,
-    hmacSecret: key.identitySecret,
-    resourceScope: key.resourceScope,
-    allowedIps: input.allowedIps ?? [],
-    rateLimit: input.rateLimitPerMinute ?? null,
-    expiresAt: key.expiresAt === null ? null : new Date(key.expiresAt).toISOString(),
-    revokedAt: null,
-    lastUsedAt: null,
-    rotatedAt: null,
-    createdBy: key.createdBy,
-    createdAt: at,
-    updatedAt: at,
-    version: 1
-  }
+  const { at, customers, expiresAt, identitySecret, permissions, secret, ...written } = key
+  return ApiKey.create(
+    {},
+    {
+      ...written,
+      ...secret,
+      ...customers,
+      name: input.name,
+      prefix: keyPrefix(mode),
+      mode,
+      preset: input.preset ?? "viewer",
+      permissions: toMatrix(permissions),
+      hmacSecret: identitySecret,
+      allowedIps: input.allowedIps ?? [],
+      rateLimit: input.rateLimitPerMinute ?? null,
+      expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString()
+    },
+    new Date(at).toISOString()
+  )
 }
 
 const isSame = (a: PermissionSet, b: PermissionSet): boolean => a.size === b.size && [...a].every((one) => b.has(one))
@@ -86,8 +78,7 @@ export const changedKey = (
     permissions: toMatrix(permissions),
     allowedIps: input.allowedIps ?? key.allowedIps,
     rateLimit: input.rateLimitPerMinute === undefined ? key.rateLimit : input.rateLimitPerMinute,
-    updatedAt: new Date(at).toISOString(),
-    version: key.version + 1
+    ...nextVersion(key, new Date(at).toISOString())
   })
 }
 
@@ -98,16 +89,14 @@ export const rotatedKey = (key: ApiKey, secret: StoredSecret, graceSeconds: numb
   hashBefore: graceSeconds > 0 ? key.hash : null,
   beforeUntil: graceSeconds > 0 ? new Date(at + graceSeconds * 1000).toISOString() : null,
   rotatedAt: new Date(at).toISOString(),
-  updatedAt: new Date(at).toISOString(),
-  version: key.version + 1
+  ...nextVersion(key, new Date(at).toISOString())
 })
 
 /** The record of a revoked key. `at`: Unix milliseconds. */
 export const revokedKey = (key: ApiKey, at: number): ApiKey => ({
   ...key,
   revokedAt: new Date(at).toISOString(),
-  updatedAt: new Date(at).toISOString(),
-  version: key.version + 1
+  ...nextVersion(key, new Date(at).toISOString())
 })
 
 /** The refusal to change a key that is revoked or expired. */

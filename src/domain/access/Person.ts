@@ -107,17 +107,10 @@ export const newRole = (
   input: CreateRole,
   parent: RoleId,
   now: string
-): Role => ({
-  id,
-  organisationId,
-  name: input.name,
-  builtin: false,
-  parent,
-  permissions: toMatrix(toSet(input.permissions)),
-  createdAt: now,
-  updatedAt: now,
-  version: 1
-})
+): Role => {
+  const permissions = toMatrix(toSet(input.permissions))
+  return Role.create({}, { id, organisationId, name: input.name, builtin: false, parent, permissions }, now)
+}
 
 /** The record of an invited person. `now`: RFC 3339. */
 export const invitedUser = (
@@ -126,16 +119,7 @@ export const invitedUser = (
   input: InviteUser,
   invitation: Pick<User, "roleId" | "customerIds" | "inviteHash" | "inviteExpiresAt">,
   now: string
-): User => ({
-  id,
-  organisationId,
-  email: input.email,
-  name: input.name ?? null,
-  teams: input.teams ?? [],
-  status: "invited",
-  ...invitation,
-  lastActiveAt: null,
-  createdAt: now,
-  updatedAt: now,
-  version: 1
-})
+): User => {
+  const { email, name = null, teams = [] } = input
+  return User.create({}, { id, organisationId, email, name, teams, status: "invited", ...invitation }, now)
+}

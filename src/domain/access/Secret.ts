@@ -4,7 +4,7 @@ import { invalid, type ValidationFailed } from "../Failure.js"
 import { CustomerId, OrganisationId, SecretId, SpaceId } from "../Ids.js"
 import { Json, findUnstorable, unstorableMessage } from "../Json.js"
 import { secretLength } from "../Limits.js"
-import { derivedValue, generatedValue, hidden, owner, recordOf } from "../Record.js"
+import { derivedValue, generatedValue, hidden, nextVersion, owner, recordOf } from "../Record.js"
 import { AnsweredTime } from "../Time.js"
 
 /** The form of a secret's name: UPPER_SNAKE_CASE. */
@@ -108,21 +108,19 @@ const jsonMistake = (text: string): ValidationFailed | undefined => {
 export const newSecret = (
   place: Pick<Secret, "id" | "organisationId" | "spaceId" | "name" | "type" | "customerId" | "environment">,
   now: string
-): Secret => ({ ...place, current: 1, createdAt: now, updatedAt: now, deletedAt: null, version: 1 })
+): Secret => Secret.create({}, { ...place, current: 1 }, now)
 
 /** The record after its value was replaced. `now`: RFC 3339. */
 export const overwrittenSecret = (before: Secret, type: Secret["type"], now: string): Secret => ({
   ...before,
   type,
   current: before.current + 1,
-  updatedAt: now,
-  version: before.version + 1
+  ...nextVersion(before, now)
 })
 
 /** The record of a deleted secret. `now`: RFC 3339. */
 export const deletedSecret = (before: Secret, now: string): Secret => ({
   ...before,
   deletedAt: now,
-  updatedAt: now,
-  version: before.version + 1
+  ...nextVersion(before, now)
 })

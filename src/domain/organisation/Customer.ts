@@ -2,7 +2,7 @@
 import { Record as Records, Schema } from "effect"
 import { InvalidState } from "../Failure.js"
 import { CustomerId, OrganisationId } from "../Ids.js"
-import { derivedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
+import { derivedValue, generatedValue, hidden, nextVersion, optional, owner, recordOf, required } from "../Record.js"
 import { AnsweredTime } from "../Time.js"
 import { JsonObject } from "../Json.js"
 import { type Dimension, dimensions, planCeiling, PlanName, plans } from "./Plan.js"
@@ -95,16 +95,7 @@ export const newCustomer = (
   id: CustomerId,
   input: CreateCustomer,
   now: string
-): Customer =>
-  Customer.create(input, {
-    id,
-    organisationId,
-    slug: customerSlug(input.name, id),
-    createdAt: now,
-    updatedAt: now,
-    deletedAt: null,
-    version: 1
-  })
+): Customer => Customer.create(input, { id, organisationId, slug: customerSlug(input.name, id) }, now)
 
 /** What a deleted customer has instead of its data. */
 export const erasedMembers = {
@@ -123,7 +114,6 @@ export const customerTombstone = (customer: Customer, now: string): Customer => 
   ...erasedMembers,
   slug: customer.id.slice(4),
   status: "deleted",
-  updatedAt: now,
   deletedAt: now,
-  version: customer.version + 1
+  ...nextVersion(customer, now)
 })

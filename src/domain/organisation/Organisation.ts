@@ -156,15 +156,4 @@ export const newWorkspace = (
   id: SpaceId,
   input: CreateWorkspace,
   now: string
-): Workspace =>
-  Workspace.create(input, {
-    id,
-    organisationId,
-    slug: slugOf(input.name),
-    callbackSecret: null,
-    callbackSecretBefore: null,
-    callbackRotatedAt: null,
-    createdAt: now,
-    updatedAt: now,
-    version: 1
-  })
+): Workspace => Workspace.create(input, { id, organisationId, slug: slugOf(input.name) }, now)

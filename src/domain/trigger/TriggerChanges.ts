@@ -7,6 +7,7 @@ import { InvalidState } from "../Failure.js"
 import type { ConnectionId, CustomerId, EventId, OrganisationId, SpaceId, TriggerId } from "../Ids.js"
 import { canonicalJson } from "../Json.js"
 import { triggerLimits } from "../Limits.js"
+import { nextVersion } from "../Record.js"
 import { nextAfter } from "./Schedule.js"
 import type {
   AppEventChange,
@@ -110,8 +111,7 @@ export const changedTrigger = (
     schedule: schedule === null ? null : changedSchedule(schedule, input.schedule, now),
     appEvent: checked.appEvent,
     event: before.event === null ? null : (input.event ?? before.event),
-    updatedAt: now,
-    version: before.version + 1
+    ...nextVersion(before, now)
   }
 }
 
@@ -156,8 +156,7 @@ export const rotatedTrigger = (
     : Either.right({
         ...before,
         webhook: withAccessKey(before.webhook, accessKey),
-        updatedAt: now,
-        version: before.version + 1
+        ...nextVersion(before, now)
       })
 
 /** The enabled record; its schedule counts from `now` on. A trigger that the service disabled stays so for ten minutes. */
@@ -241,8 +240,7 @@ export const subscriptionFailedEvent = (
 export const deletedTrigger = (before: Trigger, now: string): Trigger => ({
   ...before,
   deletedAt: now,
-  updatedAt: now,
-  version: before.version + 1
+  ...nextVersion(before, now)
 })
 
 /** The member with the settings of each type; a manual trigger has none. */
@@ -288,8 +286,7 @@ const withStatus = (
   status,
   autoDisabledAt,
   schedule: before.schedule === null || status !== "active" ? before.schedule : { ...before.schedule, anchorAt: now },
-  updatedAt: now,
-  version: before.version + 1
+  ...nextVersion(before, now)
 })
 
 const webhookSettings = (input: WebhookChange, accessKey: StoredAccessKey | null): WebhookSettings => ({

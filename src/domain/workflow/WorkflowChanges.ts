@@ -4,6 +4,7 @@ import { defaultRetryPolicy } from "../run/Execution.js"
 import { InvalidState, invalid, ValidationFailed } from "../Failure.js"
 import type { CustomerId, EventId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { canonicalJson, type Json, type JsonObject } from "../Json.js"
+import { nextVersion } from "../Record.js"
 import { slugOf, slugPattern } from "../Slug.js"
 import {
   type CreateWorkflow,
@@ -85,18 +86,12 @@ export const newWorkflow = (
       slug: slugOf(input.name),
       status: "draft",
       source: input.code,
-      spec: null,
       contentHash,
       draftUpdatedAt: author.now,
       ...compiled,
-      publishedVersion: null,
-      archivedAt: null,
-      deletedAt: null,
-      createdBy: author.by,
-      createdAt: author.now,
-      updatedAt: author.now,
-      version: 1
-    }
+      createdBy: author.by
+    },
+    author.now
   )
 
 /** The record after a change. Code and contracts change the draft only; other members take effect at once. */
@@ -144,15 +139,14 @@ export const publishedWorkflow = (workflow: Workflow, number: number, now: strin
   status: "published",
   publishedVersion: number,
   archivedAt: null,
-  updatedAt: now,
-  version: workflow.version + 1
+  ...nextVersion(workflow, now)
 })
 
 /** The record of an archived workflow; a refusal if it is archived already. */
 export const archivedWorkflow = (workflow: Workflow, now: string): Either.Either<Workflow, InvalidState> =>
   workflow.status === "archived"
     ? Either.left(new InvalidState({ state: "archived", message: "the workflow is archived already" }))
-    : Either.right({ ...workflow, status: "archived", archivedAt: now, updatedAt: now, version: workflow.version + 1 })
+    : Either.right({ ...workflow, status: "archived", archivedAt: now, ...nextVersion(workflow, now) })
 
 /** The deployment of version `number` to an environment. */
 export const newDeployment = (workflow: Workflow, environment: string, number: number, author: Author): Deployment => ({

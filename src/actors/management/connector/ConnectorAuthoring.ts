@@ -7,6 +7,7 @@ import type { ConnectorRecord } from "../../../domain/connector/ConnectorRecord.
 import { readDefinitionBody } from "../../../domain/connector/DefinitionBody.js"
 import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
 import type { JsonObject } from "../../../domain/Json.js"
+import { nextVersion } from "../../../domain/Record.js"
 import type { Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
@@ -81,7 +82,7 @@ const make = Effect.gen(function* () {
     change(context, function* (tx) {
       const before = yield* lockExpected(tx, context, idOrSlug)
       const now = yield* currentTimestamp
-      yield* tx.connectors.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+      yield* tx.connectors.update({ ...before, deletedAt: now, ...nextVersion(before, now) })
       yield* tx.authProviders.remove({ connector: before.slug })
       return { value: undefined, resource: before, before: trailOf(before), after: null }
     })

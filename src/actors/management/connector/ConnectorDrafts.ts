@@ -1,5 +1,6 @@
 /** Writes the drafts and the published versions of connectors, in the transaction of a use case. Versions are immutable. */
 import { Duration, Effect, Option } from "effect"
+import { nextVersion } from "../../../domain/Record.js"
 import {
   type ConnectorRecord,
   type ConnectorVersion,
@@ -165,8 +166,7 @@ export const make = Effect.gen(function* () {
       ...before,
       ...membersOf(definition),
       current: isDraft ? before.current : before.current + 1,
-      updatedAt: yield* currentTimestamp,
-      version: before.version + 1
+      ...nextVersion(before, yield* currentTimestamp)
     }
     const row = yield* draftOf(record, definition)
     yield* isDraft ? tx.connectorVersions.update(row) : tx.connectorVersions.insert(row)
@@ -188,8 +188,7 @@ export const make = Effect.gen(function* () {
       ...before,
       ...membersOf(definition),
       latestVersion: definition.version,
-      updatedAt: now,
-      version: before.version + 1
+      ...nextVersion(before, now)
     }
     const version = yield* draftOf(record, definition)
     yield* tx.connectorVersions.update({

@@ -16,6 +16,7 @@ import {
   installationStatuses
 } from "../../../domain/organisation/Installation.js"
 import type { CustomerId } from "../../../domain/Ids.js"
+import { nextVersion } from "../../../domain/Record.js"
 import { Computations } from "../../ports/Computations.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
@@ -151,12 +152,9 @@ const make = Effect.gen(function* () {
       {
         id: identifiers.next("inst"),
         organisationId: caller.organisationId,
-        createdBy: caller.id,
-        createdAt: now,
-        updatedAt: now,
-        uninstalledAt: null,
-        version: 1
-      }
+        createdBy: caller.id
+      },
+      now
     )
   })
 
@@ -212,9 +210,8 @@ const make = Effect.gen(function* () {
       const after: Installation = {
         ...before,
         status: "uninstalled",
-        updatedAt: now,
         uninstalledAt: now,
-        version: before.version + 1
+        ...nextVersion(before, now)
       }
       const view = yield* viewOfInstallation(tx, before)
       yield* tx.installations.update(after)

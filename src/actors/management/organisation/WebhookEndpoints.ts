@@ -27,6 +27,7 @@ import {
   type WebhookEndpointWithSecret,
   attemptOutcomes
 } from "../../../domain/delivery/WebhookEndpoint.js"
+import { nextVersion } from "../../../domain/Record.js"
 import { Egress } from "../../ports/Egress.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
@@ -130,20 +131,9 @@ const make = Effect.gen(function* () {
       const now = yield* currentTimestamp
       const id = identifiers.next("whe")
       const secret = newSecret()
-      const endpoint = WebhookEndpoint.create(input, {
-        id,
-        organisationId,
-        spaceId,
-        disabledReason: null,
-        failingSince: null,
-        secret: yield* seal({ id, organisationId }, "secret", secret),
-        secretBefore: null,
-        rotatedAt: null,
-        createdBy: callerId,
-        createdAt: now,
-        updatedAt: now,
-        version: 1
-      })
+      const sealed = yield* seal({ id, organisationId }, "secret", secret)
+      const written = { id, organisationId, spaceId, secret: sealed, createdBy: callerId }
+      const endpoint = WebhookEndpoint.create(input, written, now)
       yield* tx.webhookEndpoints.insert(endpoint)
       const after = WebhookEndpoint.show(endpoint)
       return { value: withSecret(endpoint, secret), resource: resourceOf(endpoint), after }
@@ -181,8 +171,7 @@ const make = Effect.gen(function* () {
         secret: yield* seal(before, "secret", secret),
         secretBefore: yield* seal(before, "secret_before", previous),
         rotatedAt: now,
-        updatedAt: now,
-        version: before.version + 1
+        ...nextVersion(before, now)
       }
       yield* tx.webhookEndpoints.update(endpoint)
       const [old, after] = [WebhookEndpoint.show(before), WebhookEndpoint.show(endpoint)]

@@ -1,5 +1,6 @@
 /** Use cases of workflows: save the draft, draw it, archive the workflow. Contract: workflow record; surface C bodies. */
 import { Context, Effect, Layer, Schema } from "effect"
+import { nextVersion } from "../../../domain/Record.js"
 import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
 import type { Workflow } from "../../../domain/workflow/Workflow.js"
@@ -85,7 +86,7 @@ const make = Effect.gen(function* () {
       const now = yield* currentTimestamp
       const before = yield* findWorkflow(tx, context.caller, id, true)
       yield* checkVersion(context, undefined, before.version)
-      yield* tx.workflows.update({ ...before, deletedAt: now, updatedAt: now, version: before.version + 1 })
+      yield* tx.workflows.update({ ...before, deletedAt: now, ...nextVersion(before, now) })
       yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
       return {
         value: undefined,
