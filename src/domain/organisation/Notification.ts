@@ -71,9 +71,6 @@ export const Notification = recordOf("Notification", {
 /** The stored notification. */
 export type Notification = typeof Notification.stored.Type
 export type CreateNotification = typeof Notification.Create.Type
-/** A notification as the API shows it. */
-export type NotificationView = ReturnType<typeof Notification.show>
-
 /** The hour that an RFC 3339 time is in. */
 export const hourOf = (at: string): string => `${at.slice(0, 13)}:00:00.000Z`
 

@@ -5,9 +5,6 @@ import { type Deployment, type Workflow, WorkflowVersion } from "./Workflow.js"
 /** A version as the API shows it. */
 export const versionView = (version: WorkflowVersion) =>
   WorkflowVersion.show(version, { version: version.number, bindings: readBindings(version.bindings) })
-/** A frozen version as the API shows it. */
-export type VersionView = ReturnType<typeof versionView>
-
 /** The published version's bindings while the draft equals it: slugs and versions are frozen. Otherwise the draft's. */
 const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersion>) => {
   const published = versions.find(
@@ -35,9 +32,6 @@ export const workflowSummary = (workflow: Workflow, versions: ReadonlyArray<Work
   } = workflow
   return { ...rest, bindings: shownBindings(workflow, versions) }
 }
-/** A workflow as lists show it. */
-export type WorkflowSummary = ReturnType<typeof workflowSummary>
-
 /** The parts of a workflow besides its record. */
 export interface WorkflowParts {
   readonly versions: ReadonlyArray<WorkflowVersion>

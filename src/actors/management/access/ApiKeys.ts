@@ -19,13 +19,6 @@ import { findReached } from "../ReachedRecord.js"
 
 export type ApiKeyView = ReturnType<typeof keyView>
 
-/** A key with its secrets in the clear, which only this answer shows. */
-export interface IssuedApiKey extends ApiKeyView {
-  readonly key: string
-  /** The secret that signs the identity of the key's callers; `null` if this call did not create it. */
-  readonly hmacSecret: string | null
-}
-
 export const ApiKeyList = listQuery({ mode: Schema.optional(Schema.Literal("all", "live", "test")) })
 type ApiKeyList = typeof ApiKeyList.Type
 

@@ -10,8 +10,6 @@ import { Changes } from "../Changes.js"
 import { type PageRequest, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 
-export type RoleView = ReturnType<typeof Role.show>
-
 export class Roles extends Context.Tag("svc/Roles")<Roles, Effect.Effect.Success<typeof make>>() {}
 
 const make = Effect.gen(function* () {

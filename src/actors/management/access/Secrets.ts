@@ -31,14 +31,8 @@ import { listQuery, optionalText, Pages } from "../Pages.js"
 import { findSecretOwner, lockSecret, secretNotFound, secretListFilter } from "./SecretRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
 
-export type SecretView = ReturnType<typeof secretView>
-
 export const SecretList = listQuery({ customer_id: optionalText, environment: optionalText })
 type SecretList = typeof SecretList.Type
-
-export interface RevealedSecret extends Pick<Secret, "id" | "name" | "type"> {
-  readonly value: Json
-}
 
 export class Secrets extends Context.Tag("svc/Secrets")<Secrets, Effect.Effect.Success<typeof make>>() {}
 

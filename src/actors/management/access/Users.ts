@@ -15,8 +15,6 @@ import { Changes } from "../Changes.js"
 import { listQuery, Pages } from "../Pages.js"
 import { findRole } from "./Roles.js"
 
-export type UserView = ReturnType<typeof User.show>
-
 /** An invitation. Whoever has `token` can accept it; it is shown once. */
 export interface Invitation {
   readonly userId: UserId

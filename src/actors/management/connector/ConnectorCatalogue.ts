@@ -11,7 +11,7 @@ import { Changes } from "../Changes.js"
 import { findLivingConnection } from "../connection/ConnectionRecords.js"
 import { ConnectorImport } from "./ConnectorImport.js"
 import { make as makeConnectorPages } from "./ConnectorPages.js"
-import { ConnectorRecords, type ConnectorView, definitionOf } from "./ConnectorRecords.js"
+import { ConnectorRecords, definitionOf } from "./ConnectorRecords.js"
 
 /** The source to discover actions from. */
 export const DiscoverRequest = Schema.Struct({
@@ -29,12 +29,6 @@ export interface Discovery {
   readonly offer: ConnectorOffer
   /** For an OpenAPI document: the parts that an import would leave out. */
   readonly warnings?: ReadonlyArray<ImportWarning>
-}
-
-export interface ReadConnector {
-  readonly view: ConnectorView
-  /** Counts the changes of the record, whose `version` is the definition's; `null` for a built-in one. */
-  readonly revision: number | null
 }
 
 /** `idOrSlug`: an id or a slug. `version`: a published one; absent: the draft, or the newest version without one. */

@@ -17,12 +17,6 @@ import { type Principal, reaches } from "../Caller.js"
 import { checkScopeWith, eventNotFound, isReached, recordScopeOf } from "./EventRecords.js"
 import { isExecutionId } from "../run/ExecutionRecords.js"
 
-export interface Replayed extends MadeEvent {
-  readonly replayOf: string
-  /** The runs that it has started by now. */
-  readonly executionIds: ReadonlyArray<string>
-}
-
 export class EventReplays extends Context.Tag("svc/EventReplays")<EventReplays, Effect.Effect.Success<typeof make>>() {}
 
 /** How often and how long the answer to a replay waits for the runs of its event: about a second. */

@@ -19,9 +19,6 @@ import { listQuery, optionalText, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 
-/** A customer as the API shows it. */
-export type CustomerView = typeof Customer.View.Type
-
 export const CustomerList = listQuery({ status: Schema.optional(CustomerStatus), tag: optionalText })
 type CustomerList = typeof CustomerList.Type
 

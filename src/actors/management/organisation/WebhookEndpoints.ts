@@ -12,7 +12,6 @@ import {
   refuseUrl,
   type ValidationFailed
 } from "../../../domain/Failure.js"
-import type { DeliveryId } from "../../../domain/Ids.js"
 import { resendLimits, webhookEndpointLimits } from "../../../domain/Limits.js"
 import { outboundBody, testEventType } from "../../../domain/delivery/OutboundEvent.js"
 import {
@@ -42,15 +41,6 @@ import { findReached } from "../ReachedRecord.js"
 
 export const AttemptList = listQuery({ outcome: Schema.optional(Schema.Literal(...attemptOutcomes)) })
 type AttemptList = typeof AttemptList.Type
-
-/** A delivery that waits to be sent. */
-export interface QueuedDelivery {
-  readonly deliveryId: DeliveryId
-  readonly type: string | null
-}
-
-/** An attempt as the API shows it. */
-export type DeliveryAttemptView = ReturnType<typeof DeliveryAttempt.show>
 
 export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
   WebhookEndpoints,

@@ -17,8 +17,6 @@ import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findWorkspace } from "./WorkspaceRecords.js"
 
-export type WorkspaceView = ReturnType<typeof Workspace.show>
-
 export class Workspaces extends Context.Tag("svc/Workspaces")<Workspaces, Effect.Effect.Success<typeof make>>() {}
 
 const resourceOf = ({ id, name }: Workspace) => ({ id, name })

@@ -24,12 +24,6 @@ export interface RerunCommand extends RerunRequest {
   readonly traceparent: string | null
 }
 
-export interface RerunStarted {
-  readonly execution: ExecutionView
-  /** An earlier request with the same Idempotency-Key started this run. */
-  readonly isRepeated: boolean
-}
-
 /** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
 export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
   ExecutionControl,

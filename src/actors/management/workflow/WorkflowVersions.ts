@@ -1,22 +1,15 @@
 /** Use cases of workflows' versions: publish, list, compare. Contract: workflow record; surface C bodies. */
 import { Context, Effect, Layer, Option } from "effect"
 import type { CallContext } from "../CallContext.js"
-import { type AuditChange, changesBetween } from "../../../domain/audit/Audit.js"
+import { changesBetween } from "../../../domain/audit/Audit.js"
 import { NotFound } from "../../../domain/Failure.js"
 import type { Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
-import type { DiffLine } from "../../../domain/LineDiff.js"
 import { versionView } from "../../../domain/workflow/WorkflowView.js"
 import type { Tx } from "../../ports/Records.js"
 import { Changes } from "../Changes.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { makePublish, type PublishRequest } from "./WorkflowPublisher.js"
 import { findWorkflow } from "./WorkflowRecords.js"
-
-/** The difference of two versions, by lines of code and by members. */
-export interface VersionDiff {
-  readonly code: ReadonlyArray<DiffLine>
-  readonly contracts: ReadonlyArray<AuditChange>
-}
 
 /** Versions and deployments that a workflow's view shows at most. */
 export const maxVersionsShown = 200

@@ -25,12 +25,6 @@ export const WorkflowList = listQuery({
 })
 type WorkflowList = typeof WorkflowList.Type
 
-/** A drawing of the draft, with the hash of the diagram. */
-export interface DraftDiagram {
-  readonly contentHash: string
-  readonly svg: string
-}
-
 /** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
 export class Workflows extends Context.Tag("svc/Workflows")<Workflows, Effect.Effect.Success<typeof make>>() {}
 
