@@ -4,21 +4,19 @@ import { Tenants } from "../../actors/management/organisation/Tenants.js"
 import type { AnySchema, Contract, Words } from "./Contract.js"
 import { type AnyCall, type Operation, paramsSchema, type ServicesOf } from "./Operation.js"
 
-/** What differs for tenants: the words, and what need not be said of one customer. */
-export interface ForTenants extends Words {
+/** What differs for tenants: some of the words, and what need not be said of one customer. */
+interface ForTenants extends Partial<Omit<Words, "summary">>, Pick<Words, "summary"> {
   readonly query?: AnySchema
   readonly body?: AnySchema
   readonly sharing?: Contract["sharing"]
 }
 
 const forTenant = <R>(source: Operation<R>, group: string, change: ForTenants): Operation<R | Tenants> => {
-  const { body, example, query, sharing, ...words } = change
+  const { body, query, sharing, ...words } = change
   const path = source.path.replace("/api/v1/", "/api/v1/tenants/:tid/")
-  const { example: _, ...rest } = source
   return {
-    ...rest,
+    ...source,
     ...words,
-    ...(example === undefined ? {} : { example }),
     group,
     path,
     input: { path: paramsSchema(path), query: query ?? source.input.query, body: body ?? source.input.body },

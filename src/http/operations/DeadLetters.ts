@@ -1,15 +1,13 @@
 /** The operations on the dead letter queue. Contract: dead letters. */
 import { forTenants } from "../operation/ForTenants.js"
-import { Schema } from "effect"
 import { ReplayCustomerDeadLetters, ReplayDeadLetters, ReplayEvent } from "../../domain/event/EventBodies.js"
 import { DeadLetterDetail, DeadLetterSummary, ReplayView } from "../../domain/event/EventView.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { ReplayedLetter } from "../../actors/ports/event/Replays.js"
-import { deadLetterFilters } from "../EventShapes.js"
 import { listedByRun, reachingRuns, recordOfRun } from "../ClosedScope.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { DeadLetterQueue } from "../../actors/management/event/DeadLetterQueue.js"
+import { DeadLetterQueue, DeadLetterList } from "../../actors/management/event/DeadLetterQueue.js"
 import { record, acceptedRecord, page, empty } from "../operation/Output.js"
 
 const ofDeadLetterQueue = operationsOf({
@@ -30,10 +28,7 @@ export const deadLettersOperations = [
       200: "A page of dead letters. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
     },
     route: "GET /api/v1/dlq",
-    query: Schema.Struct({
-      ...deadLetterFilters,
-      customer_id: Schema.optional(Schema.String)
-    }),
+    query: DeadLetterList,
     output: page(DeadLetterSummary),
     permit: "events:read",
     scoped: listedByRun,
@@ -108,40 +103,26 @@ export const tenantDeadLetterOperations = forTenants("tenantDeadLetters", deadLe
     summary: "List a tenant's dead letters",
     description:
       "Lists the tenant's events that could not be routed, runs of events that failed, and deliveries that were given up, newest first.",
-    answers: {
-      200: "A page of dead letters. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
-    },
-    query: Schema.Struct(deadLetterFilters)
+    query: DeadLetterList.omit("customer_id")
   },
   replayMany: {
     summary: "Replay many dead letters of a tenant",
     description:
       "Replays the tenant's pending dead letters that match the filter, oldest first, at a rate. It goes on in the background, also after a restart.",
-    answers: { 202: "The replay has begun." },
-    example: { filter: { code: "WORKFLOW_NOT_DEPLOYED" }, limit: 500, ratePerSecond: 20 },
     body: strictPayload(ReplayCustomerDeadLetters)
   },
   getReplay: {
     summary: "Read a tenant's replay",
     description: "Returns how far a replay of many dead letters of the tenant has come.",
-    answers: { 200: "The replay." },
     sharing: "customers"
   },
   get: {
-    summary: "Read a tenant's dead letter",
-    description: "Returns a dead letter with its payload and error. Secret members are redacted.",
-    answers: { 200: "The dead letter." }
+    summary: "Read a tenant's dead letter"
   },
   replay: {
-    summary: "Replay a tenant's dead letter",
-    description:
-      "Replays it once: its event under a new id, for the route that failed, or its delivery as it was. A second request is refused.",
-    answers: { 202: "The new event is committed, or the delivery is sent again." },
-    example: { mode: "latest" }
+    summary: "Replay a tenant's dead letter"
   },
   discard: {
-    summary: "Discard a tenant's dead letter",
-    description: "Marks a dead letter as discarded: no replay takes it.",
-    answers: { 204: "The dead letter is discarded." }
+    summary: "Discard a tenant's dead letter"
   }
 })

@@ -5,11 +5,11 @@ import { InjectEvent, ReplayEvent } from "../../domain/event/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/event/EventView.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
-import { eventFilters, MadeEvent, ReplayedEvent } from "../EventShapes.js"
+import { MadeEvent, ReplayedEvent } from "../EventShapes.js"
 import { countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { listParams } from "../../actors/management/Pages.js"
 import { strictPayload } from "../PayloadSchema.js"
-import { EventRecords } from "../../actors/management/event/EventRecords.js"
+import { EventRecords, EventList } from "../../actors/management/event/EventRecords.js"
 import { EventReplays } from "../../actors/management/event/EventReplays.js"
 import { eventHeaders } from "../../domain/event/EventHeaders.js"
 import { record, acceptedRecord, page } from "../operation/Output.js"
@@ -40,10 +40,7 @@ export const eventsOperations = [
       200: "A page of events. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
     },
     route: "GET /api/v1/events",
-    query: Schema.Struct({
-      ...eventFilters,
-      customer_id: Schema.optional(Schema.String)
-    }),
+    query: EventList,
     output: page(EventSummary),
     use: (events, { context, query }) => events.list(context, query)
   }),
@@ -116,29 +113,18 @@ export const tenantEventOperations = forTenants("tenantEvents", eventsOperations
   list: {
     summary: "List a tenant's events",
     description: "Lists the tenant's events without their payloads, newest first.",
-    answers: {
-      200: "A page of events. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
-    },
-    query: Schema.Struct(eventFilters)
+    query: EventList.omit("customer_id")
   },
   reconciliation: {
     summary: "Reconcile a tenant's events",
     description:
       "Counts what became of the tenant's events that were accepted in a period, by default the last day, and names those that nothing accounts for.",
-    answers: { 200: "The counts." },
     sharing: "customers"
   },
   get: {
-    summary: "Read a tenant's event",
-    description:
-      "Returns an event with its payload, its headers and the runs that it started. Secret members are redacted.",
-    answers: { 200: "The event." }
+    summary: "Read a tenant's event"
   },
   replay: {
-    summary: "Replay a tenant's event",
-    description:
-      "Accepts the event again, under a new id, with its exact payload. It is not taken for a repetition. `mode: same` runs the versions that ran before.",
-    answers: { 202: "The new event is committed." },
-    example: { mode: "latest" }
+    summary: "Replay a tenant's event"
   }
 })

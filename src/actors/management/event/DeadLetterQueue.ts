@@ -1,8 +1,8 @@
 /** Use cases of the dead letter queue: list, read, replay, discard. Contract: dead letters. */
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { ReplayCustomerDeadLetters, ReplayEvent } from "../../../domain/event/EventBodies.js"
-import type { DeadLetterStatus } from "../../../domain/event/EventView.js"
+import { DeadLetterStatus } from "../../../domain/event/EventView.js"
 import { Conflict, type Failure, Forbidden, NotFound } from "../../../domain/Failure.js"
 import { eventLimits } from "../../../domain/Limits.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -14,16 +14,18 @@ import { missingPermission, type Principal } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { checkScopeWith, customersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
 import { ExecutionControl } from "../run/ExecutionControl.js"
-import { bounds, type PageRequest, Pages, sizeOf, filtersOf } from "../Pages.js"
+import { bounds, Pages, sizeOf, filtersOf, listQuery, optionalText } from "../Pages.js"
 
-export interface DeadLetterListParams extends PageRequest {
-  readonly status?: DeadLetterStatus | undefined
-  readonly trigger_id?: string | undefined
-  readonly connector?: string | undefined
-  readonly customer_id?: string | undefined
-  readonly type?: string | undefined
-  readonly code?: string | undefined
-}
+/** What a list of dead letters is filtered by. */
+export const DeadLetterList = listQuery({
+  status: Schema.optional(DeadLetterStatus),
+  trigger_id: optionalText,
+  connector: optionalText,
+  type: optionalText,
+  code: optionalText,
+  customer_id: optionalText
+})
+type DeadLetterList = typeof DeadLetterList.Type
 
 /** Each use case fails with `NotFound` if the key's workspace has no such dead letter or the caller does not reach it. */
 export class DeadLetterQueue extends Context.Tag("svc/DeadLetterQueue")<
@@ -102,7 +104,7 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: DeadLetterListParams) {
+    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: DeadLetterList) {
       const size = sizeOf(params)
       const range = bounds(params)
       const position = yield* pages.position(params.cursor)

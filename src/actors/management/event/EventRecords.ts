@@ -1,7 +1,7 @@
 /** Use cases that read events: their list, one event, and what became of those of a period. Contract: events. */
-import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
-import type { EventSource, EventStatus } from "../../../domain/event/Event.js"
+import { EventStatus, EventSource } from "../../../domain/event/Event.js"
 import { type Failure, Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import { type CustomerId, timeOfId, type TriggerId } from "../../../domain/Ids.js"
 import { reconciliationPeriod } from "../../../domain/Limits.js"
@@ -9,16 +9,18 @@ import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { EventReads, type RecordScope, type ScopedRecord } from "../../ports/event/EventReads.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
 import { type Principal, reaches, scopedIds } from "../Caller.js"
-import { bounds, filtersOf, type PageRequest, Pages, sizeOf } from "../Pages.js"
+import { bounds, filtersOf, type PageRequest, Pages, sizeOf, listQuery, optionalText } from "../Pages.js"
 
-export interface EventListParams extends PageRequest {
-  readonly status?: EventStatus | undefined
-  readonly source?: EventSource | undefined
-  readonly trigger_id?: string | undefined
-  readonly connector?: string | undefined
-  readonly type?: string | undefined
-  readonly customer_id?: string | undefined
-}
+/** What a list of events is filtered by. */
+export const EventList = listQuery({
+  status: Schema.optional(EventStatus),
+  source: Schema.optional(EventSource),
+  trigger_id: optionalText,
+  connector: optionalText,
+  type: optionalText,
+  customer_id: optionalText
+})
+type EventList = typeof EventList.Type
 
 /** Each use case fails with `NotFound` if the key's workspace has no such event or the caller does not reach it. */
 export class EventRecords extends Context.Tag("svc/EventRecords")<EventRecords, Effect.Effect.Success<typeof make>>() {}
@@ -92,7 +94,7 @@ const make = Effect.gen(function* () {
 
   return {
     /** Newest first, without payloads. */
-    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: EventListParams) {
+    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: EventList) {
       const size = sizeOf(params)
       const range = bounds(params)
       const position = yield* pages.position(params.cursor)
