@@ -3,7 +3,7 @@
  * and statuses; any other error is answered as `INTERNAL_ERROR`. Failures of actors have a schema, by which they cross
  * nodes; it checks their members when one is made. Specification: Errors; contract: error codes.
  */
-import { Data, Schema } from "effect"
+import { Data, Effect, Schema } from "effect"
 import { operatorText } from "./OperatorText.js"
 import type { Json } from "./Json.js"
 import type { Permission } from "./access/Permission.js"
@@ -220,3 +220,7 @@ export const refuseUrl = (path: string, reason: string): ValidationFailed =>
     message: `${path} cannot be called: ${reason}`,
     details: [{ path, code: "URL_NOT_ALLOWED", message: reason }]
   })
+
+/** Fails with the refusal, if there is one. */
+export const refuseWith = <E extends Error>(refusal: E | undefined): Effect.Effect<void, E> =>
+  refusal === undefined ? Effect.void : Effect.fail(refusal)

@@ -3,7 +3,7 @@
  * overtook is decided again on what that owner wrote.
  */
 import { didYouMean } from "../../domain/ClosestName.js"
-import { InvalidState, invalid } from "../../domain/Failure.js"
+import { InvalidState, invalid, refuseWith } from "../../domain/Failure.js"
 import { Clock, Context, Effect, Either, Layer, Option } from "effect"
 import {
   outboundEventType,
@@ -116,8 +116,7 @@ export const make = Effect.gen(function* () {
     extras: ChangeOptions
   ) {
     const open = yield* read(self, organisation)
-    const refusal = extras.precondition?.(open)
-    if (refusal !== undefined) return yield* refusal
+    yield* refuseWith(extras.precondition?.(open))
     const now = yield* Clock.currentTimeMillis
     const at = new Date(now).toISOString()
     const decided = decide(open.connection, command, now)

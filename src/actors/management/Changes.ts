@@ -5,7 +5,7 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import type { YieldWrap } from "effect/Utils"
 import { changesBetween } from "../../domain/audit/Audit.js"
-import { Conflict, type Failure } from "../../domain/Failure.js"
+import { Conflict, type Failure, refuseWith } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -95,8 +95,7 @@ export const layer = Layer.effect(
       body: Body<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
     ): Effect.fn.Return<A, Failure | AlreadyExists | Changed> {
       const outcome = yield* effectOf(body, tx)
-      const refused = recordRefusal(context.caller, context.sharing, outcome.resource.customerId ?? null)
-      if (refused !== undefined) return yield* refused
+      yield* refuseWith(recordRefusal(context.caller, context.sharing, outcome.resource.customerId ?? null))
       const now = yield* DateTime.now
       yield* tx.audit(auditEntry(context, outcome, DateTime.formatIso(now)))
       return outcome.value

@@ -9,7 +9,14 @@ import { RateLimits } from "../../actors/ports/organisation/RateLimits.js"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/organisation/InstallationReads.js"
 import { nounOf } from "../../domain/access/CallerKind.js"
 import { customerRefusal } from "../../domain/organisation/Customer.js"
-import { type Failure, Forbidden, InvalidRequest, type InvalidState, NotFound } from "../../domain/Failure.js"
+import {
+  type Failure,
+  Forbidden,
+  InvalidRequest,
+  type InvalidState,
+  NotFound,
+  refuseWith
+} from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { customerCeiling } from "../../domain/organisation/Customer.js"
 import { inactiveInstallation } from "../../domain/organisation/Installation.js"
@@ -72,8 +79,7 @@ export const make = Effect.gen(function* () {
     if (one === undefined || others.length > 0) return null
     // The text is only compared with stored ids.
     const id = one.connectionId as ConnectionId
-    const scopeRefusal = outOfScope(caller, "connection", id)
-    if (scopeRefusal !== undefined) return yield* scopeRefusal
+    yield* refuseWith(outOfScope(caller, "connection", id))
     const connection = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
     // A connection that the key does not reach is answered like an unknown one.
     if (connection === undefined || !reaches(caller, connection.customerId)) return yield* connectionNotOfCustomer()
@@ -132,12 +138,10 @@ export const make = Effect.gen(function* () {
     for (const { alias, connectionId, connector } of named) {
       // The text is only compared with stored ids.
       const id = connectionId as ConnectionId
-      const scopeRefusal = outOfScope(caller, "connection", id)
-      if (scopeRefusal !== undefined) return yield* scopeRefusal
+      yield* refuseWith(outOfScope(caller, "connection", id))
       const known = Option.getOrUndefined(yield* connections.byId(caller.organisationId, id))
       if (known === undefined || known.customerId !== customer?.id) return yield* connectionNotOfCustomer()
-      const connectorRefusal = outOfScope(caller, "connector", known.connector)
-      if (connectorRefusal !== undefined) return yield* connectorRefusal
+      yield* refuseWith(outOfScope(caller, "connector", known.connector))
       if (connector !== null && connector !== known.connector) {
         return yield* new InvalidRequest({
           code: "INVALID_HEADER",

@@ -8,7 +8,7 @@ import { Executions } from "../../actors/ports/run/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Runnable, Runnables } from "../../actors/ports/run/Runnables.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
-import { type Failure, NotFound } from "../../domain/Failure.js"
+import { type Failure, NotFound, refuseWith } from "../../domain/Failure.js"
 import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
@@ -59,17 +59,14 @@ export const make = Effect.gen(function* () {
 
   const startRun = Effect.fnUntraced(function* (exchange: Exchange, workflow: WorkflowId, request: RawRequest) {
     const { caller } = exchange
-    const workflowRefusal = outOfScope(caller, "workflow", workflow)
-    if (workflowRefusal !== undefined) return yield* workflowRefusal
+    yield* refuseWith(outOfScope(caller, "workflow", workflow))
     const body = readExecuteBody(request)
     if (body instanceof Error) return yield* body
     const draft = body.draft === true
-    const draftRefusal = draft ? missingPermission(caller, "workflows:update") : undefined
-    if (draftRefusal !== undefined) return yield* draftRefusal
+    yield* refuseWith(draft ? missingPermission(caller, "workflows:update") : undefined)
     const environment = environmentOf(caller, request, body)
     if (environment instanceof Error) return yield* environment
-    const environmentRefusal = outOfScope(caller, "environment", environment)
-    if (environmentRefusal !== undefined) return yield* environmentRefusal
+    yield* refuseWith(outOfScope(caller, "environment", environment))
     const claim = runClaim(digests, caller, request, request.body)
     if (claim instanceof Error) return yield* claim
     const context = yield* resolveContext(caller, request)
@@ -77,8 +74,7 @@ export const make = Effect.gen(function* () {
     if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })
     if (runnable.customerId !== null && runnable.customerId !== context.customer?.id)
       return yield* new NotFound({ what: "workflow" })
-    const disabledFailure = disabledRefusal(runnable)
-    if (disabledFailure !== undefined) return yield* disabledFailure
+    yield* refuseWith(disabledRefusal(runnable))
     yield* checkInput(runnable, body)
     const callback = yield* checkCallback(request, body)
     const now = clock.unsafeCurrentTimeMillis()

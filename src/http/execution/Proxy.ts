@@ -22,7 +22,8 @@ import {
   InvalidRequest,
   ProviderFailed,
   ProviderLimited,
-  ProviderTimedOut
+  ProviderTimedOut,
+  refuseWith
 } from "../../domain/Failure.js"
 import { bodyBytes, connectedCall } from "../../domain/Limits.js"
 import { type CustomerContext, make as makeCustomerContext } from "../auth/CustomerContext.js"
@@ -175,8 +176,7 @@ export const make = Effect.gen(function* () {
   const forward = Effect.fnUntraced(function* (exchange: Exchange, body: BufferedBody) {
     const { caller, request } = exchange
     exchange.subject = { type: "connection", id: null, name: null }
-    const permissionRefusal = missingPermission(caller, "connections:read")
-    if (permissionRefusal !== undefined) return yield* permissionRefusal
+    yield* refuseWith(missingPermission(caller, "connections:read"))
     const timeoutMillis = yield* timeoutOf(request)
     const connection = yield* connectionOf(caller, request, yield* resolveContext(caller, request, "connection"))
     exchange.subject = { type: "connection", id: connection.id, name: connection.connector }

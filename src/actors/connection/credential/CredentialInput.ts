@@ -2,7 +2,7 @@
 import { Effect, Redacted } from "effect"
 import type { CredentialField } from "../../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
-import { invalid, type Unavailable } from "../../../domain/Failure.js"
+import { invalid, type Unavailable, refuseWith } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import type { CredentialSecrets } from "../../ports/connection/Connections.js"
@@ -49,8 +49,7 @@ export const makeInputChecks = Effect.gen(function* () {
     fields: ReadonlyArray<CredentialField>,
     given: CredentialSecrets
   ): Effect.fn.Return<void, CommandRefusal> {
-    const mistake = findFieldMistake(fields, given)
-    if (mistake !== undefined) return yield* mistake
+    yield* refuseWith(findFieldMistake(fields, given))
     const fieldsWithPattern = fields.flatMap(({ name, pattern }) => {
       const text = given[name] === undefined ? "" : Redacted.value(given[name])
       return pattern === undefined || text === "" ? [] : [{ name, pattern, text }]

@@ -8,7 +8,7 @@ import {
   keyPrefix
 } from "../../../domain/access/ApiKey.js"
 import { newKey, type StoredSecret } from "../../../domain/access/ApiKeyChanges.js"
-import { Unavailable } from "../../../domain/Failure.js"
+import { Unavailable, refuseWith } from "../../../domain/Failure.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
@@ -51,8 +51,7 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
     const permissions = yield* requestedPermissions(input.preset ?? "viewer", input.permissions)
     const expiresAt = yield* requestedExpiry(caller, input.expires, at)
-    const mistake = addressRefusal(input.allowedIps)
-    if (mistake !== undefined) return yield* mistake
+    yield* refuseWith(addressRefusal(input.allowedIps))
     const customers = yield* findKeyCustomers(tx, input.customers)
     const resourceScope = yield* resolveScope(tx, input.resourceScope ?? [])
     const { organisationId } = caller

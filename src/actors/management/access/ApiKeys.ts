@@ -5,7 +5,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { type ApiKey, type CreateApiKey, keyView, UpdateApiKey } from "../../../domain/access/ApiKey.js"
 import { changedKey, revokedKey, rotatedKey, statusRefusal } from "../../../domain/access/ApiKeyChanges.js"
-import { type Failure, InvalidState } from "../../../domain/Failure.js"
+import { type Failure, InvalidState, refuseWith } from "../../../domain/Failure.js"
 import type { ApiKeyId } from "../../../domain/Ids.js"
 import type { Tx } from "../../ports/Records.js"
 import { findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
@@ -62,8 +62,7 @@ const make = Effect.gen(function* () {
     input: UpdateApiKey,
     at: number
   ): Effect.fn.Return<ApiKey, Failure> {
-    const mistake = addressRefusal(input.allowedIps)
-    if (mistake !== undefined) return yield* mistake
+    yield* refuseWith(addressRefusal(input.allowedIps))
     const customers = input.customers === undefined ? key : yield* findKeyCustomers(tx, input.customers)
     const { customerIds, customersMode } = customers
     const after = yield* changedKey(key, input, { customersMode, customerIds }, at)

@@ -1,6 +1,6 @@
 /** Use cases of users' roles: list, and create a custom role from a wider one. Contract: presets and roles. */
 import { Context, Effect, Layer, Option } from "effect"
-import { type Failure, invalid } from "../../../domain/Failure.js"
+import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { RoleId } from "../../../domain/Ids.js"
 import { checkRole, type CreateRole, newRole, Role } from "../../../domain/access/Person.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -26,8 +26,7 @@ const make = Effect.gen(function* () {
       change(context, function* (tx) {
         const now = yield* currentTimestamp
         const parent = yield* findRole(tx, "parent", input.parent)
-        const wrong = checkRole(input.permissions, parent)
-        if (wrong !== undefined) return yield* wrong
+        yield* refuseWith(checkRole(input.permissions, parent))
         const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
         yield* tx.roles.insert(role)
         return { value: Role.show(role), resource: { id: role.id, name: role.name }, after: Role.show(role) }

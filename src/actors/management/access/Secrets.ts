@@ -3,7 +3,7 @@
  * Contract: secret record.
  */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
-import { type Failure, Unavailable } from "../../../domain/Failure.js"
+import { type Failure, Unavailable, refuseWith } from "../../../domain/Failure.js"
 import type { Json } from "../../../domain/Json.js"
 import {
   type CreateSecret,
@@ -76,8 +76,7 @@ const make = Effect.gen(function* () {
   })
 
   const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, secret: Secret, text: string) {
-    const refused = narrowedCallerRefusal(caller, "secret", "it makes none")
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(narrowedCallerRefusal(caller, "secret", "it makes none"))
     yield* tx.secrets.insert(secret)
     yield* seal(tx, secret, text)
     const view = secretView(secret)
@@ -91,8 +90,7 @@ const make = Effect.gen(function* () {
     after: Secret,
     text: string
   ) {
-    const refused = outOfScope(context.caller, "secret", before.id)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(outOfScope(context.caller, "secret", before.id))
     yield* checkVersion(context, undefined, before.version)
     yield* retire(tx, before, after.updatedAt)
     yield* seal(tx, after, text)
@@ -117,8 +115,7 @@ const make = Effect.gen(function* () {
     const { organisationId, spaceId } = caller
     const customerId = yield* findSecretOwner(tx, caller, input.customerId)
     const environment = yield* findEnvironment(tx, input.environment)
-    const refused = environmentChangeRefusal(caller, environment)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(environmentChangeRefusal(caller, environment))
     const now = yield* currentTimestamp
     const { name, type = "text" } = input
     const found = yield* tx.secrets.lock({ spaceId, name, customerId, environment, deletedAt: null })
@@ -147,8 +144,7 @@ const make = Effect.gen(function* () {
   const reveal = (context: CallContext, id: string) =>
     change(context, function* (tx) {
       const secret = yield* lockSecret(tx, context.caller, id)
-      const refused = environmentReadRefusal(context.caller, secret.environment)
-      if (refused !== undefined) return yield* refused
+      yield* refuseWith(environmentReadRefusal(context.caller, secret.environment))
       const { name, type } = secret
       return {
         value: { id: secret.id, name, type, value: yield* open(tx, secret) },
@@ -159,8 +155,7 @@ const make = Effect.gen(function* () {
   const remove = (context: CallContext, id: string) =>
     change(context, function* (tx) {
       const before = yield* lockSecret(tx, context.caller, id)
-      const refused = environmentChangeRefusal(context.caller, before.environment)
-      if (refused !== undefined) return yield* refused
+      yield* refuseWith(environmentChangeRefusal(context.caller, before.environment))
       yield* checkVersion(context, undefined, before.version)
       const now = yield* currentTimestamp
       yield* retire(tx, before, now)

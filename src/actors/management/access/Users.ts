@@ -1,7 +1,7 @@
 /** Use cases of users: list, and invite by a token, of which only the hash is stored. Contract: users. */
 import { Context, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { grantRefusal } from "../../../domain/access/KeyBounds.js"
-import { type Failure, invalid } from "../../../domain/Failure.js"
+import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId, UserId } from "../../../domain/Ids.js"
 import { inviteLifetime } from "../../../domain/Limits.js"
 import { invitedUser, type InviteUser, User, UserStatus } from "../../../domain/access/Person.js"
@@ -55,8 +55,7 @@ const make = Effect.gen(function* () {
     const role = yield* findRole(tx, "role", input.role)
     const customerIds = yield* checkCustomers(tx, caller, input.customerIds ?? [])
     const customers = customerIds.length === 0 ? "all" : customerIds
-    const refused = grantRefusal({ permissions: toSet(role.permissions), customers }, caller)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(grantRefusal({ permissions: toSet(role.permissions), customers }, caller))
     const now = yield* DateTime.now
     const token = identifiers.token(inviteLength)
     const expiresAt = DateTime.formatIso(DateTime.addDuration(now, inviteLifetime))

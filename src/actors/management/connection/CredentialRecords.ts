@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import type { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
 import type { StoreCredential } from "../../../domain/connection/Requests.js"
-import { type Failure, NotFound } from "../../../domain/Failure.js"
+import { type Failure, NotFound, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import type { Tx, Where } from "../../ports/Records.js"
 import type { Principal } from "../Caller.js"
@@ -44,8 +44,7 @@ export const findCredential = (
     if (credential === undefined) return yield* notFound()
     const found = yield* tx.connections.find({ id: credential.connectionId, customerId, ...livingConnections })
     if (Option.isNone(found)) return yield* notFound()
-    const outside = connectionScopeRefusal(caller, found.value)
-    if (outside !== undefined) return yield* outside
+    yield* refuseWith(connectionScopeRefusal(caller, found.value))
     return { credential, connection: found.value }
   })
 

@@ -5,7 +5,7 @@
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { type Connection, type UpdateConnection, connectionStatuses } from "../../../domain/connection/Connection.js"
 import type { CreateConnection, ReconnectConnection } from "../../../domain/connection/Requests.js"
-import type { Failure } from "../../../domain/Failure.js"
+import { type Failure, refuseWith } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
 import { Connections, type OpenedSession, type ConnectionRequest } from "../../ports/connection/Connections.js"
 import { Origin } from "../../ports/Origin.js"
@@ -111,8 +111,7 @@ const make = Effect.gen(function* () {
     })
 
   const create = Effect.fnUntraced(function* (context: CallContext, input: CreateConnection) {
-    const outside = outOfScope(context.caller, "connector", input.connector)
-    if (outside !== undefined) return yield* outside
+    yield* refuseWith(outOfScope(context.caller, "connector", input.connector))
     const customerId = yield* read(context, (tx) => customerOfBody(tx, context.caller, input.customerId))
     context.customerId = customerId
     yield* read(context, (tx) => checkCustomerConnector(tx, customerId, input.connector))

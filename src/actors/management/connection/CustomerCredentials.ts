@@ -5,7 +5,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { RotateCredential, type StoreCredential } from "../../../domain/connection/Requests.js"
-import type { Failure } from "../../../domain/Failure.js"
+import { type Failure, refuseWith } from "../../../domain/Failure.js"
 import type { ConnectionId, CredentialId, CustomerId } from "../../../domain/Ids.js"
 import { AuditTrail } from "../../ports/AuditTrail.js"
 import { Connections } from "../../ports/connection/Connections.js"
@@ -141,8 +141,7 @@ const make = Effect.gen(function* () {
     params: CredentialListParams,
     reveals: boolean
   ): Effect.fn.Return<PageOf<CredentialView>, Failure> {
-    const refused = reveals ? missingPermission(context.caller, "connections:decrypt") : undefined
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(reveals ? missingPermission(context.caller, "connections:decrypt") : undefined)
     const customerId = yield* tenants.find(context, tenant)
     const found = yield* page(context, customerId, params)
     if (!reveals) return found
@@ -157,12 +156,12 @@ const make = Effect.gen(function* () {
     const customerId = yield* tenants.find(context, tenant)
     const { caller } = context
     const target = yield* read(context, (tx) => findReplaced(tx, customerId, input))
-    const outside =
+    yield* refuseWith(
       target === undefined
         ? (outOfScope(caller, "connector", input.connector) ??
-          narrowedCallerRefusal(caller, "connection", "it makes none"))
+            narrowedCallerRefusal(caller, "connection", "it makes none"))
         : connectionScopeRefusal(caller, target)
-    if (outside !== undefined) return yield* outside
+    )
     const storedId =
       target === undefined
         ? Effect.map(connect(context, customerId, input), ({ id }) => id)

@@ -15,7 +15,7 @@ import {
 import { type ConnectorDefinition, definitionForm } from "../../../domain/connector/Definition.js"
 import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocument.js"
 import { assignActionVersions } from "../../../domain/connector/Versions.js"
-import type { Failure } from "../../../domain/Failure.js"
+import { type Failure, refuseWith } from "../../../domain/Failure.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
@@ -159,8 +159,7 @@ export const make = Effect.gen(function* () {
     yield* storeClients(tx, caller, before.slug, clients)
     if (current !== undefined && published !== undefined && isPublished(current, definition))
       return outcomeOf(before, before, published)
-    const problem = draftRefusal(before, published, definition)
-    if (problem !== undefined) return yield* problem
+    yield* refuseWith(draftRefusal(before, published, definition))
     const isDraft = current?.publishedAt === null
     const record: ConnectorRecord = {
       ...before,

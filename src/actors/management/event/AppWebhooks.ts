@@ -14,7 +14,7 @@ import {
   eventDeliveryId,
   eventsOfKey
 } from "../../../domain/event/WebhookPayload.js"
-import type { Failure, Unavailable } from "../../../domain/Failure.js"
+import { type Failure, type Unavailable, refuseWith } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { canonicalJson } from "../../../domain/Json.js"
 import { readAppWebhookId } from "../../../domain/trigger/AppWebhookAddress.js"
@@ -151,8 +151,7 @@ export const makeAppWebhooks = Effect.gen(function* () {
     const definition = Option.getOrUndefined(yield* connectors.find(found.id, named.connector))
     const webhook = definition?.webhooks.find((one) => one.id === named.webhook && one.type === "app")
     if (definition === undefined || webhook === undefined) return yield* webhookNotFound()
-    const refused = organisationRefusal(found)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(organisationRefusal(found))
     const { id: organisationId } = found
     const known: ConnectorWebhook = { organisationId, definition, webhook }
     return {

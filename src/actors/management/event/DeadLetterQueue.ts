@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { ReplayCustomerDeadLetters, ReplayEvent } from "../../../domain/event/EventBodies.js"
 import { DeadLetterStatus } from "../../../domain/event/EventView.js"
-import { Conflict, type Failure, Forbidden, NotFound } from "../../../domain/Failure.js"
+import { Conflict, type Failure, Forbidden, NotFound, refuseWith } from "../../../domain/Failure.js"
 import { eventLimits } from "../../../domain/Limits.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { DeadLetters, type DeadLetterSource } from "../../ports/event/DeadLetters.js"
@@ -56,8 +56,7 @@ const make = Effect.gen(function* () {
     executionId: string
   ): Effect.fn.Return<ReplayedLetter, Failure> {
     if (status !== "pending") return yield* notPending(status)
-    const refused = missingPermission(context.caller, "executions:create")
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(missingPermission(context.caller, "executions:create"))
     const claim = { key: `dead letter ${id}`, hash: id }
     const { execution } = yield* control.rerun(context, executionId, { claim, traceparent: null })
     yield* letters.recordRerun(context.caller, id)

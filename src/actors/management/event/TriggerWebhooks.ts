@@ -10,7 +10,7 @@ import { eventHeaders } from "../../../domain/event/EventHeaders.js"
 import { deduplicationValue } from "../../../domain/event/EventRouting.js"
 import { verifyDelivery } from "../../../domain/event/InboundWebhook.js"
 import { bodyChallenge, slackChallenge } from "../../../domain/event/WebhookPayload.js"
-import { type Failure, InvalidState, NotFound, Unauthorized } from "../../../domain/Failure.js"
+import { type Failure, InvalidState, NotFound, Unauthorized, refuseWith } from "../../../domain/Failure.js"
 import type { TriggerId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import { webhookResultTimeout } from "../../../domain/Limits.js"
@@ -168,8 +168,7 @@ export const makeTriggerWebhooks = Effect.gen(function* () {
       return yield* new InvalidState({ state: trigger.status, message: "the trigger is disabled: enable it first" })
     const organisation = Option.getOrUndefined(yield* organisations.find(trigger.organisationId))
     if (organisation === undefined) return yield* webhookNotFound()
-    const refused = organisationRefusal(organisation)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(organisationRefusal(organisation))
     return {
       organisationId: organisation.id,
       limitBytes: webhookBytes(organisation),

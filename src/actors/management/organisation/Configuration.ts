@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { autoReplayKey, autoReplayProblems } from "../../../domain/event/AutoReplay.js"
 import { resolveValues, type SetConfiguration, type StoredValue } from "../../../domain/organisation/Configuration.js"
-import { type Detail, type Failure, Forbidden, invalid, ValidationFailed } from "../../../domain/Failure.js"
+import { type Detail, type Failure, Forbidden, invalid, ValidationFailed, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import { configurationValues } from "../../../domain/Limits.js"
@@ -156,8 +156,7 @@ const make = Effect.gen(function* () {
 
   const resolve = Effect.fnUntraced(function* (tx: Tx, { caller }: CallContext, query: ConfigurationQuery) {
     const environment = yield* findEnvironment(tx, query.environment ?? caller.organisation.defaultEnvironment)
-    const refused = environmentReadRefusal(caller, environment)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(environmentReadRefusal(caller, environment))
     const levels: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
       ["flow", query.workflow_id],
       ["integration", query.integration],
@@ -173,8 +172,7 @@ const make = Effect.gen(function* () {
   const set = Effect.fnUntraced(function* (tx: Tx, context: CallContext, level: StoredLevel, input: SetConfiguration) {
     const { key } = input
     const environment = yield* findEnvironment(tx, input.environment)
-    const refused = scopeRefusal(context.caller, level, environment)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(scopeRefusal(context.caller, level, environment))
     const scope = yield* findScope(tx, context.caller, level, input.scopeId ?? "", "scopeId")
     const place = { level, scopeId: scope.id, key, environment: environment ?? "" }
     const before = yield* tx.configuration.lock(place)
@@ -201,8 +199,7 @@ const make = Effect.gen(function* () {
     /** Writes or removes a value at its level. Returns the value that applies there afterwards; `null`: none. */
     set: Effect.fnUntraced(function* (context: CallContext, input: SetConfiguration) {
       const level = yield* writableLevel(input)
-      const refused = valueRefusal(input)
-      if (refused !== undefined) return yield* refused
+      yield* refuseWith(valueRefusal(input))
       yield* checkTargets({ checkTarget }, input)
       return yield* change(context, (tx) => set(tx, context, level, input))
     })

@@ -11,7 +11,8 @@ import {
   InvalidState,
   NotFound,
   type Unavailable,
-  ValidationFailed
+  ValidationFailed,
+  refuseWith
 } from "../../../domain/Failure.js"
 import type { ConnectionId, CustomerId, WorkflowId } from "../../../domain/Ids.js"
 import {
@@ -151,8 +152,7 @@ export const checkWorkflows = Effect.fnUntraced(function* (
         "NOT_FOUND",
         "names no workflow of this customer"
       )
-    const outside = outOfScope(caller, "workflow", id)
-    if (outside !== undefined) return yield* outside
+    yield* refuseWith(outOfScope(caller, "workflow", id))
   }
   return ids
 })

@@ -1,6 +1,6 @@
 /** Use cases of the caller's own organisation: read it, and change its settings, plan and status. Contract: organisation record. */
 import { Context, Effect, Layer } from "effect"
-import { Conflict, type Detail, type Failure, NotFound } from "../../../domain/Failure.js"
+import { Conflict, type Detail, type Failure, NotFound, refuseWith } from "../../../domain/Failure.js"
 import {
   changedOrganisation,
   Organisation,
@@ -109,8 +109,7 @@ const make = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
       yield* checkVersion(context, input.version, before.version)
       const changes = yield* pickChanges(Organisation.Update, input, organisationView(before))
       const after = changedOrganisation(before, changes, now)
-      const refused = ownChangeRefusal(before, after, defaultPlan)
-      if (refused !== undefined) return yield* refused
+      yield* refuseWith(ownChangeRefusal(before, after, defaultPlan))
       if (after.defaultEnvironment !== before.defaultEnvironment)
         yield* findEnvironment(tx, after.defaultEnvironment, "defaultEnvironment")
       if (after.plan !== before.plan) yield* checkStocks(tx, after.plan)

@@ -5,7 +5,7 @@
 import { DateTime, Effect, Option } from "effect"
 import { customerRefusal } from "../../../domain/organisation/Customer.js"
 import { type ExecutionView } from "../../../domain/run/ExecutionView.js"
-import { type Failure, type Forbidden, InvalidState, NotFound } from "../../../domain/Failure.js"
+import { type Failure, type Forbidden, InvalidState, NotFound, refuseWith } from "../../../domain/Failure.js"
 import type { ExecutionId } from "../../../domain/Ids.js"
 import { inactiveInstallation } from "../../../domain/organisation/Installation.js"
 import {
@@ -83,14 +83,12 @@ export const makeRerunStart = Effect.gen(function* () {
     if (customerId === null) return
     const found = yield* customers.find(organisationId, { id: customerId })
     if (Option.isNone(found)) return yield* new NotFound({ what: "customer" })
-    const refused = customerRefusal(found.value)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(customerRefusal(found.value))
   })
 
   const checkWorkflow = Effect.fnUntraced(function* (context: CallContext, id: string) {
     const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
-    const refused = archivedRefusal(workflow) ?? disabledRefusal(workflow)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(archivedRefusal(workflow) ?? disabledRefusal(workflow))
   })
 
   /** The current state of the run's installation. */
@@ -137,8 +135,7 @@ export const makeRerunStart = Effect.gen(function* () {
     if (start === undefined && view.mock !== "none")
       return yield* new InvalidState({ state: view.status, message: fixturesGone })
     const begun = start === undefined ? startContextWithoutJournal(record, installation) : startContextOf(start)
-    const refused = connectionRefusal(caller, begun.connections)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(connectionRefusal(caller, begun.connections))
     const runnable = yield* findCode(caller, found, request.version ?? "same")
     const at = DateTime.toEpochMillis(yield* DateTime.now)
     const attempt: AttemptEntry = { kind: "attempt", attempt: 1, at, afresh: callsToRepeat(entries) }

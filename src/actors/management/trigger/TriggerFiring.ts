@@ -2,7 +2,7 @@
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Context, Effect, Layer } from "effect"
 import type { FireTrigger } from "../../../domain/event/EventBodies.js"
-import { InvalidRequest, InvalidState } from "../../../domain/Failure.js"
+import { InvalidRequest, InvalidState, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { Events } from "../../ports/event/Events.js"
 import { madeOf } from "../../ports/event/Replays.js"
@@ -53,8 +53,7 @@ const make = Effect.gen(function* () {
     ) {
       const { caller } = context
       const trigger = yield* read(context, (tx) => findTrigger(tx, caller, id))
-      const refused = recordRefusal(caller, context.sharing, trigger.customerId)
-      if (refused !== undefined) return yield* refused
+      yield* refuseWith(recordRefusal(caller, context.sharing, trigger.customerId))
       if (trigger.status !== "active")
         return yield* new InvalidState({
           state: trigger.status,

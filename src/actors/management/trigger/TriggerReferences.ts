@@ -2,7 +2,7 @@
 import { didYouMean } from "../../../domain/ClosestName.js"
 import { Effect, Option } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
-import { ConnectionRequired, type Failure, invalid } from "../../../domain/Failure.js"
+import { ConnectionRequired, type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId, RouteId, WorkflowId } from "../../../domain/Ids.js"
 import {
   type AppEventChange,
@@ -150,8 +150,7 @@ const checkWorkflow = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<WorkflowId, Failure> {
   const id = input as WorkflowId // unchecked text from the request
-  const outside = outOfScope(caller, "workflow", id)
-  if (outside !== undefined) return yield* outside
+  yield* refuseWith(outOfScope(caller, "workflow", id))
   if (stored?.workflowId === id) return id
   const found = Option.getOrUndefined(yield* tx.workflows.find({ id, spaceId: caller.spaceId, deletedAt: null }))
   if (found === undefined || (found.customerId !== null && found.customerId !== customerId))

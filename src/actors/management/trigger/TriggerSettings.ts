@@ -1,7 +1,7 @@
 /** Checks what a trigger's body says, compiles the patterns of its filters, and counts those of an organisation. */
 import { Clock, Effect } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
-import { type Failure, invalid, PlanLimitReached, ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, invalid, PlanLimitReached, ValidationFailed, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { patternLimits } from "../../../domain/Limits.js"
 import type { Trigger, TriggerKind, UpdateTrigger } from "../../../domain/trigger/Trigger.js"
@@ -48,8 +48,7 @@ export const makeTriggerSettings = Effect.gen(function* () {
       })
     const mistakes = yield* compilePatterns(caller, input)
     const now = yield* Clock.currentTimeMillis
-    const refused = settingsRefusal(type, input, now, (pattern) => mistakes.get(pattern))
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith(settingsRefusal(type, input, now, (pattern) => mistakes.get(pattern)))
     return input.appEvent === null || input.appEvent === undefined
       ? null
       : yield* checkEvent(connectors, caller, input.appEvent)

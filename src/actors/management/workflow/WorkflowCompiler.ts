@@ -1,7 +1,7 @@
 /** Compiles a workflow's source and checks its contracts in a computing worker; failures name the place of each mistake. */
 import { Effect } from "effect"
 import { nameProblem } from "../../../domain/workflow/WorkflowChanges.js"
-import { invalid, refuseUrl, type Unavailable, ValidationFailed } from "../../../domain/Failure.js"
+import { invalid, refuseUrl, type Unavailable, ValidationFailed, refuseWith } from "../../../domain/Failure.js"
 import { type Json, type JsonObject, findUnstorable } from "../../../domain/Json.js"
 import type { UpdateWorkflow } from "../../../domain/workflow/Workflow.js"
 import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../../ports/Computations.js"
@@ -80,8 +80,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
 
   /** The checks that need no stored record. */
   const checkInput = Effect.fnUntraced(function* (caller: Principal, input: UpdateWorkflow) {
-    const refused = (input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name)
-    if (refused !== undefined) return yield* refused
+    yield* refuseWith((input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name))
     yield* checkContracts(caller, input)
     yield* checkCallback(input.callbackUrl)
   })

@@ -6,7 +6,7 @@ import {
   contentText,
   newWorkflow
 } from "../../../domain/workflow/WorkflowChanges.js"
-import { type Failure, type Forbidden, PlanLimitReached } from "../../../domain/Failure.js"
+import { type Failure, type Forbidden, PlanLimitReached, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { canonicalJson } from "../../../domain/Json.js"
 import { type CreateWorkflow, UpdateWorkflow, type Workflow } from "../../../domain/workflow/Workflow.js"
@@ -106,8 +106,7 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
           const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
           const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
           const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
-          const refused = environmentRefusal(caller, before, after)
-          if (refused !== undefined) return yield* refused
+          yield* refuseWith(environmentRefusal(caller, before, after))
           yield* tx.workflows.update(after)
           return {
             value: yield* readWorkflowView(tx, caller, after),

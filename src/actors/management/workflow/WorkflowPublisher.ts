@@ -11,7 +11,7 @@ import {
   newVersion
 } from "../../../domain/workflow/WorkflowChanges.js"
 import type { Environment } from "../../../domain/organisation/Environment.js"
-import { type Failure, type Forbidden, NotFound } from "../../../domain/Failure.js"
+import { type Failure, type Forbidden, NotFound, refuseWith } from "../../../domain/Failure.js"
 import { WorkflowId } from "../../../domain/Ids.js"
 import { canonicalJson } from "../../../domain/Json.js"
 import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
@@ -105,12 +105,10 @@ export const makePublish = Effect.gen(function* () {
     const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })
     const environments = yield* environmentsChanged(tx, workflow, automatic)
     for (const slug of environments) {
-      const outside = outOfScope(caller, "environment", slug)
-      if (outside !== undefined) return yield* outside
+      yield* refuseWith(outOfScope(caller, "environment", slug))
     }
     for (const environment of automatic) {
-      const refused = deployRefusal(caller, environment)
-      if (refused !== undefined) return yield* refused
+      yield* refuseWith(deployRefusal(caller, environment))
     }
     const version = yield* versionToPublish(tx, workflow, request, author)
     yield* tx.workflows.update(publishedWorkflow(workflow, version.number, author.now))
