@@ -213,6 +213,15 @@ export const invalid = (
 ): ValidationFailed =>
   new ValidationFailed({ code, message: `${path} ${message}`, details: [{ path, code: detailCode, message }] })
 
+/** The refusal of a request with these mistakes, of which its message tells the first; `undefined`: there are none. */
+export const refusalOf = (
+  details: ReadonlyArray<Detail>,
+  code: ValidationFailed["code"] = "VALIDATION_FAILED"
+): ValidationFailed | undefined => {
+  const [first] = details
+  return first && new ValidationFailed({ code, message: `${first.path} ${first.message}`, details })
+}
+
 /** The refusal of a URL that may not be called. `path`: of the member that names it. */
 export const refuseUrl = (path: string, reason: string): ValidationFailed =>
   new ValidationFailed({

@@ -3,7 +3,7 @@
  * is refused if one of them differs. Contract: conventions.
  */
 import { Effect, Schema } from "effect"
-import { type Detail, ValidationFailed } from "../../domain/Failure.js"
+import { type Detail, ValidationFailed, refusalOf } from "../../domain/Failure.js"
 import { canonicalJson } from "../../domain/Json.js"
 
 const detailOf = (path: string): Detail => ({
@@ -39,9 +39,9 @@ export const pickChanges = <A extends object, I>(
       return !(moving.includes(member) && isEarlierValue(old, now))
     }
     const details = Object.keys(input).filter(isChanged).map(detailOf)
-    const [first] = details
-    return first === undefined
-      ? // Read-only members are dropped, so that none of them reaches the stored record.
-        Effect.orDie(Schema.validate(changes)(input, { onExcessProperty: "ignore" }))
-      : new ValidationFailed({ code: "IMMUTABLE_FIELD", message: `${first.path} ${first.message}`, details })
+    return (
+      refusalOf(details, "IMMUTABLE_FIELD") ??
+      // Read-only members are dropped, so that none of them reaches the stored record.
+      Effect.orDie(Schema.validate(changes)(input, { onExcessProperty: "ignore" }))
+    )
   })

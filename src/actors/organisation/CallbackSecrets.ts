@@ -7,7 +7,7 @@ import type { Workspace } from "../../domain/organisation/Organisation.js"
 import { CallbackSecrets } from "../ports/delivery/CallbackSecrets.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AlreadyExists, type Changed, Records, type Tx } from "../ports/Records.js"
-import { Vault } from "../ports/Vault.js"
+import { Vault, vaultClosed } from "../ports/Vault.js"
 
 type Column = "callback_secret" | "callback_secret_before"
 
@@ -19,8 +19,6 @@ const sealPlace = ({ id, organisationId }: Workspace, column: Column) => ({
   column,
   row: id
 })
-
-const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
 const orNotFound = <E>(found: Effect.Effect<Option.Option<Workspace>, E>) =>
   Effect.flatMap(
@@ -45,10 +43,10 @@ export const layer = Layer.effect(
     const identifiers = yield* Identifiers
 
     const seal = (workspace: Workspace, column: Column, secret: Redacted.Redacted) =>
-      Effect.mapError(vault.seal(sealPlace(workspace, column), secret), vaultUnavailable)
+      Effect.mapError(vault.seal(sealPlace(workspace, column), secret), vaultClosed)
 
     const open = (workspace: Workspace, column: Column, sealed: Uint8Array) =>
-      Effect.mapError(vault.open(sealPlace(workspace, column), sealed), vaultUnavailable)
+      Effect.mapError(vault.open(sealPlace(workspace, column), sealed), vaultClosed)
 
     const newSecret = () => Redacted.make(`whsec_${Encoding.encodeBase64(identifiers.bytes(secretBytes))}`)
 

@@ -19,7 +19,7 @@ import { Egress, type EgressFailure, type EgressResponse } from "../ports/Egress
 import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
 import { MailEgress } from "../ports/delivery/MailEgress.js"
 import { MailServer } from "../ports/delivery/MailServer.js"
-import { Vault } from "../ports/Vault.js"
+import { Vault, vaultClosed } from "../ports/Vault.js"
 import { sendMail } from "./ServiceMail.js"
 
 /** Bytes of an answer that are read; its body is not used. */
@@ -43,7 +43,7 @@ export const makeSender = Effect.gen(function* () {
     return Effect.all([
       vault.open(place("secret"), secret),
       ...(secretBefore === null ? [] : [vault.open(place("secret_before"), secretBefore)])
-    ]).pipe(Effect.mapError(() => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })))
+    ]).pipe(Effect.mapError(vaultClosed))
   }
 
   const secretsOf = ({ endpoint, organisationId, spaceId }: Delivery) => {

@@ -8,7 +8,6 @@ import { valueAt } from "../../domain/connector/expression/Path.js"
 import { renderAll } from "../../domain/connector/expression/Template.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
-import { Unavailable } from "../../domain/Failure.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import {
   expiryOf,
@@ -32,7 +31,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
 import { type DueSubscription, type SubscriptionChange, Subscriptions } from "../ports/event/Subscriptions.js"
 import { TriggerReads } from "../ports/event/Triggers.js"
-import { Vault } from "../ports/Vault.js"
+import { Vault, vaultClosed } from "../ports/Vault.js"
 
 const sweepInterval = Duration.seconds(2)
 const numberLength = 32
@@ -59,8 +58,6 @@ const subscribedUntil = (expiresAt: number | null, { renew }: WebhookDefinition,
   expiresAt,
   nextAt: expiresAt === null ? null : renew === undefined ? expiresAt : renewalTime(expiresAt, renew.beforeSeconds, now)
 })
-
-const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
 /** The provider may still deliver to the address, but its number is forgotten. */
 const ended: SubscriptionChange = {

@@ -1,11 +1,10 @@
 /** The port `WebhookSecrets`. */
 import { Effect, Layer, Option, Redacted } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { secretPlace, secretValue } from "../../domain/access/Secret.js"
 import { Connectors } from "../ports/connection/Connectors.js"
-import { Vault } from "../ports/Vault.js"
+import { Vault, vaultClosed } from "../ports/Vault.js"
 import { type SecretOwner, WebhookSecretReads } from "../ports/delivery/WebhookSecretReads.js"
 import { type SecretValues, WebhookSecrets } from "../ports/delivery/WebhookSecrets.js"
 
@@ -23,7 +22,7 @@ export const layer = Layer.effect(
       const { organisationId } = owner
       return yield* Effect.forEach(found, ({ id, number, sealed, type }) =>
         vault.open(secretPlace(organisationId, id, number), sealed).pipe(
-          Effect.mapError(() => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })),
+          Effect.mapError(vaultClosed),
           Effect.map((value) => {
             const text = secretValue(type, Redacted.value(value))
             return typeof text === "string" ? [Redacted.make(text)] : []

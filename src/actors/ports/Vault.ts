@@ -2,6 +2,7 @@
  * Encrypts secrets at rest. Each organisation has a data key, wrapped by a master key that only the process knows. Every
  * sealed value is bound to its table, column and row by its associated data.
  */
+import { Unavailable } from "../../domain/Failure.js"
 import { operatorText } from "../../domain/OperatorText.js"
 import type { Effect, Redacted } from "effect"
 import { Context, Data } from "effect"
@@ -23,6 +24,9 @@ export class VaultRefused extends Data.TaggedError("VaultRefused")<{
     return this.reason
   }
 }
+
+/** The answer to a client whose request needs the vault. */
+export const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
 /** Seals and opens for one organisation without I/O, for hot paths. */
 export interface OrganisationVault {

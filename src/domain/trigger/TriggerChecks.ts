@@ -11,7 +11,7 @@ import {
 } from "../connector/Checks.js"
 import { verificationMistakes } from "../connector/VerificationChecks.js"
 import type { WebhookVerification } from "../connector/Webhook.js"
-import { ValidationFailed } from "../Failure.js"
+import { refusalOf, type ValidationFailed } from "../Failure.js"
 import { triggerLimits } from "../Limits.js"
 import { scheduleMistakes } from "./Schedule.js"
 import { secretNamePattern } from "../access/Secret.js"
@@ -30,17 +30,13 @@ export const settingsRefusal = (
   now: number,
   patternMistake: PatternMistake
 ): ValidationFailed | undefined => {
-  const details = [
+  return refusalOf([
     ...memberMistakes(type, input),
     ...mistakesInEach("routes", input.routes ?? [], (route, path) => routeMistakes(type, route, path, patternMistake)),
     ...(input.schedule === null || input.schedule === undefined ? [] : scheduleMistakes(input.schedule, now)),
     ...webhookMistakes(input.webhook),
     ...eventMistakes(input.event)
-  ]
-  const [first] = details
-  return first === undefined
-    ? undefined
-    : new ValidationFailed({ code: "VALIDATION_FAILED", message: `${first.path} ${first.message}`, details })
+  ])
 }
 
 /** The mistake of a new trigger without the settings of its type. */

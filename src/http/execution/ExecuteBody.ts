@@ -1,6 +1,6 @@
 /** Reads the body of an execute request by hand: the route is hot, and only the workflow's contract describes `input`. */
 import { Schema } from "effect"
-import { ValidationFailed } from "../../domain/Failure.js"
+import { ValidationFailed, invalid } from "../../domain/Failure.js"
 import { Fixture, type Mocking, MockMode } from "../../domain/connector/Mocking.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { bodyBytes, metadataBytes } from "../../domain/Limits.js"
@@ -18,8 +18,7 @@ export interface ExecuteBody {
 const knownMembers = new Set(["input", "metadata", "callback", "environment", "draft", "mock", "fixtures"])
 const callbackEvents = new Set(["completed", "failed", "timed_out", "cancelled"].map((status) => `execution.${status}`))
 
-const invalidMember = (path: string, message: string, code = "INVALID_TYPE") =>
-  new ValidationFailed({ code: "VALIDATION_FAILED", message: `${path} ${message}`, details: [{ path, code, message }] })
+const invalidMember = (path: string, message: string, code = "INVALID_TYPE") => invalid(path, code, message)
 
 const callbackOf = (value: Json | undefined): ExecuteBody["callback"] | ValidationFailed => {
   if (value === undefined || value === null) return null

@@ -8,8 +8,8 @@ import { DateTime, Duration, Effect, Option, Redacted, Schema } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Records, type StoredReply, type Tx } from "../../actors/ports/Records.js"
-import { Vault } from "../../actors/ports/Vault.js"
-import { type Failure, IdempotencyInProgress, InvalidRequest, Unavailable } from "../../domain/Failure.js"
+import { Vault, vaultClosed } from "../../actors/ports/Vault.js"
+import { type Failure, IdempotencyInProgress, InvalidRequest } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
 import { idempotencyKeyReused } from "../../domain/run/RunClaim.js"
@@ -48,8 +48,6 @@ const placeOf = (organisation: OrganisationId, key: string) => ({
   row: key
 })
 
-const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
-
 /** The request's Idempotency-Key; `undefined` without one, a failure if it is too long. */
 export const idempotencyKey = ({ headers }: Pick<RawRequest, "headers">): string | undefined | InvalidRequest => {
   const text = headers["idempotency-key"]
@@ -80,7 +78,7 @@ const insertReply = (tx: Tx, reply: StoredReply): Effect.Effect<void, Failure> =
 /** Opens and seals stored replies. */
 const makeReplySeal = (vault: Vault["Type"]) => {
   const openReply = Effect.fnUntraced(function* ({ organisation, row }: Claim, sealed: Uint8Array) {
-    const text = yield* vault.open(placeOf(organisation, row), sealed).pipe(Effect.mapError(vaultUnavailable))
+    const text = yield* vault.open(placeOf(organisation, row), sealed).pipe(Effect.mapError(vaultClosed))
     const reply = yield* Effect.orDie(Schema.decode(StoredReply)(Redacted.value(text)))
     return { ...reply, headers: { ...reply.headers, "idempotent-replayed": "true" } }
   })
@@ -95,7 +93,7 @@ const makeReplySeal = (vault: Vault["Type"]) => {
     if (text === undefined) return undefined
     const sealed = yield* vault
       .seal(placeOf(organisation, row), Redacted.make(JSON.stringify({ status, headers, body: text })))
-      .pipe(Effect.mapError(vaultUnavailable))
+      .pipe(Effect.mapError(vaultClosed))
     return { key: row, hash: bodyHash, sealed, expiresAt: yield* expiryAfter(idempotencyLifetime) }
   })
 

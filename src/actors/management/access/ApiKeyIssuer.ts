@@ -12,7 +12,7 @@ import { Unavailable, refuseWith } from "../../../domain/Failure.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { Vault } from "../../ports/Vault.js"
+import { Vault, vaultClosed } from "../../ports/Vault.js"
 import { checkKeyPlan, requestedExpiry, findKeyCustomers, makeApiKeyChecks } from "./ApiKeyChecks.js"
 import type { Principal } from "../Caller.js"
 import { findKeyWorkspace } from "../organisation/WorkspaceRecords.js"
@@ -26,8 +26,6 @@ const identityPlace = (key: Pick<ApiKey, "organisationId" | "id">) => ({
   column: "hmac_secret",
   row: key.id
 })
-
-const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
 export const makeApiKeyIssuer = Effect.gen(function* () {
   const identifiers = yield* Identifiers

@@ -3,7 +3,7 @@
  * Contract: secret record.
  */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
-import { type Failure, Unavailable, refuseWith } from "../../../domain/Failure.js"
+import { type Failure, refuseWith } from "../../../domain/Failure.js"
 import type { Json } from "../../../domain/Json.js"
 import {
   type CreateSecret,
@@ -18,7 +18,7 @@ import {
 } from "../../../domain/access/Secret.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
-import { Vault } from "../../ports/Vault.js"
+import { Vault, vaultClosed } from "../../ports/Vault.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import { narrowedCallerRefusal, outOfScope, type Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
@@ -38,7 +38,6 @@ export class Secrets extends Context.Tag("svc/Secrets")<Secrets, Effect.Effect.S
 
 type ChangeFailure = Failure | AlreadyExists | Changed
 
-const vaultUnavailable = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 const resourceOf = ({ customerId, id, name }: Secret) => ({ id, name, customerId })
 
 /** Retires the current version, which is kept until no run can refer to it. */
@@ -60,7 +59,7 @@ const make = Effect.gen(function* () {
   /** Seals a value as the secret's current version. */
   const seal = (tx: Tx, { current, id, organisationId }: Secret, text: string) =>
     vault.seal(secretPlace(organisationId, id, current), Redacted.make(text)).pipe(
-      Effect.mapError(vaultUnavailable),
+      Effect.mapError(vaultClosed),
       Effect.flatMap((sealed) =>
         tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
       )
@@ -71,7 +70,7 @@ const make = Effect.gen(function* () {
     const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
     if (Option.isNone(version)) return yield* secretNotFound()
     const place = secretPlace(secret.organisationId, secret.id, secret.current)
-    const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultUnavailable)
+    const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultClosed)
     return secretValue(secret.type, Redacted.value(text))
   })
 

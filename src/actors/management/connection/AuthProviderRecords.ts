@@ -8,11 +8,9 @@ import {
 import { type Failure, Unavailable } from "../../../domain/Failure.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
-import { Vault } from "../../ports/Vault.js"
+import { Vault, vaultClosed } from "../../ports/Vault.js"
 import type { Principal } from "../Caller.js"
 import { currentTimestamp } from "../Timestamp.js"
-
-const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 
 /** Connectors have few clients: all of them are one page. */
 export const maxAuthProviders = 200

@@ -2,7 +2,7 @@
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Context, Effect, Layer, Option, Schedule } from "effect"
 import type { InjectEvent, ReplayEvent } from "../../../domain/event/EventBodies.js"
-import { NotFound, ValidationFailed } from "../../../domain/Failure.js"
+import { NotFound, invalid } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { canonicalJson } from "../../../domain/Json.js"
 import { narrowTriggers } from "../../EventTriggers.js"
@@ -22,12 +22,7 @@ export class EventReplays extends Context.Tag("svc/EventReplays")<EventReplays, 
 /** How often and how long the answer to a replay waits for the runs of its event: about a second. */
 const untilStarted = Schedule.intersect(Schedule.exponential("20 millis"), Schedule.recurs(6))
 
-const invalidMember = (path: string, message: string) =>
-  new ValidationFailed({
-    code: "VALIDATION_FAILED",
-    message: `${path} ${message}`,
-    details: [{ path, code: "INVALID_VALUE", message }]
-  })
+const invalidMember = (path: string, message: string) => invalid(path, "INVALID_VALUE", message)
 
 const make = Effect.gen(function* () {
   const events = yield* Events

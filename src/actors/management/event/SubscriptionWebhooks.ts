@@ -4,7 +4,7 @@
  */
 import { Effect, Option } from "effect"
 import { eventDeliveryId, eventsOfKey } from "../../../domain/event/WebhookPayload.js"
-import { type Failure, Unavailable } from "../../../domain/Failure.js"
+import type { Failure } from "../../../domain/Failure.js"
 import { bodyBytes } from "../../../domain/Limits.js"
 import { subscriptionPlace } from "../../../domain/trigger/SubscriptionAddress.js"
 import { ConnectionReads } from "../../ports/connection/ConnectionReads.js"
@@ -13,7 +13,7 @@ import { WebhookSecrets } from "../../ports/delivery/WebhookSecrets.js"
 import { Events } from "../../ports/event/Events.js"
 import { type Subscription, Subscriptions } from "../../ports/event/Subscriptions.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
-import { Vault } from "../../ports/Vault.js"
+import { Vault, vaultClosed } from "../../ports/Vault.js"
 import { connectorArrival, type ConnectorWebhook, makeConnectorReceiver } from "./ConnectorDelivery.js"
 import { type Webhook, webhookNotFound } from "./WebhookDelivery.js"
 
@@ -36,10 +36,7 @@ export const makeSubscriptionWebhooks = Effect.gen(function* () {
     if (webhook.verify.subscriptionSecret !== true)
       return yield* webhookSecrets.ofConnector(organisationId, definition, webhook.verify)
     if (number === null || secret === null) return []
-    const opened = yield* Effect.mapError(
-      vault.open(subscriptionPlace(organisationId, number), secret),
-      () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
-    )
+    const opened = yield* Effect.mapError(vault.open(subscriptionPlace(organisationId, number), secret), vaultClosed)
     return [opened]
   })
 

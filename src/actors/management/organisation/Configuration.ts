@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { autoReplayKey, autoReplayProblems } from "../../../domain/event/AutoReplay.js"
 import { resolveValues, type SetConfiguration, type StoredValue } from "../../../domain/organisation/Configuration.js"
-import { type Detail, type Failure, Forbidden, invalid, ValidationFailed, refuseWith } from "../../../domain/Failure.js"
+import { type Detail, type Failure, Forbidden, invalid, refuseWith, refusalOf } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import { configurationValues } from "../../../domain/Limits.js"
@@ -93,13 +93,8 @@ const checkedKeys: { readonly [key: string]: (value: Json) => ReadonlyArray<Deta
 }
 
 /** The refusal of a value that the service could not use. */
-const valueRefusal = ({ key, value }: SetConfiguration): ValidationFailed | undefined => {
-  const details = value === null || !Object.hasOwn(checkedKeys, key) ? [] : (checkedKeys[key]?.(value) ?? [])
-  const [first] = details
-  return first === undefined
-    ? undefined
-    : new ValidationFailed({ code: "VALIDATION_FAILED", message: `${first.path} ${first.message}`, details })
-}
+const valueRefusal = ({ key, value }: SetConfiguration) =>
+  refusalOf(value === null || !Object.hasOwn(checkedKeys, key) ? [] : (checkedKeys[key]?.(value) ?? []))
 
 /** Fails if a target of the value would get notifications without TLS. */
 const checkTargets = ({ checkTarget }: Pick<Egress["Type"], "checkTarget">, { key, value }: SetConfiguration) =>

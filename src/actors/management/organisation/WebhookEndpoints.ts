@@ -8,7 +8,6 @@ import {
   InvalidState,
   NotFound,
   PlanLimitReached,
-  Unavailable,
   refuseUrl,
   type ValidationFailed
 } from "../../../domain/Failure.js"
@@ -30,7 +29,7 @@ import { nextVersion } from "../../../domain/Record.js"
 import { Egress } from "../../ports/Egress.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { Vault } from "../../ports/Vault.js"
+import { Vault, vaultClosed } from "../../ports/Vault.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import { Changes } from "../Changes.js"
@@ -49,7 +48,6 @@ export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
 
 const secretBytes = 32
 
-const vaultClosed = () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
 const resourceOf = ({ id, url }: WebhookEndpoint) => ({ id, name: url })
 
 // --- Found and checked ---

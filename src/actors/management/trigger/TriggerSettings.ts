@@ -1,7 +1,7 @@
 /** Checks what a trigger's body says, compiles the patterns of its filters, and counts those of an organisation. */
 import { Clock, Effect } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
-import { type Failure, invalid, PlanLimitReached, ValidationFailed, refuseWith } from "../../../domain/Failure.js"
+import { type Failure, invalid, PlanLimitReached, refuseWith, refusalOf } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { patternLimits } from "../../../domain/Limits.js"
 import type { Trigger, TriggerKind, UpdateTrigger } from "../../../domain/trigger/Trigger.js"
@@ -38,14 +38,7 @@ export const makeTriggerSettings = Effect.gen(function* () {
     input: UpdateTrigger,
     isNew: boolean
   ): Effect.fn.Return<EventDefinition | null, Failure> {
-    const missing = isNew ? missingSettings(type, input) : []
-    const [first] = missing
-    if (first !== undefined)
-      return yield* new ValidationFailed({
-        code: "VALIDATION_FAILED",
-        message: `${first.path} ${first.message}`,
-        details: missing
-      })
+    yield* refuseWith(refusalOf(isNew ? missingSettings(type, input) : []))
     const mistakes = yield* compilePatterns(caller, input)
     const now = yield* Clock.currentTimeMillis
     yield* refuseWith(settingsRefusal(type, input, now, (pattern) => mistakes.get(pattern)))

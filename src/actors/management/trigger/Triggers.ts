@@ -1,7 +1,7 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
-import { type Failure, invalid, InvalidState, ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, invalid, InvalidState, refusalOf, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import {
   type CreateTrigger,
@@ -108,10 +108,7 @@ const checkReadOnly = (view: TriggerView, { appEvent, webhook }: UpdateTrigger) 
       ? []
       : [{ path: `${member}.${name}`, code: "IMMUTABLE_FIELD", message: "cannot be changed: send it as it was read" }]
   )
-  const [first] = details
-  return first === undefined
-    ? Effect.void
-    : new ValidationFailed({ code: "IMMUTABLE_FIELD", message: `${first.path} ${first.message}`, details })
+  return refuseWith(refusalOf(details, "IMMUTABLE_FIELD"))
 }
 
 const isSameConnection = (before: Trigger, { appEvent }: UpdateTrigger): boolean =>

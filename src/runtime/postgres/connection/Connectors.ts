@@ -4,7 +4,7 @@
  */
 import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { Connectors } from "../../../actors/ports/connection/Connectors.js"
-import { Vault } from "../../../actors/ports/Vault.js"
+import { Vault, vaultClosed } from "../../../actors/ports/Vault.js"
 import {
   AuthProvider,
   clientSecretPlace,
@@ -14,7 +14,6 @@ import {
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { builtInAtVersion, callableActionVersions } from "../../../domain/connector/Versions.js"
 import { builtInFor, builtInOf, builtInSlugs } from "../../../domain/connectors/index.js"
-import { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { rowDecoder } from "../record/Table.js"
@@ -163,7 +162,7 @@ export const layer = Layer.effect(
       },
       Effect.catchTags({
         SqlError: databaseUnavailable,
-        VaultRefused: () => new Unavailable({ reason: "the vault cannot be opened", retryAfterSeconds: 5 })
+        VaultRefused: vaultClosed
       })
     )
 
