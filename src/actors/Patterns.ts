@@ -12,26 +12,7 @@ import { makeFairPermits } from "../domain/FairPermits.js"
 import { type CachedPattern, PatternCache } from "./PatternCache.js"
 import { type CompiledPattern, Computations, tooCostlyDetail } from "./ports/Computations.js"
 
-export class Patterns extends Context.Tag("svc/Patterns")<
-  Patterns,
-  {
-    /** Why patterns cannot be used; those that can are absent. */
-    readonly mistakes: (
-      organisation: OrganisationId,
-      patterns: Iterable<string>
-    ) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
-    /** The patterns of a condition. */
-    readonly ofCondition: (
-      organisation: OrganisationId,
-      condition: Condition | undefined
-    ) => Effect.Effect<PatternLookup, Unavailable>
-    /** The result of `work`, which runs again if it has asked for patterns that were not compiled yet. */
-    readonly evaluate: <A>(
-      organisation: OrganisationId,
-      work: (patterns: PatternLookup) => A
-    ) => Effect.Effect<A, Unavailable>
-  }
->() {}
+export class Patterns extends Context.Tag("svc/Patterns")<Patterns, Effect.Effect.Success<typeof make>>() {}
 
 type Entries = Map<string, CachedPattern>
 
@@ -100,22 +81,25 @@ const make = Effect.gen(function* () {
           )
     })
 
-  return Patterns.of({
-    mistakes: (organisation, patterns) =>
+  return {
+    /** Why patterns cannot be used; those that can are absent. */
+    mistakes: (organisation: OrganisationId, patterns: Iterable<string>) =>
       Effect.map(load(organisation, new Set(patterns)), (entries) => {
         const found = new Map<string, string>()
         for (const [pattern, entry] of entries) if ("mistake" in entry) found.set(pattern, entry.mistake)
         return found
       }),
-    ofCondition: (organisation, condition) => {
+    /** The patterns of a condition. */
+    ofCondition: (organisation: OrganisationId, condition: Condition | undefined) => {
       const patterns = condition === undefined ? new Set<string>() : patternsOf(condition)
       return evaluate(organisation, (find): PatternLookup => {
         const found = new Map(Array.from(patterns, (pattern) => [pattern, find(pattern)]))
         return (pattern) => found.get(pattern)
       })
     },
-    evaluate: (organisation, work) => evaluate(organisation, work)
-  })
+    /** The result of `work`, which runs again if it has asked for patterns that were not compiled yet. */
+    evaluate: <A>(organisation: OrganisationId, work: (patterns: PatternLookup) => A) => evaluate(organisation, work)
+  }
 })
 
 export const layer: Layer.Layer<Patterns, never, Computations> = Layer.effect(Patterns, make)

@@ -3,7 +3,6 @@
  * and a megabyte of empty objects takes a second to process, as does one of different names. Finds what of it cannot be
  * stored as well, since the text is shorter than the walk through its values.
  */
-import { DistinctTexts } from "./DistinctTexts.js"
 import type { Json, Unstorable } from "./Json.js"
 import { jsonDepth, jsonWeight } from "./Limits.js"
 
@@ -213,4 +212,31 @@ const hexAt = (text: string, from: number): number => {
     value = value * 16 + digit
   }
   return value
+}
+
+const bits = 18
+const mask = (1 << bits) - 1
+
+// Chosen anew by each process, so that no client can write texts that share a bit.
+const multiplier = (Math.floor(Math.random() * 2 ** 30) * 4 + 1) | 0
+const seed = Math.floor(Math.random() * 2 ** 31)
+
+/** Counts different texts approximately, in little memory: as many as have a bit of their own in a table by their hash. */
+export class DistinctTexts {
+  private readonly table = new Uint32Array(1 << (bits - 5))
+
+  /** Adds the part of the text between two indices, and says whether it is new. */
+  add(text: string, start: number, end: number): boolean {
+    let hash = seed
+    for (let at = start; at < end; at++) {
+      hash = Math.imul(hash ^ text.charCodeAt(at), multiplier)
+      hash ^= hash >>> 15
+    }
+    const place = hash & mask
+    const word = place >>> 5
+    const bit = 1 << (place & 31)
+    const before = this.table[word] ?? 0
+    this.table[word] = before | bit
+    return (before & bit) === 0
+  }
 }

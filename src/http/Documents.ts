@@ -2,7 +2,8 @@
  * Builds the published documents: one OpenAPI 3.1 document for each surface, their union, and the JSON schema of a
  * connector's definition. Contract: versioning policy.
  */
-import { HttpApi, OpenApi } from "@effect/platform"
+import * as Surfaces from "./operations/Surfaces.js"
+import { HttpApi, OpenApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { fileSchema } from "../domain/connector/FileSchema.js"
 import { isList, isObject, type Json, type JsonObject } from "../domain/Json.js"
 import type { DocumentName } from "./DocumentPaths.js"
@@ -10,11 +11,51 @@ import { completeDocument } from "./documents/Operations.js"
 import { receiverPaths, receiverTag } from "./documents/Receiver.js"
 import { webhooks } from "./documents/Webhooks.js"
 import { ManagementFailures } from "./ErrorSchemas.js"
-import type { Contract } from "./operation/Contract.js"
-import { surfaceApi } from "./operation/SurfaceApi.js"
-import * as Surfaces from "./operations/Surfaces.js"
+import type { Contract, AnySchema } from "./operation/Contract.js"
 import { TenantFailures } from "./tenant/ErrorSchemas.js"
 import { isTenantPath } from "./tenant/Rules.js"
+import type { Schema } from "effect"
+
+/**
+ * The library's builders without the schemas that they collect in their types: a table of all operations cannot have these,
+ * and each row's types were checked where it was declared. This is the one place that leaves them out.
+ */
+interface EndpointBuilder {
+  readonly setPath: (schema: AnySchema) => EndpointBuilder
+  readonly setUrlParams: (schema: AnySchema) => EndpointBuilder
+  readonly setPayload: (schema: AnySchema) => EndpointBuilder
+  readonly addSuccess: (schema: AnySchema) => EndpointBuilder
+  readonly addError: (schema: Schema.Schema.All) => EndpointBuilder
+}
+interface GroupBuilder {
+  readonly add: (endpoint: EndpointBuilder) => GroupBuilder
+}
+interface ApiBuilder {
+  readonly addError: (schema: Schema.Schema.All) => ApiBuilder
+  readonly add: (group: GroupBuilder) => ApiBuilder
+}
+
+const endpointOf = ({ failures, input, method, name, outputs, path }: Contract): EndpointBuilder => {
+  let endpoint = HttpApiEndpoint.make(method)(name, path as `/${string}`) as unknown as EndpointBuilder
+  if (input.path !== undefined) endpoint = endpoint.setPath(input.path)
+  if (input.query !== undefined) endpoint = endpoint.setUrlParams(input.query)
+  if (input.body !== undefined) endpoint = endpoint.setPayload(input.body)
+  for (const { schema } of outputs) endpoint = endpoint.addSuccess(schema)
+  return failures === undefined ? endpoint : endpoint.addError(failures)
+}
+
+/** The typed `HttpApi` of a surface's operations. `failures`: those of every operation that declares no others. */
+export const surfaceApi = (id: string, contracts: ReadonlyArray<Contract>, failures?: Schema.Schema.All) => {
+  const groups = new Map<string, GroupBuilder>()
+  for (const contract of contracts) {
+    const group = groups.get(contract.group) ?? (HttpApiGroup.make(contract.group) as unknown as GroupBuilder)
+    groups.set(contract.group, group.add(endpointOf(contract)))
+  }
+  let api = HttpApi.make(id) as unknown as ApiBuilder
+  if (failures !== undefined) api = api.addError(failures)
+  for (const group of groups.values()) api = api.add(group)
+  return api as unknown as HttpApi.HttpApi<string, HttpApiGroup.HttpApiGroup.Any>
+}
 
 const version = "1"
 

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto"
 import { type ActionDefinition, ActionRequest, ActionResponse } from "../../src/domain/connector/Action.js"
 import type { BundledConnector, ConnectorDefinition } from "../../src/domain/connector/Definition.js"
-import { standaloneSchema } from "../../src/domain/connector/SharedSchemas.js"
+import { standaloneSchema } from "../../src/domain/connector/Validation.js"
 import { compareVersions } from "../../src/domain/connector/Versions.js"
 import { canonicalJson, isObject, type Json } from "../../src/domain/Json.js"
 

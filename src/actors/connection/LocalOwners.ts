@@ -3,67 +3,58 @@
  * suffices; anything else goes to the actor. The owner is the actor's own, so the actor's guarantees hold. The cached
  * connector expires after a second, so that an actor in use still gets messages and is not evicted as idle.
  */
-import { Clock, Context, Effect, type Either, Layer, Scope } from "effect"
+import { Clock, Context, Effect, Layer, Scope } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { Ownership } from "../ports/Ownership.js"
-import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
+import type { GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
 import { tryGrant, trySettle } from "./CallGrant.js"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
-import type { CommandRefusal } from "./Protocol.js"
 import { LastUse } from "./LastUse.js"
 
 export class LocalOwners extends Context.Tag("svc/connection/LocalOwners")<
   LocalOwners,
-  {
-    /** Registers an actor's owner until the actor's scope closes. */
-    readonly register: (owner: ConnectionOwner, scope: Scope.Scope) => Effect.Effect<void>
-    /** `undefined`: the caller must ask the actor. */
-    readonly tryGrant: (
-      id: ConnectionId,
-      request: GrantRequest
-    ) => Effect.Effect<Either.Either<GrantAnswer, CommandRefusal> | undefined>
-    /** `false`: the caller must send the settlement to the actor. */
-    readonly trySettle: (id: ConnectionId, settlement: GrantSettlement) => Effect.Effect<boolean>
-  }
+  Effect.Effect.Success<typeof make>
 >() {}
 
-export const layer = Layer.effect(
-  LocalOwners,
-  Effect.gen(function* () {
-    const ownership = yield* Ownership
-    const uses = yield* LastUse
-    const owners = new Map<ConnectionId, ConnectionOwner>()
+const make = Effect.gen(function* () {
+  const ownership = yield* Ownership
+  const uses = yield* LastUse
+  const owners = new Map<ConnectionId, ConnectionOwner>()
 
-    /** The owner, unless this node has lost the shard, even when the actor has not yet ended. */
-    const find = (id: ConnectionId): ConnectionOwner | undefined => {
-      const owner = owners.get(id)
-      return owner !== undefined && ownership.owns(owner.shard) ? owner : undefined
-    }
+  /** The owner, unless this node has lost the shard, even when the actor has not yet ended. */
+  const find = (id: ConnectionId): ConnectionOwner | undefined => {
+    const owner = owners.get(id)
+    return owner !== undefined && ownership.owns(owner.shard) ? owner : undefined
+  }
 
-    return LocalOwners.of({
-      register: (owner, scope) =>
-        Effect.suspend(() => {
-          owners.set(owner.id, owner)
-          return Scope.addFinalizer(
-            scope,
-            Effect.sync(() => {
-              // A new actor on this node may have registered its owner already.
-              if (owners.get(owner.id) === owner) owners.delete(owner.id)
-            })
-          )
-        }),
-      tryGrant: (id, request) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const owner = find(id)
-          const answer = owner === undefined ? undefined : tryGrant(owner, request, now)
-          return answer === undefined ? Effect.succeed(answer) : Effect.as(uses.record(id), answer)
-        }),
-      trySettle: (id, settlement) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const owner = find(id)
-          const settled = owner === undefined ? undefined : trySettle(owner, settlement, now)
-          return settled === undefined ? Effect.succeed(false) : Effect.as(settled, true)
-        })
-    })
-  })
-)
+  return {
+    /** Registers an actor's owner until the actor's scope closes. */
+    register: (owner: ConnectionOwner, scope: Scope.Scope) =>
+      Effect.suspend(() => {
+        owners.set(owner.id, owner)
+        return Scope.addFinalizer(
+          scope,
+          Effect.sync(() => {
+            // A new actor on this node may have registered its owner already.
+            if (owners.get(owner.id) === owner) owners.delete(owner.id)
+          })
+        )
+      }),
+    /** `undefined`: the caller must ask the actor. */
+    tryGrant: (id: ConnectionId, request: GrantRequest) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const owner = find(id)
+        const answer = owner === undefined ? undefined : tryGrant(owner, request, now)
+        return answer === undefined ? Effect.succeed(answer) : Effect.as(uses.record(id), answer)
+      }),
+    /** `false`: the caller must send the settlement to the actor. */
+    trySettle: (id: ConnectionId, settlement: GrantSettlement) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const owner = find(id)
+        const settled = owner === undefined ? undefined : trySettle(owner, settlement, now)
+        return settled === undefined ? Effect.succeed(false) : Effect.as(settled, true)
+      })
+  }
+})
+
+export const layer = Layer.effect(LocalOwners, make)

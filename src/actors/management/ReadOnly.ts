@@ -3,7 +3,7 @@
  * is refused if one of them differs. Contract: conventions.
  */
 import { Effect, Schema } from "effect"
-import { type Detail, ValidationFailed, refusalOf } from "../../domain/Failure.js"
+import { type Detail, type ValidationFailed, refusalOf } from "../../domain/Failure.js"
 import { canonicalJson } from "../../domain/Json.js"
 
 const detailOf = (path: string): Detail => ({

@@ -3,7 +3,7 @@ import { Entity } from "@effect/cluster"
 import { Duration, Effect } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { Ownership } from "../ports/Ownership.js"
-import { RateWindows } from "../ports/organisation/RateWindows.js"
+import { RateWindows } from "../ports/organisation/RateLimits.js"
 import { OrganisationLimits } from "./Protocol.js"
 
 /** A lease is a quarter of a node's share of the remaining calls, so that no node takes the rest of a window alone. */

@@ -1,6 +1,6 @@
 /** The port `CallbackSecrets`: stores the secrets in the workspace's record, sealed by the vault. */
 import { Clock, DateTime, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
-import { NotFound, Unavailable } from "../../domain/Failure.js"
+import { NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId, SpaceId } from "../../domain/Ids.js"
 import { callbackSecretOverlap } from "../../domain/Limits.js"
 import type { Workspace } from "../../domain/organisation/Organisation.js"

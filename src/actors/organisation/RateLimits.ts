@@ -5,7 +5,7 @@
 import { Effect, Layer } from "effect"
 import { QuotaExceeded, RateLimited } from "../../domain/Failure.js"
 import { type Admission, RateLimits } from "../ports/organisation/RateLimits.js"
-import { UsageMeter } from "../ports/organisation/UsageMeter.js"
+import { UsageMeter } from "../ports/organisation/UsageReads.js"
 import { type Window, type Bucket, type TakenTokens, makeWindowLeases } from "./WindowLeases.js"
 
 const minuteWindow: Window = { millis: 60_000, maxLease: 1_000_000 }

@@ -4,8 +4,14 @@
  * number of nodes.
  */
 import { Duration, Effect, Layer, Option } from "effect"
-import type { CustomerId } from "../../domain/Ids.js"
-import { externalChannels, isNotified, notificationText, targetUrls } from "../../domain/organisation/Notification.js"
+import type { CustomerId, TriggerId, WorkflowId } from "../../domain/Ids.js"
+import {
+  externalChannels,
+  isNotified,
+  notificationText,
+  targetUrls,
+  type NamedSubject
+} from "../../domain/organisation/Notification.js"
 import { outboundBody } from "../../domain/delivery/OutboundEvent.js"
 import { inBatches, makeSweep } from "../LeasedWork.js"
 import { hasRoomFor, makeNotification, readTargets } from "../NotificationDeliveries.js"
@@ -16,12 +22,38 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { OrganisationReads } from "../ports/organisation/OrganisationReads.js"
 import { Origin } from "../ports/Origin.js"
 import { PlatformConfiguration } from "../ports/organisation/PlatformConfiguration.js"
-import { Records } from "../ports/Records.js"
+import { Records, type Tx } from "../ports/Records.js"
 import { TriggerReads } from "../ports/event/Triggers.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
 import { triggersOf } from "../EventTriggers.js"
-import { namesOf } from "./ToldSubjects.js"
 import { Events } from "../ports/event/Events.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { JsonObject } from "../../domain/Json.js"
+
+const nameOf = (found: Option.Option<{ readonly name: string }>): string | null =>
+  Option.match(found, { onNone: () => null, onSome: ({ name }) => name })
+
+const text = (payload: JsonObject, member: string): string | undefined => {
+  const value = payload[member]
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+/** The names of records that still exist. The ids are those that the service wrote. */
+export const namesOf = (
+  tx: Pick<Tx, "customers" | "triggers" | "workflows">,
+  payload: JsonObject,
+  customerId: CustomerId | null
+): Effect.Effect<ReadonlyArray<NamedSubject>, Unavailable> =>
+  Effect.gen(function* () {
+    const workflow = text(payload, "workflowId")
+    const trigger = text(payload, "triggerId")
+    const found = {
+      Workflow: workflow === undefined ? null : nameOf(yield* tx.workflows.find({ id: workflow as WorkflowId })),
+      Trigger: trigger === undefined ? null : nameOf(yield* tx.triggers.find({ id: trigger as TriggerId })),
+      Customer: customerId === null ? null : nameOf(yield* tx.customers.find({ id: customerId }))
+    }
+    return Object.entries(found).flatMap(([kind, name]) => (name === null ? [] : [{ kind, name }]))
+  })
 
 const pollInterval = Duration.seconds(1)
 /** Events of one statement. */

@@ -18,7 +18,7 @@ import {
 } from "../../domain/trigger/Subscription.js"
 import type { Trigger } from "../../domain/trigger/Trigger.js"
 import { subscriptionFailedEvent } from "../../domain/trigger/TriggerChanges.js"
-import { subscriptionAddress, subscriptionPlace } from "../../domain/trigger/SubscriptionAddress.js"
+import { subscriptionAddress, subscriptionPlace } from "../../domain/trigger/AppWebhookAddress.js"
 import { accountText } from "../../domain/event/WebhookPayload.js"
 import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces } from "../Places.js"

@@ -5,8 +5,12 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { secretPlace, secretValue } from "../../domain/access/Secret.js"
 import { Connectors } from "../ports/connection/Connectors.js"
 import { Vault, vaultClosed } from "../ports/Vault.js"
-import { type SecretOwner, WebhookSecretReads } from "../ports/delivery/WebhookSecretReads.js"
-import { type SecretValues, WebhookSecrets } from "../ports/delivery/WebhookSecrets.js"
+import {
+  type SecretOwner,
+  WebhookSecretReads,
+  type SecretValues,
+  WebhookSecrets
+} from "../ports/delivery/WebhookSecrets.js"
 
 const none: SecretValues = Effect.succeed([])
 

@@ -5,7 +5,7 @@
 import { Either, ParseResult, Schema } from "effect"
 import type { Detail } from "../Failure.js"
 import { detailsOf, relevantIssues } from "../Issues.js"
-import { isObject, type Json } from "../Json.js"
+import { isObject, type Json, type JsonObject, isList } from "../Json.js"
 import { actionsMistakes, prefixMistakes, type SchemaMistakes } from "./ActionChecks.js"
 import { authMistakes, baseMistakes } from "./AuthChecks.js"
 import {
@@ -24,7 +24,6 @@ import { eventMistakes } from "./EventChecks.js"
 import { withTls } from "./request/PlainHttp.js"
 import { replaceRawAuth } from "./request/RawAuth.js"
 import { repairDocument } from "./RepairedDocument.js"
-import { sharedNamesIn } from "./SharedSchemas.js"
 
 /** Slugs that would collide with paths of the API. */
 const reservedSlugs = new Set(["discover"])
@@ -144,3 +143,34 @@ const formMistakes = (
     ? form
     : [...form, ...mistakesOf(definition).filter(repaired.isOriginal)]
 }
+
+/**
+ * The schema with all shared schemas that it needs in its `$defs`.
+ * @internal Used by the lock of built-in actions and by tests.
+ */
+export const standaloneSchema = (definition: Pick<ConnectorDefinition, "schemas">, schema: JsonObject): JsonObject => {
+  const needed = new Map<string, Json>()
+  const queue: Array<Json> = [schema]
+  for (let one = queue.pop(); one !== undefined; one = queue.pop()) {
+    for (const name of sharedNamesIn(one)) {
+      const shared = Object.hasOwn(definition.schemas, name) ? definition.schemas[name] : undefined
+      if (shared === undefined || needed.has(name)) continue
+      needed.set(name, shared)
+      queue.push(shared)
+    }
+  }
+  if (needed.size === 0) return schema
+  const own = schema["$defs"]
+  return { ...schema, $defs: { ...Object.fromEntries(needed), ...(own !== undefined && isObject(own) ? own : {}) } }
+}
+
+/** The names of the shared schemas that a schema refers to directly. */
+export const sharedNamesIn = (schema: Json): ReadonlyArray<string> => {
+  if (typeof schema !== "object" || schema === null) return []
+  if (isList(schema)) return schema.flatMap(sharedNamesIn)
+  const reference = schema["$ref"]
+  const name = typeof reference === "string" ? /^#\/\$defs\/([^/]+)$/.exec(reference)?.[1] : undefined
+  return [...(name === undefined ? [] : [decodePointer(name)]), ...Object.values(schema).flatMap(sharedNamesIn)]
+}
+
+const decodePointer = (name: string): string => decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~")

@@ -1,6 +1,6 @@
 /** The addresses that providers' apps deliver to: one for each webhook of the type `app` and organisation. */
 import type { WebhookDefinition } from "../connector/Webhook.js"
-import type { OrganisationId } from "../Ids.js"
+import type { OrganisationId, SpaceId } from "../Ids.js"
 
 const prefix = "whc_"
 
@@ -33,3 +33,18 @@ export const appWebhookUrls = (
       .filter(({ type }) => type === "app")
       .map(({ id }) => [id, `${origin}${appWebhookPath(organisation, slug, id)}`])
   )
+
+/** The path of a subscription's webhook. */
+export const subscriptionAddress = (space: SpaceId, number: string): string =>
+  `/api/v1/clients/${space}/webhooks/${number}`
+
+/** Whether the id of a webhook is the number of a subscription. */
+export const isSubscriptionNumber = (webhookId: string): boolean => webhookId.startsWith("whs_")
+
+/** The place to which the secret of a subscription is sealed. */
+export const subscriptionPlace = (organisation: OrganisationId, number: string) => ({
+  organisation,
+  table: "subscriptions",
+  column: "secret",
+  row: number
+})

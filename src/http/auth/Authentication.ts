@@ -6,11 +6,10 @@
 import { Effect, Option } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { Addresses } from "../../actors/ports/organisation/Addresses.js"
-import { type Failure, Unauthorized } from "../../domain/Failure.js"
+import { type Failure, Unauthorized, Forbidden } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
 import { plans } from "../../domain/organisation/Plan.js"
 import type { LazyRequest, RecognisedCaller, RequestHead } from "../Wire.js"
-import { callerRefusal } from "./CallerRefusal.js"
 import {
   type CredentialReader,
   CredentialReaders,
@@ -21,6 +20,7 @@ import { makeKeyReader } from "./KeyReader.js"
 import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
 import { counterKey, makeRefusals } from "./Refusals.js"
 import { memoize } from "../../domain/RecentMap.js"
+import { credentialNounOf, nounOf } from "../../domain/access/CallerKind.js"
 
 const peerCacheSize = 1_000
 
@@ -195,4 +195,34 @@ interface AdmittedCaller {
   readonly known: KnownCredential
   readonly caller: Principal
   readonly now: number
+}
+
+/** The refusal of a caller by its organisation, address list, Test mode or workspace; `undefined` if it is admitted. */
+export const callerRefusal = (
+  addresses: Addresses["Type"],
+  { caller, organisation, spaceId }: KnownCredential,
+  request: RequestHead,
+  ip: string,
+  openWhileSuspended: boolean
+): Failure | undefined => {
+  const { allowedIps, mode } = caller.bounds
+  if (organisation.status !== "active" && !openWhileSuspended)
+    return new Forbidden({ code: "FORBIDDEN", message: "the organisation is suspended" })
+  if (allowedIps.length > 0 && !addresses.within(ip, allowedIps))
+    return new Forbidden({
+      code: "IP_NOT_ALLOWED",
+      message: `this ${credentialNounOf(caller)} may not be used from ${ip}`
+    })
+  if (mode === "test" && request.headers["x-svc-test-mode"]?.toLowerCase() !== "true")
+    return new Forbidden({
+      code: "TEST_MODE_HEADER_REQUIRED",
+      message: `a Test ${nounOf(caller)} must send the header X-svc-Test-Mode: true`
+    })
+  const space = request.headers["x-svc-space-id"]
+  if (space !== undefined && space !== "" && space !== spaceId)
+    return new Forbidden({
+      code: "FORBIDDEN",
+      message: `x-svc-space-id names another workspace than the ${nounOf(caller)}'s`
+    })
+  return undefined
 }

@@ -5,7 +5,6 @@ import { InjectEvent, ReplayEvent } from "../../domain/event/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/event/EventView.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
-import { MadeEvent, ReplayedEvent } from "../EventShapes.js"
 import { countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { listParams } from "../../actors/management/Pages.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -13,6 +12,20 @@ import { EventRecords, EventList } from "../../actors/management/event/EventReco
 import { EventReplays } from "../../actors/management/event/EventReplays.js"
 import { eventHeaders } from "../../domain/event/EventHeaders.js"
 import { record, acceptedRecord, page } from "../operation/Output.js"
+
+const made = {
+  eventId: Schema.String,
+  status: Schema.Literal("accepted", "held", "ignored", "duplicate")
+}
+/** The answer about an event that a request makes. */
+export const MadeEvent = Schema.Struct(made).annotations({ identifier: "MadeEvent" })
+export const ReplayedEvent = Schema.Struct({
+  ...made,
+  replayOf: Schema.String,
+  executionIds: Schema.Array(Schema.String).annotations({
+    description: "the runs that the new event has started; empty if it waits: the event shows them later"
+  })
+}).annotations({ identifier: "ReplayedEvent" })
 
 const ofEventRecords = operationsOf({
   with: EventRecords,

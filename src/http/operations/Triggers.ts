@@ -18,7 +18,7 @@ import {
 import { subscriptionStates, type TriggerWithKey } from "../../domain/trigger/TriggerView.js"
 import { auditAction } from "../operation/Contract.js"
 import { operation, operationsOf } from "../operation/Operation.js"
-import { MadeEvent } from "../EventShapes.js"
+import { MadeEvent } from "./Events.js"
 import { NullableTime, Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import type { CallContext } from "../../actors/management/CallContext.js"

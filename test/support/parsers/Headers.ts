@@ -9,9 +9,8 @@ import { parseUrl } from "../../../src/domain/Url.js"
 import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limits.js"
 import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
 import { displayedValues, type Field, readEntries } from "../../../src/http/connect/Form.js"
-import { canEscape } from "../../../src/domain/connector/expression/PathEscape.js"
+import { canEscape, buildProxyRequest } from "../../../src/domain/connector/request/ProxyRequest.js"
 import { github } from "../../../src/domain/connectors/github/GitHub.js"
-import { buildProxyRequest } from "../../../src/domain/connector/request/ProxyRequest.js"
 import { parsePath } from "../../../src/domain/connector/expression/Path.js"
 import { parseTemplate, templateLength } from "../../../src/domain/connector/expression/Template.js"
 import { encodingsOf } from "../../../src/runtime/egress/Inflate.js"
@@ -106,9 +105,9 @@ export const headerParsers: ReadonlyArray<Parser> = [
   }),
   parser(
     [
-      "src/domain/connector/expression/PathEscape.ts#canEscape",
-      "src/domain/connector/expression/PathEscape.ts#decodeOnce",
-      "src/domain/connector/expression/PathEscape.ts#hasEscape",
+      "src/domain/connector/request/ProxyRequest.ts#canEscape",
+      "src/domain/connector/request/ProxyRequest.ts#decodeOnce",
+      "src/domain/connector/request/ProxyRequest.ts#hasEscape",
       "src/domain/connector/request/ProxyRequest.ts#buildProxyRequest"
     ],
     headerBytes,

@@ -129,7 +129,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/expression/Pattern.ts#compilePattern",
     "src/domain/connector/expression/Pattern.ts#patternMistake",
     "src/domain/connector/expression/Pattern.ts#schemaPatternMistake",
-    "src/domain/connector/SharedSchemas.ts#decodePointer",
+    "src/domain/connector/Validation.ts#decodePointer",
     "src/domain/connector/Validation.ts#decodeLeniently",
     "src/domain/connector/Validation.ts#decodeStrictly"
   ],

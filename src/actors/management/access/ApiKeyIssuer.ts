@@ -8,7 +8,7 @@ import {
   keyPrefix
 } from "../../../domain/access/ApiKey.js"
 import { newKey, type StoredSecret } from "../../../domain/access/ApiKeyChanges.js"
-import { Unavailable, refuseWith } from "../../../domain/Failure.js"
+import { type Unavailable, refuseWith } from "../../../domain/Failure.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"

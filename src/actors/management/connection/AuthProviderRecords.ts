@@ -5,7 +5,7 @@ import {
   clientSecretPlace,
   type UpsertAuthProvider
 } from "../../../domain/connector/ConnectorRecord.js"
-import { type Failure, Unavailable } from "../../../domain/Failure.js"
+import { type Failure, type Unavailable } from "../../../domain/Failure.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
 import { Vault, vaultClosed } from "../../ports/Vault.js"

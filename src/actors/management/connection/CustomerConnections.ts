@@ -25,7 +25,7 @@ import {
   redactedCredential,
   viewOfConnection
 } from "./ConnectionRecords.js"
-import { customerOfBody, customerListFilter } from "../organisation/NamedCustomers.js"
+import { customerOfBody, customerListFilter } from "../organisation/CustomerRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
 import { checkCustomerConnector } from "../organisation/CustomerLimits.js"
 

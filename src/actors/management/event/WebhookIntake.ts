@@ -3,8 +3,7 @@
  * provider's app. Contract: webhook receiver.
  */
 import { Context, Effect, Layer } from "effect"
-import { isAppWebhook } from "../../../domain/trigger/AppWebhookAddress.js"
-import { isSubscriptionNumber } from "../../../domain/trigger/SubscriptionAddress.js"
+import { isAppWebhook, isSubscriptionNumber } from "../../../domain/trigger/AppWebhookAddress.js"
 import { makeAppWebhooks } from "./AppWebhooks.js"
 import { makeSubscriptionWebhooks } from "./SubscriptionWebhooks.js"
 import { makeTriggerWebhooks } from "./TriggerWebhooks.js"

@@ -1,10 +1,11 @@
 /** Finds customers for use cases. `NotFound` also for a customer that the caller's key does not reach. */
 import { Effect, Option } from "effect"
 import type { Customer } from "../../../domain/organisation/Customer.js"
-import { NotFound, type Unavailable } from "../../../domain/Failure.js"
+import { NotFound, type Unavailable, type Failure, invalid } from "../../../domain/Failure.js"
 import { customerReference } from "../../../domain/Tenancy.js"
 import type { Tx } from "../../ports/Records.js"
 import { type Principal, reaches } from "../Caller.js"
+import type { CustomerId } from "../../../domain/Ids.js"
 
 /** The customer of an id or `ref:<externalRef>`, if the caller reaches it. `lock`: until the transaction ends. */
 export const findCustomer = (
@@ -25,3 +26,37 @@ export const findCustomer = (
     })
   )
 }
+
+/** The customer that the member `customerId` of a body names. */
+export const customerOfBody = (tx: Tx, caller: Principal, idOrReference: string): Effect.Effect<CustomerId, Failure> =>
+  findCustomer(tx, caller, idOrReference).pipe(
+    Effect.map(({ id }) => id),
+    Effect.catchTag("NotFound", () => invalid("customerId", "NOT_FOUND", "names no customer"))
+  )
+
+/**
+ * The condition of a list on its records' customers: those that the caller reaches, or the one of these that the request
+ * filters by. An unknown customer has no records.
+ */
+export const customerListFilter = (
+  tx: Tx,
+  caller: Principal,
+  customerId: string | undefined
+): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId> }, Failure> => {
+  if (customerId === undefined)
+    return Effect.succeed(caller.customers === "all" ? {} : { customerId: [...caller.customers] })
+  return findCustomer(tx, caller, customerId).pipe(
+    Effect.map(({ id }) => ({ customerId: [id] })),
+    Effect.catchTag("NotFound", () => Effect.succeed({ customerId: [] }))
+  )
+}
+
+/** Like `customerListFilter`, for records that all customers may share: without a filter, those too. */
+export const sharedListFilter = (
+  tx: Tx,
+  caller: Principal,
+  customerId: string | undefined
+): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
+  customerId === undefined && caller.customers !== "all"
+    ? Effect.succeed({ customerId: [null, ...caller.customers] })
+    : customerListFilter(tx, caller, customerId)

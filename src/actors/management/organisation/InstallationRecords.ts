@@ -26,7 +26,7 @@ import { type Computations, tooCostlyDetail } from "../../ports/Computations.js"
 import type { MemberFilter, Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
-import { publishedVersions } from "../workflow/WorkflowViews.js"
+import { publishedVersions } from "../workflow/WorkflowRecords.js"
 import { findReached } from "../ReachedRecord.js"
 
 const notFound = () => new NotFound({ what: "installation" })

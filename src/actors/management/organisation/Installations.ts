@@ -33,7 +33,7 @@ import {
   viewOfInstallation,
   viewsOf
 } from "./InstallationRecords.js"
-import { customerOfBody, customerListFilter } from "./NamedCustomers.js"
+import { customerOfBody, customerListFilter } from "./CustomerRecords.js"
 import { listQuery, optionalText, type PageRequest, Pages, sizeOf } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"

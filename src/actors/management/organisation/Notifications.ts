@@ -21,7 +21,7 @@ import { Wakeups } from "../../ports/run/Wakeups.js"
 import type { CallContext } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { customerListFilter, customerOfBody } from "./NamedCustomers.js"
+import { customerListFilter, customerOfBody } from "./CustomerRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 

@@ -31,7 +31,7 @@ import { Origin } from "../../ports/Origin.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
-import { customerOfBody } from "../organisation/NamedCustomers.js"
+import { customerOfBody, sharedListFilter } from "../organisation/CustomerRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
@@ -48,7 +48,6 @@ import {
 } from "./TriggerRecords.js"
 import { checkAppEvent, checkRoutes, checkSecretName } from "./TriggerReferences.js"
 import { hasRunnableRoute, lockRoutes } from "./WorkflowTriggers.js"
-import { sharedListFilter } from "../organisation/NamedCustomers.js"
 
 export const TriggerList = listQuery({
   customer_id: optionalText,

@@ -23,8 +23,7 @@ import { currentTimestamp } from "../Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "../organisation/CustomerLimits.js"
-import { findWorkflow } from "./WorkflowRecords.js"
-import { workflowResource, readWorkflowView } from "./WorkflowViews.js"
+import { findWorkflow, workflowResource, readWorkflowView } from "./WorkflowRecords.js"
 
 /** Members that take effect at once, in every environment. */
 const immediate = ["enabled", "tier", "timeoutMs", "retry", "callbackUrl"] as const

@@ -11,20 +11,39 @@ import {
   newVersion
 } from "../../../domain/workflow/WorkflowChanges.js"
 import type { Environment } from "../../../domain/organisation/Environment.js"
-import { type Failure, type Forbidden, NotFound, refuseWith } from "../../../domain/Failure.js"
-import { WorkflowId } from "../../../domain/Ids.js"
-import { canonicalJson } from "../../../domain/Json.js"
+import { type Failure, type Forbidden, NotFound, refuseWith, type Unavailable } from "../../../domain/Failure.js"
+import { WorkflowId, type OrganisationId } from "../../../domain/Ids.js"
+import { canonicalJson, type Json } from "../../../domain/Json.js"
 import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { missingPermission, outOfScope, type Principal } from "../Caller.js"
 import type { ChangeOutcome } from "../Changes.js"
-import { makeFreezeBindings } from "./FrozenBindings.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { AnsweredTime } from "../../../domain/Time.js"
+import { type BoundAction, readBindings, freezeBinding, possibleSlugs } from "../../../domain/connector/Binding.js"
+import { Connectors } from "../../ports/connection/Connectors.js"
+
+/** Freezes a workflow's bindings for a published version: each with the action's current version. */
+export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
+  /** The connector with this name in code. */
+  const findNamed = Effect.fnUntraced(function* (organisation: OrganisationId, slugInCode: string) {
+    for (const slug of possibleSlugs(slugInCode)) {
+      const found = yield* connectors.findLatest(organisation, slug)
+      if (Option.isSome(found)) return found.value
+    }
+    return undefined
+  })
+
+  const freeze = (organisation: OrganisationId, binding: BoundAction) =>
+    Effect.map(findNamed(organisation, binding.connector), (definition) => ({ ...freezeBinding(binding, definition) }))
+
+  return (organisation: OrganisationId, bindings: Json): Effect.Effect<Json, Unavailable> =>
+    Effect.forEach(readBindings(bindings), (binding) => freeze(organisation, binding))
+})
 
 export interface PublishRequest {
   readonly notes?: string | undefined

@@ -1,10 +1,14 @@
-/** Finds workflows for use cases. `NotFound` also for a workflow of a customer that the caller does not reach. */
+/** Finds and shows workflows for use cases. `NotFound` also for a workflow of a customer that the caller does not reach. */
 import { Effect } from "effect"
 import type { Failure } from "../../../domain/Failure.js"
 import type { Workflow } from "../../../domain/workflow/Workflow.js"
 import type { Tx } from "../../ports/Records.js"
-import { outOfScope, type Principal } from "../Caller.js"
+import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findReached } from "../ReachedRecord.js"
+import { workflowView } from "../../../domain/workflow/WorkflowView.js"
+
+/** Versions and deployments that a workflow's view shows at most. */
+export const maxVersionsShown = 200
 
 /** The workflow with this id, if the caller's key reaches it. `lock`: locks the row until the transaction ends. */
 export const findWorkflow = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Workflow, Failure> => {
@@ -13,3 +17,36 @@ export const findWorkflow = (tx: Tx, caller: Principal, id: string, lock = false
   const where = { id: id as Workflow["id"], spaceId: caller.spaceId, deletedAt: null } // unchecked text from the request
   return findReached(tx.workflows, caller, "workflow", where, lock)
 }
+
+/** The published versions of these workflows, perhaps with others of them. */
+export const publishedVersions = (tx: Tx, workflows: ReadonlyArray<Pick<Workflow, "id" | "publishedVersion">>) => {
+  const published = workflows.flatMap(({ id, publishedVersion }) =>
+    publishedVersion === null ? [] : [{ id, publishedVersion }]
+  )
+  const number = [...new Set(published.map(({ publishedVersion }) => publishedVersion))]
+  const workflowId = [...new Set(published.map(({ id }) => id))]
+  return published.length === 0
+    ? Effect.succeed([])
+    : tx.workflowVersions.list({ where: { workflowId, number }, limit: workflowId.length * number.length })
+}
+
+/** The view; a key that is narrowed to environments sees only their deployments. */
+export const readWorkflowView = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  workflow: Workflow,
+  diagram = false
+) {
+  const environments = scopedIds(caller, "environment")
+  const versions = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: maxVersionsShown })
+  const deployments = yield* tx.deployments.list({
+    where: { workflowId: workflow.id, ...(environments === undefined ? {} : { environment: environments }) },
+    limit: maxVersionsShown
+  })
+  const isListed = versions.some(({ number }) => number === workflow.publishedVersion)
+  const published = isListed ? [] : yield* publishedVersions(tx, [workflow])
+  return workflowView(workflow, { versions: [...versions, ...published], deployments, diagram })
+})
+
+/** The workflow, for the audit trail. */
+export const workflowResource = ({ customerId, id, name }: Workflow) => ({ id, name, customerId })

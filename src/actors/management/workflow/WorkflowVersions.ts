@@ -9,10 +9,7 @@ import type { Tx } from "../../ports/Records.js"
 import { Changes } from "../Changes.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { makePublish, type PublishRequest } from "./WorkflowPublisher.js"
-import { findWorkflow } from "./WorkflowRecords.js"
-
-/** Versions and deployments that a workflow's view shows at most. */
-export const maxVersionsShown = 200
+import { findWorkflow, maxVersionsShown } from "./WorkflowRecords.js"
 
 /** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
 export class WorkflowVersions extends Context.Tag("svc/WorkflowVersions")<

@@ -10,14 +10,13 @@ import { Identifiers } from "../../ports/Identifiers.js"
 import { checkVersion, type CallContext } from "../CallContext.js"
 import { type Principal, scopedIds } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { sharedListFilter } from "../organisation/NamedCustomers.js"
+import { sharedListFilter } from "../organisation/CustomerRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
-import { findWorkflow } from "./WorkflowRecords.js"
+import { findWorkflow, publishedVersions, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
 import { makeWorkflowDrafts } from "./WorkflowDrafts.js"
-import { publishedVersions, readWorkflowView, workflowResource } from "./WorkflowViews.js"
 
 export const WorkflowList = listQuery({
   status: Schema.optional(Schema.Literal("draft", "published", "archived")),

@@ -3,7 +3,7 @@ import { Context, type Effect, type Redacted } from "effect"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import type { WebhookVerification } from "../../../domain/connector/Webhook.js"
 import type { Unavailable } from "../../../domain/Failure.js"
-import type { OrganisationId } from "../../../domain/Ids.js"
+import type { OrganisationId, CustomerId, SecretId, SpaceId } from "../../../domain/Ids.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
 
 /** The secrets with any of which a request may be signed. */
@@ -25,5 +25,31 @@ export class WebhookSecrets extends Context.Tag("svc/WebhookSecrets")<
       definition: Pick<ConnectorDefinition, "slug" | "auth">,
       verification: WebhookVerification
     ) => SecretValues
+  }
+>() {}
+
+/** A sealed value of a secret. */
+export interface SealedSecret {
+  readonly id: SecretId
+  readonly number: number
+  readonly type: "text" | "json"
+  readonly sealed: Uint8Array
+}
+
+/** Whose secret it is. `spaceId` `null`: of any workspace, for connectors, which belong to the organisation. */
+export interface SecretOwner {
+  readonly organisationId: OrganisationId
+  readonly spaceId: SpaceId | null
+  readonly customerId: CustomerId | null
+}
+
+export class WebhookSecretReads extends Context.Tag("svc/WebhookSecretReads")<
+  WebhookSecretReads,
+  {
+    /**
+     * The current values of the secrets with this name, the customer's own before those of all customers, and the values
+     * that were replaced less than a day ago.
+     */
+    readonly named: (owner: SecretOwner, name: string) => Effect.Effect<ReadonlyArray<SealedSecret>, Unavailable>
   }
 >() {}

@@ -1,8 +1,9 @@
 /** Starts the runs of events: one at once on this node, or several that wait in the start queue. */
-import { Context } from "effect"
+import { Context, type Effect } from "effect"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import type { StartRequest } from "../run/Executions.js"
 import type { FinishedRun, RunChange, EventSettlement } from "../run/Journal.js"
+import type { LeasedEvent } from "../run/StartQueue.js"
 
 export class EventRuns extends Context.Tag("svc/EventRuns")<
   EventRuns,
@@ -30,5 +31,14 @@ export class EventRuns extends Context.Tag("svc/EventRuns")<
     ) => void
     /** The change that opens a run which waits in the start queue, and the run's id. */
     readonly opening: (request: StartRequest) => RunChange
+  }
+>() {}
+
+/** Where leased events go: the start queue hands them over as it hands over runs. */
+export class EventDispatch extends Context.Tag("svc/EventDispatch")<
+  EventDispatch,
+  {
+    /** Reads leased events and dispatches them in the background; a lease without a free slot is given up. */
+    readonly dispatchLeased: (leases: ReadonlyArray<LeasedEvent>) => Effect.Effect<void>
   }
 >() {}

@@ -20,3 +20,12 @@ export class TriggerReads extends Context.Tag("svc/TriggerReads")<
     readonly ofEvent: (organisation: OrganisationId, type: string) => Effect.Effect<ReadonlyArray<Trigger>, Unavailable>
   }
 >() {}
+
+/** Notes when triggers fire, without a statement for each event. */
+export class TriggerMeter extends Context.Tag("svc/TriggerMeter")<
+  TriggerMeter,
+  {
+    /** `at`: Unix milliseconds. Written within seconds, once for all firings of a trigger; a crash loses at most that. */
+    readonly noteFired: (trigger: TriggerId, at: number) => void
+  }
+>() {}

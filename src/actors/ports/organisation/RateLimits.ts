@@ -2,8 +2,7 @@
  * How many calls a caller, its organisation and a customer may make in a calendar minute, and how many runs an organisation
  * and a customer may start in a day (both UTC): exactly that many.
  */
-import type { Effect } from "effect"
-import { Context } from "effect"
+import { type Effect, Context } from "effect"
 import type { QuotaExceeded, RateLimited, Unavailable } from "../../../domain/Failure.js"
 import type { CustomerId, OrganisationId } from "../../../domain/Ids.js"
 
@@ -45,5 +44,23 @@ export class RateLimits extends Context.Tag("svc/RateLimits")<
     readonly takeStart: (
       ceilings: StartCeilings
     ) => Effect.Effect<{ readonly giveBack: Effect.Effect<void> }, QuotaExceeded | Unavailable>
+  }
+>() {}
+
+/** Counts the calls that each window has granted, in Postgres. */
+export class RateWindows extends Context.Tag("svc/RateWindows")<
+  RateWindows,
+  {
+    /**
+     * Takes up to `wanted` calls of a bucket's window; the sum of all granted calls never exceeds `limit`. `minute`: the
+     * window's start in Unix milliseconds. A negative `wanted` returns calls.
+     */
+    readonly take: (
+      organisation: OrganisationId,
+      bucket: string,
+      minute: number,
+      wanted: number,
+      limit: number
+    ) => Effect.Effect<{ readonly granted: number; readonly left: number }, Unavailable>
   }
 >() {}

@@ -26,3 +26,12 @@ export class UsageReads extends Context.Tag("svc/UsageReads")<
     ) => Effect.Effect<ReadonlyArray<UsageDay>, Unavailable>
   }
 >() {}
+
+/** Counts calls of the API for the totals of days, without a statement for each. */
+export class UsageMeter extends Context.Tag("svc/UsageMeter")<
+  UsageMeter,
+  {
+    /** Written within ten seconds; a crash loses at most that. */
+    readonly countCall: (organisation: OrganisationId) => void
+  }
+>() {}

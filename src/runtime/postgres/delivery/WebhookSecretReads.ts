@@ -1,6 +1,6 @@
 /** The port `WebhookSecretReads`, cached for less than a second. Values stay sealed in the cache. */
 import { Duration, Effect, Layer, Schema } from "effect"
-import { type SealedSecret, WebhookSecretReads } from "../../../actors/ports/delivery/WebhookSecretReads.js"
+import { type SealedSecret, WebhookSecretReads } from "../../../actors/ports/delivery/WebhookSecrets.js"
 import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
 import { webhookSecretOverlap } from "../../../domain/Limits.js"
 import { WriterSql } from "../database/Pools.js"

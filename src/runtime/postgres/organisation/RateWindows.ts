@@ -2,7 +2,7 @@
  * The port `RateWindows`: grants calls per minute. A lock on the window's row keeps concurrent grants within the limit.
  */
 import { Effect, Layer, Schema } from "effect"
-import { RateWindows } from "../../../actors/ports/organisation/RateWindows.js"
+import { RateWindows } from "../../../actors/ports/organisation/RateLimits.js"
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { countOf, rowDecoder } from "../record/Table.js"

@@ -1,8 +1,7 @@
 /** The ports `UsageReads` and `UsageMeter`, and the hourly count of events and executions. */
 import { Duration, Effect, Layer, Schema } from "effect"
 import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
-import { UsageMeter } from "../../../actors/ports/organisation/UsageMeter.js"
-import { UsageReads } from "../../../actors/ports/organisation/UsageReads.js"
+import { UsageMeter, UsageReads } from "../../../actors/ports/organisation/UsageReads.js"
 import { CustomerId, type OrganisationId } from "../../../domain/Ids.js"
 import { UsageDay } from "../../../domain/organisation/Usage.js"
 import { WriterSql } from "../database/Pools.js"

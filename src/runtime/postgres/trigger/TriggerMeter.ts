@@ -1,7 +1,7 @@
 /** The port `TriggerMeter`: one statement a second writes the last firings of at most so many triggers. */
 import { Duration, Effect, Layer } from "effect"
 import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
-import { TriggerMeter } from "../../../actors/ports/event/TriggerMeter.js"
+import { TriggerMeter } from "../../../actors/ports/event/Triggers.js"
 import type { TriggerId } from "../../../domain/Ids.js"
 import { WriterSql } from "../database/Pools.js"
 
