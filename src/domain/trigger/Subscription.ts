@@ -5,7 +5,7 @@ import { redacted } from "../access/SecretNames.js"
 import type { ProviderFailure } from "../connector/request/ProviderAnswer.js"
 import { ConnectionId, OrganisationId, TriggerId } from "../Ids.js"
 import { AnsweredTime, isStorableTime, parseProviderTime } from "../Time.js"
-import { type SubscriptionState, subscriptionStates } from "./TriggerView.js"
+import { type SubscriptionState, subscriptionStates } from "./Trigger.js"
 
 /** The members of a subscription that the API shows or changes. */
 export const SubscriptionStatus = Schema.Struct({

@@ -10,6 +10,7 @@ import { Retry } from "../run/Execution.js"
 import { ConnectionId, CustomerId, OrganisationId, RouteId, SpaceId, TriggerId, WorkflowId } from "../Ids.js"
 import { JsonObject, StoredObject } from "../Json.js"
 import { scheduleLimits, triggerLimits } from "../Limits.js"
+import { derivedValue, generatedValue, hidden, owner, recordOf } from "../Record.js"
 import { Counter } from "../Scalars.js"
 import { AnsweredTime, Rfc3339 } from "../Time.js"
 
@@ -105,40 +106,101 @@ const EventSettings = Schema.Struct({
 })
 export type EventSettings = typeof EventSettings.Type
 
-/** The stored trigger. Times are RFC 3339. The settings of types other than its own are `null`. */
-export const Trigger = Schema.Struct({
-  id: TriggerId,
-  organisationId: OrganisationId,
-  spaceId: SpaceId,
-  /** `null`: all customers. */
-  customerId: Schema.NullOr(CustomerId),
-  type: TriggerKind,
-  name: Schema.String,
-  description: Schema.String,
-  status: TriggerStatus,
-  routes: Schema.Array(TriggerRoute),
-  /** The workflows and environments of the routes, for filters. */
-  workflowIds: Schema.Array(WorkflowId),
-  environments: Schema.Array(Schema.String),
-  /** How many different patterns its filters have. */
-  patterns: Schema.Number,
-  /** How handing an event over to its runs is retried. Once a run exists, the workflow's policy applies. */
-  delivery: Retry,
-  /** Which of its dead letters are replayed without a request; `null`: as the configuration says. */
-  autoReplay: Schema.NullOr(AutoReplay),
-  webhook: Schema.NullOr(WebhookSettings),
-  schedule: Schema.NullOr(ScheduleSettings),
-  appEvent: Schema.NullOr(AppEventSettings),
-  event: Schema.NullOr(EventSettings),
-  /** When the service disabled it; `null` unless it is `auto_disabled`. */
-  autoDisabledAt: NullableTime,
-  createdBy: Schema.String,
-  createdAt: AnsweredTime,
-  updatedAt: AnsweredTime,
-  deletedAt: NullableTime,
-  version: Schema.Number
+/** States of an app event's subscription. */
+export const subscriptionStates = [
+  "none",
+  "pending",
+  "subscribed",
+  "renewing",
+  "failed",
+  "suspended",
+  "unsubscribed"
+] as const
+export type SubscriptionState = (typeof subscriptionStates)[number]
+
+const { accessKeyHash: _hash, ...shownWebhook } = WebhookSettings.fields
+const { anchorAt: _anchor, ...shownSchedule } = ScheduleSettings.fields
+const { delivery: _delivery, ...shownAppEvent } = AppEventSettings.fields
+
+/** A schedule as the API shows it. */
+const ScheduleView = Schema.Struct({ ...shownSchedule, startsAt: NullableTime }).annotations({
+  identifier: "TriggerSchedule"
 })
-export type Trigger = typeof Trigger.Type
+
+/** A trigger: its record and view. Times are RFC 3339. The settings of types other than its own are `null`. */
+export const Trigger = recordOf("Trigger", {
+  id: generatedValue(TriggerId, Schema.String),
+  organisationId: owner(OrganisationId),
+  spaceId: owner(SpaceId),
+  type: generatedValue(TriggerKind),
+  name: generatedValue(Schema.String),
+  description: generatedValue(Schema.String),
+  /** `null`: all customers. */
+  customerId: generatedValue(Schema.NullOr(CustomerId), NullableText),
+  status: generatedValue(TriggerStatus),
+  routes: generatedValue(
+    Schema.Array(TriggerRoute),
+    Schema.Array(
+      Schema.Struct({
+        ...TriggerRoute.fields,
+        id: Schema.String,
+        workflowId: Schema.String,
+        payload: Schema.NullOr(JsonObject)
+      }).annotations({ identifier: "TriggerRoute" })
+    )
+  ),
+  /** The workflows and environments of the routes, for filters. */
+  workflowIds: hidden(Schema.Array(WorkflowId)),
+  environments: hidden(Schema.Array(Schema.String)),
+  /** How many different patterns its filters have. */
+  patterns: hidden(Schema.Number),
+  /** How handing an event over to its runs is retried. Once a run exists, the workflow's policy applies. */
+  delivery: generatedValue(Retry),
+  /** Which of its dead letters are replayed without a request; `null`: as the configuration says. */
+  autoReplay: generatedValue(
+    Schema.NullOr(AutoReplay),
+    Schema.NullOr(AutoReplay.annotations({ identifier: "AutoReplay" })).annotations({
+      description: "null: the configuration value autoReplay applies"
+    })
+  ),
+  webhook: generatedValue(
+    Schema.NullOr(WebhookSettings),
+    Schema.NullOr(
+      Schema.Struct({
+        id: Schema.String,
+        url: Schema.String,
+        ...shownWebhook,
+        verify: Schema.NullOr(Schema.typeSchema(WebhookVerification)),
+        bigIntegers: Schema.Literal("number", "text")
+      }).annotations({ identifier: "TriggerWebhook" })
+    )
+  ),
+  schedule: generatedValue(Schema.NullOr(ScheduleSettings), Schema.NullOr(ScheduleView)),
+  appEvent: generatedValue(
+    Schema.NullOr(AppEventSettings),
+    Schema.NullOr(
+      Schema.Struct({
+        ...shownAppEvent,
+        connectionId: NullableText,
+        args: JsonObject,
+        subscription: Schema.Literal(...subscriptionStates)
+      }).annotations({ identifier: "TriggerAppEvent" })
+    )
+  ),
+  event: generatedValue(Schema.NullOr(EventSettings)),
+  stats: derivedValue(
+    Schema.Struct({ lastFiredAt: NullableTime, nextFireAt: NullableTime, consecutiveFailures: Schema.Number })
+  ),
+  /** When the service disabled it; `null` unless it is `auto_disabled`. */
+  autoDisabledAt: hidden(NullableTime),
+  createdBy: generatedValue(Schema.String),
+  createdAt: generatedValue(AnsweredTime),
+  updatedAt: generatedValue(AnsweredTime),
+  deletedAt: hidden(NullableTime),
+  version: generatedValue(Schema.Number)
+})
+/** The stored trigger. */
+export type Trigger = typeof Trigger.stored.Type
 
 /** What firing a trigger writes, apart from its record. Times are RFC 3339. */
 export const TriggerState = Schema.Struct({

@@ -9,19 +9,19 @@ import { canonicalJson } from "../Json.js"
 import { triggerLimits } from "../Limits.js"
 import { nextVersion } from "../Record.js"
 import { nextAfter } from "./Schedule.js"
-import type {
-  AppEventChange,
-  AppEventSettings,
-  CreateTrigger,
-  RouteInput,
-  ScheduleInput,
-  ScheduleSettings,
-  Trigger,
-  TriggerRoute,
-  TriggerKind,
-  UpdateTrigger,
-  WebhookChange,
-  WebhookSettings
+import {
+  type AppEventChange,
+  type AppEventSettings,
+  type CreateTrigger,
+  type RouteInput,
+  type ScheduleInput,
+  type ScheduleSettings,
+  type TriggerRoute,
+  type TriggerKind,
+  type UpdateTrigger,
+  type WebhookChange,
+  type WebhookSettings,
+  Trigger
 } from "./Trigger.js"
 
 /** The retries of handing an event over, unless the trigger sets others. */
@@ -51,30 +51,24 @@ export interface NewTrigger {
 }
 
 /** The record of a new trigger. */
-export const newTrigger = (input: CreateTrigger, fixed: NewTrigger): Trigger => ({
-  id: fixed.id,
-  organisationId: fixed.organisationId,
-  spaceId: fixed.spaceId,
-  customerId: fixed.customerId,
-  type: input.type,
-  name: input.name,
-  description: input.description ?? "",
-  status: input.status ?? "active",
-  ...routeMembers(fixed.routes),
-  delivery: { ...defaultDelivery, ...input.delivery },
-  autoReplay: autoReplayOf(input.autoReplay ?? null),
-  webhook: input.type === "webhook" ? webhookSettings(input.webhook ?? {}, fixed.accessKey) : null,
-  schedule:
-    input.schedule === null || input.schedule === undefined ? null : scheduleSettings(input.schedule, fixed.now),
-  appEvent: fixed.appEvent,
-  event: input.event ?? null,
-  autoDisabledAt: null,
-  createdBy: fixed.createdBy,
-  createdAt: fixed.now,
-  updatedAt: fixed.now,
-  deletedAt: null,
-  version: 1
-})
+export const newTrigger = (input: CreateTrigger, { accessKey, now, routes, ...fixed }: NewTrigger): Trigger =>
+  Trigger.create(
+    {},
+    {
+      ...fixed,
+      type: input.type,
+      name: input.name,
+      description: input.description ?? "",
+      status: input.status ?? "active",
+      ...routeMembers(routes),
+      delivery: { ...defaultDelivery, ...input.delivery },
+      autoReplay: autoReplayOf(input.autoReplay ?? null),
+      webhook: input.type === "webhook" ? webhookSettings(input.webhook ?? {}, accessKey) : null,
+      schedule: input.schedule === null || input.schedule === undefined ? null : scheduleSettings(input.schedule, now),
+      event: input.event ?? null
+    },
+    now
+  )
 
 /** The parts of an update that were checked against other records. */
 export interface CheckedChanges {

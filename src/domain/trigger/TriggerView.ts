@@ -1,7 +1,7 @@
 /** Triggers as the API shows them. Contract: trigger record and states. */
 import { withoutPresetScheme } from "../connector/Webhook.js"
 import type { SpaceId, TriggerId } from "../Ids.js"
-import type { Trigger, TriggerState } from "./Trigger.js"
+import { type SubscriptionState, Trigger, type TriggerState } from "./Trigger.js"
 
 /** The id of a trigger's webhook: the trigger's, with a prefix of its own. */
 export const webhookIdOf = (id: TriggerId): string => `whk_${id.slice(id.indexOf("_") + 1)}`
@@ -14,18 +14,6 @@ export const triggerOfWebhook = (webhookId: string): string | undefined =>
 export const webhookPath = (space: SpaceId, id: TriggerId): string =>
   `/api/v1/clients/${space}/webhooks/${webhookIdOf(id)}`
 
-/** States of an app event's subscription. */
-export const subscriptionStates = [
-  "none",
-  "pending",
-  "subscribed",
-  "renewing",
-  "failed",
-  "suspended",
-  "unsubscribed"
-] as const
-export type SubscriptionState = (typeof subscriptionStates)[number]
-
 /** What the view shows beside the record. */
 export interface TriggerFacts {
   readonly origin: string
@@ -35,28 +23,16 @@ export interface TriggerFacts {
 
 /** The trigger as the API shows it. */
 export const triggerView = (trigger: Trigger, { origin, state, subscription }: TriggerFacts) => ({
-  id: trigger.id,
-  type: trigger.type,
-  name: trigger.name,
-  description: trigger.description,
-  customerId: trigger.customerId,
-  status: trigger.status,
-  routes: trigger.routes,
-  delivery: trigger.delivery,
-  autoReplay: trigger.autoReplay,
-  webhook: trigger.webhook === null ? null : webhookView(trigger, trigger.webhook, origin),
-  schedule: trigger.schedule === null ? null : scheduleView(trigger.schedule),
-  appEvent: trigger.appEvent === null ? null : appEventView(trigger.appEvent, subscription),
-  event: trigger.event,
-  stats: {
-    lastFiredAt: state?.lastFiredAt ?? null,
-    nextFireAt: state?.nextFireAt ?? null,
-    consecutiveFailures: state?.consecutiveFailures ?? 0
-  },
-  createdBy: trigger.createdBy,
-  createdAt: trigger.createdAt,
-  updatedAt: trigger.updatedAt,
-  version: trigger.version
+  ...Trigger.show(trigger, {
+    webhook: trigger.webhook && webhookView(trigger, trigger.webhook, origin),
+    appEvent: trigger.appEvent && appEventView(trigger.appEvent, subscription),
+    stats: {
+      lastFiredAt: state?.lastFiredAt ?? null,
+      nextFireAt: state?.nextFireAt ?? null,
+      consecutiveFailures: state?.consecutiveFailures ?? 0
+    }
+  }),
+  schedule: trigger.schedule && scheduleView(trigger.schedule)
 })
 export type TriggerView = ReturnType<typeof triggerView>
 

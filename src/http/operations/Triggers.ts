@@ -1,25 +1,13 @@
 /** The operations on triggers. Contract: surface C bodies; trigger record and states. */
 import { HttpApiSchema } from "@effect/platform"
 import { Effect, Schema } from "effect"
-import { ReplayCause } from "../../domain/event/AutoReplay.js"
-import { Condition } from "../../domain/connector/expression/Condition.js"
-import { WebhookVerification } from "../../domain/connector/Webhook.js"
 import { FireTrigger } from "../../domain/event/EventBodies.js"
-import { Retry } from "../../domain/run/Execution.js"
-import { JsonObject } from "../../domain/Json.js"
-import {
-  CreateTrigger,
-  ScheduleMode,
-  ScheduleUnit,
-  TriggerStatus,
-  TriggerKind,
-  UpdateTrigger
-} from "../../domain/trigger/Trigger.js"
-import { subscriptionStates, type TriggerWithKey } from "../../domain/trigger/TriggerView.js"
+import { CreateTrigger, UpdateTrigger, Trigger } from "../../domain/trigger/Trigger.js"
+import type { TriggerWithKey } from "../../domain/trigger/TriggerView.js"
 import { auditAction } from "../operation/Contract.js"
 import { operation, operationsOf } from "../operation/Operation.js"
 import { MadeEvent } from "./Events.js"
-import { NullableTime, Time } from "../Shapes.js"
+import { Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import type { CallContext } from "../../actors/management/CallContext.js"
 import type { Failure } from "../../domain/Failure.js"
@@ -28,80 +16,11 @@ import { TriggerList, Triggers } from "../../actors/management/trigger/Triggers.
 import { eventHeaders } from "../../domain/event/EventHeaders.js"
 import { record, acceptedRecord, page, bareValue, empty } from "../operation/Output.js"
 
-const nullableText = Schema.NullOr(Schema.String)
-
-const Route = Schema.Struct({
-  id: Schema.String,
-  workflowId: Schema.String,
-  environment: Schema.String,
-  filter: Schema.NullOr(Condition),
-  headers: Schema.Record({ key: Schema.String, value: Schema.String }),
-  payload: Schema.NullOr(JsonObject)
-}).annotations({ identifier: "TriggerRoute" })
-
-const Webhook = Schema.Struct({
-  id: Schema.String,
-  url: Schema.String,
-  auth: Schema.Literal("access_key", "public"),
-  accessKeyPrefix: nullableText,
-  executionMode: Schema.Literal("parallel", "sequential"),
-  partitionKey: nullableText,
-  deduplicationKey: nullableText,
-  verify: Schema.NullOr(Schema.typeSchema(WebhookVerification)),
-  respond: Schema.Literal("ack", "result"),
-  bigIntegers: Schema.Literal("number", "text")
-}).annotations({ identifier: "TriggerWebhook" })
-
-const ScheduleView = Schema.Struct({
-  mode: ScheduleMode,
-  cron: nullableText,
-  every: Schema.NullOr(Schema.Struct({ n: Schema.Number, unit: ScheduleUnit })),
-  timezone: Schema.String,
-  startsAt: NullableTime,
-  runOnCreate: Schema.Boolean,
-  delayMinutes: Schema.Number,
-  overlap: Schema.Literal("skip", "queue", "allow"),
-  catchUp: Schema.Literal("none", "one", "all")
-}).annotations({ identifier: "TriggerSchedule" })
-
-const AppEvent = Schema.Struct({
-  connector: Schema.String,
-  connectionId: nullableText,
-  event: Schema.String,
-  args: JsonObject,
-  subscription: Schema.Literal(...subscriptionStates)
-}).annotations({ identifier: "TriggerAppEvent" })
-
-const AutoReplayView = Schema.Struct({ on: Schema.Array(ReplayCause), maxReplays: Schema.Number }).annotations({
-  identifier: "AutoReplay"
-})
-
-const TriggerView = Schema.Struct({
-  id: Schema.String,
-  type: TriggerKind,
-  name: Schema.String,
-  description: Schema.String,
-  customerId: nullableText,
-  status: TriggerStatus,
-  routes: Schema.Array(Route),
-  delivery: Retry,
-  autoReplay: Schema.NullOr(AutoReplayView).annotations({
-    description: "null: the configuration value autoReplay applies"
-  }),
-  webhook: Schema.NullOr(Webhook),
-  schedule: Schema.NullOr(ScheduleView),
-  appEvent: Schema.NullOr(AppEvent),
-  event: Schema.NullOr(Schema.Struct({ type: Schema.String })),
-  stats: Schema.Struct({ lastFiredAt: NullableTime, nextFireAt: NullableTime, consecutiveFailures: Schema.Number }),
-  createdBy: Schema.String,
-  createdAt: Time,
-  updatedAt: Time,
-  version: Schema.Number
-}).annotations({ identifier: "Trigger" })
-
 const TriggerWithKey = Schema.Struct({
-  ...TriggerView.fields,
-  accessKey: nullableText.annotations({ description: "a new access key, which is shown only here; null: none" })
+  ...Trigger.View.fields,
+  accessKey: Schema.NullOr(Schema.String).annotations({
+    description: "a new access key, which is shown only here; null: none"
+  })
 }).annotations({ identifier: "TriggerWithKey" })
 
 const SavedTrigger = Schema.Struct({
@@ -141,7 +60,7 @@ export const triggersOperations = [
     answers: { 200: "A page of triggers." },
     route: "GET /api/v1/triggers",
     query: TriggerList,
-    output: page(TriggerView),
+    output: page(Trigger.View),
     permit: "workflows:read",
     sharing: "read",
     scoped: { workflow: "list", environment: "list", ...closed },
@@ -173,7 +92,7 @@ export const triggersOperations = [
     description: "Reads a trigger with its settings and when it fired last and fires next.",
     answers: { 200: "The trigger." },
     route: "GET /api/v1/triggers/:trg",
-    output: record(TriggerView),
+    output: record(Trigger.View),
     permit: "workflows:read",
     sharing: "read",
     use: (triggers, { context, path }) => triggers.get(context, path.trg)
@@ -224,7 +143,7 @@ export const triggersOperations = [
       "Enables a trigger; a schedule counts from now on. One that the service disabled can be enabled after ten minutes.",
     answers: { 200: "The trigger." },
     route: "POST /api/v1/triggers/:trg/enable",
-    output: record(TriggerView),
+    output: record(Trigger.View),
     permit: "workflows:update",
     audit: auditAction("trigger.enable"),
     use: (triggers, { context, path }) => triggers.enable(context, path.trg)
@@ -235,7 +154,7 @@ export const triggersOperations = [
     description: "Disables a trigger: its webhook answers 409, its schedule pauses, its subscriptions end.",
     answers: { 200: "The trigger." },
     route: "POST /api/v1/triggers/:trg/disable",
-    output: record(TriggerView),
+    output: record(Trigger.View),
     permit: "workflows:update",
     audit: auditAction("trigger.disable"),
     use: (triggers, { context, path }) => triggers.disable(context, path.trg)
@@ -270,7 +189,7 @@ export const triggersOperations = [
     description: "Tries the failed subscriptions of a trigger at its provider again at once.",
     answers: { 200: "The trigger." },
     route: "POST /api/v1/triggers/:trg/retry-subscription",
-    output: record(TriggerView),
+    output: record(Trigger.View),
     permit: "workflows:update",
     audit: auditAction("trigger.retry_subscription"),
     use: (triggers, { context, path }) => triggers.retrySubscription(context, path.trg)

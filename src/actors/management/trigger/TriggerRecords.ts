@@ -5,9 +5,9 @@
  */
 import { Effect } from "effect"
 import { type Failure, type Forbidden, NotFound, type Unavailable } from "../../../domain/Failure.js"
-import type { Trigger } from "../../../domain/trigger/Trigger.js"
+import { type Trigger, type SubscriptionState } from "../../../domain/trigger/Trigger.js"
 import { shownState } from "../../../domain/trigger/Subscription.js"
-import { type SubscriptionState, type TriggerView, triggerView } from "../../../domain/trigger/TriggerView.js"
+import { type TriggerView, triggerView } from "../../../domain/trigger/TriggerView.js"
 import type { MemberFilter, Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"

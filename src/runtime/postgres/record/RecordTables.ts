@@ -55,7 +55,7 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
     createdMember: "number"
   }),
   authProviders: tableOf("auth_providers", AuthProvider.stored),
-  triggers: tableOf("triggers", Trigger, {
+  triggers: tableOf("triggers", Trigger.stored, {
     json: ["routes", "delivery", "autoReplay", "webhook", "schedule", "appEvent", "event"]
   }),
   triggerStates: tableOf("trigger_states", TriggerState, { key: ["triggerId"], createdMember: "triggerId" }),

@@ -15,7 +15,7 @@ import { schedules as kind } from "../WorkKinds.js"
 const { triggers } = tables
 
 const columns = selectColumns(triggers)
-const decodeKeys = rowDecoder("triggers", Trigger.pick("id", "organisationId"))
+const decodeKeys = rowDecoder("triggers", Trigger.stored.pick("id", "organisationId"))
 const isActive = "status = 'active' AND deleted_at IS NULL"
 
 /** `$1`: the trigger; `$2`: the next time; `$3`: the time that was due, unless it was edited since. */
