@@ -1,4 +1,5 @@
 /** Workflows and versions as the API shows them. Contract: workflow record. */
+import { Struct } from "effect"
 import { readBindings } from "../connector/Binding.js"
 import { type Deployment, type Workflow, WorkflowVersion } from "./Workflow.js"
 
@@ -13,25 +14,17 @@ const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersi
   return readBindings(published?.contentHash === workflow.contentHash ? published.bindings : workflow.bindings)
 }
 
+/** What a list does not show: members that can be large, and those that are not for clients. */
+const unlisted = [
+  ...(["contentHash", "draftUpdatedAt", "script", "source", "spec", "diagram", "warnings"] as const),
+  ...(["inputContract", "outputContract", "organisationId", "spaceId", "deletedAt"] as const)
+] as const
+
 /** A workflow in a list, without members that can be large. `versions`: with the published one. */
-export const workflowSummary = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersion>) => {
-  const {
-    contentHash: _hash,
-    deletedAt: _deleted,
-    diagram: _diagram,
-    draftUpdatedAt: _draft,
-    inputContract: _input,
-    organisationId: _org,
-    outputContract: _output,
-    script: _script,
-    source: _source,
-    spaceId: _space,
-    spec: _spec,
-    warnings: _warnings,
-    ...rest
-  } = workflow
-  return { ...rest, bindings: shownBindings(workflow, versions) }
-}
+export const workflowSummary = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersion>) => ({
+  ...Struct.omit(workflow, ...unlisted),
+  bindings: shownBindings(workflow, versions)
+})
 /** The parts of a workflow besides its record. */
 export interface WorkflowParts {
   readonly versions: ReadonlyArray<WorkflowVersion>

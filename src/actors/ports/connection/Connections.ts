@@ -115,26 +115,31 @@ export type SessionOutcome =
   /** The person must sign in at the provider. */
   | { readonly _tag: "Redirect"; readonly url: string }
 
+/** A command to a connection. */
+type Command<More = unknown, A = void> = (order: ConnectionRequest & More) => Effect.Effect<A, ConnectionRequestFailure>
+/** A step of a connect session. */
+type Step<More> = (
+  request: ConnectionAddress & { readonly sessionId: ConnectSessionId } & More
+) => Effect.Effect<SessionOutcome, ConnectionRequestFailure>
+/** What a call through the connection needs. */
+type CallStep<Request, A> = (
+  request: ConnectionAddress & Request
+) => Effect.Effect<A, ConnectionNotActive | NotFound | Unavailable>
+
 export class Connections extends Context.Tag("svc/Connections")<
   Connections,
   {
     /** Never waits for a permit; waits for a refresh only if no usable token is stored. */
-    readonly authorize: (
-      request: ConnectionAddress & GrantRequest
-    ) => Effect.Effect<GrantAnswer, ConnectionNotActive | NotFound | Unavailable>
+    readonly authorize: CallStep<GrantRequest, GrantAnswer>
     /** Returns the permit, counts refusals, applies the provider's quota. Never fails. */
     readonly settle: (settlement: ConnectionAddress & GrantSettlement) => Effect.Effect<void>
     /**
      * Renews the credential that the provider refused under a permit, unless another request has renewed it since.
      * Returns whether a newer credential is stored.
      */
-    readonly renewRefused: (
-      refused: ConnectionAddress & Pick<GrantSettlement, "permit">
-    ) => Effect.Effect<boolean, ConnectionNotActive | NotFound | Unavailable>
+    readonly renewRefused: CallStep<Pick<GrantSettlement, "permit">, boolean>
     /** Headers that sign a request by the connection's own scheme. `challenge`: `WWW-Authenticate` of a 401. */
-    readonly sign: (
-      request: ConnectionAddress & SignableRequest
-    ) => Effect.Effect<ReadonlyArray<readonly [string, string]>, ConnectionNotActive | NotFound | Unavailable>
+    readonly sign: CallStep<SignableRequest, ReadonlyArray<readonly [string, string]>>
 
     /** Creates a connection: active if its credential passes the test, else pending with a connect session. */
     readonly connect: (
@@ -144,54 +149,34 @@ export class Connections extends Context.Tag("svc/Connections")<
      * Replaces the credential once the new one has passed its test. `authMethod`: the new credential's method; `null`: the
      * method that the connection has.
      */
-    readonly storeCredential: (
-      order: ConnectionRequest & {
-        readonly authMethod: string | null
-        readonly credential: CredentialSecrets
-        readonly config: JsonObject | null
-        readonly skipTest: boolean
-      }
-    ) => Effect.Effect<void, ConnectionRequestFailure>
-    readonly reconnect: (
-      order: ConnectionRequest & {
-        readonly redirectUrl: string | null
-        readonly authMethod: string | null
-        readonly config: JsonObject | null
-      }
-    ) => Effect.Effect<OpenedSession, ConnectionRequestFailure>
-    readonly test: (order: ConnectionRequest) => Effect.Effect<ConnectionTestResult, ConnectionRequestFailure>
-    readonly refresh: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
-    readonly enable: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
-    readonly disable: (order: ConnectionRequest) => Effect.Effect<void, ConnectionRequestFailure>
-    readonly edit: (
-      order: ConnectionRequest & {
-        readonly label: string | null
-        readonly tags: { readonly [name: string]: string } | null
-        readonly isDefault: boolean
-        /** Fails with `Conflict` unless the connection has this version. */
-        readonly version: number | null
-      }
-    ) => Effect.Effect<void, ConnectionRequestFailure>
+    readonly storeCredential: Command<{
+      readonly authMethod: string | null
+      readonly credential: CredentialSecrets
+      readonly config: JsonObject | null
+      readonly skipTest: boolean
+    }>
+    readonly reconnect: Command<
+      { readonly redirectUrl: string | null; readonly authMethod: string | null; readonly config: JsonObject | null },
+      OpenedSession
+    >
+    readonly test: Command<unknown, ConnectionTestResult>
+    readonly refresh: Command
+    readonly enable: Command
+    readonly disable: Command
+    readonly edit: Command<{
+      readonly label: string | null
+      readonly tags: { readonly [name: string]: string } | null
+      readonly isDefault: boolean
+      /** Fails with `Conflict` unless the connection has this version. */
+      readonly version: number | null
+    }>
     /** The credential in the clear. The caller must check the permission. */
-    readonly reveal: (order: ConnectionRequest) => Effect.Effect<CredentialSecrets, ConnectionRequestFailure>
-    readonly disconnect: (
-      order: ConnectionRequest & { readonly version: number | null }
-    ) => Effect.Effect<void, ConnectionRequestFailure>
+    readonly reveal: Command<unknown, CredentialSecrets>
+    readonly disconnect: Command<{ readonly version: number | null }>
 
     /** Takes the fields that a person entered in a connect session: completes it, or redirects to the provider. */
-    readonly submit: (
-      request: ConnectionAddress & {
-        readonly sessionId: ConnectSessionId
-        readonly fields: CredentialSecrets
-        readonly config: JsonObject
-      }
-    ) => Effect.Effect<SessionOutcome, ConnectionRequestFailure>
+    readonly submit: Step<{ readonly fields: CredentialSecrets; readonly config: JsonObject }>
     /** Completes a session after the provider's redirect. `params`: the callback's query. */
-    readonly complete: (
-      request: ConnectionAddress & {
-        readonly sessionId: ConnectSessionId
-        readonly params: { readonly [name: string]: string }
-      }
-    ) => Effect.Effect<SessionOutcome, ConnectionRequestFailure>
+    readonly complete: Step<{ readonly params: { readonly [name: string]: string } }>
   }
 >() {}
