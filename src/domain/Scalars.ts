@@ -10,3 +10,6 @@ export const Counter = Schema.Int.pipe(
 
 /** Whether a value is a counter. */
 export const isCounter = Schema.is(Counter)
+
+/** A text, or `null`. */
+export const NullableText = Schema.NullOr(Schema.String)

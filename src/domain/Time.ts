@@ -118,3 +118,6 @@ export const TimeBound = Schema.Union(Schema.Literal(""), TimeOrDate).annotation
 export const AnsweredTime = Schema.String.annotations({
   jsonSchema: { type: "string", format: "date-time", description: "RFC 3339, UTC" }
 })
+
+/** A time in an answer, or `null`. */
+export const NullableTime = Schema.NullOr(AnsweredTime)

@@ -1,5 +1,6 @@
 /** Entries of the audit trail. Specification: Audit log; contract: audit entry and its hash chain. */
 import { Schema } from "effect"
+import { NullableText } from "../Scalars.js"
 import { AuditId, CustomerId, OrganisationId } from "../Ids.js"
 import { canonicalJson, Json } from "../Json.js"
 import { derivedValue, generatedValue, recordOf } from "../Record.js"
@@ -11,8 +12,6 @@ export type ActorType = typeof ActorType.Type
 /** `denied`: the caller may not do it. `failure`: refused or failed for any other reason. */
 export const AuditOutcome = Schema.Literal("success", "failure", "denied")
 export type AuditOutcome = typeof AuditOutcome.Type
-
-const NullableText = Schema.NullOr(Schema.String)
 
 /** The actor of an entry. API keys are service accounts with a name of their own. */
 export const AuditActor = Schema.Struct({

@@ -1,12 +1,11 @@
 /** Connect sessions, in which a person enters the credential of a connection. Contract: connection record. */
 import { Schema } from "effect"
+import { NullableText } from "../Scalars.js"
 import { ConnectionId, ConnectSessionId, OrganisationId } from "../Ids.js"
 import { JsonObject } from "../Json.js"
 import { generatedValue, hidden, owner, recordOf } from "../Record.js"
 import { AnsweredTime } from "../Time.js"
 import { AuthorizationRequest } from "./Callback.js"
-
-const NullableText = Schema.NullOr(Schema.String)
 
 /** A session. Only the hash of its link's token is stored. */
 export const ConnectSession = recordOf("ConnectSession", {

@@ -1,8 +1,9 @@
 /** Records of customers' connections to connectors, which never have the credential. Contract: connection record. */
 import { Schema } from "effect"
+import { NullableText } from "../Scalars.js"
 import { ConnectionId, CredentialId, CustomerId, OrganisationId } from "../Ids.js"
 import { derivedValue, generatedValue, optional, owner, recordOf } from "../Record.js"
-import { AnsweredTime } from "../Time.js"
+import { AnsweredTime, NullableTime } from "../Time.js"
 import { JsonObject } from "../Json.js"
 
 /** Only an `active` connection is used for calls. `expired`, `failed`: the customer must connect again. */
@@ -11,9 +12,6 @@ export type ConnectionStatus = (typeof connectionStatuses)[number]
 
 /** The statuses of connections that are not disconnected. */
 export const liveStatuses = connectionStatuses.filter((status) => status !== "disconnected")
-
-const NullableTime = Schema.NullOr(AnsweredTime)
-const NullableText = Schema.NullOr(Schema.String)
 
 /** The outcome of the last checks. `lastError`: the provider's last error, or the reason for the status. */
 export const ConnectionHealth = Schema.Struct({

@@ -1,12 +1,12 @@
 /** Summarises what a connector offers: entities, actions, events, and its coverage of the common data model. */
 import { Either, Schema } from "effect"
+import { NullableText } from "../Scalars.js"
 import { cdmEntities, type CdmEntity, isCdmEntity } from "../cdm/Entities.js"
 import { JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition, EntityDefinition } from "./Definition.js"
 import { firstItemPath, parsePath } from "./expression/Path.js"
 
-const NullableText = Schema.NullOr(Schema.String)
 const Texts = Schema.Array(Schema.String)
 
 /**

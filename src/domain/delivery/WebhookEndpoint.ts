@@ -66,9 +66,6 @@ export type UpdateWebhookEndpoint = typeof WebhookEndpoint.Update.Type
 /** The endpoint as the API shows it: without its secrets. */
 export type WebhookEndpointView = ReturnType<typeof WebhookEndpoint.show>
 
-/** An endpoint with the secret that was just created; it is shown once. */
-export type WebhookEndpointWithSecret = WebhookEndpointView & { readonly secret: string }
-
 /** Where an endpoint's secrets are sealed. */
 export const endpointSecretPlace = (
   { id, organisationId }: Pick<WebhookEndpoint, "id" | "organisationId">,

@@ -1,12 +1,10 @@
 /** Events and dead letters as the API shows them. Contract: events. */
 import { Schema } from "effect"
+import { NullableText } from "../Scalars.js"
 import { ReplayCause } from "./AutoReplay.js"
 import { EventAction, EventSource, EventStatus } from "./Event.js"
 import { Json } from "../Json.js"
-import { AnsweredTime } from "../Time.js"
-
-const NullableText = Schema.NullOr(Schema.String)
-const NullableTime = Schema.NullOr(AnsweredTime)
+import { AnsweredTime, NullableTime } from "../Time.js"
 
 /** An event in a list. AnsweredTimes are RFC 3339. */
 export const EventSummary = Schema.Struct({

@@ -3,13 +3,11 @@
  * types of these members from here. Contract: execution record.
  */
 import { Schema } from "effect"
+import { NullableText } from "../Scalars.js"
 import { MockMode } from "../connector/Mocking.js"
 import { ExecutionStatus, Tier, TriggerType } from "./Execution.js"
 import { Json } from "../Json.js"
-import { AnsweredTime } from "../Time.js"
-
-const NullableTime = Schema.NullOr(AnsweredTime)
-const NullableText = Schema.NullOr(Schema.String)
+import { AnsweredTime, NullableTime } from "../Time.js"
 
 /** An id that the service created; its form is not checked again. */
 const id = <const Brand extends string>(brand: Brand) => Schema.String.pipe(Schema.brand(brand))

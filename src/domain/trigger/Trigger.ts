@@ -11,8 +11,8 @@ import { ConnectionId, CustomerId, OrganisationId, RouteId, SpaceId, TriggerId, 
 import { JsonObject, StoredObject } from "../Json.js"
 import { scheduleLimits, triggerLimits } from "../Limits.js"
 import { derivedValue, generatedValue, hidden, owner, recordOf } from "../Record.js"
-import { Counter } from "../Scalars.js"
-import { AnsweredTime, Rfc3339 } from "../Time.js"
+import { Counter, NullableText } from "../Scalars.js"
+import { AnsweredTime, Rfc3339, NullableTime } from "../Time.js"
 
 /** What fires a trigger. It never changes. */
 export const TriggerKind = Schema.Literal("webhook", "schedule", "app_event", "event", "manual")
@@ -36,9 +36,6 @@ export const TriggerRoute = Schema.Struct({
   payload: Schema.NullOr(StoredObject)
 })
 export type TriggerRoute = typeof TriggerRoute.Type
-
-const NullableText = Schema.NullOr(Schema.String)
-const NullableTime = Schema.NullOr(AnsweredTime)
 
 /** The settings of a webhook. Paths lead into the payload. */
 const WebhookSettings = Schema.Struct({

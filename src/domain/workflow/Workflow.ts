@@ -1,5 +1,6 @@
 /** Records of workflows, versions and deployments, and the bodies that change them. Specification: Workflow; contract: workflow record. */
 import { Schema } from "effect"
+import { NullableText } from "../Scalars.js"
 import { BoundAction } from "../connector/Binding.js"
 import { defaultRetryPolicy, RetryPolicy, Tier } from "../run/Execution.js"
 import { InvalidState, WorkflowUnavailable } from "../Failure.js"
@@ -8,7 +9,7 @@ import { Json, JsonObject, StoredJson, StoredObject } from "../Json.js"
 import { guest } from "../Limits.js"
 import { derivedValue, fixedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { Slug, slugPattern } from "../Slug.js"
-import { AnsweredTime } from "../Time.js"
+import { AnsweredTime, NullableTime } from "../Time.js"
 
 /** The form of a flow's name, which is also a path of surface B. */
 export const flowNamePattern = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
@@ -36,8 +37,6 @@ const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)).annot
   jsonSchema: { maxLength: 64, pattern: `${flowNamePattern.source}|${slugPattern.source}` }
 })
 
-const NullableText = Schema.NullOr(Schema.String)
-const NullableTime = Schema.NullOr(AnsweredTime)
 const StoredContract = Schema.NullOr(StoredObject)
 const DataContract = Schema.NullOr(JsonObject)
 

@@ -1,5 +1,6 @@
 /** The operations on connectors. Specification: Surface C. */
 import { HttpApiSchema } from "@effect/platform"
+import { NullableText } from "../../domain/Scalars.js"
 import { ConnectorList } from "../../actors/management/connector/ConnectorPages.js"
 import { Schema, SchemaAST, Effect } from "effect"
 import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
@@ -18,8 +19,6 @@ import type { Exchange } from "../pipeline/Exchange.js"
 import { record, page, bareValue, empty } from "../operation/Output.js"
 import { ConnectorOffer } from "../../domain/connector/ConnectorOffer.js"
 
-const nullable = Schema.NullOr(Schema.String)
-
 const summary = {
   id: Schema.String,
   slug: Schema.String,
@@ -28,10 +27,10 @@ const summary = {
   kind: ConnectorKind,
   protocol: Schema.String,
   visibility: Schema.Literal("private", "managed"),
-  domain: nullable,
-  iconUrl: nullable,
+  domain: NullableText,
+  iconUrl: NullableText,
   version: Schema.String,
-  latestVersion: nullable,
+  latestVersion: NullableText,
   status: Schema.Literal("draft", "published"),
   actions: Schema.Array(JsonObject),
   authMethods: Schema.Array(JsonObject),
@@ -51,7 +50,7 @@ const ConnectorView = Schema.Struct({
   ...summary,
   transport: Schema.String,
   baseUrl: Schema.String,
-  redirectUri: nullable.annotations({
+  redirectUri: NullableText.annotations({
     description: "the redirect URI to register for an OAuth client at the provider; null without a sign-in there"
   }),
   connectionConfig: Schema.NullOr(JsonObject),

@@ -1,5 +1,6 @@
 /** The operations on a tenant's stored credentials, each of one connection. Specification: Surface B; contract: surface B bodies. */
 import { Schema } from "effect"
+import { NullableText } from "../../domain/Scalars.js"
 import { connectionStatuses } from "../../domain/connection/Connection.js"
 import { RotateCredential, StoreCredential } from "../../domain/connection/Requests.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -9,8 +10,6 @@ import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { CustomerCredentials } from "../../actors/management/connection/CustomerCredentials.js"
 import { record, newRecord, bareValue } from "../operation/Output.js"
-
-const nullable = Schema.NullOr(Schema.String)
 
 const CredentialView = Schema.Struct({
   id: Schema.String,
@@ -68,7 +67,7 @@ export const credentialsOperations = [
     output: bareValue(
       Schema.Struct({
         data: Schema.Array(CredentialView),
-        page: Schema.Struct({ size: Schema.Number, nextCursor: nullable, hasMore: Schema.Boolean })
+        page: Schema.Struct({ size: Schema.Number, nextCursor: NullableText, hasMore: Schema.Boolean })
       })
     ),
     permit: "connections:read",

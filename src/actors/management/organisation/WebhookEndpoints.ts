@@ -22,7 +22,6 @@ import {
   type StoredDelivery,
   type UpdateWebhookEndpoint,
   WebhookEndpoint,
-  type WebhookEndpointWithSecret,
   attemptOutcomes
 } from "../../../domain/delivery/WebhookEndpoint.js"
 import { nextVersion } from "../../../domain/Record.js"
@@ -69,7 +68,7 @@ const checkActive = ({ status }: WebhookEndpoint): Effect.Effect<void, InvalidSt
     ? Effect.void
     : new InvalidState({ state: status, message: "the endpoint is disabled: enable it first" })
 
-const withSecret = (endpoint: WebhookEndpoint, secret: Redacted.Redacted): WebhookEndpointWithSecret => ({
+const withSecret = (endpoint: WebhookEndpoint, secret: Redacted.Redacted) => ({
   ...WebhookEndpoint.show(endpoint),
   secret: Redacted.value(secret)
 })

@@ -43,6 +43,7 @@ export interface SecretOwner {
   readonly customerId: CustomerId | null
 }
 
+/** Reads the sealed values of the secrets with which webhooks are verified. Results may be one second old. */
 export class WebhookSecretReads extends Context.Tag("svc/WebhookSecretReads")<
   WebhookSecretReads,
   {
