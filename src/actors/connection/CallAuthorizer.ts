@@ -4,7 +4,12 @@
  * lock.
  */
 import { Clock, Deferred, Effect, type Scope } from "effect"
-import { ConnectionNotActive } from "../ports/connection/Connections.js"
+import {
+  ConnectionNotActive,
+  type GrantAnswer,
+  type GrantRequest,
+  type GrantSettlement
+} from "../ports/connection/Connections.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { notActiveReason } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
@@ -18,7 +23,6 @@ import {
   tokenState,
   type UsableCredential
 } from "./CallGrant.js"
-import type { GrantAnswer, GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
 import { busy, isRenewable, type ConnectionOwner } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { CredentialTest } from "./credential/CredentialTest.js"

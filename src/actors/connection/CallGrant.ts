@@ -4,11 +4,16 @@
  */
 import { Effect, Either } from "effect"
 import { invalid } from "../../domain/Failure.js"
-import { ConnectionNotActive } from "../ports/connection/Connections.js"
+import {
+  ConnectionNotActive,
+  type CallPermit,
+  type GrantAnswer,
+  type GrantRequest,
+  type GrantSettlement
+} from "../ports/connection/Connections.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { type Credential, credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
-import type { CallPermit, GrantAnswer, GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
 import { releasePermit, takePermit } from "../../domain/connection/RateLimiter.js"
 import { coolDownMillis, isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
 import { injectedParts, injectedSecrets } from "../../domain/connector/request/Injection.js"

@@ -1,12 +1,10 @@
 /** The commands that change a connection's state or labels: enable, disable, edit, disconnect. */
 import { Effect, Either, type Scope } from "effect"
 import { Conflict } from "../../domain/Failure.js"
-import { credentialRefused } from "./ConnectionOwner.js"
-import { notFound } from "./ConnectionOwner.js"
+import { credentialRefused, notFound, type OpenConnection, type ConnectionOwner } from "./ConnectionOwner.js"
 import { configuredUrl } from "../../domain/connector/request/BaseUrl.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import { notActive } from "./CallAuthorizer.js"
-import type { OpenConnection, ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal, PayloadOf } from "./Protocol.js"
 import { TokenEndpoint } from "../ports/connection/TokenEndpoint.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"

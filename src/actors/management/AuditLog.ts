@@ -4,8 +4,7 @@ import { ActorType } from "../../domain/audit/Audit.js"
 import type { CallContext } from "./CallContext.js"
 import { type AuditQuery, AuditTrail } from "../ports/AuditTrail.js"
 import type { Principal } from "./Caller.js"
-import { listQuery, optionalText, bounds, type PageRequest, Pages, sizeOf } from "./Pages.js"
-import { filtersOf } from "./Pages.js"
+import { listQuery, optionalText, bounds, type PageRequest, Pages, sizeOf, filtersOf } from "./Pages.js"
 
 export const AuditList = listQuery({
   customer_id: optionalText,

@@ -3,12 +3,11 @@
  * no event is refused. Events and starts through the API share one counter a day. Plans without limits pay nothing.
  */
 import { Clock, Duration, Effect, Option } from "effect"
-import { customerRefusal } from "../../domain/organisation/Customer.js"
+import { customerRefusal, customerCeiling } from "../../domain/organisation/Customer.js"
 import type { EventSource, HoldReason } from "../../domain/event/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, CustomerId } from "../../domain/Ids.js"
 import { plans } from "../../domain/organisation/Plan.js"
-import { customerCeiling } from "../../domain/organisation/Customer.js"
 import { ConnectionReads } from "../ports/connection/ConnectionReads.js"
 import { CustomerReads } from "../ports/organisation/CustomerReads.js"
 import type { EventAllowance } from "../ports/event/EventJournal.js"

@@ -1,6 +1,5 @@
 /** The audit trail: entries that commit with no change (failures; reads and refusals, counted by the minute), and queries. */
-import type { Effect } from "effect"
-import { Context } from "effect"
+import { type Effect, Context } from "effect"
 import type { AuditEntry, SealedEntry } from "../../domain/audit/Audit.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"

@@ -2,8 +2,7 @@
  * Computations whose cost a tenant's input determines: patterns, schemas, documents, sources, drawings. Each runs in a
  * jailed process with a deadline and a memory cap, never on the main thread, and organisations take turns.
  */
-import type { Effect } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, Context, Data } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { PatternProgram } from "../../domain/connector/expression/PatternProgram.js"
 import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"

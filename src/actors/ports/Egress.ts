@@ -2,8 +2,7 @@
  * Sends every request that the service makes for a tenant. Connects to public addresses and the operator's networks only,
  * checks every redirect, and limits bytes and time.
  */
-import type { Duration, Effect } from "effect"
-import { Context, Data } from "effect"
+import { type Duration, type Effect, Context, Data } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { AnswerHolding, Holding } from "./HeldBytes.js"
 

@@ -1,6 +1,5 @@
 /** The networks that the operator allows besides the public internet (`SVC_EGRESS_ALLOW`). */
-import type { Effect } from "effect"
-import { Context } from "effect"
+import { type Effect, Context } from "effect"
 
 export class OperatorNetworks extends Context.Tag("svc/OperatorNetworks")<
   OperatorNetworks,

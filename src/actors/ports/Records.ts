@@ -3,8 +3,7 @@
  * has an Idempotency-Key, the stored reply commit in one transaction. All access uses the request role, so that row-level
  * security shows only the organisation's own rows.
  */
-import type { Effect, Option } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, type Option, Context, Data } from "effect"
 import type { ApiKey } from "../../domain/access/ApiKey.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import type { StoredValue } from "../../domain/organisation/Configuration.js"

@@ -4,8 +4,7 @@
  */
 import { Unavailable } from "../../domain/Failure.js"
 import { operatorText } from "../../domain/OperatorText.js"
-import type { Effect, Redacted } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, type Redacted, Context, Data } from "effect"
 
 /** The place of a sealed value: its associated data. */
 export interface Place {

@@ -4,8 +4,7 @@
  * Pure and storable; times are Unix milliseconds. Contract: connector definition, `rateLimit`.
  */
 import { Schema } from "effect"
-import type { CallLimits, ProviderQuota } from "./RateLimiter.js"
-import { nextBlockedUntil } from "./RateLimiter.js"
+import { type CallLimits, type ProviderQuota, nextBlockedUntil } from "./RateLimiter.js"
 
 const calls = { at: Schema.Number, count: Schema.Number }
 

@@ -8,7 +8,7 @@ import { CustomerReads, type KnownCustomer } from "../../actors/ports/organisati
 import { RateLimits } from "../../actors/ports/organisation/RateLimits.js"
 import { InstallationReads, type KnownInstallation } from "../../actors/ports/organisation/InstallationReads.js"
 import { nounOf } from "../../domain/access/CallerKind.js"
-import { customerRefusal } from "../../domain/organisation/Customer.js"
+import { customerRefusal, customerCeiling } from "../../domain/organisation/Customer.js"
 import {
   type Failure,
   Forbidden,
@@ -18,7 +18,6 @@ import {
   refuseWith
 } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import { customerCeiling } from "../../domain/organisation/Customer.js"
 import { inactiveInstallation } from "../../domain/organisation/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/run/RunJournal.js"
 import { claimedExternalRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"

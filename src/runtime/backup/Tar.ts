@@ -1,6 +1,5 @@
 /** Reads and writes ustar archives of regular files and directories, with relative names. */
-import type { FileHandle } from "node:fs/promises"
-import { open } from "node:fs/promises"
+import { type FileHandle, open } from "node:fs/promises"
 
 export interface Entry {
   /** Relative, with slashes; a directory's ends with one. */

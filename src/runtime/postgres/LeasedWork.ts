@@ -2,7 +2,7 @@
  * The statements of leased work: written once, for the kinds that `WorkKinds.ts` describes. A statement that takes rows
  * waits for no lock: it leaves out what another one has locked.
  */
-import type { Sql } from "./database/Sql.js"
+import { type Sql, castRows } from "./database/Sql.js"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { PlaceBounds, Room } from "../../actors/Places.js"
@@ -11,7 +11,6 @@ import type { DueWork, FindWork, LeasedWork } from "../../actors/ports/LeasedWor
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { execute, rowsOf } from "./database/DatabaseUnavailable.js"
 import { notSetAside } from "./FailedJobs.js"
-import { castRows } from "./database/Sql.js"
 
 /** Due rows that one statement considers. */
 const mostConsidered = 1_000

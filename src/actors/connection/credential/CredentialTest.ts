@@ -1,7 +1,6 @@
 /** Tests a credential with the action that the connector defines as its test, and signs requests. */
 import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
-import type { Credential } from "../../../domain/connection/Credential.js"
-import { credentialValues } from "../../../domain/connection/Credential.js"
+import { type Credential, credentialValues } from "../../../domain/connection/Credential.js"
 import { actionResult } from "../../../domain/connector/request/ActionResult.js"
 import type { AuthMethod } from "../../../domain/connector/AuthMethod.js"
 import { buildRequest, type UnsignedRequest } from "../../../domain/connector/request/UnsignedRequest.js"

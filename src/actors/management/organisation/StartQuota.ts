@@ -3,9 +3,8 @@
  * through it. Contract: quota.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import type { Customer } from "../../../domain/organisation/Customer.js"
+import { type Customer, customerCeiling } from "../../../domain/organisation/Customer.js"
 import { PlanLimitReached, type QuotaExceeded, type Unavailable } from "../../../domain/Failure.js"
-import { customerCeiling } from "../../../domain/organisation/Customer.js"
 import { CustomerReads } from "../../ports/organisation/CustomerReads.js"
 import type { StartResult } from "../../ports/run/Executions.js"
 import { RateLimits, type StartCeilings } from "../../ports/organisation/RateLimits.js"

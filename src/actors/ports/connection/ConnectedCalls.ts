@@ -2,8 +2,7 @@
  * Calls a connected system: gets a credential and a permit from the connection's actor, sends the request, reports the
  * provider's quota, and retries as the connector's rule allows.
  */
-import type { Effect, Either } from "effect"
-import { Context } from "effect"
+import { type Effect, type Either, Context } from "effect"
 import type { UnsignedRequest } from "../../../domain/connector/request/UnsignedRequest.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../../domain/connector/request/ProviderAnswer.js"

@@ -1,6 +1,5 @@
 /** Sends requests with a connection's credential. Grants are opened here only. */
-import type { Effect } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, Context, Data } from "effect"
 import type { UnsignedRequest } from "../../../domain/connector/request/UnsignedRequest.js"
 import type { ConnectionId, ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import type { AnswerHolding } from "../HeldBytes.js"

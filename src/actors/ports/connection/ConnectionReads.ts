@@ -1,6 +1,5 @@
 /** Finds the connection that a call uses. The result may be one second old; the connection's actor checks its status. */
-import type { Effect, Option } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, Context } from "effect"
 import type { Connection } from "../../../domain/connection/Connection.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { ConnectionId, CustomerId, OrganisationId } from "../../../domain/Ids.js"

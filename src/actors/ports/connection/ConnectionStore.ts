@@ -2,8 +2,7 @@
  * Stores connections, their sealed credentials, refresh intents and connect sessions. Only the connection's actor writes.
  * Every write names the revision on which it was decided.
  */
-import type { Effect, Option } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, type Option, Context, Data } from "effect"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { AuthorizationRequest } from "../../../domain/connection/Callback.js"
 import type { Connection } from "../../../domain/connection/Connection.js"

@@ -1,6 +1,5 @@
 /** Finds connections that need maintenance. All times are Postgres' own. */
-import type { Effect } from "effect"
-import { Context } from "effect"
+import { type Effect, Context } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
 import type { FindWork } from "../LeasedWork.js"

@@ -1,6 +1,5 @@
 /** Customers' connections: what calls, pages and the API request from their actors. Contract: connection record and states. */
-import type { Effect, Redacted } from "effect"
-import { Context, Schema } from "effect"
+import { type Effect, type Redacted, Context, Schema } from "effect"
 import type { AuditActor } from "../../../domain/audit/Audit.js"
 import { connectionStatuses } from "../../../domain/connection/Connection.js"
 import type { ProviderQuota } from "../../../domain/connection/RateLimiter.js"

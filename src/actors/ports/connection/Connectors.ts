@@ -1,6 +1,5 @@
 /** Reads connectors: the organisation's own first, then the built-in ones. Results are at most one second old. */
-import type { Effect, Option, Redacted } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, type Redacted, Context } from "effect"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"

@@ -1,6 +1,5 @@
 /** Stores values that may be used once. */
-import type { Effect } from "effect"
-import { Context, type Duration } from "effect"
+import { type Effect, Context, type Duration } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 

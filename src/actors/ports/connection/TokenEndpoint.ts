@@ -1,6 +1,5 @@
 /** The token endpoint of a provider. Each method sends one request, never retries it, and ends within `tokenTimeout`. */
-import type { Effect, Redacted } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, type Redacted, Context, Data } from "effect"
 import type { TokenFailure } from "../../../domain/connection/Refresh.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"

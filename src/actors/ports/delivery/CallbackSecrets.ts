@@ -1,6 +1,5 @@
 /** The secrets that sign a workspace's callbacks: `whsec_…`, created on first use, rotated with an overlap. */
-import type { Effect, Redacted } from "effect"
-import { Context } from "effect"
+import { type Effect, type Redacted, Context } from "effect"
 import type { NotFound, Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId, SpaceId } from "../../../domain/Ids.js"
 

@@ -1,6 +1,5 @@
 /** Which endpoints of an organisation receive an event. Results may be one second old, but include this node's own commits. */
-import type { Effect } from "effect"
-import { Context } from "effect"
+import { type Effect, Context } from "effect"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
 import type { JournalUnavailable } from "../run/Journal.js"

@@ -1,6 +1,5 @@
 /** Sends the requests of connectors whose transport is SMTP. Addresses are checked as for any request. */
-import type { Effect } from "effect"
-import { Context } from "effect"
+import { type Effect, Context } from "effect"
 import type { EgressFailure, EgressRequest, EgressResponse } from "../Egress.js"
 
 /**

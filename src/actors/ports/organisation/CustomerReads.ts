@@ -1,6 +1,5 @@
 /** Finds the customer that a request names. Results may be one second old, but include this node's own commits. */
-import type { Effect, Option } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, Context } from "effect"
 import type { Customer } from "../../../domain/organisation/Customer.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"

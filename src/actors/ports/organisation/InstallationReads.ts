@@ -1,6 +1,5 @@
 /** Finds the installation that a request names. Results may be one second old. */
-import type { Effect, Option } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, Context } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { Installation } from "../../../domain/organisation/Installation.js"

@@ -1,6 +1,5 @@
 /** Looks up API keys. A result is at most one second old, so that a revoked key stops working within a second. */
-import type { Effect, Option } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, Context } from "effect"
 import type { ApiKey } from "../../../domain/access/ApiKey.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"

@@ -1,6 +1,5 @@
 /** Reads executions from Postgres with the request role. */
-import type { Effect, Option } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, Context } from "effect"
 import type { ExecutionStatus, TriggerType } from "../../../domain/run/Execution.js"
 import type { ExecutionDetail, ExecutionView, LogLine } from "../../../domain/run/ExecutionView.js"
 import type { Unavailable } from "../../../domain/Failure.js"

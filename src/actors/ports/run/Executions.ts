@@ -1,6 +1,5 @@
 /** Starts and cancels runs, for the API surfaces. */
-import type { Effect } from "effect"
-import { Context } from "effect"
+import { type Effect, Context } from "effect"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { Mocking } from "../../../domain/connector/Mocking.js"
 import type { Event } from "../../../domain/event/Event.js"

@@ -3,8 +3,7 @@
  * of many runs share a transaction (group commit).
  */
 import { operatorText } from "../../../domain/OperatorText.js"
-import type { Effect } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, Context, Data } from "effect"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { DeliveryKind } from "../../../domain/delivery/Delivery.js"
 import type { EventDelivery, EventOrigin } from "../../../domain/event/Event.js"

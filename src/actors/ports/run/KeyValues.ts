@@ -1,6 +1,5 @@
 /** `svc.state`: a workflow's durable key-value store. Contract: runtime calls. */
-import type { Effect } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, Context, Data } from "effect"
 import type { ExecutionId, OrganisationId, SpaceId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import type { JournalEntry } from "../../../domain/run/RunJournal.js"

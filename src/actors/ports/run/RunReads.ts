@@ -1,6 +1,5 @@
 /** What a running workflow reads of its organisation: secrets and per-environment configuration. */
-import type { Effect, Option, Redacted } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, type Redacted, Context } from "effect"
 import type { CustomerId, InstallationId, OrganisationId, SecretId, SpaceId, WorkflowId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import type { JournalUnavailable } from "./Journal.js"

@@ -1,6 +1,5 @@
 /** The code that runs: a workflow's published version or draft, with the settings that a run needs. */
-import type { Effect, Option } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, Context } from "effect"
 import type { NotFound, Unavailable, WorkflowUnavailable } from "../../../domain/Failure.js"
 import type { RetryPolicy, Tier } from "../../../domain/run/Execution.js"
 import type { BoundAction } from "../../../domain/connector/Binding.js"

@@ -1,6 +1,5 @@
 /** The table of unfinished runs: transfers ownership, and finds runs that need work. */
-import type { Effect, Option } from "effect"
-import { Context } from "effect"
+import { type Effect, type Option, Context } from "effect"
 import type { EventPriority } from "../../../domain/event/Event.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import type { JournalUnavailable, OpenRun } from "./Journal.js"

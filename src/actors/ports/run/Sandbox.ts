@@ -3,8 +3,7 @@
  * data; the caller makes them and feeds the results back. The same events in the same order always produce the same
  * outputs, so that a guest can be replayed.
  */
-import type { Effect } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, Context, Data } from "effect"
 import type { Json } from "../../../domain/Json.js"
 
 /** Code ready to run. `key` names tenant and content: instances are reused for the same key only. */

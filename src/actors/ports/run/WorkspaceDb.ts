@@ -3,8 +3,7 @@
  * else. At least once: a statement may have run although its answer was lost; a repeated commit is recognised.
  * Specification: Runtime calls.
  */
-import type { Effect } from "effect"
-import { Context, Data } from "effect"
+import { type Effect, Context, Data } from "effect"
 import type { ExecutionId, OrganisationId, SpaceId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import type { AnswerHolding } from "../HeldBytes.js"
