@@ -123,10 +123,7 @@ class Place implements AskedText {
 }
 
 /** The schemas with those that they refer to or combine. */
-const expand = (
-  roots: ReadonlyArray<JsonObject>,
-  schemas: ReadonlyArray<PlacedSchema>
-): ReadonlyArray<PlacedSchema> => {
+const expand = (roots: ReadonlyArray<JsonObject>, schemas: ReadonlyArray<PlacedSchema>) => {
   const all = schemas.slice(0, mostSchemas)
   const seen = new Set(all.map(({ schema }) => schema))
   const add = (contract: number, schema: Json | undefined): void => {

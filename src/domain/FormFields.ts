@@ -43,12 +43,7 @@ const digitOf = (byte: number | undefined): number => {
 }
 
 /** Writes the name and then the value of `name=value` to `plain`; `undefined` if they contain U+0000. */
-const unescapePair = (
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  plain: Uint8Array
-): { readonly name: number; readonly end: number } | undefined => {
+const unescapePair = (bytes: Uint8Array, start: number, end: number, plain: Uint8Array) => {
   let at = start
   let to = 0
   let name = -1

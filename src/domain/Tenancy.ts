@@ -42,10 +42,7 @@ const isSameReference = (a: CustomerReference, b: CustomerReference): boolean =>
   ("id" in a && "id" in b && a.id === b.id) || ("ref" in a && "ref" in b && a.ref === b.ref)
 
 /** All references to a customer. Ids must agree, and so must external references; an id and a reference are compared once the record is read. */
-const customerReferences = (
-  header: Header,
-  organisationId: string
-): ReadonlyArray<readonly [string, CustomerReference]> => {
+const customerReferences = (header: Header, organisationId: string) => {
   const named: Array<readonly [string, CustomerReference]> = []
   const add = (name: string, reference: (value: string) => CustomerReference) => {
     const value = header(name)

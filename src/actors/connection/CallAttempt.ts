@@ -81,10 +81,7 @@ export const makeCallAttempts = Effect.gen(function* () {
   })
 
   /** Whether a refused request can be sent again with a newer credential. */
-  const renewCredential = (
-    { connectionId, organisationId }: ConnectedCall,
-    permit: CallPermit
-  ): Effect.Effect<boolean> =>
+  const renewCredential = ({ connectionId, organisationId }: ConnectedCall, permit: CallPermit) =>
     Effect.orElseSucceed(connections.renewRefused({ organisationId, connectionId, permit }), () => false)
 
   /** Opens a streamed answer. Its permit is settled when the body has ended; `settled` waits for that. */

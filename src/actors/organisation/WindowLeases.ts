@@ -85,12 +85,7 @@ export const makeWindowLeases = Effect.gen(function* () {
   )
 
   /** The lease of a bucket in this window. */
-  const leaseOf = (
-    organisationId: OrganisationId,
-    { limit, name: bucket }: Bucket,
-    window: Window,
-    minute: number
-  ): WindowLease => {
+  const leaseOf = (organisationId: OrganisationId, { limit, name: bucket }: Bucket, window: Window, minute: number) => {
     const key = leaseKey({ organisationId, bucket })
     const current = leases.get(key)
     if (current !== undefined && current.windowStart === minute && current.limit === limit) return current

@@ -190,12 +190,7 @@ const credentialRoot =
       : `the method has no field "${String(name)}"`
   }
 
-const injectionMistakes = (
-  definition: ConnectorDefinition,
-  method: AuthMethod,
-  injection: Injection,
-  path: string
-): Mistakes => {
+const injectionMistakes = (definition: ConnectorDefinition, method: AuthMethod, injection: Injection, path: string) => {
   const [config, credential] = [configRoot(definition), credentialRoot(method)]
   return [
     ...templateMistakes(`${path}.value`, injection.value, (one) =>

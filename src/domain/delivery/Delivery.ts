@@ -121,10 +121,7 @@ const retryOrExhaust = (
 
 const retryAfterStatuses: ReadonlySet<number> = new Set([429, 503])
 
-const requestedPause = (
-  { retryAfter, status }: AttemptResult & { readonly _tag: "Answered" },
-  now: number
-): Duration.Duration =>
+const requestedPause = ({ retryAfter, status }: AttemptResult & { readonly _tag: "Answered" }, now: number) =>
   retryAfter !== undefined && retryAfterStatuses.has(status)
     ? Duration.min(parseRetryAfter(retryAfter, now), maxRetryAfter)
     : Duration.zero

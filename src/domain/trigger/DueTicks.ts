@@ -59,13 +59,7 @@ const minimumSpan = 60_000
 const slack = 250
 
 /** The ticks from `from` to `now`, if there are at most `most`. `first`: the oldest tick, which may lie off the grid. */
-const ticksIn = (
-  schedule: Ticks,
-  first: number,
-  from: number,
-  now: number,
-  most: number
-): ReadonlyArray<number> | "too many" => {
+const ticksIn = (schedule: Ticks, first: number, from: number, now: number, most: number) => {
   const found = from <= first ? [first] : []
   for (
     let at = nextAfter(schedule, Math.max(first, from - 1));

@@ -74,11 +74,7 @@ const nextCron = (text: string, zone: DateTime.TimeZone.Named, after: number): n
   return null
 }
 
-const cronMistakes = (
-  { cron: text, timezone, startsAt, every }: ScheduleInput,
-  now: number,
-  path: string
-): Mistakes => {
+const cronMistakes = ({ cron: text, timezone, startsAt, every }: ScheduleInput, now: number, path: string) => {
   if (text === null || text === undefined) return mistakeAt(`${path}.cron`, "REQUIRED", "is required by the mode cron")
   const cron = cachedCron(text)
   if (typeof cron === "string") return mistakeAt(`${path}.cron`, "SYNTAX_ERROR", cron)
@@ -114,12 +110,7 @@ const nextInterval = ({ n, unit }: Every, { at, first }: Start, after: number): 
   return at + Math.max(first, Math.floor((after - at) / period) + 1) * period
 }
 
-const nextCalendar = (
-  { n, unit }: Every,
-  { at, first }: Start,
-  zone: DateTime.TimeZone.Named,
-  after: number
-): number | null => {
+const nextCalendar = ({ n, unit }: Every, { at, first }: Start, zone: DateTime.TimeZone.Named, after: number) => {
   const base = Math.floor(wallTime(zone, at) / minute) * minute
   const wallOf = (k: number) => (unit === "months" ? addMonths(base, k * n) : base + k * n * calendarMillis(unit))
   const length = unit === "months" ? 31 * day * n : n * calendarMillis(unit)

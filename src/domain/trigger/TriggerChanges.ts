@@ -318,11 +318,7 @@ const scheduleSettings = (input: ScheduleInput, anchorAt: string): ScheduleSetti
 const defaultUnits = { interval: "minutes", daily: "days", weekly: "weeks", monthly: "months" } as const
 
 /** A schedule that was sent as it was read keeps its anchor. */
-const changedSchedule = (
-  before: ScheduleSettings,
-  input: ScheduleInput | null | undefined,
-  now: string
-): ScheduleSettings => {
+const changedSchedule = (before: ScheduleSettings, input: ScheduleInput | null | undefined, now: string) => {
   if (input === null || input === undefined) return before
   const kept = scheduleSettings(input, before.anchorAt)
   return canonicalJson(scheduleTimes(kept)) === canonicalJson(scheduleTimes(before))

@@ -91,11 +91,7 @@ const principalOf = (
 })
 
 /** The credential by the first reader of its kind. */
-const readCredential = (
-  readers: ReadonlyArray<CredentialReader>,
-  text: string | undefined,
-  request: RequestHead
-): PresentedCredential | undefined => {
+const readCredential = (readers: ReadonlyArray<CredentialReader>, text: string | undefined, request: RequestHead) => {
   for (const reader of readers) {
     const presented = reader.read(text, request)
     if (presented !== undefined) return presented

@@ -13,10 +13,7 @@ export type RouteMatch =
   | { readonly _tag: "OtherMethod"; readonly methods: ReadonlyArray<string> }
   | { readonly _tag: "Unknown"; readonly meant: string | undefined }
 
-const matchPath = (
-  pattern: ReadonlyArray<string>,
-  path: ReadonlyArray<string>
-): { readonly [name: string]: string } | undefined => {
+const matchPath = (pattern: ReadonlyArray<string>, path: ReadonlyArray<string>) => {
   if (pattern.length !== path.length) return undefined
   const params: { [name: string]: string } = {}
   for (let i = 0; i < pattern.length; i++) {

@@ -33,11 +33,7 @@ const payloadOf = (read: Json | BodyFailure): WebhookPayload | BodyFailure =>
   read instanceof Error ? read : { payload: read, rounded: undefined }
 
 /** Reads JSON that may have integers beyond 2^53. */
-const readExactly = (
-  request: RawRequest,
-  limit: number,
-  asked: AskedText | undefined
-): WebhookPayload | BodyFailure => {
+const readExactly = (request: RawRequest, limit: number, asked: AskedText | undefined) => {
   if (request.body.byteLength > exactIntegerBytes) {
     const read = readJson(request, limit)
     return read instanceof Error ? read : { payload: read ?? {}, rounded: { paths: [], more: true } }

@@ -86,9 +86,7 @@ export const withPort = (config: ServiceConfig, port: number): ServiceConfig => 
 const ownUrl = (host: string, port: number) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** One sentence for each unknown variable `SVC_…`. */
-const unknownVariables = (
-  env: Readonly<Record<string, string>>
-): ReadonlyArray<{ readonly name: string; readonly meant: string | undefined }> =>
+const unknownVariables = (env: Readonly<Record<string, string>>) =>
   Object.keys(env)
     .filter((name) => name.startsWith("SVC_") && !name.startsWith("SVC_TEST_"))
     .filter((name) => !(name in formerNames) && !settings.some((one) => one.name === name))

@@ -102,11 +102,7 @@ const wrongPepper = (secrets: InstallationSecrets, stored: Stored): ReadonlyArra
       ]
 }
 
-const wrongKeys = (
-  secrets: InstallationSecrets,
-  stored: Stored,
-  wrapping: ReadonlyMap<string, number>
-): ReadonlyArray<string> => {
+const wrongKeys = (secrets: InstallationSecrets, stored: Stored, wrapping: ReadonlyMap<string, number>) => {
   const { keys } = Redacted.value(secrets.masterKeys)
   const from = secrets.from.masterKeys
   const known = [...stored.keys()].filter((secret) => secret !== pepperName)

@@ -69,10 +69,7 @@ export const makeInputChecks = Effect.gen(function* () {
   return { checkConnectionConfig, checkFields }
 })
 
-const findFieldMistake = (
-  fields: ReadonlyArray<CredentialField>,
-  given: CredentialSecrets
-): CommandRefusal | undefined => {
+const findFieldMistake = (fields: ReadonlyArray<CredentialField>, given: CredentialSecrets) => {
   for (const [name, value] of Object.entries(given)) {
     const field = fields.find((one) => one.name === name)
     const text = Redacted.value(value)

@@ -142,11 +142,7 @@ const isSettableHeader = (name: string): boolean =>
   !["accept", "content-type", "authorization", "content-length"].includes(name.toLowerCase()) &&
   Either.isRight(encodeHeader(name, "", ""))
 
-const schemaOf = (
-  document: OpenApiDocument,
-  convert: SchemaConversion["convert"],
-  parameter: JsonObject
-): JsonObject => {
+const schemaOf = (document: OpenApiDocument, convert: SchemaConversion["convert"], parameter: JsonObject) => {
   const [media] = Object.values(objectAt(parameter, "content")).filter(isObject)
   const source = parameter["schema"] ?? media?.["schema"] ?? (document.generation === 2 ? parameter : {})
   const schema = convert(source)

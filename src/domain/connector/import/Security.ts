@@ -141,12 +141,7 @@ const http = (scheme: string): JsonObject => {
 }
 
 /** Methods of the flows with a code or with client credentials; other flows have no token that can be refreshed. */
-const oauth = (
-  common: JsonObject,
-  scheme: JsonObject,
-  origin: string | undefined,
-  warn: (message: string) => void
-): ReadonlyArray<JsonObject> => {
+const oauth = (common: JsonObject, scheme: JsonObject, origin: string | undefined, warn: (message: string) => void) => {
   const flows = objectAt(scheme, "flows")
   const flowOf = (...names: ReadonlyArray<string>) =>
     names.map((name) => objectAt(flows, name)).find((flow) => Object.keys(flow).length > 0) ??

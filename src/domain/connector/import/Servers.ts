@@ -175,10 +175,7 @@ const swaggerServer = (root: JsonObject, location: string | undefined): ServerCh
 }
 
 /** Replaces variables such as `{region}` by templates over the connection's config, with their defaults. */
-const fillVariables = (
-  url: string,
-  variables: JsonObject
-): { readonly text: string; readonly config: { readonly [name: string]: JsonObject } } => {
+const fillVariables = (url: string, variables: JsonObject) => {
   const config: { [name: string]: JsonObject } = {}
   const wholeHost = /^https:\/\/\{([^{}]+)\}(?=[/:]|$)/.exec(url)?.[1]
   const text = url.replace(/\{([^{}]+)\}/g, (_whole, name: string) => {

@@ -172,12 +172,7 @@ const addMember = (text: string, name: string, value: string): string => {
 /** Characters of an object that is written anew, to replace a member. */
 const rewrittenLength = 2 * 1024 * 1024
 
-const replaceMember = (
-  text: string,
-  body: JsonObject,
-  name: string,
-  value: string
-): Either.Either<string, CallMistake> => {
+const replaceMember = (text: string, body: JsonObject, name: string, value: string) => {
   if (text.length > rewrittenLength)
     return callMistake(
       `inject.${name}`,

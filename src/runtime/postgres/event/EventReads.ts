@@ -119,11 +119,7 @@ const boundsOf = (query: EventQuery | DeadLetterQuery, prefix: string, add: Add)
 ]
 
 /** Events are routed by their connector or type unless they name their trigger, so that their rows name none. */
-const receivedCondition = (
-  triggerId: string,
-  { connectionId, customerId, of, since }: AddressedEvents,
-  add: Add
-): string => {
+const receivedCondition = (triggerId: string, { connectionId, customerId, of, since }: AddressedEvents, add: Add) => {
   const kind =
     "type" in of
       ? `connector IS NULL AND ${of.type.endsWith("*") ? `starts_with(type, ${add(of.type.slice(0, -1))})` : `type = ${add(of.type)}`}`
@@ -157,11 +153,7 @@ const isOpen = (status: EventQuery["status"]) => status === "received" || status
 type EventTable = keyof typeof listSql
 
 /** The filter whose index finds the rows; without one, the index of all rows of the organisation. */
-const indexedBy = (
-  { addressed, customerIds, status, triggerId }: EventQuery,
-  table: EventTable,
-  add: Add
-): ReadonlyArray<string> => {
+const indexedBy = ({ addressed, customerIds, status, triggerId }: EventQuery, table: EventTable, add: Add) => {
   if (triggerId !== undefined && addressed === undefined) return [`trigger_id = ${add(triggerId)}`]
   if (customerIds?.length === 1) return [`customer_id = ${add(customerIds[0])}`]
   if (status === "held") return ["status = 'held'"]
