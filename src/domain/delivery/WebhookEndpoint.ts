@@ -63,9 +63,6 @@ export const WebhookEndpoint = recordOf("WebhookEndpoint", {
 export type WebhookEndpoint = typeof WebhookEndpoint.stored.Type
 export type CreateWebhookEndpoint = typeof WebhookEndpoint.Create.Type
 export type UpdateWebhookEndpoint = typeof WebhookEndpoint.Update.Type
-/** The endpoint as the API shows it: without its secrets. */
-export type WebhookEndpointView = ReturnType<typeof WebhookEndpoint.show>
-
 /** Where an endpoint's secrets are sealed. */
 export const endpointSecretPlace = (
   { id, organisationId }: Pick<WebhookEndpoint, "id" | "organisationId">,

@@ -17,8 +17,6 @@ import { listQuery, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { findReached } from "../ReachedRecord.js"
 
-export type ApiKeyView = ReturnType<typeof keyView>
-
 export const ApiKeyList = listQuery({ mode: Schema.optional(Schema.Literal("all", "live", "test")) })
 type ApiKeyList = typeof ApiKeyList.Type
 
