@@ -3,6 +3,7 @@ import { SqlClient } from "@effect/sql"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import endedRoutes from "../../migrations/0032_ended_routes.js"
+import { keepDomainEvents } from "../support/keptEvents.js"
 import { WriterSql } from "../support/Sql.js"
 import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
@@ -10,6 +11,7 @@ let flow: string
 beforeAll(async () => {
   await startCalls()
   flow = await workflow("return 1")
+  await svc.run(keepDomainEvents)
 }, 60_000)
 afterAll(() => stopCalls())
 
@@ -42,7 +44,7 @@ describe("triggers of an archived or deleted workflow", () => {
     const told = await svc.run(
       Effect.flatMap(
         WriterSql,
-        (sql) => sql`SELECT 1 FROM domain_events WHERE type = 'trigger.disabled' AND subject = ${alone.id}`
+        (sql) => sql`SELECT 1 FROM kept_domain_events WHERE type = 'trigger.disabled' AND subject = ${alone.id}`
       )
     )
     assert.lengthOf(told, 1)
@@ -77,7 +79,7 @@ describe("triggers of an archived or deleted workflow", () => {
       const told = await svc.run(
         Effect.flatMap(
           WriterSql,
-          (sql) => sql<{ reason: string }>`SELECT payload->>'reason' AS reason FROM domain_events
+          (sql) => sql<{ reason: string }>`SELECT payload->>'reason' AS reason FROM kept_domain_events
             WHERE type = 'trigger.disabled' AND subject = ${id}`
         )
       )

@@ -3,6 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Connections } from "../../src/actors/ports/connection/Connections.js"
 import type { ConnectionId, OrganisationId } from "../../src/domain/Ids.js"
+import { keepDomainEvents } from "../support/keptEvents.js"
 import { WriterSql } from "../support/Sql.js"
 import { connect, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
@@ -10,6 +11,7 @@ beforeAll(async () => {
   await startCalls()
   await publishConnector("acme")
   await publishConnector("beta-crm")
+  await svc.run(keepDomainEvents)
 }, 60_000)
 afterAll(() => stopCalls())
 
@@ -200,7 +202,7 @@ describe("outbound events of an installation", () => {
       Effect.flatMap(
         WriterSql,
         (sql) => sql<{ type: string; customerId: string; payload: { status: string } }>`
-          SELECT type, customer_id AS "customerId", payload FROM domain_events WHERE subject = ${id} ORDER BY id`
+          SELECT type, customer_id AS "customerId", payload FROM kept_domain_events WHERE subject = ${id} ORDER BY id`
       )
     )
 
