@@ -80,8 +80,9 @@ class JsonScan {
   /** Objects, arrays and commas. */
   values = 0
   private found: JsonProblem | undefined
-  /** Where the value or name that ends next begins. */
+  /** Where the value or name that ends next begins, and where it ended if space follows it; -1 until then. */
   private start = 0
+  private end = -1
   private hasLargeExponent = false
 
   constructor(
@@ -97,10 +98,14 @@ class JsonScan {
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at)
       // Most of a text that is not in strings; neither ends a value.
-      if (code <= space || isDigit(code)) continue
+      if (isDigit(code)) continue
+      if (code <= space) {
+        at = this.skipSpace(at)
+        continue
+      }
       if (code === quote) at = this.readString(at + 1)
       else if (code === openArray || code === openObject) {
-        this.start = at + 1
+        this.beginAt(at + 1)
         this.weight += containerWeight
         this.values += 1
         depth += 1
@@ -121,6 +126,21 @@ class JsonScan {
     return this.found
   }
 
+  private beginAt(start: number): void {
+    this.start = start
+    this.end = -1
+  }
+
+  /** Reads the space that begins at `from`; returns the index of its last character. */
+  private skipSpace(from: number): number {
+    const { text } = this
+    let at = from
+    while (text.charCodeAt(at + 1) <= space) at++
+    if (this.start === from) this.start = at + 1
+    else if (this.end < 0) this.end = from
+    return at
+  }
+
   /** Reads the string that begins at `from`; returns the index of its closing quote. */
   private readString(from: number): number {
     const { text, texts } = this
@@ -132,7 +152,7 @@ class JsonScan {
       at += 1
       if (text.charCodeAt(at) === letterU) at = this.readEscape(at + 1)
     }
-    this.start = at + 1
+    this.beginAt(at + 1)
     if (texts === undefined) return at
     const isName = this.isBeforeColon(at + 1)
     this.weight += isName ? nameWeight : textWeight
@@ -168,15 +188,16 @@ class JsonScan {
     return length <= lookedUpLength || (length <= escapedLength && this.text.slice(start, end).includes("\\"))
   }
 
-  /** Checks the number that ends before this index, if it may be out of the range of a double. */
-  private checkNumber(end: number): void {
+  /** Checks the number that ends before this index or the space before it, if it may be out of the range of a double. */
+  private checkNumber(next: number): void {
+    const end = this.end < 0 ? next : this.end
     if (this.hasLargeExponent || end - this.start > finiteLength) {
       this.weight += containerWeight
       if (isInfinite(this.text.slice(this.start, end))) this.found ??= "notFinite"
     }
     if (end - this.start >= longInteger && this.isLongInteger(end)) this.weight += longIntegerWeight
     this.hasLargeExponent = false
-    this.start = end + 1
+    this.beginAt(next + 1)
   }
 
   /** Whether the number that ends before this index begins with so many digits. */
