@@ -347,7 +347,7 @@ export class Progress {
     return this.entries.map(({ entry }) => entry)
   }
 
-  /** Takes over what is not yet written of a lost guest's results. Its log lines come again from the replay. */
+  /** Takes over the unwritten results of a lost guest. The replay produces its log lines again. */
   adopt(lost: Progress): void {
     this.seq = lost.seq
     this.entries = lost.entries

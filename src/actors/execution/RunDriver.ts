@@ -307,6 +307,8 @@ export const make = Effect.gen(function* () {
       const holding = this.memory.openAnswer()
       const { run } = plan
       this.at("beforeCall", () => {
+        // Only a test's fault point takes time, in which the run may have ended.
+        if (this.machine.isOver) return
         if (typeof run === "function") this.beginCall(call, (done) => run(holding, done), holding)
         else this.forkCall(call, countedIn(holding, run), holding)
       })

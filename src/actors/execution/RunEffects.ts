@@ -39,39 +39,37 @@ export const make = Effect.gen(function* () {
   }
 
   /**
-   * Reads the results of a page, and the secrets that they refer to. `held`: called with what gives their memory back, which
+   * Reads the results of a page, and the secrets that they refer to. `hold`: called with what gives their memory back, which
    * the guest's next turn ends.
    */
   const page = (
     { run, spec }: Progress,
     calls: ReadonlyArray<IndexedCall>,
-    held: (release: () => void) => void
+    hold: (release: () => void) => void
   ): Effect.Effect<ReadonlyArray<ReplayedResult>, JournalUnavailable> =>
-    Effect.flatMap(history.open(run, calls), ({ release, results }) => {
-      held(release)
-      return Effect.forEach(results, (result) =>
+    Effect.flatMap(
+      history.open(run, calls, hold),
+      Effect.forEach((result) =>
         result.secret === undefined
           ? Effect.succeed<ReplayedResult>({ result })
           : Effect.map(host.secretAt(spec, result.secret), (secret) => ({ result, secret: Option.getOrNull(secret) }))
       )
-    })
+    )
 
   /** The success that an earlier attempt of the run journaled; a secret is read again. */
-  const reusedResult = ({ run, spec }: Progress, call: IndexedCall): Effect.Effect<HostCallResult, CallFailure> =>
-    Effect.acquireUseRelease(
-      Effect.mapError(history.open(run, [call]), unavailableFailure),
-      ({ results: [result] }) => {
-        if (result?.secret === undefined) return Effect.succeed<HostCallResult>({ value: recordedValue(result) })
-        return Effect.flatMap(
-          Effect.mapError(host.secretAt(spec, result.secret), unavailableFailure),
-          Option.match({
-            onNone: () => Effect.fail(failure("SecretNotFound", "the secret is gone", "code")),
-            onSome: Effect.succeed
-          })
-        )
-      },
-      ({ release }) => Effect.sync(release)
-    )
+  const reusedResult = (p: Progress, call: IndexedCall): Effect.Effect<HostCallResult, CallFailure> =>
+    Effect.suspend(() => {
+      let release = (): void => undefined
+      const read = page(p, [call], (held) => void (release = held))
+      return read.pipe(
+        Effect.mapError(unavailableFailure),
+        Effect.flatMap(([replayed]) => {
+          if (replayed?.secret === null) return Effect.fail(failure("SecretNotFound", "the secret is gone", "code"))
+          return Effect.succeed<HostCallResult>(replayed?.secret ?? { value: recordedValue(replayed?.result) })
+        }),
+        Effect.ensuring(Effect.sync(() => release()))
+      )
+    })
 
   /** Marks the run's row before its guest computes. */
   const mark = ({ run, spec }: Progress): Effect.Effect<void, JournalUnavailable> =>

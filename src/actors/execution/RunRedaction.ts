@@ -21,9 +21,9 @@ export class RunRedaction {
     return left
   }
 
-  /** Takes the steps that are left of a value whose hiding was given up. Call it before the run's end is recorded. */
-  finish(): void {
-    for (const _ of this.unfinished);
+  /** The steps that are left of a value whose hiding was given up: take them before the run's end is recorded. */
+  get stepsLeft(): Iterator<void> {
+    return this.unfinished[Symbol.iterator]()
   }
 
   /** The error with secrets redacted: its texts may come from the guest. */

@@ -59,6 +59,7 @@ export const make = Effect.fnUntraced(function* (options: VaultOptions) {
     return plain
   })
 
+  /** The same vaults as in the cache of effects, for those who cannot run one. */
   const unlocked = new RecentMap<string, { readonly vault: OrganisationVault; readonly until: number }>(
     maxCachedOrganisations
   )

@@ -18,12 +18,6 @@ const mostBytes = 16 * 1024 * 1024
 export const historyPages = (replay: ReadonlyArray<IndexedCall>): ReadonlyArray<ReadonlyArray<IndexedCall>> =>
   replay.length === 0 ? [[]] : partsOf(replay, pageBytes)
 
-/** The results of a page, in their order. */
-export interface HeldPage {
-  readonly results: ReadonlyArray<RecordedResult>
-  readonly release: () => void
-}
-
 /** Reads the results of a journal in pages, whose bytes the ledger bounds. */
 export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["Type"]) => {
   const read = Effect.fnUntraced(function* ({ id, organisationId }: OpenRun, page: ReadonlyArray<IndexedCall>) {
@@ -37,23 +31,25 @@ export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["T
   })
 
   /**
-   * Reads the results of a page. They are held until `release` is called, once. Waits for room as long as it takes, since a
-   * replay holds nothing else that another one could wait for.
+   * Reads the results of a page, in their order. `hold`: called before any memory is taken, with what gives it back. Waits
+   * for room as long as it takes, since a replay holds nothing else that another one could wait for.
    */
-  const open = (run: OpenRun, page: ReadonlyArray<IndexedCall>): Effect.Effect<HeldPage, JournalUnavailable> => {
-    const bytes = page.reduce((sum, one) => sum + (one.result === undefined ? one.bytes : 0), 0)
-    if (bytes === 0) return Effect.map(read(run, page), (results) => ({ results, release: () => undefined }))
-    return Effect.suspend(() => {
+  const open = (
+    run: OpenRun,
+    page: ReadonlyArray<IndexedCall>,
+    hold: (release: () => void) => void
+  ): Effect.Effect<ReadonlyArray<RecordedResult>, JournalUnavailable> =>
+    Effect.suspend(() => {
+      const bytes = page.reduce((sum, one) => sum + (one.result === undefined ? one.bytes : 0), 0)
+      if (bytes === 0) return read(run, page)
       const holding = ledger.open(run.organisationId, "journals")
+      hold(holding.release)
       return takeBytes(holding, Math.min(bytes * copies, mostBytes)).pipe(
         Effect.retry({ while: ({ reason }) => reason === "busy" }),
         Effect.orDie,
-        Effect.zipRight(read(run, page)),
-        Effect.map((results) => ({ results, release: holding.release })),
-        Effect.onError(() => Effect.sync(holding.release))
+        Effect.zipRight(read(run, page))
       )
     })
-  }
 
   return { open }
 }

@@ -34,7 +34,8 @@ export abstract class MachineState {
   now = 0
   /** The run's end is decided, and is being committed. */
   isEnding = false
-  protected isOver = false
+  /** Nothing more is asked for. */
+  isOver = false
   protected commands: Array<MachineCommand> = []
   /** What the machine waits for, and how it goes on; `undefined` while it waits for a commit. */
   protected awaited: { readonly tag: AnswerTag; readonly next: (event: never) => void } | undefined

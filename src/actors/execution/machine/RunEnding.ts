@@ -5,6 +5,7 @@ import {
   decide,
   evolve,
   isEnd,
+  type RunEnd,
   type RunError,
   type RunEvent,
   type RunRefused,
@@ -75,8 +76,12 @@ export class RunEnding {
     const p = machine.progress
     if (!isEnd(event)) return machine.settle({ _tag: "Fenced" })
     machine.isEnding = true
-    p.redaction.finish()
-    const { status, statusReason } = event
+    machine.work(p.redaction.stepsLeft, () => this.commitEnd(event, output, error))
+  }
+
+  private commitEnd({ status, statusReason }: RunEnd, output: Json, error: RunError | null): void {
+    const { machine } = this
+    const p = machine.progress
     const result = { status, statusReason, output: p.show(output), error, at: machine.now }
     const end = finishedRun(p.run, result, p, guest.memoryBytes)
     machine.ask({ _tag: "FindMessages", end }, "MessagesFound", ({ messages }) => {

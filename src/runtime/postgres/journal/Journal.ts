@@ -1,5 +1,5 @@
 /** The ports `Journal` and `EventJournal` on Postgres: append through the group-commit writer, reads on the writer's pool. */
-import { Context, Effect, Layer, Option, Redacted, Runtime } from "effect"
+import { Context, Effect, Exit, Layer, Option, Redacted, Runtime } from "effect"
 import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/event/EventJournal.js"
 import {
   type AppendFailure,
@@ -104,15 +104,12 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         if (sealer !== undefined)
           return writer.write(prepareUnit(unit, typeof sealer === "function" ? sealer : () => sealer), done)
         // The organisation's key is read first.
-        runFork(
-          Effect.matchCauseEffect(append(change), {
-            onFailure: (cause) =>
-              Effect.sync(() =>
-                done(cause._tag === "Fail" ? cause.error : new JournalUnavailable({ reason: "an unexpected error" }))
-              ),
-            onSuccess: () => Effect.sync(() => done(undefined))
-          })
-        )
+        const logged = Effect.tapDefect(append(change), (defect) => Effect.logError("journal.append_failed", defect))
+        runFork(logged).addObserver((exit) => {
+          if (Exit.isSuccess(exit)) return done(undefined)
+          const { cause } = exit
+          done(cause._tag === "Fail" ? cause.error : new JournalUnavailable({ reason: "an unexpected error" }))
+        })
       }
 
       /** The latest counter of each name that exists. */
