@@ -53,6 +53,15 @@ export const bounds = (params: PageRequest): { readonly after?: string; readonly
   return { ...(after ? { after } : {}), ...(before ? { before } : {}) }
 }
 
+/** The same bounds in Unix milliseconds. */
+export const timeRange = (params: PageRequest): { readonly from?: number; readonly to?: number } => {
+  const { after, before } = bounds(params)
+  return {
+    ...(after === undefined ? {} : { from: Date.parse(after) }),
+    ...(before === undefined ? {} : { to: Date.parse(before) })
+  }
+}
+
 /** The parameters of a list that are not empty, as members of a query. */
 export const filtersOf = <Query>(members: {
   readonly [Name in keyof Query]?: Query[Name] | undefined

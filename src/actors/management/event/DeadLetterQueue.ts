@@ -14,7 +14,7 @@ import { missingPermission, type Principal } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { checkScopeWith, customersOf, isReached, positionAt, recordScopeOf } from "./EventRecords.js"
 import { ExecutionControl } from "../run/ExecutionControl.js"
-import { bounds, Pages, sizeOf, filtersOf, listQuery, optionalText } from "../Pages.js"
+import { timeRange, Pages, sizeOf, filtersOf, listQuery, optionalText } from "../Pages.js"
 
 /** What a list of dead letters is filtered by. */
 export const DeadLetterList = listQuery({
@@ -105,15 +105,13 @@ const make = Effect.gen(function* () {
   return {
     list: Effect.fnUntraced(function* ({ caller }: CallContext, params: DeadLetterList) {
       const size = sizeOf(params)
-      const range = bounds(params)
       const position = yield* pages.position(params.cursor)
       const { code, connector, status, trigger_id: triggerId, type } = params
       const { lookedTo, rows } = yield* reads.deadLetters(caller, {
         ...filtersOf({ status, triggerId, connector, type, code }),
         ...customersOf(caller, params.customer_id),
         ...recordScopeOf(caller),
-        ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
-        ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+        ...timeRange(params),
         ...(position === undefined ? {} : { before: position.id }),
         limit: size + 1
       })

@@ -9,7 +9,7 @@ import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { EventReads, type RecordScope, type ScopedRecord } from "../../ports/event/EventReads.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
 import { type Principal, reaches, scopedIds } from "../Caller.js"
-import { bounds, filtersOf, type PageRequest, Pages, sizeOf, listQuery, optionalText } from "../Pages.js"
+import { timeRange, filtersOf, type PageRequest, Pages, sizeOf, listQuery, optionalText } from "../Pages.js"
 
 /** What a list of events is filtered by. */
 export const EventList = listQuery({
@@ -96,7 +96,6 @@ const make = Effect.gen(function* () {
     /** Newest first, without payloads. */
     list: Effect.fnUntraced(function* ({ caller }: CallContext, params: EventList) {
       const size = sizeOf(params)
-      const range = bounds(params)
       const position = yield* pages.position(params.cursor)
       const { connector, source, status, trigger_id: triggerId, type } = params
       const { lookedTo, rows } = yield* reads.list(caller, {
@@ -104,8 +103,7 @@ const make = Effect.gen(function* () {
         ...(yield* addressedBy(caller, triggerId)),
         ...customersOf(caller, params.customer_id),
         ...recordScopeOf(caller),
-        ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
-        ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+        ...timeRange(params),
         ...(position === undefined ? {} : { before: position.id }),
         limit: size + 1
       })
@@ -125,10 +123,10 @@ const make = Effect.gen(function* () {
     }),
 
     reconcile: Effect.fnUntraced(function* ({ caller }: CallContext, params: Pick<PageRequest, "from" | "to">) {
-      const range = bounds(params)
+      const range = timeRange(params)
       const now = yield* Clock.currentTimeMillis
-      const to = range.before === undefined ? now : Date.parse(range.before)
-      const from = range.after === undefined ? to - Duration.toMillis(Duration.days(1)) : Date.parse(range.after)
+      const { to = now } = range
+      const { from = to - Duration.toMillis(Duration.days(1)) } = range
       if (from > to || to - from > Duration.toMillis(reconciliationPeriod))
         return yield* new InvalidRequest({
           code: "INVALID_REQUEST",

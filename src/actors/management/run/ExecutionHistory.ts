@@ -9,7 +9,7 @@ import { isCounter } from "../../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
-import { listQuery, optionalText, bounds, Pages, sizeOf } from "../Pages.js"
+import { listQuery, optionalText, timeRange, Pages, sizeOf } from "../Pages.js"
 import { customersOf } from "../event/EventRecords.js"
 
 export const ExecutionList = listQuery({
@@ -56,7 +56,6 @@ const make = Effect.gen(function* () {
     /** Newest first. */
     list: Effect.fnUntraced(function* ({ caller }: CallContext, params: ExecutionList) {
       const size = sizeOf(params)
-      const range = bounds(params)
       const workflows = yield* workflowsOf(caller, params.workflow_id)
       const position = yield* pages.position(params.cursor)
       const rows = yield* reads.list(caller, {
@@ -66,8 +65,7 @@ const make = Effect.gen(function* () {
         limit: size + 1,
         ...(params.status === undefined ? {} : { status: params.status }),
         ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
-        ...(range.after === undefined ? {} : { from: Date.parse(range.after) }),
-        ...(range.before === undefined ? {} : { to: Date.parse(range.before) }),
+        ...timeRange(params),
         ...(params.q === undefined ? {} : { text: params.q }),
         ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })
       })
