@@ -1,5 +1,6 @@
 /** Prints where a process spent its CPU time, from the file of V8's profiler: self time by module and by function. */
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { SourceMap } from "node:module"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Table } from "./Table.js"
@@ -8,7 +9,12 @@ interface CpuProfile {
   readonly nodes: ReadonlyArray<{
     readonly id: number
     readonly children?: ReadonlyArray<number>
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+    readonly callFrame: {
+      readonly functionName: string
+      readonly url: string
+      readonly lineNumber: number
+      readonly columnNumber: number
+    }
   }>
   readonly samples: ReadonlyArray<number>
   /** Microseconds since the previous sample. */
@@ -17,20 +23,22 @@ interface CpuProfile {
   readonly endTime: number
 }
 
-/** Finds the module of a line of a bundle, by the comments with paths that esbuild writes. */
+/** Finds the source file of a place in a bundle, by the bundle's source map. */
 const makeModuleFinder = () => {
-  const bundles = new Map<string, ReadonlyArray<string>>()
-  const modulesOf = (url: string): ReadonlyArray<string> => {
-    let module = ""
-    return readFileSync(fileURLToPath(url), "utf8")
-      .split("\n")
-      .map((line) => (module = /^\/\/ ((?:src|node_modules|migrations)\/\S+)$/.exec(line)?.[1] ?? module))
+  const maps = new Map<string, SourceMap | undefined>()
+  const mapOf = (url: string): SourceMap | undefined => {
+    const file = `${fileURLToPath(url)}.map`
+    return existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, "utf8"))) : undefined
   }
-  return (url: string, line: number): string => {
+  return (url: string, line: number, column: number): string => {
     if (!url.startsWith("file:")) return url === "" ? "(native)" : url
-    const modules = bundles.get(url) ?? modulesOf(url)
-    bundles.set(url, modules)
-    return (modules[line] ?? "").replace("node_modules/", "").replace("/dist/esm/", "/")
+    if (!maps.has(url)) maps.set(url, mapOf(url))
+    const entry = maps.get(url)?.findEntry(line, column)
+    const source = entry !== undefined && "originalSource" in entry ? entry.originalSource : url
+    return source
+      .replace(/^.*node_modules\//, "")
+      .replace("/dist/esm/", "/")
+      .replace(/^(\.\.\/)+/, "")
   }
 }
 
@@ -50,8 +58,8 @@ export const printProfile = (
     profile.nodes.flatMap(({ children = [], id }) => children.map((child) => [child, id] as const))
   )
   const places = new Map(
-    profile.nodes.map(({ callFrame: { functionName, lineNumber, url }, id }) => {
-      const module = moduleOf(url, lineNumber)
+    profile.nodes.map(({ callFrame: { columnNumber, functionName, lineNumber, url }, id }) => {
+      const module = moduleOf(url, lineNumber, columnNumber)
       return [id, { module, name: `${functionName || "(anonymous)"} ${module}:${lineNumber + 1}` }] as const
     })
   )
