@@ -112,6 +112,33 @@ describe("The journal", () => {
       60_000
     )
 
+    it.effect("changes that come in turns of the loop, one after the other, commit together", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const sql = yield* WriterSql
+        const commitsOf = (ids: ReadonlyArray<string>) =>
+          Effect.map(
+            sql<{ commits: number }>`SELECT count(DISTINCT xmin::text)::int AS commits FROM runs
+            WHERE ${sql.in("id", ids)}`,
+            ([row]) => row?.commits
+          )
+        // The connection is open, and the statement is prepared.
+        yield* journal.append(openingChange(openRun()))
+        const runs = Array.from({ length: 30 }, () => openRun())
+        yield* Effect.forEach(
+          runs,
+          (run, turn) =>
+            Effect.async<void>((resume) => {
+              const wait = (turns: number): void =>
+                void setImmediate(() => (turns === 0 ? resume(Effect.void) : wait(turns - 1)))
+              wait(turn)
+            }).pipe(Effect.zipRight(journal.append(openingChange(run)))),
+          { concurrency: "unbounded" }
+        )
+        assert.isAtMost((yield* commitsOf(runs.map(({ id }) => id))) ?? runs.length, 6)
+      })
+    )
+
     it.effect("one bad change in a flush fails alone", () =>
       Effect.gen(function* () {
         const journal = yield* Journal

@@ -1,6 +1,7 @@
 /**
- * Group commit, one writer per process. Changes queue up while two flushes are in flight; each flush takes every queued
- * change that it may, so batches grow with the load and no timer delays a single change.
+ * Group commit, one writer per process. A flush costs Postgres and this process about as much as the changes of two runs,
+ * whatever it holds. So a flush waits while turns of the event loop bring further changes, and takes every queued change
+ * that it may: batches grow with the load, and a single change is delayed by a few empty turns.
  */
 import type { Client } from "pg"
 import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
@@ -25,41 +26,62 @@ export interface Writer {
   readonly close: () => Promise<void>
 }
 
+/** A second flush begins beside one that takes long. */
 const maxFlushes = 2
+/** Turns of the event loop in a row that bring no change, after which a flush begins. */
+const quietTurns = 4
+/** The longest that a change waits for others, in milliseconds. */
+const gatherMillis = 8
 
 export const makeWriter = (options: WriterOptions): Writer => {
   const queue = new ChangeQueue()
   let inFlight = 0
   let changesInFlight = 0
-  let isScheduled = false
+  let isGathering = false
+  let besideSlow: NodeJS.Timeout | undefined
   let isClosed = false
   const idleClients: Array<Client | undefined> = Array.from({ length: maxFlushes }, () => undefined)
   let onDrained: (() => void) | undefined
 
   const flush = makeFlush({ ...options, isClosed: () => isClosed })
 
-  const startFlushes = () => {
-    isScheduled = false
-    while (inFlight < maxFlushes && queue.size > 0) {
-      const items = queue.takeBatch()
-      if (items.length === 0) return
-      inFlight++
-      changesInFlight += items.length
-      void flush(idleClients.pop(), items, performance.now(), false).then((client) => {
-        idleClients.push(client)
-        inFlight--
-        changesInFlight -= items.length
-        queue.settle(items)
-        if (queue.size > 0) schedule()
-        else if (inFlight === 0) onDrained?.()
-      })
-    }
+  const startFlush = () => {
+    isGathering = false
+    clearTimeout(besideSlow)
+    besideSlow = undefined
+    if (inFlight === maxFlushes) return
+    const items = queue.takeBatch()
+    if (items.length === 0) return
+    inFlight++
+    changesInFlight += items.length
+    void flush(idleClients.pop(), items, performance.now(), false).then((client) => {
+      idleClients.push(client)
+      inFlight--
+      changesInFlight -= items.length
+      queue.settle(items)
+      if (queue.size > 0) schedule()
+      else if (inFlight === 0) onDrained?.()
+    })
+    if (queue.size > 0) schedule()
   }
 
+  /** Begins a flush once turns of the event loop bring no further changes. */
+  const gather = (since: number, before: number, emptyTurns: number) => {
+    const { size } = queue
+    const quiet = size > before ? 0 : emptyTurns + 1
+    if (quiet === quietTurns || performance.now() - since >= gatherMillis) startFlush()
+    else setImmediate(gather, since, size, quiet)
+  }
+
+  /** Changes gather until the flush in flight ends, or takes long; without one, as long as turns bring further ones. */
   const schedule = () => {
-    if (isScheduled) return
-    isScheduled = true
-    setImmediate(startFlushes)
+    if (isGathering) return
+    if (inFlight > 0) {
+      besideSlow ??= setTimeout(startFlush, gatherMillis)
+      return
+    }
+    isGathering = true
+    setImmediate(gather, performance.now(), 0, 0)
   }
 
   return {
