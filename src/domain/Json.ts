@@ -6,6 +6,15 @@ export type Json = null | boolean | number | string | ReadonlyArray<Json> | { re
 /** A value whose members can be read by name. */
 export type JsonObject = { readonly [member: string]: Json }
 
+/** A value that is JSON already, so that a row need not write it again. `JSON.stringify` leaves such a member out. */
+export class JsonText {
+  constructor(readonly text: string) {}
+
+  toJSON(): undefined {
+    return undefined
+  }
+}
+
 /** The `type` of a JSON Schema of any value, since some tools read a schema without members as no schema. */
 export const anyType = ["null", "boolean", "object", "array", "number", "string"] as const
 

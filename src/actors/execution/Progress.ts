@@ -15,7 +15,7 @@ import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErro
 import type { RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./calls/CallTimers.js"
 import { isTimer } from "./calls/HostCall.js"
-import { type Offload, Recorded, stepName, stepRow, traceValue, type TracedCall } from "./Trace.js"
+import { type Offload, Recorded, shownValue, stepName, stepRow, type TracedCall } from "./Trace.js"
 
 /** A host call that has not ended. */
 export interface PendingCall {
@@ -276,7 +276,7 @@ export class Progress {
 
   /** The value as the record shows it. */
   show(value: Json): Json {
-    return traceValue(value, this.redaction.scrub, this.ports.offload, this.recorded)
+    return shownValue(value, this.redaction.scrub, this.ports.offload, this.recorded)
   }
 
   /** Whether the run got a journal row since it was activated, committed or not. */

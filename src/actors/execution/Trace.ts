@@ -3,7 +3,7 @@
  * store. Contract: step trace.
  */
 import type { BlobId } from "../../domain/Ids.js"
-import { isObject, type Json } from "../../domain/Json.js"
+import { isList, isObject, type Json, JsonText } from "../../domain/Json.js"
 import { traceValueBytes } from "../../domain/Limits.js"
 import { type Scrubber } from "../../domain/access/Redaction.js"
 import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../domain/access/SecretNames.js"
@@ -27,6 +27,8 @@ export interface TracedCall {
   readonly startedAt: number
   readonly finishedAt: number | null
   readonly result: CallResult | null
+  /** The JSON of the result's value, if it is known. */
+  readonly json?: string
   /** Metadata of a connector's action. */
   readonly notes: { readonly actionVersion: number | null; readonly isMocked: boolean }
 }
@@ -63,8 +65,10 @@ const mapJson = (value: Json, item: (item: Json) => Json, member: (member: Membe
 export const storable = (value: Json): Json =>
   typeof value === "string" ? storableText(value) : mapJson(value, storable, storableMember)
 
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000")
+
 const storableText = (text: string): string =>
-  text.isWellFormed() && !text.includes("\u0000") ? text : text.toWellFormed().replaceAll("\u0000", "\uFFFD")
+  isStorable(text) ? text : text.toWellFormed().replaceAll("\u0000", "\uFFFD")
 
 const storableMember = (member: Member): Member => {
   const name = storableText(member[0])
@@ -89,20 +93,46 @@ const memberWithoutCredentials = (member: Member): Member => {
   return next === value ? member : [name, next]
 }
 
+/** Whether the value is shown as it is: no part has the name of a secret, or characters that cannot be stored. */
+const isPlain = (value: Json): boolean => {
+  if (typeof value === "string") return isStorable(value)
+  if (typeof value !== "object" || value === null) return true
+  if (isList(value)) {
+    const [name] = value
+    return !(value.length === 2 && typeof name === "string" && isSecretHeader(name)) && value.every(isPlain)
+  }
+  for (const name in value) if (isSecretHeader(name) || !isStorable(name) || !isPlain(value[name] ?? null)) return false
+  return true
+}
+
 const utf8 = new TextEncoder()
 
-/** The value as the trace shows it; a large one is added to `recorded` and replaced by a reference. */
-export const traceValue = (value: Json, scrub: Scrubber, offload: Offload, recorded: Recorded): Json => {
-  const clean = storable(scrub.scrubJson(value))
-  const text = JSON.stringify(clean)
+/** Adds a value whose JSON is too large for its record to `recorded`, and returns the reference that replaces it. */
+const offloadLarge = (text: string, offload: Offload, recorded: Recorded): Json | undefined => {
   recorded.characters += text.length
   // A character has at most three bytes: most values need no exact count.
-  if (text.length * 3 < traceValueBytes) return clean
+  if (text.length * 3 < traceValueBytes) return undefined
   const bytes = utf8.encode(text)
-  if (bytes.length <= traceValueBytes) return clean
+  if (bytes.length <= traceValueBytes) return undefined
   const id = offload.id()
-  recorded.blobs.push({ id, content: clean })
+  recorded.blobs.push({ id, content: new JsonText(text) })
   return { $blob: id, bytes: bytes.length, sha256: offload.sha256(bytes) }
+}
+
+/** The value as the record shows it; a large one is added to `recorded` and replaced by a reference. */
+export const shownValue = (value: Json, scrub: Scrubber, offload: Offload, recorded: Recorded): Json => {
+  const clean = storable(scrub.scrubJson(value))
+  return offloadLarge(JSON.stringify(clean), offload, recorded) ?? clean
+}
+
+/** The JSON of an argument or a result as its step shows it: also without credentials. `json`: that of the value, if it is known. */
+const stepValue = (value: Json, json: string | undefined, scrub: Scrubber, offload: Offload, recorded: Recorded) => {
+  const text =
+    scrub.isEmpty && isPlain(value)
+      ? (json ?? JSON.stringify(value))
+      : JSON.stringify(storable(scrub.scrubJson(withoutCredentials(value))))
+  const reference = offloadLarge(text, offload, recorded)
+  return reference === undefined ? text : JSON.stringify(reference)
 }
 
 const iso = (millis: number | null): string | null => (millis === null ? null : new Date(millis).toISOString())
@@ -131,31 +161,33 @@ const typeOf = (name: string): string => (name.startsWith("timer.") ? "wait" : "
 
 /** The row of a call's step. Blobs that it needs are added to `recorded`. */
 export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, recorded: Recorded): StepRow => {
-  const { result } = call
+  const { json, result } = call
   const status =
     result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
-  return {
+  const { action, connector } = connectorOf(call.step)
+  const head = {
+    name: stepName(call),
     index: call.id,
-    status,
-    record: {
-      name: stepName(call),
-      index: call.id,
-      type: typeOf(call.name),
-      ...connectorOf(call.step),
-      actionVersion: call.notes.actionVersion,
-      ...(call.notes.isMocked ? { mocked: true } : {}),
-      attempts: call.attempts.map((attempt) => ({
-        startedAt: iso(attempt.startedAt),
-        finishedAt: iso(attempt.finishedAt),
-        error: attempt.error === null ? null : failureJson(attempt.error, scrub)
-      })),
-      input: traceValue(withoutCredentials(call.args), scrub, offload, recorded),
-      output:
-        result !== null && result.ok ? traceValue(withoutCredentials(result.value), scrub, offload, recorded) : null,
-      error: result !== null && !result.ok ? failureJson(result.failure, scrub) : null,
-      startedAt: iso(call.startedAt),
-      finishedAt: iso(call.finishedAt),
-      durationMs: call.finishedAt === null ? null : Math.max(0, call.finishedAt - call.startedAt)
-    }
+    type: typeOf(call.name),
+    connector,
+    action,
+    actionVersion: call.notes.actionVersion,
+    ...(call.notes.isMocked ? { mocked: true } : {}),
+    attempts: call.attempts.map((attempt) => ({
+      startedAt: iso(attempt.startedAt),
+      finishedAt: iso(attempt.finishedAt),
+      error: attempt.error === null ? null : failureJson(attempt.error, scrub)
+    }))
   }
+  const input = stepValue(call.args, undefined, scrub, offload, recorded)
+  const output = result?.ok === true ? stepValue(result.value, json, scrub, offload, recorded) : "null"
+  const tail = {
+    error: result?.ok === false ? failureJson(result.failure, scrub) : null,
+    startedAt: iso(call.startedAt),
+    finishedAt: iso(call.finishedAt),
+    durationMs: call.finishedAt === null ? null : Math.max(0, call.finishedAt - call.startedAt)
+  }
+  // The values are JSON already, and the largest part.
+  const record = `${JSON.stringify(head).slice(0, -1)},"input":${input},"output":${output},${JSON.stringify(tail).slice(1)}`
+  return { index: call.id, status, record: new JsonText(record) }
 }

@@ -9,6 +9,8 @@ import { credentialHeaders, redacted } from "./SecretNames.js"
 
 /** Replaces a growing set of secret values. */
 export interface Scrubber {
+  /** Whether there is no value to replace. */
+  readonly isEmpty: boolean
   /** Adds a secret value. */
   readonly hide: (value: string) => void
   /** Adds a secret value. Each step is short also for a long value; the value is hidden once the iteration has ended. */
@@ -80,6 +82,9 @@ export const makeScrubber = (values: Iterable<string>): Scrubber => {
   }
 
   return {
+    get isEmpty() {
+      return index.isEmpty
+    },
     hide,
     hideInSteps,
     scrubText: (input) => orRedacted(() => text(input)),

@@ -5,7 +5,7 @@
 import { Either, Schema } from "effect"
 import type { ExecutionDetail, ExecutionView } from "./ExecutionView.js"
 import { ValidationFailed } from "../Failure.js"
-import { isObject, Json } from "../Json.js"
+import { isObject, Json, JsonText } from "../Json.js"
 import { buildHistory, type IndexedEntry, type StartEntry } from "./RunJournal.js"
 
 /**
@@ -70,7 +70,7 @@ export const callsToRepeat = (entries: ReadonlyArray<IndexedEntry>): ReadonlyArr
 export interface ResumedStep {
   readonly index: number
   readonly status: "completed" | "failed"
-  readonly record: Json
+  readonly record: JsonText
 }
 
 /**
@@ -88,7 +88,7 @@ export const resumedSteps = (
     const { index, status } = step
     const isReused = typeof index === "number" && replayed.has(index)
     return isReused && (status === "completed" || status === "failed")
-      ? [{ index, status, record: { ...step, reused: true } }]
+      ? [{ index, status, record: new JsonText(JSON.stringify({ ...step, reused: true })) }]
       : []
   })
 }

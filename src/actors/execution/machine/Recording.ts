@@ -35,7 +35,7 @@ export const recordResult = (p: Progress, completed: CompletedCall, json: string
     ...call,
     attempts,
     finishedAt: at,
-    result: secret === undefined ? result : { ok: true, value: "[redacted]" }
+    ...(secret === undefined ? { result, json } : { result: { ok: true, value: "[redacted]" } })
   })
   const event = { t: "done", id: call.id, now: p.lastEventAt } as const
   return secret === undefined ? { ...event, ok, json } : { ...event, ok: true, v: result.ok ? result.value : null }

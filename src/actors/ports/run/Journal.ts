@@ -21,7 +21,7 @@ import type {
   SpaceId,
   WebhookEndpointId
 } from "../../../domain/Ids.js"
-import type { Json } from "../../../domain/Json.js"
+import type { Json, JsonText } from "../../../domain/Json.js"
 import type { ChosenConnection, JournalEntry, JournalIndex, RecordedResult } from "../../../domain/run/RunJournal.js"
 
 /** The facts of a run that are fixed at its acceptance. */
@@ -99,7 +99,7 @@ export interface FinishedRun {
 export interface StepRow {
   readonly index: number
   readonly status: "pending" | "running" | "waiting" | "completed" | "failed" | "skipped"
-  readonly record: Json
+  readonly record: JsonText
 }
 
 /** Log lines of one turn of the guest. `seq` orders the chunks and is the same at a replay. */
@@ -111,7 +111,7 @@ export interface LogChunk {
 /** A value of a trace that is too large for its step, which refers to it. */
 export interface Blob {
   readonly id: BlobId
-  readonly content: Json
+  readonly content: JsonText
 }
 
 /** A unique key that an append takes, such as an Idempotency-Key. The first commit wins. */

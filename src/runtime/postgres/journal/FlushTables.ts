@@ -15,12 +15,13 @@ import { addCounts, countedColumns } from "../event/EventCounts.js"
 import { lanes } from "../event/LaneParts.js"
 import { isBeyond, quotas } from "../quota/QuotaDecision.js"
 import { tickFailures } from "../trigger/ScheduleParts.js"
-import { type ColumnTypes, type FlushPart, noRows, type PreparedUnit } from "./FlushPart.js"
+import { type ColumnTypes, type FlushPart, noRows, type PreparedUnit, type Row } from "./FlushPart.js"
 import type { OrganisationVault } from "../../../actors/ports/Vault.js"
 import { eventTable, type FlushTable, runTable } from "./FlushTable.js"
 import { encodeEntry, journalColumns, journalValues } from "./JournalRow.js"
 import { endedColumns, endedRow, openColumns, openRow, timestamp } from "./RunColumns.js"
 import { idsOf, type Unit } from "./Unit.js"
+import { JsonText } from "../../../domain/Json.js"
 
 const runs = runTable<ColumnTypes>({
   name: "runs",
@@ -180,6 +181,16 @@ export const eventCounts: FlushPart = {
   }
 }
 
+/** The JSON of a row; a column that is JSON already is added as it is. */
+const rowText = (row: Row): string => {
+  const text = JSON.stringify(row)
+  for (const column in row) {
+    const value = row[column]
+    if (value instanceof JsonText) return `${text.slice(0, -1)},"${column}":${value.text}}`
+  }
+  return text
+}
+
 /** Makes and serialises the rows of a unit. */
 export const prepareUnit = (unit: Unit, vault: () => OrganisationVault): PreparedUnit => {
   const rows: { [table: string]: ReadonlyArray<string> } = {}
@@ -187,7 +198,7 @@ export const prepareUnit = (unit: Unit, vault: () => OrganisationVault): Prepare
   for (const table of flushTables) {
     const tableRows = table.rows(unit, vault)
     if (tableRows.length === 0) continue
-    const lines = tableRows.map((row) => JSON.stringify(row))
+    const lines = tableRows.map(rowText)
     for (const line of lines) size += line.length
     rows[table.name] = lines
   }

@@ -59,6 +59,9 @@ const textOf = (entry: JournalEntry): string => {
   return `${JSON.stringify(head)}\n${typeof json === "string" ? json : Buffer.from(json).toString()}`
 }
 
+const base64 = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("base64")
+
 /** Seals an entry into its row. `epoch` is the writer's. */
 export const encodeEntry = (
   vault: OrganisationVault,
@@ -71,7 +74,7 @@ export const encodeEntry = (
   kind: kindOf(entry),
   call: "call" in entry ? entry.call : null,
   hash: "hash" in entry ? entry.hash : null,
-  body: Buffer.from(vault.seal(placeOf(id, seq), textOf(entry))).toString("base64")
+  body: base64(vault.seal(placeOf(id, seq), textOf(entry)))
 })
 
 /** A row that Postgres returned. */
