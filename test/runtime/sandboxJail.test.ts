@@ -11,7 +11,9 @@ import { Cause, Effect, Exit, Layer } from "effect"
 import { afterAll } from "vitest"
 import type { Jail } from "../../src/runtime/jail/Jail.js"
 import { jails } from "../../src/runtime/jail/Jail.js"
+import { BegunTurn } from "../../src/runtime/sandbox/BegunTurn.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
+import { begunTurn } from "../../src/runtime/sandbox/runner/Protocol.js"
 import { effectSandbox, result } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
@@ -24,17 +26,21 @@ attempt("shadow", () => fs.readFileSync("/etc/shadow").length); attempt("passwd"
 attempt("list", () => fs.readdirSync("/").length); attempt("write", () => fs.writeFileSync("/tmp/svc-burglar", "x")); attempt("exec", () => execFileSync("/bin/true"))
 attempt("worker", () => new Worker("1", { eval: true })); attempt("addon", () => process.dlopen({ exports: {} }, "/lib/x.node")); attempt("signal", () => process.kill(${process.pid}, 0))
 attempt("evaluate", () => eval("1"))
+attempt("fill", () => fs.writeSync(4, "x".repeat(4096), 0)); attempt("append", () => fs.writeSync(4, "x", 4096)); attempt("grow", () => fs.ftruncateSync(4, 4096))
+seen.sharedFile = fs.fstatSync(4).size
 seen.env = Object.keys(process.env); seen.uid = process.getuid(); seen.pid = process.pid; seen.interfaces = Object.keys((await import("node:os")).networkInterfaces())
 const connection = net.connect(${port}, "127.0.0.1"); const tell = (result) => { seen.network = result; socket.end(JSON.stringify(seen)) }
 connection.on("connect", () => tell("CONNECTED")); connection.on("error", (error) => tell(error.code))`
 
 const inJail = (jail: Jail, source: string): Promise<Record<string, unknown>> =>
   new Promise((resolve, reject) => {
+    const shared = new BegunTurn()
     const child = spawn(jail.command, jail.args, {
       cwd: "/",
       env: { TZ: "UTC" },
-      stdio: ["pipe", "ignore", "pipe", "pipe"]
+      stdio: ["pipe", "ignore", "pipe", "pipe", shared.descriptor]
     })
+    shared.close()
     let said = ""
     let complaint = ""
     const socket = child.stdio[3]
@@ -78,6 +84,7 @@ describe("from inside a runner", () => {
     assert.deepStrictEqual(seen["env"], ["TZ"])
     assert.notStrictEqual(seen["uid"], 0)
     assert.strictEqual(seen["pid"], 1)
+    assert.isAtMost(Number(seen["sharedFile"]), begunTurn.bytes)
   })
 
   it.runIf(isRoot)("started by an ordinary user, the same in a user namespace", async () => {
@@ -95,6 +102,7 @@ describe("from inside a runner", () => {
     assert.deepStrictEqual(seen["interfaces"], [])
     assert.strictEqual(seen["uid"], 1000)
     assert.strictEqual(seen["pid"], 1)
+    assert.isAtMost(Number(seen["sharedFile"]), begunTurn.bytes)
     assert.match(String(seen["signal"]), /ESRCH|EPERM/)
   })
 

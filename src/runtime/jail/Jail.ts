@@ -43,7 +43,17 @@ const node: ReadonlyArray<string> = [
 
 /** Ends the child with its parent, even at SIGKILL. A change of user clears it, so it is set again after each. */
 const dieWithParent = ["setpriv", "--pdeathsig", "KILL"]
-const limits = ["prlimit", "--core=0", "--fsize=0", "--nofile=64", "--nproc=1024", `--stack=${16 * 1024 * 1024}`, "--"]
+/** Of files only the one that it inherits for its notes can be written, and not beyond these bytes. */
+const fileBytes = 12
+const limits = [
+  "prlimit",
+  "--core=0",
+  `--fsize=${fileBytes}`,
+  "--nofile=64",
+  "--nproc=1024",
+  `--stack=${16 * 1024 * 1024}`,
+  "--"
+]
 const namespaces = ["--net", "--pid", "--fork", "--ipc", "--uts"]
 const powerless = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
 

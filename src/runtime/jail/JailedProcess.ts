@@ -30,6 +30,8 @@ export interface JailedProcessOptions extends ListenerOptions {
   readonly jail: Jail
   /** The program, which the process reads from stdin. */
   readonly source: Buffer
+  /** A file that it has open as descriptor 4. */
+  readonly sharedFile?: number | undefined
   /** What the process is in reasons; `svc-` and this is shown after the command in lists of processes. */
   readonly name: string
   readonly watch: WatchdogOptions
@@ -56,7 +58,7 @@ export class JailedProcess {
       env: { TZ: "UTC" },
       // A session of its own: Ctrl-C in the terminal must not end the process, which the service needs to drain.
       detached: true,
-      stdio: ["pipe", "ignore", "pipe", "pipe"]
+      stdio: ["pipe", "ignore", "pipe", "pipe", ...(options.sharedFile === undefined ? [] : [options.sharedFile])]
     })
     // Node types further pipes as readable or writable; a "pipe" is a socket and therefore both.
     this.socket = this.child.stdio[3] as Duplex

@@ -8,6 +8,7 @@ import { frame } from "../jail/Frames.js"
 import type { Jail } from "../jail/Jail.js"
 import { errorName, JailedProcess, type ListenerOptions } from "../jail/JailedProcess.js"
 import { LoadedPrograms } from "./LoadedPrograms.js"
+import { BegunTurn } from "./BegunTurn.js"
 import type { LongTurns } from "./LongTurns.js"
 import { readOutputs } from "./OutputReader.js"
 import type { PendingTurn, RunnerAnswer } from "./PendingTurns.js"
@@ -71,7 +72,9 @@ export interface RunnerOptions extends ListenerOptions {
 }
 
 export const startRunner = (options: RunnerOptions): RunnerProcess => {
-  const turns = new RunnerTurns()
+  const begunTurn = new BegunTurn()
+  let frames = 0
+  const turns = new RunnerTurns(() => begunTurn.read(frames))
   let hungSession: number | undefined
 
   /** Calls one turn's callback; an exception in it does not affect the other turns. */
@@ -99,19 +102,21 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   }
 
   /** Removes the turn that the runner has answered, and returns a function that delivers the answer. */
-  const takeTurn = (session: number): ((answer: RunnerAnswer) => void) => {
-    const turn = turns.take(session)
+  const takeTurn = (session: number, cpuMillis?: number): ((answer: RunnerAnswer) => void) => {
+    const turn = turns.take(session, cpuMillis)
     return (answer) => {
       if (turn !== undefined) deliverAnswer(turn.onAnswer, answer)
     }
   }
 
   const onFrame = (kind: number, payload: Buffer): void => {
+    frames++
     const session = payload.readUInt32BE(0)
     switch (kind) {
       case RunnerReply.turn: {
         const flags = payload[4] ?? 0
-        const answer = takeTurn(session)
+        const cpuMillis = payload.readDoubleBE(5)
+        const answer = takeTurn(session, cpuMillis)
         return readOutputs(
           payload.subarray(turnHeader),
           (outputs) =>
@@ -119,7 +124,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
               tag: "Turn",
               outputs,
               ended: (flags & turnFlag.ended) !== 0,
-              cpuMillis: payload.readDoubleBE(5),
+              cpuMillis,
               memoryBytes: payload.readDoubleBE(13)
             }),
           (cause) => {
@@ -156,6 +161,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   const onGone = (why: string): void => {
     const culprit = turns.sessionAtWork()
     const waiting = turns.takeAll()
+    begunTurn.close()
     try {
       options.onGone(why)
     } catch (cause) {
@@ -174,6 +180,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
   const jailed = new JailedProcess({
     ...options,
     name: "runner",
+    sharedFile: begunTurn.descriptor,
     watch: {
       isBusy: () => turns.size > 0,
       work: () => {

@@ -14,11 +14,14 @@ export class RunnerTurns {
   readonly longTurns = new LongTurns()
   /** When the runner began what it works on, by the monotonic clock. */
   workStartedAt = 0
-  /** The runner works on the first one, unless it has reported that it began another. */
+  /** The runner works on the first one, unless it has reported or noted that it began another. */
   private readonly queued = new PendingTurns()
   /** Replays that have yielded. */
   private readonly yielded = new Map<number, PendingTurn>()
   private begun: number | undefined
+
+  /** `notedSession`: the session of the unanswered turn that the runner has noted, if any. */
+  constructor(private readonly notedSession: () => number | undefined) {}
 
   get size(): number {
     return this.queued.size + this.yielded.size
@@ -34,13 +37,19 @@ export class RunnerTurns {
     this.queued.add(session, turn)
   }
 
-  /** Removes the turn that the runner has answered, and returns it. */
-  take(session: number): PendingTurn | undefined {
-    const turn = this.queued.take(session) ?? this.yielded.get(session)
+  /**
+   * Removes the turn that the runner has answered, and returns it. `cpuMillis`: what it computed, since answers that
+   * arrive together do not tell how long each turn took.
+   */
+  take(session: number, cpuMillis?: number): PendingTurn | undefined {
+    const queued = this.queued.take(session)
+    const turn = queued ?? this.yielded.get(session)
     this.yielded.delete(session)
     this.begun = undefined
     const now = performance.now()
-    if (turn !== undefined) this.longTurns.add(turn.tenant, now - this.workStartedAt, now)
+    // A replay yields to other turns: only what it computed since then delayed them.
+    const millis = queued === undefined || cpuMillis === undefined ? now - this.workStartedAt : cpuMillis
+    if (turn !== undefined) this.longTurns.add(turn.tenant, millis, now)
     this.workStartedAt = now
     return turn
   }
@@ -61,15 +70,16 @@ export class RunnerTurns {
 
   /** The session that the runner works on; `undefined` between a yielded replay and the next work. */
   sessionAtWork(): number | undefined {
-    return this.begun ?? this.queued.nextSession()
+    return this.begun ?? this.notedSession() ?? this.queued.nextSession()
   }
 
   /** The tenant that delays others: its turn is long, or most turns of a long queue are its own. */
   busyTenant(): string | undefined {
-    const tenant = this.tenantAtWork()
-    if (tenant === undefined || performance.now() - this.workStartedAt > longTurnMillis) return tenant
+    if (this.size === 0) return undefined
+    if (performance.now() - this.workStartedAt > longTurnMillis) return this.tenantAtWork()
     if (this.queued.size < longQueue) return undefined
-    return this.queued.belongMostlyTo(tenant) ? tenant : undefined
+    const tenant = this.tenantOf(this.begun ?? this.queued.nextSession())
+    return tenant !== undefined && this.queued.belongMostlyTo(tenant) ? tenant : undefined
   }
 
   /** Removes and returns the queued turns that wait for another tenant's turn too long, if `canRunElsewhere`. */
@@ -97,7 +107,10 @@ export class RunnerTurns {
   }
 
   private tenantAtWork(): string | undefined {
-    const session = this.sessionAtWork()
+    return this.tenantOf(this.sessionAtWork())
+  }
+
+  private tenantOf(session: number | undefined): string | undefined {
     return session === undefined ? undefined : this.get(session)?.tenant
   }
 }

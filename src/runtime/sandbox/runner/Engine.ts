@@ -46,7 +46,11 @@ export interface Engine {
   readonly isFull: (instance: Instance) => boolean
 }
 
-export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine> => {
+/** `onComputing` is called every now and then while guest code runs. */
+export const makeEngine = async (
+  wasm: Uint8Array<ArrayBuffer>,
+  onComputing = (): void => undefined
+): Promise<Engine> => {
   const compiled = new Module(wasm)
   const bindings = await loadBindings()
 
@@ -76,7 +80,10 @@ export const makeEngine = async (wasm: Uint8Array<ArrayBuffer>): Promise<Engine>
       loadModuleSource: refuseHostCall,
       normalizeModule: refuseHostCall,
       freeHostRef: refuseHostCall,
-      shouldInterrupt: () => (isOverTime(instance) ? 1 : 0)
+      shouldInterrupt: () => {
+        onComputing()
+        return isOverTime(instance) ? 1 : 0
+      }
     }
     return instance
   }

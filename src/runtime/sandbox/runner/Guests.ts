@@ -49,6 +49,8 @@ export interface Guests {
   /** A guest for the session; loads its program if it is not cached. Fails with `GuestStopped`. */
   readonly open: (session: number, program: number, limits: StepLimits) => Promise<Guest>
   readonly find: (session: number) => Guest | undefined
+  /** Whether a guest of the program opens at once. */
+  readonly hasFree: (program: number) => boolean
   /** The guest waits for events: it moves to the end of the eviction order. */
   readonly suspend: (guest: Guest) => void
   /** Ends the guest, and keeps its rewound instance for another run if it is fit for one. */
@@ -181,6 +183,7 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
       return guest
     },
     find: (session) => liveGuests.get(session),
+    hasFree: (id) => (programs.get(id)?.free.length ?? 0) > 0,
     suspend: (guest) => {
       guest.isBusy = false
       const bytes = engine.usedBytes(guest.instance)

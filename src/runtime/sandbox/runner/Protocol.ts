@@ -38,6 +38,12 @@ export const RunnerReply = {
   begin: 4
 } as const
 
+/**
+ * The runner's note of each turn that it begins: `u32` session, `f64` the number of frames that it made before, sent or
+ * not. Runners of earlier builds leave the file empty.
+ */
+export const begunTurn = { descriptor: 4, bytes: 12 } as const
+
 /** Runners of earlier builds also set bit 2, which is ignored. */
 export const turnFlag = { ended: 1 } as const
 /** Bytes of a turn before its outputs. */

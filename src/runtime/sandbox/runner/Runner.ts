@@ -15,12 +15,16 @@ import type { Guests, Guest } from "./Guests.js"
 import { makeGuests } from "./Guests.js"
 import { isOversized, isTooHeavy } from "./OutputSize.js"
 import { processorMillis, wallMillis } from "./Processor.js"
+import { Replies } from "./Replies.js"
 import { RunnerRequest, idFrame, readEvents, type TurnFailure, RunnerReply, turnFlag, turnHeader } from "./Protocol.js"
 
 /** How long a replay computes before it yields. */
 const sliceMillis = 10
 /** How long the runner works before it reads the socket again, which may close a session. */
 const pollMillis = 10
+
+/** Work with more bytes of events may be long. */
+const shortEventBytes = 16 * 1024
 
 /** How long after its last work a runner gives memory back. */
 const idleMillis = 1000
@@ -41,6 +45,7 @@ interface Work {
 }
 
 const socket = new Socket({ fd: 3, readable: true, writable: true })
+const replies = new Replies(socket)
 let engine: Engine
 let guests: Guests
 const queue: Array<Work> = []
@@ -49,21 +54,13 @@ let atWork: Work | undefined
 let pausedCount = 0
 let isWorking = false
 
-const noBytes = Buffer.alloc(0)
-const send = (bytes: Buffer): void => {
-  socket.write(bytes)
-}
-
-/** Waits until everything so far is written. Node emits `drain` only after writes that exceeded the high water mark. */
-const awaitWritten = (): Promise<void> => new Promise((resolve) => socket.write(noBytes, () => resolve()))
-
 // --- Answers ---
 
 const refuse = (work: Work, refusal: TurnFailure): void => {
   // A session that was closed in the queue still has its guest.
   const guest = work.guest ?? guests.find(work.session)
   if (guest !== undefined) guests.release(guest)
-  send(textFrame(RunnerReply.failed, work.session, JSON.stringify(refusal)))
+  replies.add(textFrame(RunnerReply.failed, work.session, JSON.stringify(refusal)))
 }
 
 const comma = Buffer.from(",")
@@ -82,7 +79,7 @@ const answer = (work: Work, guest: Guest): void => {
     at += output.copy(bytes, at)
   })
   bytes.write("]", at)
-  send(bytes)
+  replies.add(bytes)
   if (work.isEnded) guests.release(guest)
   else guests.suspend(guest)
 }
@@ -183,28 +180,37 @@ const runSlice = async (work: Work): Promise<boolean> => {
   return true
 }
 
-/**
- * Runs the queue. Each answer is written to the socket before the next work begins, so that the pool can tell a guest
- * that hangs from those behind it.
- */
+/** Whether it may compute for more than a moment: it loads a program, makes an instance, or replays a journal. */
+const isLong = ({ events, guest, open }: Work): boolean => {
+  if (open !== undefined && guest === undefined && !guests.hasFree(open.program)) return true
+  let bytes = 0
+  for (const event of events) bytes += event.length
+  return bytes > shortEventBytes
+}
+
+/** Runs the queue, and sends the answers of several short turns together. */
 const runQueue = async (): Promise<void> => {
   if (isWorking) return
   isWorking = true
   let polledAt = wallMillis()
   for (let work = queue.shift(); work !== undefined; work = queue.shift()) {
     atWork = work
-    if (socket.writableLength > 0) await awaitWritten()
-    if (pausedCount > 0) send(idFrame(RunnerReply.begin, work.session))
+    await replies.awaitWritten()
+    if (pausedCount > 0) replies.add(idFrame(RunnerReply.begin, work.session))
+    replies.beginTurn(work.session, pausedCount > 0 || isLong(work))
     if (work.isPaused) pausedCount--
     work.isPaused = !(await runSlice(work))
     if (work.isPaused) {
       pausedCount++
       queue.push(work)
-      send(idFrame(RunnerReply.yielded, work.session))
+      replies.add(idFrame(RunnerReply.yielded, work.session))
     }
     atWork = undefined
+    if (queue.length === 0) replies.flush()
+    else replies.flushLate()
     guests.collect(false)
     if (wallMillis() - polledAt > pollMillis) {
+      replies.flush()
       // Twice: the first callback runs before the socket is read again.
       await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
       polledAt = wallMillis()
@@ -244,10 +250,20 @@ const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["ope
 
 // --- Requests of the pool ---
 
+/** An exception, of a full stack, would leave frames half sent: the runner ends, and its guests are replayed. */
+const flushWhileComputing = (): void => {
+  try {
+    replies.flushLate()
+  } catch {
+    process.exit(1)
+  }
+}
+
 const initialise = async (mostLive: number, wasm: Uint8Array<ArrayBuffer>): Promise<void> => {
-  engine = await makeEngine(wasm)
+  engine = await makeEngine(wasm, flushWhileComputing)
   guests = makeGuests(engine, mostLive)
-  send(textFrame(RunnerReply.ready, 0, engineIdentity(wasm)))
+  replies.add(textFrame(RunnerReply.ready, 0, engineIdentity(wasm)))
+  replies.flush()
 }
 
 const onFrame = (kind: number, payload: Buffer): void => {
