@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { makeEngine } from "../src/runtime/sandbox/runner/Engine.js"
+import { ProcessorTime } from "../src/runtime/sandbox/runner/Processor.js"
 import { Table } from "./support/Table.js"
 
 const wasm = Uint8Array.from(
@@ -50,7 +51,7 @@ const first = bytesOf({ t: "start", now: 1_700_000_000_000, seed: [1, 2, 3, 4], 
 
 /** Microseconds of one run. */
 const measure = async (body: string, calls: number, result: unknown): Promise<number> => {
-  const engine = await makeEngine(wasm)
+  const engine = await makeEngine(wasm, new ProcessorTime(), () => undefined)
   const script = Buffer.from(`globalThis.__workflow = async (ctx) => { ${body}; return 1 }`)
   const { instance, snapshot } = await engine.load(script, limits)
   const results = Array.from({ length: calls }, (_, id) => bytesOf({ t: "done", id, now: 1, ok: true, v: result }))

@@ -4,13 +4,14 @@ import { createRequire } from "node:module"
 import { type Comment, parse, tokenizer } from "acorn"
 import type { Instance } from "../../src/runtime/sandbox/runner/Instance.js"
 import { makeEngine } from "../../src/runtime/sandbox/runner/Engine.js"
+import { ProcessorTime } from "../../src/runtime/sandbox/runner/Processor.js"
 import { engineIdentity } from "../../src/runtime/sandbox/runner/Identity.js"
 import { prelude, programOf, source } from "../../src/runtime/sandbox/runner/prelude/Prelude.js"
 
 const wasm = Uint8Array.from(
   readFileSync(createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm"))
 )
-const engine = await makeEngine(wasm)
+const engine = await makeEngine(wasm, new ProcessorTime(), () => undefined)
 const limits = { memoryBytes: 128 * 1024 * 1024, cpuMillis: 5000 }
 const marker = "TENANT_A_SECRET_"
 

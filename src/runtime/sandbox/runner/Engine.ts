@@ -4,7 +4,7 @@
  * the program were loaded, makes every later guest: it rewinds a used instance (0.05 ms) or fills a new one (2 ms).
  */
 import { Buffer } from "node:buffer"
-import { wallMillis, processorMillis } from "./Processor.js"
+import { type ProcessorTime, wallMillis } from "./Processor.js"
 import { makeGuestCalls } from "./GuestCalls.js"
 import { GuestStopped } from "./GuestStopped.js"
 import { findHeapEnd } from "./HeapEnd.js"
@@ -49,7 +49,8 @@ export interface Engine {
 /** `onComputing` is called every now and then while guest code runs. */
 export const makeEngine = async (
   wasm: Uint8Array<ArrayBuffer>,
-  onComputing = (): void => undefined
+  processor: ProcessorTime,
+  onComputing: () => void
 ): Promise<Engine> => {
   const compiled = new Module(wasm)
   const bindings = await loadBindings()
@@ -67,8 +68,9 @@ export const makeEngine = async (
       at: noPointers,
       isSpoiled: false,
       limits: unlimited,
-      deadline: Infinity,
       startedAt: 0,
+      deadline: Infinity,
+      processorBefore: 0,
       isInterrupted: false
     }
     const refuseHostCall = (): never => {
@@ -107,8 +109,9 @@ export const makeEngine = async (
 
   const startStep = (instance: Instance): void => {
     instance.isInterrupted = false
-    instance.startedAt = processorMillis()
-    instance.deadline = wallMillis() + instance.limits.cpuMillis
+    instance.processorBefore = processor.recent()
+    instance.startedAt = wallMillis()
+    instance.deadline = instance.startedAt + instance.limits.cpuMillis
   }
 
   /** Runs guest code; any exception spoils the instance and becomes `GuestStopped`. */

@@ -26,9 +26,11 @@ export interface Instance {
   /** It trapped, was interrupted or ran out of memory, and must not be used again. */
   isSpoiled: boolean
   limits: StepLimits
-  /** When the CPU time of the current step is checked next, by the monotonic clock. */
-  deadline: number
+  /** When the current step began, and when its CPU time is checked next, by the monotonic clock. */
   startedAt: number
+  deadline: number
+  /** CPU time of the process shortly before the step. */
+  processorBefore: number
   isInterrupted: boolean
 }
 
@@ -48,7 +50,7 @@ export const isOverTime = (instance: Instance): boolean => {
   if (instance.isInterrupted) return true
   const now = wallMillis()
   if (now < instance.deadline) return false
-  const used = processorMillis() - instance.startedAt
+  const used = Math.min(processorMillis() - instance.processorBefore, now - instance.startedAt)
   if (used < instance.limits.cpuMillis) {
     instance.deadline = now + Math.max(1, instance.limits.cpuMillis - used)
     return false

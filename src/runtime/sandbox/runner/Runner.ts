@@ -14,7 +14,7 @@ import { engineIdentity } from "./Identity.js"
 import type { Guests, Guest } from "./Guests.js"
 import { makeGuests } from "./Guests.js"
 import { isOversized, isTooHeavy } from "./OutputSize.js"
-import { processorMillis, wallMillis } from "./Processor.js"
+import { ProcessorTime, wallMillis } from "./Processor.js"
 import { Replies } from "./Replies.js"
 import { RunnerRequest, idFrame, readEvents, type TurnFailure, RunnerReply, turnFlag, turnHeader } from "./Protocol.js"
 
@@ -46,6 +46,7 @@ interface Work {
 
 const socket = new Socket({ fd: 3, readable: true, writable: true })
 const replies = new Replies(socket)
+const processor = new ProcessorTime()
 let engine: Engine
 let guests: Guests
 const queue: Array<Work> = []
@@ -148,11 +149,16 @@ const runSlice = async (work: Work): Promise<boolean> => {
     return true
   }
   if (work.isClosed) return lost("closed")
-  const before = processorMillis()
-  const until = wallMillis() + sliceMillis
+  const before = processor.recent()
+  const startedAt = wallMillis()
+  const until = startedAt + sliceMillis
+  /** The last reading may precede what the runner did before this slice, which the wall clock excludes. */
+  const addCpuTime = (): void => {
+    work.cpuMillis += Math.min(processor.read() - before, wallMillis() - startedAt)
+  }
   const isLate = (): boolean => wallMillis() > until && work.next < work.events.length && !work.isEnded
   const stepAside = (): boolean => {
-    work.cpuMillis += processorMillis() - before
+    addCpuTime()
     return false
   }
   if (work.open !== undefined && work.guest === undefined) {
@@ -174,7 +180,7 @@ const runSlice = async (work: Work): Promise<boolean> => {
     if (event !== undefined && !deliver(work, work.guest, event)) return true
     if (isLate()) return stepAside()
   }
-  work.cpuMillis += processorMillis() - before
+  addCpuTime()
   if (work.isClosed) return lost("closed")
   answer(work, work.guest)
   return true
@@ -260,7 +266,7 @@ const flushWhileComputing = (): void => {
 }
 
 const initialise = async (mostLive: number, wasm: Uint8Array<ArrayBuffer>): Promise<void> => {
-  engine = await makeEngine(wasm, flushWhileComputing)
+  engine = await makeEngine(wasm, processor, flushWhileComputing)
   guests = makeGuests(engine, mostLive)
   replies.add(textFrame(RunnerReply.ready, 0, engineIdentity(wasm)))
   replies.flush()
