@@ -67,6 +67,7 @@ export const makeEngine = async (
       memory,
       at: noPointers,
       isSpoiled: false,
+      touchedBytes: 0,
       limits: unlimited,
       startedAt: 0,
       deadline: Infinity,

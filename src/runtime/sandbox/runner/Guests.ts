@@ -7,17 +7,14 @@ import type { Snapshot } from "./Snapshot.js"
 
 /** Cached snapshots, of about 0.7 MB each. */
 const maxSnapshots = 128
-/**
- * A guest that allocated more is discarded, since a wasm memory never shrinks. Where many instances are free, only small
- * ones are kept.
- */
-const maxRewindBytes = { few: 4 * 1024 * 1024, many: 512 * 1024 }
-/** From this number on, free instances are many. */
-const manyInstances = 64
+/** A guest that allocated more is discarded, since a wasm memory never shrinks. */
+const maxRewindBytes = 4 * 1024 * 1024
 /** Free instances that are kept for the next runs, even by an idle runner. */
 const minFreeInstances = 8
-/** How long as many instances are kept as were in use at once. */
-const peakMillis = 1_000
+/** Memory of all free instances. */
+const maxFreeBytes = 192 * 1024 * 1024
+/** As many instances are kept as were in use at once in this interval or the one before it: loads come in bursts. */
+const peakMillis = 5_000
 /** Memory of an instance beside its guest's allocations. */
 const instanceBytes = 1024 * 1024
 /** Memory of discarded instances before a collection is forced while there is work. */
@@ -55,19 +52,24 @@ export interface Guests {
   readonly suspend: (guest: Guest) => void
   /** Ends the guest, and keeps its rewound instance for another run if it is fit for one. */
   readonly release: (guest: Guest) => void
-  /** Forces a garbage collection if enough memory was discarded; while idle, if any was. */
-  readonly collect: (isIdle: boolean) => void
+  /**
+   * Discards free instances that the recent load did not need. Forces a garbage collection if enough memory was
+   * discarded; while idle, if any was. Returns whether an idle runner has more to give back later.
+   */
+  readonly collect: (isIdle: boolean) => boolean
 }
 
 /** V8's `--expose-gc`, with which runners start: V8 itself does not account for the size of a wasm memory. */
 const { gc } = globalThis
 
-export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
+/** `now`: milliseconds of a monotonic clock. */
+export const makeGuests = (engine: Engine, maxLiveGuests: number, now = wallMillis): Guests => {
   const programs = new Map<number, Program>()
   /** Least recently used first. */
   const liveGuests = new Map<number, Guest>()
   const loadedPrograms = new Set<Program>()
   let freeCount = 0
+  let freeBytes = 0
   /** Guests that were live at once, in this interval and in the one before it. */
   let peak = { current: 0, previous: 0, until: 0 }
   let waitingTotal = 0
@@ -78,55 +80,63 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
     loadedPrograms.add(program)
   }
 
+  const bytesOf = (instance: Instance): number => instanceBytes + instance.touchedBytes
+
+  const takeFree = (program: Program): Instance | undefined => {
+    const instance = program.free.pop()
+    if (instance === undefined) return undefined
+    freeCount--
+    freeBytes -= bytesOf(instance)
+    return instance
+  }
+
   const drop = (program: Program): void => {
     loadedPrograms.delete(program)
     program.snapshot = undefined
-    freeCount -= program.free.length
-    for (const instance of program.free) discard(instance)
-    program.free.length = 0
+    while (program.free.length > 0) discard(takeFree(program))
   }
 
   /** Discards free instances beyond `kept`, of the least recently used programs first. */
   const trimFree = (kept: number): void => {
+    const isOver = (): boolean => freeCount > kept || freeBytes > maxFreeBytes
     for (const program of loadedPrograms) {
-      if (freeCount <= kept) return
-      while (program.free.length > 0 && freeCount > kept) {
-        discard(program.free.pop())
-        freeCount--
-      }
+      while (program.free.length > 0 && isOver()) discard(takeFree(program))
+      if (!isOver()) return
     }
   }
 
   /** Counts the touched memory only, not the reserved one: a collection stops the runner for milliseconds. */
   const discard = (instance: Instance | undefined): void => {
-    if (instance !== undefined) discardedBytes += instanceBytes + engine.usedBytes(instance)
+    if (instance !== undefined) discardedBytes += bytesOf(instance)
   }
 
   /** Keeps the free instances that the recent load needed. */
   const trimToPeak = (): void => {
-    const now = wallMillis()
-    if (now < peak.until) return
+    if (now() < peak.until) return
     trimFree(Math.max(minFreeInstances, Math.max(peak.current, peak.previous) - liveGuests.size))
-    peak = { current: liveGuests.size, previous: peak.current, until: now + peakMillis }
+    peak = { current: liveGuests.size, previous: peak.current, until: now() + peakMillis }
   }
 
-  const collect = (isIdle: boolean): void => {
-    if (isIdle) trimFree(minFreeInstances)
-    else trimToPeak()
-    if (gc === undefined || discardedBytes <= (isIdle ? 0 : maxGarbageBytes)) return
-    discardedBytes = 0
-    void gc()
+  const collect = (isIdle: boolean): boolean => {
+    trimToPeak()
+    if (discardedBytes > (isIdle ? 0 : maxGarbageBytes)) {
+      discardedBytes = 0
+      void gc?.()
+    }
+    return freeCount > minFreeInstances
   }
 
   const reuse = (program: Program, instance: Instance): void => {
+    instance.touchedBytes = Math.max(instance.touchedBytes, engine.usedBytes(instance))
     const isFit =
       program.snapshot !== undefined &&
       programs.get(program.id) === program &&
-      engine.usedBytes(instance) <= (freeCount < manyInstances ? maxRewindBytes.few : maxRewindBytes.many) &&
+      instance.touchedBytes <= maxRewindBytes &&
       engine.rewind(instance, program.snapshot)
     if (!isFit) return discard(instance)
     program.free.push(instance)
     freeCount++
+    freeBytes += bytesOf(instance)
     trimFree(maxLiveGuests - liveGuests.size)
   }
 
@@ -146,11 +156,8 @@ export const makeGuests = (engine: Engine, maxLiveGuests: number): Guests => {
   }
 
   const instanceOf = async (program: Program, limits: StepLimits): Promise<Instance> => {
-    const free = program.free.pop()
-    if (free !== undefined) {
-      freeCount--
-      return free
-    }
+    const free = takeFree(program)
+    if (free !== undefined) return free
     if (program.snapshot !== undefined) return engine.restore(program.snapshot)
     const { instance, snapshot } = await engine.load(program.script, limits)
     program.snapshot = snapshot

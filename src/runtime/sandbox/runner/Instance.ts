@@ -25,6 +25,8 @@ export interface Instance {
   at: GuestPointers
   /** It trapped, was interrupted or ran out of memory, and must not be used again. */
   isSpoiled: boolean
+  /** The most that one of its guests had allocated: rewinding does not give memory back. */
+  touchedBytes: number
   limits: StepLimits
   /** When the current step began, and when its CPU time is checked next, by the monotonic clock. */
   startedAt: number

@@ -26,7 +26,7 @@ const pollMillis = 10
 /** Work with more bytes of events may be long. */
 const shortEventBytes = 16 * 1024
 
-/** How long after its last work a runner gives memory back. */
+/** How long after its last work a runner begins to give memory back. */
 const idleMillis = 1000
 
 /** One `start` or `feed`. It gets one answer. */
@@ -232,8 +232,8 @@ let idleTimer: NodeJS.Timeout | undefined
 let workedAt = 0
 const collectWhenIdle = (): void => {
   const busyFor = isWorking ? idleMillis : idleMillis - (wallMillis() - workedAt)
-  idleTimer = busyFor > 0 ? setTimeout(collectWhenIdle, busyFor).unref() : undefined
-  if (idleTimer === undefined) guests.collect(true)
+  const again = busyFor > 0 ? busyFor : guests.collect(true) ? idleMillis : undefined
+  idleTimer = again === undefined ? undefined : setTimeout(collectWhenIdle, again).unref()
 }
 
 const enqueue = (session: number, events: ReadonlyArray<Buffer>, open: Work["open"]): void => {
