@@ -40,6 +40,14 @@ const blocksThatDiffer = (one: Instance, two: Instance): number => {
   return differ
 }
 
+describe("a snapshot", () => {
+  it("holds the prelude's objects, and not the texts that they were parsed from", async () => {
+    const small = Buffer.from(`globalThis.__workflow = async () => 1`)
+    const { snapshot } = await engine.load(small, limits)
+    assert.isAtMost(snapshot.bytes.length, 600 * 1024)
+  })
+})
+
 describe("a rewound guest", () => {
   it("has nothing of the previous run: no copy of its data, no block of memory that differs from a new guest", async () => {
     const { instance, snapshot } = await engine.load(Buffer.from(script), limits)

@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer"
 import { type ProcessorTime, wallMillis } from "./Processor.js"
 import { makeGuestCalls } from "./GuestCalls.js"
 import { GuestStopped } from "./GuestStopped.js"
+import { clearRanges, findFreeRanges } from "./FreeMemory.js"
 import { findHeapEnd } from "./HeapEnd.js"
 import { type GuestPointers, type Instance, isOverTime, type OwnedValue, pointer, type StepLimits } from "./Instance.js"
 import { prelude } from "./prelude/Prelude.js"
@@ -175,8 +176,10 @@ export const makeEngine = async (
     computationDone: entry(4)
   }
   baseGuest.ffi.QTS_FreeValuePointer(context, entries)
-  const base = copyOf(baseGuest)
   baseEnd = heapEndAddress === 0 ? 0 : heapEnd(baseGuest)
+  const probe = await restore(copyOf(baseGuest))
+  clearRanges(baseGuest.memory.buffer, findFreeRanges(probe.module, baseEnd))
+  const base = copyOf(baseGuest)
 
   return {
     load: async (script, limits) => {

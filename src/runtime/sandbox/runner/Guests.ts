@@ -5,7 +5,7 @@ import { wallMillis } from "./Processor.js"
 import type { GuestPointers, Instance, StepLimits } from "./Instance.js"
 import type { Snapshot } from "./Snapshot.js"
 
-/** Cached snapshots, of about 0.7 MB each. */
+/** Cached snapshots, of about 0.6 MB each. */
 const maxSnapshots = 128
 /** A guest that allocated more is discarded, since a wasm memory never shrinks. */
 const maxRewindBytes = 4 * 1024 * 1024
