@@ -11,6 +11,7 @@ import { fairness } from "./Fairness.js"
 import { garbage } from "./Garbage.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { prelude } from "./Prelude.js"
+import { allocations } from "./Allocations.js"
 import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
 import { queued } from "./Queued.js"
 import { rewrap } from "./Rewrap.js"
@@ -45,6 +46,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   waiting,
   "long-list": longList,
   "long-events": eventPages,
+  allocations,
   "profile-W1": profileW1,
   "profile-W2": profileW2,
   "profile-W3": profileW3,
@@ -66,6 +68,7 @@ const onDemand = new Set([
   "sandbox",
   "triggers",
   "waiting",
+  "allocations",
   "profile-W1",
   "profile-W2",
   "profile-W3",

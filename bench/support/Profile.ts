@@ -24,7 +24,7 @@ interface CpuProfile {
 }
 
 /** Finds the source file of a place in a bundle, by the bundle's source map. */
-const makeModuleFinder = () => {
+export const makeModuleFinder = () => {
   const maps = new Map<string, SourceMap | undefined>()
   const mapOf = (url: string): SourceMap | undefined => {
     const file = `${fileURLToPath(url)}.map`
@@ -72,7 +72,17 @@ export const printProfile = (
         ? place.name
         : ownCaller(parents.get(id ?? 0), leaf)
   }
+  /** The innermost folder of this code base, or package, on the stack; else what Node did by itself. */
+  const roomOf = (id: number | undefined, leaf = places.get(id ?? 0)): string => {
+    const place = id === undefined ? undefined : places.get(id)
+    if (place === undefined) return leaf?.module === "(native)" ? leaf.name : (leaf?.module ?? "")
+    if (place.module.startsWith("src/")) return place.module.replace(/\/[^/]*$/, "")
+    if (!/^(?:node:|\(native\)|wasm:)/.test(place.module))
+      return place.module.replace(/^((?:@[^/]+\/)?[^/]+)\/.*$/, "$1")
+    return roomOf(parents.get(id ?? 0), leaf)
+  }
   const totals = {
+    room: new Map<string, number>(),
     module: new Map<string, number>(),
     function: new Map<string, number>(),
     "own function and what it called": new Map<string, number>()
@@ -87,6 +97,7 @@ export const printProfile = (
     const micros = profile.timeDeltas[i + 1] ?? 0
     if (place === undefined || place.name.startsWith("(idle)") || at > end || at < end - window.millis * 1000) return
     busy += micros
+    add(totals.room, roomOf(sample), micros)
     add(totals.module, place.module, micros)
     add(totals.function, place.name, micros)
     add(totals["own function and what it called"], ownCaller(sample), micros)
