@@ -2,7 +2,7 @@
  * The patterns of conditions, compiled in computing workers when they are saved and when they are first needed after a
  * start. The main loop only matches them.
  */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { type Condition, patternsOf } from "../domain/connector/expression/Condition.js"
 import { loadPattern, type PatternLookup } from "../domain/connector/expression/PatternProgram.js"
 import type { Unavailable } from "../domain/Failure.js"
@@ -11,8 +11,6 @@ import { patternLimits } from "../domain/Limits.js"
 import { makeFairPermits } from "../domain/FairPermits.js"
 import { type CachedPattern, PatternCache } from "./PatternCache.js"
 import { type CompiledPattern, Computations, tooCostlyDetail } from "./ports/Computations.js"
-
-export class Patterns extends Context.Tag("svc/Patterns")<Patterns, Effect.Effect.Success<typeof make>>() {}
 
 type Entries = Map<string, CachedPattern>
 
@@ -102,4 +100,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer: Layer.Layer<Patterns, never, Computations> = Layer.effect(Patterns, make)
+export class Patterns extends Effect.Service<Patterns>()("svc/Patterns", { effect: make }) {}

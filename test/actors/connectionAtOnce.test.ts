@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Redacted, Scope, TestClock } from "effect"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { newOwner } from "../../src/actors/connection/ConnectionOwner.js"
-import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
+import { LocalOwners } from "../../src/actors/connection/LocalOwners.js"
 import type { CallPermit } from "../../src/actors/ports/connection/Connections.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
@@ -171,7 +171,7 @@ const here = Effect.gen(function* () {
   const id = yield* world.connected(null)
   const held = new Set([7])
   const context = yield* Layer.build(
-    residentsLayer.pipe(
+    LocalOwners.Default.pipe(
       Layer.provide(Layer.succeed(LastUse, LastUse.of({ record: () => Effect.void }))),
       Layer.provide(
         Layer.succeed(Ownership, {

@@ -21,7 +21,9 @@ const world = (costly = "") => {
       ? new TooCostly({ computation: "compilePatterns", exceeded: "time", allowedMillis: 1_000 })
       : Effect.sync(() => computations.compilePatterns(batch)).pipe(Effect.delay(1))
   }
-  const layer = PatternsLive.layer.pipe(Layer.provide(Layer.mock(Computations, { compute: compute as never })))
+  const layer = PatternsLive.Patterns.Default.pipe(
+    Layer.provide(Layer.mock(Computations, { compute: compute as never }))
+  )
   return { batches, layer }
 }
 

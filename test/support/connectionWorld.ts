@@ -6,7 +6,7 @@ import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { Permits, type SharedPermits } from "../../src/actors/connection/SharedPermits.js"
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
-import { layer as residentsLayer, LocalOwners } from "../../src/actors/connection/LocalOwners.js"
+import { LocalOwners } from "../../src/actors/connection/LocalOwners.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
 import type { CallPermit, Initiator } from "../../src/actors/ports/connection/Connections.js"
 import {
@@ -35,7 +35,7 @@ import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
 import { type ConnectorManifest, decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
-import * as Patterns from "../../src/actors/Patterns.js"
+import { Patterns } from "../../src/actors/Patterns.js"
 import * as OutwardPlaces from "../../src/actors/Places.js"
 import { aloneNode } from "./ownership.js"
 import { computationsInProcess } from "./computations.js"
@@ -271,7 +271,7 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(Digests, digests),
       Layer.succeed(Origin, "https://svc.example"),
       Layer.succeed(Identifiers, identifiers),
-      Patterns.layer.pipe(Layer.provideMerge(computationsInProcess)),
+      Patterns.Default.pipe(Layer.provideMerge(computationsInProcess)),
       OutwardPlaces.layer,
       Layer.succeed(
         Connectors,
@@ -294,7 +294,7 @@ export const makeWorld = (options: WorldOptions) =>
     )
 
     /** The in-process fast path on the node that was started last. */
-    const residents = yield* Layer.build(residentsLayer.pipe(Layer.provide(uses), Layer.provide(aloneNode)))
+    const residents = yield* Layer.build(LocalOwners.Default.pipe(Layer.provide(uses), Layer.provide(aloneNode)))
 
     const layer = actorLayer.pipe(
       Layer.provide(uses),

@@ -149,7 +149,7 @@ export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorld
     }),
     Layer.succeed(IntakeLoad, { begin: () => undefined, end: () => undefined, comesFirst: () => false }),
     Layer.mock(Computations, {}),
-    Layer.mock(Patterns, {}),
+    Layer.mock(Patterns, { _tag: "svc/Patterns" }),
     Layer.mock(ConnectedCalls, {}),
     Layer.mock(ConnectionReads, {}),
     Layer.mock(Connectors, {}),

@@ -7,12 +7,12 @@ import { Context, Duration, Effect, Layer, Scope } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { make as makeAuthorizer } from "./CallAuthorizer.js"
 import { make as makeCommands } from "./Commands.js"
-import { layer as credentialBuilder } from "./credential/CredentialBuilder.js"
-import { layer as credentialTest } from "./credential/CredentialTest.js"
-import { layer as storedCredentialTest } from "./credential/StoredCredentialTest.js"
-import { layer as tokenRefresh } from "./credential/TokenRefresh.js"
-import { layer as sessions } from "./ConnectSessions.js"
-import { layer as owners } from "./ConnectionOwners.js"
+import { CredentialBuilder } from "./credential/CredentialBuilder.js"
+import { CredentialTest } from "./credential/CredentialTest.js"
+import { StoredCredentialTest } from "./credential/StoredCredentialTest.js"
+import { TokenRefresh } from "./credential/TokenRefresh.js"
+import { ConnectSessions } from "./ConnectSessions.js"
+import { ConnectionOwners } from "./ConnectionOwners.js"
 import { newOwner, type ConnectionOwner } from "./ConnectionOwner.js"
 import { Connection } from "./Protocol.js"
 import { LocalOwners } from "./LocalOwners.js"
@@ -68,8 +68,8 @@ export const layer = Layer.unwrapEffect(
     )
   })
 ).pipe(
-  Layer.provide(sessions),
-  Layer.provide(Layer.merge(credentialBuilder, storedCredentialTest)),
-  Layer.provide(Layer.merge(credentialTest, tokenRefresh)),
-  Layer.provide(owners)
+  Layer.provide(ConnectSessions.Default),
+  Layer.provide(Layer.merge(CredentialBuilder.Default, StoredCredentialTest.Default)),
+  Layer.provide(Layer.merge(CredentialTest.Default, TokenRefresh.Default)),
+  Layer.provide(ConnectionOwners.Default)
 )

@@ -2,7 +2,7 @@
  * Connect sessions: a person enters a credential, or signs in at the provider, which sends the browser back with the
  * session's `state`, once. Contract: connection states.
  */
-import { Clock, Context, Duration, Effect, Layer, Redacted } from "effect"
+import { Clock, Duration, Effect, Redacted } from "effect"
 import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 import type { Initiator } from "../ports/connection/Connections.js"
@@ -75,9 +75,6 @@ const make = Effect.gen(function* () {
 })
 
 /** One per node. */
-export class ConnectSessions extends Context.Tag("svc/connection/ConnectSessions")<
-  ConnectSessions,
-  Effect.Effect.Success<typeof make>
->() {}
-
-export const layer = Layer.effect(ConnectSessions, make)
+export class ConnectSessions extends Effect.Service<ConnectSessions>()("svc/connection/ConnectSessions", {
+  effect: make
+}) {}

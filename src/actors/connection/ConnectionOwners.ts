@@ -4,7 +4,7 @@
  */
 import { didYouMean } from "../../domain/ClosestName.js"
 import { InvalidState, invalid, refuseWith } from "../../domain/Failure.js"
-import { Clock, Context, Effect, Either, Layer, Option } from "effect"
+import { Clock, Effect, Either, Option } from "effect"
 import {
   outboundEventType,
   type ConnectionStateCommand,
@@ -183,8 +183,6 @@ export const make = Effect.gen(function* () {
 })
 
 /** Reads and changes connections for all parts of the actor. One per node, so that an idle actor costs little memory. */
-export class ConnectionOwners extends Context.Tag("svc/connection/ConnectionOwners")<
-  ConnectionOwners,
-  Effect.Effect.Success<typeof make>
->() {}
-export const layer = Layer.effect(ConnectionOwners, make)
+export class ConnectionOwners extends Effect.Service<ConnectionOwners>()("svc/connection/ConnectionOwners", {
+  effect: make
+}) {}

@@ -3,18 +3,13 @@
  * suffices; anything else goes to the actor. The owner is the actor's own, so the actor's guarantees hold. The cached
  * connector expires after a second, so that an actor in use still gets messages and is not evicted as idle.
  */
-import { Clock, Context, Effect, Layer, Scope } from "effect"
+import { Clock, Effect, Scope } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { Ownership } from "../ports/Ownership.js"
 import type { GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
 import { tryGrant, trySettle } from "./CallGrant.js"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
 import { LastUse } from "./LastUse.js"
-
-export class LocalOwners extends Context.Tag("svc/connection/LocalOwners")<
-  LocalOwners,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const make = Effect.gen(function* () {
   const ownership = yield* Ownership
@@ -57,4 +52,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(LocalOwners, make)
+export class LocalOwners extends Effect.Service<LocalOwners>()("svc/connection/LocalOwners", { effect: make }) {}

@@ -1,5 +1,5 @@
 /** Use cases of the audit trail: list its entries, verify their chain. Read-only. Contract: audit. */
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { ActorType } from "../../domain/audit/Audit.js"
 import type { CallContext } from "./CallContext.js"
 import { type AuditQuery, AuditTrail } from "../ports/AuditTrail.js"
@@ -15,8 +15,6 @@ export const AuditList = listQuery({
   resource_id: optionalText
 })
 type AuditList = typeof AuditList.Type
-
-export class AuditLog extends Context.Tag("svc/AuditLog")<AuditLog, Effect.Effect.Success<typeof make>>() {}
 
 /** A key for some customers reads their entries and its own; a request that names a customer reads that customer's. */
 const reachOf = ({ bounds, customers, id }: Principal): Pick<AuditQuery, "reach"> =>
@@ -58,4 +56,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(AuditLog, make)
+export class AuditLog extends Effect.Service<AuditLog>()("svc/AuditLog", { effect: make }) {}

@@ -1,5 +1,5 @@
 /** Pages of lists: size, bounds, and signed cursors. Contract: conventions. */
-import { Clock, Context, Duration, Effect, Either, Encoding, Layer, Schema } from "effect"
+import { Clock, Duration, Effect, Either, Encoding, Schema } from "effect"
 import { InvalidRequest, type Unavailable } from "../../domain/Failure.js"
 import { cursorLifetime, pageSize } from "../../domain/Limits.js"
 import { TimeBound } from "../../domain/Time.js"
@@ -177,6 +177,4 @@ const make = Effect.map(Digests, (digests) => {
 })
 
 /** One per node. `list` reads a page of a repository, `views` one of views; `pageOf` makes one of rows; `position` decodes a cursor. */
-export class Pages extends Context.Tag("svc/Pages")<Pages, Effect.Effect.Success<typeof make>>() {}
-
-export const layer = Layer.effect(Pages, make)
+export class Pages extends Effect.Service<Pages>()("svc/Pages", { effect: make }) {}

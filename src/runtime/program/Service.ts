@@ -4,7 +4,7 @@ import * as ConnectionActor from "../../actors/connection/Actor.js"
 import * as Calling from "../../actors/connection/ConnectedCalls.js"
 import * as Connections from "../../actors/connection/Connections.js"
 import * as Permits from "../../actors/connection/SharedPermits.js"
-import * as Residents from "../../actors/connection/LocalOwners.js"
+import { LocalOwners } from "../../actors/connection/LocalOwners.js"
 import * as ConnectionSweep from "../../actors/connection/Sweep.js"
 import * as Uses from "../../actors/connection/LastUse.js"
 import * as EventRuns from "../../actors/execution/EventRuns.js"
@@ -16,7 +16,7 @@ import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
 import * as SubscriptionSweep from "../../actors/pipeline/SubscriptionSweep.js"
-import * as Patterns from "../../actors/Patterns.js"
+import { Patterns } from "../../actors/Patterns.js"
 import * as Places from "../../actors/Places.js"
 import * as PollSweep from "../../actors/pipeline/PollSweep.js"
 import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
@@ -91,41 +91,41 @@ import * as Nonces from "../postgres/organisation/Nonces.js"
 import * as ProviderWindows from "../postgres/connection/ProviderWindows.js"
 import * as QuotaWarnings from "../postgres/quota/QuotaWarnings.js"
 import * as RateWindows from "../postgres/organisation/RateWindows.js"
-import * as AuditLog from "../../actors/management/AuditLog.js"
-import * as CallbackSecret from "../../actors/management/access/CallbackSecret.js"
-import * as ApiKeys from "../../actors/management/access/ApiKeys.js"
-import * as ExecutionControl from "../../actors/management/run/ExecutionControl.js"
-import * as ExecutionHistory from "../../actors/management/run/ExecutionHistory.js"
-import * as AuthProviders from "../../actors/management/connection/AuthProviders.js"
+import { AuditLog } from "../../actors/management/AuditLog.js"
+import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
+import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
+import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
+import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
+import { AuthProviders } from "../../actors/management/connection/AuthProviders.js"
 import * as Changes from "../../actors/management/Changes.js"
-import * as ConnectorAuthoring from "../../actors/management/connector/ConnectorAuthoring.js"
-import * as ConnectorCatalogue from "../../actors/management/connector/ConnectorCatalogue.js"
-import * as ConnectorImport from "../../actors/management/connector/ConnectorImport.js"
-import * as ConnectorRecords from "../../actors/management/connector/ConnectorRecords.js"
-import * as CustomerConnections from "../../actors/management/connection/CustomerConnections.js"
-import * as CustomerCredentials from "../../actors/management/connection/CustomerCredentials.js"
-import * as TriggerFiring from "../../actors/management/trigger/TriggerFiring.js"
-import * as Tenants from "../../actors/management/organisation/Tenants.js"
-import * as Triggers from "../../actors/management/trigger/Triggers.js"
-import * as Installations from "../../actors/management/organisation/Installations.js"
-import * as Notifications from "../../actors/management/organisation/Notifications.js"
-import * as Pages from "../../actors/management/Pages.js"
-import * as Workflows from "../../actors/management/workflow/Workflows.js"
-import * as WorkflowVersions from "../../actors/management/workflow/WorkflowVersions.js"
-import * as Configuration from "../../actors/management/organisation/Configuration.js"
-import * as Customers from "../../actors/management/organisation/Customers.js"
+import { ConnectorAuthoring } from "../../actors/management/connector/ConnectorAuthoring.js"
+import { ConnectorCatalogue } from "../../actors/management/connector/ConnectorCatalogue.js"
+import { ConnectorImport } from "../../actors/management/connector/ConnectorImport.js"
+import { ConnectorRecords } from "../../actors/management/connector/ConnectorRecords.js"
+import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
+import { CustomerCredentials } from "../../actors/management/connection/CustomerCredentials.js"
+import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
+import { Tenants } from "../../actors/management/organisation/Tenants.js"
+import { Triggers } from "../../actors/management/trigger/Triggers.js"
+import { Installations } from "../../actors/management/organisation/Installations.js"
+import { Notifications } from "../../actors/management/organisation/Notifications.js"
+import { Pages } from "../../actors/management/Pages.js"
+import { Workflows } from "../../actors/management/workflow/Workflows.js"
+import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
+import { Configuration } from "../../actors/management/organisation/Configuration.js"
+import { Customers } from "../../actors/management/organisation/Customers.js"
 import * as Organisations from "../../actors/management/organisation/Organisations.js"
-import * as DeadLetterQueue from "../../actors/management/event/DeadLetterQueue.js"
-import * as EventRecords from "../../actors/management/event/EventRecords.js"
-import * as EventReplays from "../../actors/management/event/EventReplays.js"
-import * as WebhookIntake from "../../actors/management/event/WebhookIntake.js"
-import * as Quotas from "../../actors/management/organisation/Quotas.js"
-import * as Roles from "../../actors/management/access/Roles.js"
-import * as ManagedSecrets from "../../actors/management/access/Secrets.js"
-import * as StartQuota from "../../actors/management/organisation/StartQuota.js"
-import * as Users from "../../actors/management/access/Users.js"
-import * as WebhookEndpoints from "../../actors/management/organisation/WebhookEndpoints.js"
-import * as Workspaces from "../../actors/management/organisation/Workspaces.js"
+import { DeadLetterQueue } from "../../actors/management/event/DeadLetterQueue.js"
+import { EventRecords } from "../../actors/management/event/EventRecords.js"
+import { EventReplays } from "../../actors/management/event/EventReplays.js"
+import { WebhookIntake } from "../../actors/management/event/WebhookIntake.js"
+import { Quotas } from "../../actors/management/organisation/Quotas.js"
+import { Roles } from "../../actors/management/access/Roles.js"
+import { Secrets } from "../../actors/management/access/Secrets.js"
+import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
+import { Users } from "../../actors/management/access/Users.js"
+import { WebhookEndpoints } from "../../actors/management/organisation/WebhookEndpoints.js"
+import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
 import * as HeldEvents from "../postgres/event/HeldEvents.js"
 import * as StorageUsage from "../postgres/organisation/StorageUsage.js"
 import * as TroubleProbe from "../postgres/database/TroubleProbe.js"
@@ -157,7 +157,7 @@ const pure = Layer.unwrapEffect(
       Crypto.layerIdentifiers,
       ByteLedger.layer({ bytes: heldMemory * 1_048_576 }),
       Addresses.layer(trustedProxies),
-      Patterns.layer.pipe(Layer.provideMerge(Computations.layer({ workerPath: bundleOf("computing.js") }))),
+      Patterns.Default.pipe(Layer.provideMerge(Computations.layer({ workerPath: bundleOf("computing.js") }))),
       Egress.layer({ allow: egressAllow, connections: planDescriptors(settings).outgoing }),
       OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),
@@ -200,7 +200,7 @@ const trail = Layer.unwrapEffect(
 )
 
 /** Management records, for the service and for commands beside it. */
-export const records = Layer.merge(Changes.layer, Pages.layer).pipe(
+export const records = Layer.merge(Changes.layer, Pages.Default).pipe(
   Layer.provideMerge(Records.layer),
   Layer.provideMerge(AuditRows.layer),
   Layer.provideMerge(vault),
@@ -271,7 +271,7 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 /** The owners of connections: credentials, refreshes, providers' limits. */
 const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
 /** Shared by the owners of connections and their callers. */
-const residents = Residents.layer.pipe(Layer.provide(Uses.layer))
+const residents = LocalOwners.Default.pipe(Layer.provide(Uses.layer))
 const connected = Calling.layer.pipe(
   Layer.provideMerge(ConnectedEgress.layer),
   Layer.provideMerge(Connections.layer),
@@ -314,38 +314,38 @@ const organisations = Layer.unwrapEffect(
 
 /** The use cases of management, one layer for each noun. */
 const useCases = Layer.mergeAll(
-  ApiKeys.layer,
-  AuditLog.layer,
-  AuthProviders.layer,
-  CallbackSecret.layer,
-  Configuration.layer,
-  ConnectorAuthoring.layer,
-  ConnectorCatalogue.layer,
-  CustomerConnections.layer,
-  CustomerCredentials.layer,
-  Customers.layer,
-  ExecutionHistory.layer,
-  Installations.layer,
-  ManagedSecrets.layer,
-  Notifications.layer,
+  ApiKeys.Default,
+  AuditLog.Default,
+  AuthProviders.Default,
+  CallbackSecret.Default,
+  Configuration.Default,
+  ConnectorAuthoring.Default,
+  ConnectorCatalogue.Default,
+  CustomerConnections.Default,
+  CustomerCredentials.Default,
+  Customers.Default,
+  ExecutionHistory.Default,
+  Installations.Default,
+  Secrets.Default,
+  Notifications.Default,
   organisations,
-  Quotas.layer,
-  Roles.layer,
-  Triggers.layer,
-  TriggerFiring.layer,
-  Users.layer,
-  WebhookEndpoints.layer,
-  WebhookIntake.layer,
-  EventRecords.layer,
-  EventReplays.layer,
-  DeadLetterQueue.layer,
-  Workflows.layer,
-  WorkflowVersions.layer,
-  Workspaces.layer
+  Quotas.Default,
+  Roles.Default,
+  Triggers.Default,
+  TriggerFiring.Default,
+  Users.Default,
+  WebhookEndpoints.Default,
+  WebhookIntake.Default,
+  EventRecords.Default,
+  EventReplays.Default,
+  DeadLetterQueue.Default,
+  Workflows.Default,
+  WorkflowVersions.Default,
+  Workspaces.Default
 ).pipe(
-  Layer.provide(Layer.merge(ConnectorImport.layer, ConnectorRecords.layer)),
-  Layer.provideMerge(ExecutionControl.layer),
-  Layer.provideMerge(Layer.merge(StartQuota.layer, Tenants.layer))
+  Layer.provide(Layer.merge(ConnectorImport.Default, ConnectorRecords.Default)),
+  Layer.provideMerge(ExecutionControl.Default),
+  Layer.provideMerge(Layer.merge(StartQuota.Default, Tenants.Default))
 )
 
 /** Everything but the server. */

@@ -2,7 +2,7 @@
  * Builds a credential from the fields or tokens that a user or client sent: checks them, requests a token if the method
  * needs one, and tests the result at the provider.
  */
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Effect, Redacted } from "effect"
 import { invalid } from "../../../domain/Failure.js"
 import { credentialRefused } from "../ConnectionOwner.js"
 import type { CredentialFacts } from "../../../domain/connection/Connection.js"
@@ -208,9 +208,6 @@ const ownClientFields: ReadonlyArray<CredentialField> = ["clientId", "clientSecr
 }))
 
 /** One per node. */
-export class CredentialBuilder extends Context.Tag("svc/connection/CredentialBuilder")<
-  CredentialBuilder,
-  Effect.Effect.Success<typeof make>
->() {}
-
-export const layer = Layer.effect(CredentialBuilder, make)
+export class CredentialBuilder extends Effect.Service<CredentialBuilder>()("svc/connection/CredentialBuilder", {
+  effect: make
+}) {}

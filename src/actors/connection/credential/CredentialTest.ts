@@ -1,5 +1,5 @@
 /** Tests a credential with the action that the connector defines as its test, and signs requests. */
-import { Clock, Context, Duration, Effect, Either, Layer, Redacted } from "effect"
+import { Clock, Duration, Effect, Either, Redacted } from "effect"
 import { type Credential, credentialValues } from "../../../domain/connection/Credential.js"
 import { actionResult } from "../../../domain/connector/request/ActionResult.js"
 import type { AuthMethod } from "../../../domain/connector/AuthMethod.js"
@@ -193,9 +193,6 @@ const reasonOf = (
 }
 
 /** One per node. */
-export class CredentialTest extends Context.Tag("svc/connection/CredentialTest")<
-  CredentialTest,
-  Effect.Effect.Success<typeof make>
->() {}
-
-export const layer = Layer.effect(CredentialTest, make)
+export class CredentialTest extends Effect.Service<CredentialTest>()("svc/connection/CredentialTest", {
+  effect: make
+}) {}

@@ -2,7 +2,7 @@
  * Tests the stored credential of a connection: refreshes the token when it is due, and once more when the provider rejects
  * it. Only a refusal of the token endpoint, or the rejection of a token that was just issued, counts against the credential.
  */
-import { Clock, Context, Deferred, Effect, Layer, type Scope } from "effect"
+import { Clock, Deferred, Effect, type Scope } from "effect"
 import { InvalidState } from "../../../domain/Failure.js"
 import { type Connection } from "../../../domain/connection/Connection.js"
 import { notActiveReason, remedyOf } from "../../../domain/connection/ConnectionStates.js"
@@ -123,9 +123,7 @@ const make = Effect.gen(function* () {
 })
 
 /** One per node. */
-export class StoredCredentialTest extends Context.Tag("svc/connection/StoredCredentialTest")<
-  StoredCredentialTest,
-  Effect.Effect.Success<typeof make>
->() {}
-
-export const layer = Layer.effect(StoredCredentialTest, make)
+export class StoredCredentialTest extends Effect.Service<StoredCredentialTest>()(
+  "svc/connection/StoredCredentialTest",
+  { effect: make }
+) {}

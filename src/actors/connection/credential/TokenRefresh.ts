@@ -2,7 +2,7 @@
  * Refreshes a connection's token: at most one request at a time in the cluster. The owner commits the intent, sends one
  * request to the token endpoint, commits the answer and wakes the waiting calls. Design: the actor is the lock.
  */
-import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer, Redacted, type Scope } from "effect"
+import { Clock, Deferred, Duration, Effect, FiberId, Redacted, type Scope } from "effect"
 import { credentialFingerprint } from "../../../domain/connection/Credential.js"
 import { isGrantLost, latestSendMillis, decideRecovery } from "../../../domain/connection/Refresh.js"
 import type { OAuth2Method } from "../../../domain/connector/AuthMethod.js"
@@ -219,9 +219,4 @@ const requestNotSent = (refusal: CommandRefusal): TokenRequestFailed =>
   })
 
 /** One per node. */
-export class TokenRefresh extends Context.Tag("svc/connection/TokenRefresh")<
-  TokenRefresh,
-  Effect.Effect.Success<typeof make>
->() {}
-
-export const layer = Layer.effect(TokenRefresh, make)
+export class TokenRefresh extends Effect.Service<TokenRefresh>()("svc/connection/TokenRefresh", { effect: make }) {}

@@ -2,7 +2,7 @@
  * Use cases of API keys: create, narrow, rotate, revoke. No key gets more rights than the key that creates or changes it.
  * Contract: API keys.
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { type ApiKey, type CreateApiKey, keyView, UpdateApiKey } from "../../../domain/access/ApiKey.js"
 import { changedKey, revokedKey, rotatedKey, statusRefusal } from "../../../domain/access/ApiKeyChanges.js"
 import { type Failure, InvalidState, refuseWith } from "../../../domain/Failure.js"
@@ -19,9 +19,6 @@ import { findReached } from "../ReachedRecord.js"
 
 export const ApiKeyList = listQuery({ mode: Schema.optional(Schema.Literal("all", "live", "test")) })
 type ApiKeyList = typeof ApiKeyList.Type
-
-/** Each use case fails with `NotFound` if the caller's workspace has no such key. */
-export class ApiKeys extends Context.Tag("svc/ApiKeys")<ApiKeys, Effect.Effect.Success<typeof make>>() {}
 
 /** Members that the service itself changes. */
 const volatileMembers = ["lastUsedAt"]
@@ -149,4 +146,5 @@ const make = Effect.gen(function* () {
   return { list, create, get, update, revoke, rotate, revealIdentitySecret }
 })
 
-export const layer = Layer.effect(ApiKeys, make)
+/** Each use case fails with `NotFound` if the caller's workspace has no such key. */
+export class ApiKeys extends Effect.Service<ApiKeys>()("svc/ApiKeys", { effect: make }) {}

@@ -2,15 +2,10 @@
  * Use cases of the secret that signs a workspace's callbacks. Both return the secret, so both commit their audit entry
  * first. Contract: callbacks.
  */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { CallbackSecrets } from "../../ports/delivery/CallbackSecrets.js"
 import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
-
-export class CallbackSecret extends Context.Tag("svc/CallbackSecret")<
-  CallbackSecret,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const make = Effect.gen(function* () {
   const { change } = yield* Changes
@@ -31,4 +26,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(CallbackSecret, make)
+export class CallbackSecret extends Effect.Service<CallbackSecret>()("svc/CallbackSecret", { effect: make }) {}

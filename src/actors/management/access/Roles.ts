@@ -1,5 +1,5 @@
 /** Use cases of users' roles: list, and create a custom role from a wider one. Contract: presets and roles. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { RoleId } from "../../../domain/Ids.js"
 import { checkRole, type CreateRole, newRole, Role } from "../../../domain/access/Person.js"
@@ -9,8 +9,6 @@ import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
-
-export class Roles extends Context.Tag("svc/Roles")<Roles, Effect.Effect.Success<typeof make>>() {}
 
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
@@ -34,7 +32,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(Roles, make)
+export class Roles extends Effect.Service<Roles>()("svc/Roles", { effect: make }) {}
 
 /** Finds a role by id or name. `path`: the member of the request that names it. */
 export const findRole = (tx: Tx, path: string, idOrName: string): Effect.Effect<Role, Failure> =>

@@ -2,7 +2,7 @@
  * Use cases of secrets. Each value is a sealed version; a run that has read a version keeps using it.
  * Contract: secret record.
  */
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { type Failure, refuseWith } from "../../../domain/Failure.js"
 import type { Json } from "../../../domain/Json.js"
 import {
@@ -33,8 +33,6 @@ import { currentTimestamp } from "../Timestamp.js"
 
 export const SecretList = listQuery({ customer_id: optionalText, environment: optionalText })
 type SecretList = typeof SecretList.Type
-
-export class Secrets extends Context.Tag("svc/Secrets")<Secrets, Effect.Effect.Success<typeof make>>() {}
 
 type ChangeFailure = Failure | AlreadyExists | Changed
 
@@ -165,4 +163,4 @@ const make = Effect.gen(function* () {
   return { list, store, reveal, remove }
 })
 
-export const layer = Layer.effect(Secrets, make)
+export class Secrets extends Effect.Service<Secrets>()("svc/Secrets", { effect: make }) {}

@@ -1,5 +1,5 @@
 /** Use cases of users: list, and invite by a token, of which only the hash is stored. Contract: users. */
-import { Context, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { grantRefusal } from "../../../domain/access/KeyBounds.js"
 import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId, UserId } from "../../../domain/Ids.js"
@@ -25,8 +25,6 @@ export interface Invitation {
 
 export const UserList = listQuery({ status: Schema.optional(UserStatus) })
 type UserList = typeof UserList.Type
-
-export class Users extends Context.Tag("svc/Users")<Users, Effect.Effect.Success<typeof make>>() {}
 
 const inviteLength = 43
 
@@ -84,4 +82,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(Users, make)
+export class Users extends Effect.Service<Users>()("svc/Users", { effect: make }) {}

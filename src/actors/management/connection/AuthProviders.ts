@@ -2,7 +2,7 @@
  * Use cases of an organisation's OAuth clients at providers, for its own and for built-in connectors. A key's scope applies
  * to a client through its connector. Contract: auth provider record.
  */
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { AuthProvider, UpsertAuthProvider } from "../../../domain/connector/ConnectorRecord.js"
 import { invalid, NotFound } from "../../../domain/Failure.js"
 import type { Tx } from "../../ports/Records.js"
@@ -14,12 +14,6 @@ import { ConnectorRecords, definitionOf } from "../connector/ConnectorRecords.js
 import { pickChanges } from "../ReadOnly.js"
 
 export type AuthProviderView = ReturnType<typeof AuthProvider.show>
-
-/** `connector`: an id or a slug. */
-export class AuthProviders extends Context.Tag("svc/AuthProviders")<
-  AuthProviders,
-  Effect.Effect.Success<typeof make>
->() {}
 
 /** The client for the audit trail, which shows that the secret changed but not the secret. */
 const trailOf = (provider: AuthProvider | null) =>
@@ -96,4 +90,5 @@ const make = Effect.gen(function* () {
   return { list, upsert, remove }
 })
 
-export const layer = Layer.effect(AuthProviders, make)
+/** `connector`: an id or a slug. */
+export class AuthProviders extends Effect.Service<AuthProviders>()("svc/AuthProviders", { effect: make }) {}

@@ -2,7 +2,7 @@
  * Use cases of customers' connections. Reads come from their records; changes are commands to their actors, which also
  * write the audit entries. Contract: connection record and states; surface C bodies.
  */
-import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { type Connection, type UpdateConnection, connectionStatuses } from "../../../domain/connection/Connection.js"
 import type { CreateConnection, ReconnectConnection } from "../../../domain/connection/Requests.js"
 import { type Failure, refuseWith } from "../../../domain/Failure.js"
@@ -36,12 +36,6 @@ export const ConnectionList = listQuery({
   connector: optionalText
 })
 type ConnectionList = typeof ConnectionList.Type
-
-/** Each use case fails with `NotFound` if the connection does not exist, is disconnected, or is not reached by the caller. */
-export class CustomerConnections extends Context.Tag("svc/CustomerConnections")<
-  CustomerConnections,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
@@ -219,4 +213,7 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(CustomerConnections, make)
+/** Each use case fails with `NotFound` if the connection does not exist, is disconnected, or is not reached by the caller. */
+export class CustomerConnections extends Effect.Service<CustomerConnections>()("svc/CustomerConnections", {
+  effect: make
+}) {}

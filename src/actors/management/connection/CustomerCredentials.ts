@@ -2,7 +2,7 @@
  * Use cases of a customer's stored credentials. Each belongs to one connection: storing a credential creates the connection
  * or replaces its credential, and a key's scope applies through the connection. Contract: surface B bodies.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Effect } from "effect"
 import type { Connection } from "../../../domain/connection/Connection.js"
 import { RotateCredential, type StoreCredential } from "../../../domain/connection/Requests.js"
 import { type Failure, refuseWith } from "../../../domain/Failure.js"
@@ -36,12 +36,6 @@ import { Tenants } from "../organisation/Tenants.js"
 export interface CredentialListParams extends PageRequest {
   readonly connector?: string | undefined
 }
-
-/** `tenant`: the customer's id or `ref:<externalRef>`. Fails with `NotFound` if the caller does not reach the customer. */
-export class CustomerCredentials extends Context.Tag("svc/CustomerCredentials")<
-  CustomerCredentials,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const revealsAtOnce = 8
 
@@ -194,4 +188,7 @@ const make = Effect.gen(function* () {
   return { list, store, rotate }
 })
 
-export const layer = Layer.effect(CustomerCredentials, make)
+/** `tenant`: the customer's id or `ref:<externalRef>`. Fails with `NotFound` if the caller does not reach the customer. */
+export class CustomerCredentials extends Effect.Service<CustomerCredentials>()("svc/CustomerCredentials", {
+  effect: make
+}) {}

@@ -2,7 +2,7 @@
  * Use cases that change an organisation's own connectors: save a draft, publish it as an immutable version.
  * Contract: connector record; versioning policy.
  */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { ConnectorRecord } from "../../../domain/connector/ConnectorRecord.js"
 import { readDefinitionBody } from "../../../domain/connector/DefinitionBody.js"
 import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
@@ -16,12 +16,6 @@ import { make as makeConnectorDrafts, ownConnector, trailOf } from "./ConnectorD
 import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
-
-/** `body`: a definition, or the import of one. `idOrSlug`: an id or a slug. */
-export class ConnectorAuthoring extends Context.Tag("svc/ConnectorAuthoring")<
-  ConnectorAuthoring,
-  Effect.Effect.Success<typeof make>
->() {}
 
 /** Fails if the plan does not allow one more connector. Exact, because a lock serialises creations. */
 const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Effect.fn.Return<void, Failure> {
@@ -90,4 +84,7 @@ const make = Effect.gen(function* () {
   return { create, update, publish, remove }
 })
 
-export const layer = Layer.effect(ConnectorAuthoring, make)
+/** `body`: a definition, or the import of one. `idOrSlug`: an id or a slug. */
+export class ConnectorAuthoring extends Effect.Service<ConnectorAuthoring>()("svc/ConnectorAuthoring", {
+  effect: make
+}) {}

@@ -1,5 +1,5 @@
 /** Use cases that read the organisation's own and the built-in connectors, and preview an import. */
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { type ConnectorOffer, connectorOffer } from "../../../domain/connector/ConnectorOffer.js"
 import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocument.js"
@@ -30,12 +30,6 @@ export interface Discovery {
   /** For an OpenAPI document: the parts that an import would leave out. */
   readonly warnings?: ReadonlyArray<ImportWarning>
 }
-
-/** `idOrSlug`: an id or a slug. `version`: a published one; absent: the draft, or the newest version without one. */
-export class ConnectorCatalogue extends Context.Tag("svc/ConnectorCatalogue")<
-  ConnectorCatalogue,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const make = Effect.gen(function* () {
   const { read } = yield* Changes
@@ -92,4 +86,7 @@ const make = Effect.gen(function* () {
   return { list, get, definition, discover }
 })
 
-export const layer = Layer.effect(ConnectorCatalogue, make)
+/** `idOrSlug`: an id or a slug. `version`: a published one; absent: the draft, or the newest version without one. */
+export class ConnectorCatalogue extends Effect.Service<ConnectorCatalogue>()("svc/ConnectorCatalogue", {
+  effect: make
+}) {}

@@ -1,5 +1,5 @@
 /** Reads and checks a connector definition that a client sent: as a document, as text, or by its URL. */
-import { Context, Duration, Effect, Either, Layer, Schema } from "effect"
+import { Duration, Effect, Either, Schema } from "effect"
 import { ImportRequest } from "../../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocument.js"
@@ -20,11 +20,6 @@ export interface ReadDefinition {
   readonly definition: ConnectorDefinition
   readonly warnings?: ReadonlyArray<ImportWarning>
 }
-
-export class ConnectorImport extends Context.Tag("svc/ConnectorImport")<
-  ConnectorImport,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const timeout = Duration.seconds(30)
 
@@ -157,4 +152,4 @@ const make = Effect.gen(function* () {
   return { readBody, readOpenApi }
 })
 
-export const layer = Layer.effect(ConnectorImport, make)
+export class ConnectorImport extends Effect.Service<ConnectorImport>()("svc/ConnectorImport", { effect: make }) {}

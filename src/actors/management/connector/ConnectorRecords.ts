@@ -1,5 +1,5 @@
 /** Finds and shows connectors for use cases: the organisation's own and the built-in ones. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { appWebhookUrls } from "../../../domain/trigger/AppWebhookAddress.js"
 import { callbackPath } from "../../../domain/connection/Callback.js"
 import {
@@ -28,12 +28,6 @@ export interface OwnConnector {
   readonly record: ConnectorRecord
 }
 export type FoundConnector = OwnConnector | BuiltInConnector
-
-/** Finds connectors. A key's scope names them by their slugs. */
-export class ConnectorRecords extends Context.Tag("svc/ConnectorRecords")<
-  ConnectorRecords,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const notFound = () => new NotFound({ what: "connector" })
 const versionNotFound = () => new NotFound({ what: "published version of this connector" })
@@ -187,4 +181,5 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(ConnectorRecords, make)
+/** Finds connectors. A key's scope names them by their slugs. */
+export class ConnectorRecords extends Effect.Service<ConnectorRecords>()("svc/ConnectorRecords", { effect: make }) {}

@@ -1,5 +1,5 @@
 /** Use cases of the dead letter queue: list, read, replay, discard. Contract: dead letters. */
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { ReplayCustomerDeadLetters, ReplayEvent } from "../../../domain/event/EventBodies.js"
 import { DeadLetterStatus } from "../../../domain/event/EventView.js"
@@ -26,12 +26,6 @@ export const DeadLetterList = listQuery({
   customer_id: optionalText
 })
 type DeadLetterList = typeof DeadLetterList.Type
-
-/** Each use case fails with `NotFound` if the key's workspace has no such dead letter or the caller does not reach it. */
-export class DeadLetterQueue extends Context.Tag("svc/DeadLetterQueue")<
-  DeadLetterQueue,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const letterNotFound = () => new NotFound({ what: "dead letter" })
 const isPart = (some: ReadonlyArray<string> | undefined, of: ReadonlyArray<string> | undefined): boolean =>
@@ -180,4 +174,5 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(DeadLetterQueue, make)
+/** Each use case fails with `NotFound` if the key's workspace has no such dead letter or the caller does not reach it. */
+export class DeadLetterQueue extends Effect.Service<DeadLetterQueue>()("svc/DeadLetterQueue", { effect: make }) {}

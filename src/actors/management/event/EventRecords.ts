@@ -1,5 +1,5 @@
 /** Use cases that read events: their list, one event, and what became of those of a period. Contract: events. */
-import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Duration, Effect, Option, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { EventStatus, EventSource } from "../../../domain/event/Event.js"
 import { type Failure, Forbidden, InvalidRequest, NotFound } from "../../../domain/Failure.js"
@@ -21,9 +21,6 @@ export const EventList = listQuery({
   customer_id: optionalText
 })
 type EventList = typeof EventList.Type
-
-/** Each use case fails with `NotFound` if the key's workspace has no such event or the caller does not reach it. */
-export class EventRecords extends Context.Tag("svc/EventRecords")<EventRecords, Effect.Effect.Success<typeof make>>() {}
 
 /** The customers whose records a list shows; empty: none. */
 export const customersOf = (
@@ -140,4 +137,5 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(EventRecords, make)
+/** Each use case fails with `NotFound` if the key's workspace has no such event or the caller does not reach it. */
+export class EventRecords extends Effect.Service<EventRecords>()("svc/EventRecords", { effect: make }) {}

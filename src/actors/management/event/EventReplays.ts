@@ -1,6 +1,6 @@
 /** Use cases that make events: inject one, replay one. Contract: events; replay. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
-import { Context, Effect, Layer, Option, Schedule } from "effect"
+import { Effect, Option, Schedule } from "effect"
 import type { InjectEvent, ReplayEvent } from "../../../domain/event/EventBodies.js"
 import { NotFound, invalid } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
@@ -16,8 +16,6 @@ import type { CallContext } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
 import { checkScopeWith, eventNotFound, isReached, recordScopeOf } from "./EventRecords.js"
 import { isExecutionId } from "../run/ExecutionRecords.js"
-
-export class EventReplays extends Context.Tag("svc/EventReplays")<EventReplays, Effect.Effect.Success<typeof make>>() {}
 
 /** How often and how long the answer to a replay waits for the runs of its event: about a second. */
 const untilStarted = Schedule.intersect(Schedule.exponential("20 millis"), Schedule.recurs(6))
@@ -151,4 +149,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(EventReplays, make)
+export class EventReplays extends Effect.Service<EventReplays>()("svc/EventReplays", { effect: make }) {}

@@ -2,16 +2,11 @@
  * Use case of webhooks: the webhook of a trigger, the address that a provider got for a subscription, or that of a
  * provider's app. Contract: webhook receiver.
  */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { isAppWebhook, isSubscriptionNumber } from "../../../domain/trigger/AppWebhookAddress.js"
 import { makeAppWebhooks } from "./AppWebhooks.js"
 import { makeSubscriptionWebhooks } from "./SubscriptionWebhooks.js"
 import { makeTriggerWebhooks } from "./TriggerWebhooks.js"
-
-export class WebhookIntake extends Context.Tag("svc/WebhookIntake")<
-  WebhookIntake,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const make = Effect.gen(function* () {
   const ofApp = yield* makeAppWebhooks
@@ -28,4 +23,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(WebhookIntake, make)
+export class WebhookIntake extends Effect.Service<WebhookIntake>()("svc/WebhookIntake", { effect: make }) {}

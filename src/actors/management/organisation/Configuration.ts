@@ -1,5 +1,5 @@
 /** Use cases of configuration: write a value at one level, resolve the value that applies over all levels. Contract: config. */
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { autoReplayKey, autoReplayProblems } from "../../../domain/event/AutoReplay.js"
 import { resolveValues, type SetConfiguration, type StoredValue } from "../../../domain/organisation/Configuration.js"
 import { type Detail, type Failure, Forbidden, invalid, refuseWith, refusalOf } from "../../../domain/Failure.js"
@@ -30,11 +30,6 @@ export const ConfigurationQuery = Schema.Struct({
   environment: text
 })
 type ConfigurationQuery = typeof ConfigurationQuery.Type
-
-export class Configuration extends Context.Tag("svc/Configuration")<
-  Configuration,
-  Effect.Effect.Success<typeof make>
->() {}
 
 type StoredLevel = StoredValue["level"]
 type Place = Pick<StoredValue, "level" | "scopeId" | "key" | "environment">
@@ -201,4 +196,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(Configuration, make)
+export class Configuration extends Effect.Service<Configuration>()("svc/Configuration", { effect: make }) {}

@@ -1,5 +1,5 @@
 /** Use cases of customers: list, create, change, and delete, which leaves a tombstone. Contract: customer record. */
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { liveStatuses } from "../../../domain/connection/Connection.js"
 import {
   type CreateCustomer,
@@ -21,8 +21,6 @@ import { currentTimestamp } from "../Timestamp.js"
 
 export const CustomerList = listQuery({ status: Schema.optional(CustomerStatus), tag: optionalText })
 type CustomerList = typeof CustomerList.Type
-
-export class Customers extends Context.Tag("svc/Customers")<Customers, Effect.Effect.Success<typeof make>>() {}
 
 /** Counts each customer's connections that are not disconnected. */
 const countConnections = (tx: Tx, customers: ReadonlyArray<Customer>) =>
@@ -115,4 +113,4 @@ const make = Effect.gen(function* () {
   return { list, create, get, update, remove }
 })
 
-export const layer = Layer.effect(Customers, make)
+export class Customers extends Effect.Service<Customers>()("svc/Customers", { effect: make }) {}

@@ -2,7 +2,7 @@
  * Use cases of installations: create for a customer, change, uninstall. The record stays, because its runs refer to it.
  * Contract: installation record.
  */
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { type Failure, NotFound, PlanLimitReached } from "../../../domain/Failure.js"
 import {
   type CreateInstallation,
@@ -47,11 +47,6 @@ export const InstallationList = listQuery({
   })
 })
 type InstallationList = typeof InstallationList.Type
-
-export class Installations extends Context.Tag("svc/Installations")<
-  Installations,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const resourceOf = ({ customerId, id, integration }: Installation) => ({ id, name: integration, customerId })
 
@@ -222,4 +217,4 @@ const make = Effect.gen(function* () {
   return { list, create, get, update, uninstall }
 })
 
-export const layer = Layer.effect(Installations, make)
+export class Installations extends Effect.Service<Installations>()("svc/Installations", { effect: make }) {}

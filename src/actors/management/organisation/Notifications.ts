@@ -1,6 +1,6 @@
 /** Use cases of notifications: list, create, mark as read. Contract: notification record. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { type Failure, invalid, NotFound, QuotaExceeded } from "../../../domain/Failure.js"
 import {
   type CreateNotification,
@@ -32,11 +32,6 @@ export const NotificationList = listQuery({
   status: Schema.optional(Schema.Literal(...notificationStatuses))
 })
 type NotificationList = typeof NotificationList.Type
-
-export class Notifications extends Context.Tag("svc/Notifications")<
-  Notifications,
-  Effect.Effect.Success<typeof make>
->() {}
 
 /** The customer that the body names. A key of some customers must name one of them. */
 const customerFor = (tx: Tx, caller: Principal, named: string | null | undefined) => {
@@ -181,4 +176,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(Notifications, make)
+export class Notifications extends Effect.Service<Notifications>()("svc/Notifications", { effect: make }) {}

@@ -1,6 +1,6 @@
 /** Use cases of quotas: what an organisation or a customer uses of its limits, and the totals of days. Contract: quota. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { type Customer, customerCeiling } from "../../../domain/organisation/Customer.js"
 import { InvalidRequest, type Unavailable } from "../../../domain/Failure.js"
@@ -35,8 +35,6 @@ export const QuotaSummary = Schema.Struct({
   })
 }).annotations({ identifier: "QuotaSummary" })
 type QuotaSummary = typeof QuotaSummary.Type
-
-export class Quotas extends Context.Tag("svc/Quotas")<Quotas, Effect.Effect.Success<typeof make>>() {}
 
 const dayMillis = 86_400_000
 const mostDays = 92
@@ -186,4 +184,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(Quotas, make)
+export class Quotas extends Effect.Service<Quotas>()("svc/Quotas", { effect: make }) {}

@@ -2,7 +2,7 @@
  * Counts accepted starts of runs against `events_per_day` of the organisation and of the customer. All surfaces start runs
  * through it. Contract: quota.
  */
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { type Customer, customerCeiling } from "../../../domain/organisation/Customer.js"
 import { PlanLimitReached, type QuotaExceeded, type Unavailable } from "../../../domain/Failure.js"
 import { CustomerReads } from "../../ports/organisation/CustomerReads.js"
@@ -10,8 +10,6 @@ import type { StartResult } from "../../ports/run/Executions.js"
 import { RateLimits, type StartCeilings } from "../../ports/organisation/RateLimits.js"
 import { StorageUsage } from "../../ports/organisation/StorageUsage.js"
 import type { Principal } from "../Caller.js"
-
-export class StartQuota extends Context.Tag("svc/StartQuota")<StartQuota, Effect.Effect.Success<typeof make>>() {}
 
 const make = Effect.gen(function* () {
   const limits = yield* RateLimits
@@ -68,4 +66,4 @@ const make = Effect.gen(function* () {
   return { countStart }
 })
 
-export const layer = Layer.effect(StartQuota, make)
+export class StartQuota extends Effect.Service<StartQuota>()("svc/StartQuota", { effect: make }) {}

@@ -1,13 +1,11 @@
 /** The customers that surface B names in its paths. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { NotFound } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { customerReference } from "../../../domain/Tenancy.js"
 import { CustomerReads } from "../../ports/organisation/CustomerReads.js"
 import type { CallContext } from "../CallContext.js"
 import { reaches } from "../Caller.js"
-
-export class Tenants extends Context.Tag("svc/Tenants")<Tenants, Effect.Effect.Success<typeof make>>() {}
 
 const make = Effect.map(CustomerReads, (customers) => ({
   /**
@@ -25,4 +23,4 @@ const make = Effect.map(CustomerReads, (customers) => ({
     )
 }))
 
-export const layer = Layer.effect(Tenants, make)
+export class Tenants extends Effect.Service<Tenants>()("svc/Tenants", { effect: make }) {}

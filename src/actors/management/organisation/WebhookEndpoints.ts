@@ -2,7 +2,7 @@
  * Use cases of the endpoints that receive an organisation's events: create, change, rotate the secret, test, and send a
  * delivery again. Contract: outbound events.
  */
-import { Context, Effect, Encoding, Layer, Option, Redacted, Schema } from "effect"
+import { Effect, Encoding, Option, Redacted, Schema } from "effect"
 import {
   type Failure,
   InvalidState,
@@ -39,11 +39,6 @@ import { findReached } from "../ReachedRecord.js"
 
 export const AttemptList = listQuery({ outcome: Schema.optional(Schema.Literal(...attemptOutcomes)) })
 type AttemptList = typeof AttemptList.Type
-
-export class WebhookEndpoints extends Context.Tag("svc/WebhookEndpoints")<
-  WebhookEndpoints,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const secretBytes = 32
 
@@ -271,4 +266,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(WebhookEndpoints, make)
+export class WebhookEndpoints extends Effect.Service<WebhookEndpoints>()("svc/WebhookEndpoints", { effect: make }) {}

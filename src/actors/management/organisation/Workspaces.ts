@@ -1,5 +1,5 @@
 /** Use cases of workspaces: an organisation has one or more, and each key belongs to one. Contract: organisation record. */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
 import { workspacesPerOrganisation } from "../../../domain/Limits.js"
 import {
@@ -16,8 +16,6 @@ import { type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findWorkspace } from "./WorkspaceRecords.js"
-
-export class Workspaces extends Context.Tag("svc/Workspaces")<Workspaces, Effect.Effect.Success<typeof make>>() {}
 
 const resourceOf = ({ id, name }: Workspace) => ({ id, name })
 
@@ -71,4 +69,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(Workspaces, make)
+export class Workspaces extends Effect.Service<Workspaces>()("svc/Workspaces", { effect: make }) {}

@@ -1,5 +1,5 @@
 /** Use cases that act on executions: cancel a run, re-run it. Contract: execution record. */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { AuditChange, AuditEntry } from "../../../domain/audit/Audit.js"
 import { isTerminal } from "../../../domain/run/Execution.js"
 import { executionSummary, type ExecutionView } from "../../../domain/run/ExecutionView.js"
@@ -23,12 +23,6 @@ export interface RerunCommand extends RerunRequest {
   readonly claim: RunClaim | undefined
   readonly traceparent: string | null
 }
-
-/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
-export class ExecutionControl extends Context.Tag("svc/ExecutionControl")<
-  ExecutionControl,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const notEnded = ({ status }: ExecutionView) =>
   new InvalidState({ state: status, message: "the execution has not ended: cancel it first" })
@@ -131,4 +125,5 @@ const make = Effect.gen(function* () {
   return { cancel, rerun }
 })
 
-export const layer = Layer.effect(ExecutionControl, make)
+/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
+export class ExecutionControl extends Effect.Service<ExecutionControl>()("svc/ExecutionControl", { effect: make }) {}

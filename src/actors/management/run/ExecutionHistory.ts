@@ -1,5 +1,5 @@
 /** Use cases that read executions: their list, traces, logs, blobs and recorded fixtures. Contract: execution record. */
-import { Context, Effect, Either, Encoding, Layer, Option, Schema } from "effect"
+import { Effect, Either, Encoding, Option, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { fixturesOf } from "../../../domain/connector/Mocking.js"
 import { isTerminal, ExecutionStatus, TriggerType } from "../../../domain/run/Execution.js"
@@ -19,12 +19,6 @@ export const ExecutionList = listQuery({
   trigger_type: Schema.optional(TriggerType)
 })
 type ExecutionList = typeof ExecutionList.Type
-
-/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
-export class ExecutionHistory extends Context.Tag("svc/ExecutionHistory")<
-  ExecutionHistory,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const workflowsOf = (caller: Principal, workflowId: string | undefined) => {
   const ids = scopedIds(caller, "workflow")
@@ -104,4 +98,5 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(ExecutionHistory, make)
+/** Each use case fails with `NotFound` if the key's workspace has no such execution or the caller does not reach it. */
+export class ExecutionHistory extends Effect.Service<ExecutionHistory>()("svc/ExecutionHistory", { effect: make }) {}

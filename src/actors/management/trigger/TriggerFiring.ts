@@ -1,6 +1,6 @@
 /** Use case that fires a trigger by hand: its event takes the trigger's routes as one of its own would. Contract: triggers. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { FireTrigger } from "../../../domain/event/EventBodies.js"
 import { InvalidRequest, InvalidState, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
@@ -18,11 +18,6 @@ export interface FiringRequest {
   /** The second event with the same key is a repetition of the first. */
   readonly idempotencyKey: string | null
 }
-
-export class TriggerFiring extends Context.Tag("svc/TriggerFiring")<
-  TriggerFiring,
-  Effect.Effect.Success<typeof make>
->() {}
 
 /** For whom a trigger of all customers fires: the only customer of the caller; `null`: for none in particular. */
 const customerOf = (caller: Principal): Effect.Effect<CustomerId | null, InvalidRequest> => {
@@ -87,4 +82,4 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(TriggerFiring, make)
+export class TriggerFiring extends Effect.Service<TriggerFiring>()("svc/TriggerFiring", { effect: make }) {}

@@ -1,5 +1,5 @@
 /** Use cases of triggers: create, change, enable, disable, rotate the access key, delete. Contract: trigger record and states. */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
 import { type Failure, invalid, InvalidState, refusalOf, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
@@ -55,9 +55,6 @@ export const TriggerList = listQuery({
   status: Schema.optional(TriggerStatus)
 })
 type TriggerList = typeof TriggerList.Type
-
-/** Each use case fails with `NotFound` if the key's workspace has no such trigger or the caller does not reach it. */
-export class Triggers extends Context.Tag("svc/Triggers")<Triggers, Effect.Effect.Success<typeof make>>() {}
 
 /** Characters of the random part of an access key, and of the prefix that is shown. */
 const keyLength = 32
@@ -336,4 +333,5 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(Triggers, make)
+/** Each use case fails with `NotFound` if the key's workspace has no such trigger or the caller does not reach it. */
+export class Triggers extends Effect.Service<Triggers>()("svc/Triggers", { effect: make }) {}

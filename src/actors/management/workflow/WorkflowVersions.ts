@@ -1,5 +1,5 @@
 /** Use cases of workflows' versions: publish, list, compare. Contract: workflow record; surface C bodies. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { changesBetween } from "../../../domain/audit/Audit.js"
 import { NotFound } from "../../../domain/Failure.js"
@@ -10,12 +10,6 @@ import { Changes } from "../Changes.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { makePublish, type PublishRequest } from "./WorkflowPublisher.js"
 import { findWorkflow, maxVersionsShown } from "./WorkflowRecords.js"
-
-/** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
-export class WorkflowVersions extends Context.Tag("svc/WorkflowVersions")<
-  WorkflowVersions,
-  Effect.Effect.Success<typeof make>
->() {}
 
 const findVersion = (tx: Tx, workflow: Workflow, number: number) =>
   Effect.flatMap(
@@ -56,4 +50,5 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(WorkflowVersions, make)
+/** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
+export class WorkflowVersions extends Effect.Service<WorkflowVersions>()("svc/WorkflowVersions", { effect: make }) {}

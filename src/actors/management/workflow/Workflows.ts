@@ -1,5 +1,5 @@
 /** Use cases of workflows: save the draft, draw it, archive the workflow. Contract: workflow record; surface C bodies. */
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { nextVersion } from "../../../domain/Record.js"
 import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
@@ -23,9 +23,6 @@ export const WorkflowList = listQuery({
   customer_id: optionalText
 })
 type WorkflowList = typeof WorkflowList.Type
-
-/** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
-export class Workflows extends Context.Tag("svc/Workflows")<Workflows, Effect.Effect.Success<typeof make>>() {}
 
 /** Drawings in the cache, by the hash of their diagram. */
 const maxCachedDrawings = 500
@@ -122,4 +119,5 @@ const make = Effect.gen(function* () {
   }
 })
 
-export const layer = Layer.effect(Workflows, make)
+/** Each use case fails with `NotFound` if the key's workspace has no such workflow or the caller does not reach it. */
+export class Workflows extends Effect.Service<Workflows>()("svc/Workflows", { effect: make }) {}
