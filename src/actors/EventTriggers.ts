@@ -19,10 +19,7 @@ export type Addressed = Pick<
 }
 
 /** The triggers of an event: its own, else those for the event of its connector, else those for its type. */
-export const triggersOf = (
-  triggers: TriggerReads["Type"],
-  event: Addressed
-): Effect.Effect<ReadonlyArray<Trigger>, Unavailable> => {
+export const triggersOf = (triggers: TriggerReads["Type"], event: Addressed) => {
   const { connector, organisationId, record, spaceId, triggerId, type } = event
   const { onlyTriggers } = record
   if (triggerId !== null) return Effect.map(triggers.byId(triggerId), Option.toArray)

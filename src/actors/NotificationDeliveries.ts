@@ -59,11 +59,7 @@ export const readTargets = (
   )
 
 /** Whether the plan has room for so many more messages outside of the application in this hour. */
-export const hasRoomFor = (
-  tx: Pick<Tx, "messagesOfHour">,
-  plan: PlanName,
-  messages: number
-): Effect.Effect<boolean, Unavailable> => {
+export const hasRoomFor = (tx: Pick<Tx, "messagesOfHour">, plan: PlanName, messages: number) => {
   const limit = plans[plan].messagesPerHour
   return limit === null || messages === 0
     ? Effect.succeed(true)

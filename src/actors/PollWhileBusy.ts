@@ -1,14 +1,11 @@
 /** Polls while work is pending and stops when there is none. */
-import { type Duration, Effect, type Scope } from "effect"
+import { type Duration, Effect } from "effect"
 
 /**
  * Runs `poll` each `interval` while it returns that work is left, until the scope closes. The function that is returned
  * starts polling again; the first poll is one interval later.
  */
-export const pollWhileBusy = (
-  interval: Duration.DurationInput,
-  poll: Effect.Effect<boolean>
-): Effect.Effect<() => void, never, Scope.Scope> =>
+export const pollWhileBusy = (interval: Duration.DurationInput, poll: Effect.Effect<boolean>) =>
   Effect.suspend(() => {
     const pending = Effect.unsafeMakeLatch(false)
     const pass = Effect.suspend(() => {

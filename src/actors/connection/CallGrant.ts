@@ -93,11 +93,7 @@ export const tryGrant = (
 }
 
 /** Returns a permit and applies the provider's quota; `undefined` for a 401, which the actor must handle. */
-export const trySettle = (
-  self: ConnectionOwner,
-  settlement: GrantSettlement,
-  now: number
-): Effect.Effect<void> | undefined => {
+export const trySettle = (self: ConnectionOwner, settlement: GrantSettlement, now: number) => {
   const { permit, status } = settlement
   if (status === 401) return undefined
   if (status !== null && status < 400 && ownsPermit(self, permit)) self.refusalsInARow = 0
@@ -105,11 +101,7 @@ export const trySettle = (
 }
 
 /** Returns a permit to the connection's own limiter or to the limit that all connections share. */
-export const returnPermit = (
-  self: ConnectionOwner,
-  { permit, reading }: GrantSettlement,
-  now: number
-): Effect.Effect<void> => {
+export const returnPermit = (self: ConnectionOwner, { permit, reading }: GrantSettlement, now: number) => {
   const shared = self.connector?.shared ?? null
   self.limiter = releasePermit(self.limiter, permit.id, shared === null ? reading : null, now)
   return shared === null ? Effect.void : shared.settle(permit.lease ?? "", reading, now)

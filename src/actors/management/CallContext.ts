@@ -23,20 +23,13 @@ export const versionMismatch = () =>
   new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 
 /** Fails with `Conflict` unless the caller read version `current`. `bodyVersion`: the version in the request's body. */
-export const checkVersion = (
-  { expectedVersion }: CallContext,
-  bodyVersion: number | undefined,
-  current: number
-): Effect.Effect<void, Conflict> => {
+export const checkVersion = ({ expectedVersion }: CallContext, bodyVersion: number | undefined, current: number) => {
   const expected = expectedVersion ?? bodyVersion
   return expected === undefined || expected === current ? Effect.void : versionMismatch()
 }
 
 /** Runs a command of which the actor writes the audit entry, and marks the call as audited. */
-export const runAuditedCommand = <A, E, R>(
-  context: CallContext,
-  order: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
+export const runAuditedCommand = <A, E, R>(context: CallContext, order: Effect.Effect<A, E, R>) =>
   Effect.tap(order, () =>
     Effect.sync(() => {
       context.isAudited = true

@@ -2,7 +2,6 @@
 import { Effect, Option } from "effect"
 import type { Event } from "../../domain/event/Event.js"
 import { inputOf, type MatchedRoute } from "../../domain/event/EventRouting.js"
-import type { Unavailable } from "../../domain/Failure.js"
 import type { Plan } from "../../domain/organisation/Plan.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
 import { Computations } from "../ports/Computations.js"
@@ -110,12 +109,7 @@ export const makeRouteStart = Effect.gen(function* () {
     traceparent: event.record.traceparent
   })
 
-  return Effect.fnUntraced(function* (
-    event: Event,
-    matched: MatchedRoute,
-    plan: Plan,
-    lane: string | null
-  ): Effect.fn.Return<RouteStart, Unavailable> {
+  return Effect.fnUntraced(function* (event: Event, matched: MatchedRoute, plan: Plan, lane: string | null) {
     const failed = (failure: RouteFailure): RouteStart => ({ _tag: "Failed", matched, failure })
     const customer = yield* customerOf(event, matched)
     if (customer === undefined) return failed({ code: "CUSTOMER_NOT_FOUND", message: "the customer was deleted" })

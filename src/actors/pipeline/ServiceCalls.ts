@@ -44,14 +44,7 @@ type MakeServiceCall = (
 export const makeServiceCalls = Effect.map(
   Effect.all([ConnectedCalls, Faults, Patterns]),
   ([calls, faults, patterns]): MakeServiceCall =>
-    ({
-      action: name,
-      args,
-      connection,
-      definition,
-      idempotencyKey,
-      organisationId
-    }: ServiceCall): Effect.Effect<ServiceCallResult, CallFailed | UnusableAction, AnswerHolding> => {
+    ({ action: name, args, connection, definition, idempotencyKey, organisationId }: ServiceCall) => {
       const action = findAction(definition, name)
       if (action === undefined)
         return new UnusableAction({

@@ -58,11 +58,7 @@ export class HeldBytes extends Context.Tag("svc/HeldBytes")<
 export class AnswerHolding extends Context.Tag("svc/AnswerHolding")<AnswerHolding, Holding>() {}
 
 /** Runs `body` with a holding for the answers that it gets, which is released when it ends. */
-export const holdAnswers = <A, E, R>(
-  ledger: HeldBytes["Type"],
-  owner: string,
-  body: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, Exclude<R, AnswerHolding>> =>
+export const holdAnswers = <A, E, R>(ledger: HeldBytes["Type"], owner: string, body: Effect.Effect<A, E, R>) =>
   withHolding(ledger, owner, "answers", (holding) => Effect.provideService(body, AnswerHolding, holding))
 
 /** Takes bytes; waits for room for five seconds. */

@@ -3,7 +3,7 @@ import { Effect, Either } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Keys, type KnownKey } from "../../actors/ports/organisation/Keys.js"
 import { Nonces } from "../../actors/ports/connection/Nonces.js"
-import { type Failure, Unauthorized } from "../../domain/Failure.js"
+import { Unauthorized } from "../../domain/Failure.js"
 import { nonceLifetime } from "../../domain/Limits.js"
 import { identityHeader, verifyIdentity } from "../../domain/delivery/Signature.js"
 import type { LazyRequest } from "../Wire.js"
@@ -14,11 +14,7 @@ export const makeSignatureCheck = Effect.gen(function* () {
   const keys = yield* Keys
   const nonces = yield* Nonces
 
-  return Effect.fnUntraced(function* (
-    { key }: KnownKey,
-    request: LazyRequest,
-    now: number
-  ): Effect.fn.Return<void, Failure> {
+  return Effect.fnUntraced(function* ({ key }: KnownKey, request: LazyRequest, now: number) {
     const header = request.headers[identityHeader]
     if (header === undefined || header === "") {
       return yield* new Unauthorized({

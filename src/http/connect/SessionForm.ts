@@ -39,10 +39,7 @@ export const makeSessionForm = Effect.gen(function* () {
    * Origins to which the form may redirect, for the content security policy. If the provider's address depends on entered
    * values: any HTTPS origin, and this machine if the operator allows the service to call it.
    */
-  const targetsOf = Effect.fnUntraced(function* ({
-    method,
-    session
-  }: LinkedSession): Effect.fn.Return<ReadonlyArray<string>> {
+  const targetsOf = Effect.fnUntraced(function* ({ method, session }: LinkedSession) {
     const back = session.redirectUrl === null ? [] : [new URL(session.redirectUrl).origin]
     if (method.type !== "oauth2" || method.authorizationUrl === undefined) return back
     const provider = configuredUrl(method.authorizationUrl, session.config)

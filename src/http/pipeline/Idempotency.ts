@@ -121,10 +121,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** Commits the handler's changes and its reply in one transaction. */
-  const handleInTransaction = <E>(
-    claim: Claim,
-    handle: Effect.Effect<RawReply, E>
-  ): Effect.Effect<IdempotentReply, E | Failure> =>
+  const handleInTransaction = <E>(claim: Claim, handle: Effect.Effect<RawReply, E>) =>
     permits.withPermit(
       claim.organisation,
       records.transact(claim.organisation, (tx) =>
@@ -147,10 +144,7 @@ export const make = Effect.gen(function* () {
     )
 
   /** Commits a lease of the key, handles the request outside of any transaction, then stores the reply. */
-  const handleUnderLease = <E>(
-    claim: Claim,
-    handle: Effect.Effect<RawReply, E>
-  ): Effect.Effect<IdempotentReply, E | Failure> => {
+  const handleUnderLease = <E>(claim: Claim, handle: Effect.Effect<RawReply, E>) => {
     const { bodyHash, organisation, row } = claim
     const transact = <A>(body: (tx: Tx) => Effect.Effect<A, Failure>) => records.transact(organisation, body)
     const claimKey = transact((tx) =>

@@ -4,7 +4,6 @@ import { Effect, Schema } from "effect"
 import type { AuditQuery } from "../../actors/ports/AuditTrail.js"
 import type { SealedEntry, AuditEntry } from "../../domain/audit/Audit.js"
 import { type CommittedValue, restoreValues, type StoredAuditEntry } from "../../domain/audit/AuditCommitment.js"
-import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { OrganisationVault, Vault } from "../../actors/ports/Vault.js"
 import { auditValuesPlace } from "../postgres/AuditRow.js"
@@ -32,12 +31,7 @@ const reachConditions = (reach: AuditQuery["reach"], add: (value: unknown) => st
 }
 
 /** The entries that a query selects, the newest first, each with its place in the chain. */
-export const listEntries = (
-  app: Sql,
-  vault: Vault["Type"],
-  organisation: OrganisationId,
-  query: AuditQuery
-): Effect.Effect<ReadonlyArray<SealedEntry>, Unavailable> => {
+export const listEntries = (app: Sql, vault: Vault["Type"], organisation: OrganisationId, query: AuditQuery) => {
   const values: Array<unknown> = [organisation]
   const add = (value: unknown) => `$${values.push(value)}`
   const is = (column: string, value: string | undefined) => (value === undefined ? [] : [`e.${column} = ${add(value)}`])

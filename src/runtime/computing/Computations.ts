@@ -49,10 +49,7 @@ export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =
 
 const toUnavailable = (reason: string) => new Unavailable({ reason, retryAfterSeconds: 1 })
 
-const toResult = <Name extends ComputationName>(
-  name: Name,
-  end: JobEnd | JobRefusal
-): Effect.Effect<ComputationTable[Name]["output"], TooCostly | Unavailable> => {
+const toResult = <Name extends ComputationName>(name: Name, end: JobEnd | JobRefusal) => {
   const tooCostly = (exceeded: TooCostly["exceeded"]) =>
     new TooCostly({ computation: name, exceeded, allowedMillis: computationLimits.millis[name] })
   switch (end.tag) {

@@ -3,7 +3,6 @@
  * waits for no lock: it leaves out what another one has locked.
  */
 import { type Sql, castRows } from "./database/Sql.js"
-import type { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import type { PlaceBounds, Room } from "../../actors/Places.js"
 import type { StoredJob, StoredJobTask } from "../../actors/ports/FailedJobs.js"
@@ -168,11 +167,7 @@ export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {
 }
 
 /** At the start of the only node, ends all leases: they belong to a process that has ended. */
-export const endFormerLeases = (
-  sql: Sql,
-  kind: WorkKind,
-  condition = "true"
-): Effect.Effect<void, SqlError, Ownership> =>
+export const endFormerLeases = (sql: Sql, kind: WorkKind, condition = "true") =>
   Effect.flatMap(Ownership, ({ nodes }) =>
     nodes() === 1
       ? Effect.asVoid(

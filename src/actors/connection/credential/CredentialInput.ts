@@ -12,10 +12,7 @@ import type { CommandRefusal } from "../Protocol.js"
 const maxFieldLength = 16_384
 
 /** Runs a computation over a definition's patterns or schemas; refuses one that costs too much. */
-const runComputation = <A>(
-  computation: Effect.Effect<A, TooCostly | Unavailable>,
-  path: string
-): Effect.Effect<A, CommandRefusal> =>
+const runComputation = <A>(computation: Effect.Effect<A, TooCostly | Unavailable>, path: string) =>
   Effect.catchTag(computation, "TooCostly", (error) => {
     const { code, message } = tooCostlyDetail(path, error)
     return invalid(path, code, message)

@@ -1,7 +1,7 @@
 /** Finds and shows connections for use cases. A key's scope applies to their id and to their connector. */
 import { Effect, Redacted, Schema } from "effect"
 import { Connection, liveStatuses, type UpdateConnection } from "../../../domain/connection/Connection.js"
-import { type Failure, type Forbidden, invalid, NotFound, type ValidationFailed } from "../../../domain/Failure.js"
+import { type Failure, type Forbidden, invalid, NotFound } from "../../../domain/Failure.js"
 import { ConnectionId } from "../../../domain/Ids.js"
 import type { Initiator, CredentialSecrets } from "../../ports/connection/Connections.js"
 import type { Tx, Where } from "../../ports/Records.js"
@@ -65,10 +65,7 @@ export type ConnectionView = ReturnType<typeof viewOfConnection>
 const volatileMembers = ["expiresAt", "health", "lastRefreshAt", "lastUsedAt", "refreshFailedAt", "scopes", "updatedAt"]
 
 /** The members to change; read-only members may be sent as they were read. */
-export const pickConnectionChanges = Effect.fnUntraced(function* (
-  connection: Connection,
-  input: UpdateConnection
-): Effect.fn.Return<UpdateConnection, ValidationFailed> {
+export const pickConnectionChanges = Effect.fnUntraced(function* (connection: Connection, input: UpdateConnection) {
   const changes = yield* pickChanges(Connection.Update, input, viewOfConnection(connection), volatileMembers)
   if (changes.isDefault === false && connection.isDefault)
     return yield* invalid(

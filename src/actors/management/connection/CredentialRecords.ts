@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import type { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
 import type { StoreCredential } from "../../../domain/connection/Requests.js"
-import { type Failure, NotFound, refuseWith } from "../../../domain/Failure.js"
+import { NotFound, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import type { Tx, Where } from "../../ports/Records.js"
 import type { Principal } from "../Caller.js"
@@ -33,12 +33,7 @@ export interface CredentialView extends ReturnType<typeof viewOfCredential> {
 const notFound = () => new NotFound({ what: "credential" })
 
 /** The credential of a connection of this customer that is not disconnected and in the key's scope. */
-export const findCredential = (
-  tx: Tx,
-  caller: Principal,
-  customerId: CustomerId,
-  where: Where<CredentialRecord>
-): Effect.Effect<{ readonly credential: CredentialRecord; readonly connection: Connection }, Failure> =>
+export const findCredential = (tx: Tx, caller: Principal, customerId: CustomerId, where: Where<CredentialRecord>) =>
   Effect.gen(function* () {
     const credential = Option.getOrUndefined(yield* tx.credentials.find(where))
     if (credential === undefined) return yield* notFound()
@@ -49,11 +44,7 @@ export const findCredential = (
   })
 
 /** The connection whose credential a new one replaces: with the same connector, method and label, if there is one. */
-export const findReplaced = (
-  tx: Tx,
-  customerId: CustomerId,
-  { authMethod, connector, label }: StoreCredential
-): Effect.Effect<Connection | undefined, Failure> =>
+export const findReplaced = (tx: Tx, customerId: CustomerId, { authMethod, connector, label }: StoreCredential) =>
   Effect.gen(function* () {
     const nameMember = label === undefined ? { isDefault: true } : { label }
     const alike = yield* tx.connections.list({

@@ -41,10 +41,7 @@ const isUrl = (source: string) => /^https?:\/\/\S+$/i.test(source.trim())
 const locationOf = (source: Json) => (typeof source === "string" && isUrl(source) ? { location: source.trim() } : {})
 
 /** The value; fails with all mistakes in the document. */
-const valueOrFail = <A>(
-  computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>,
-  path: string
-): Effect.Effect<A, ValidationFailed | Unavailable> =>
+const valueOrFail = <A>(computation: Effect.Effect<Validated<A>, TooCostly | Unavailable>, path: string) =>
   computation.pipe(
     Effect.catchTag("TooCostly", (error) => validationFailure([tooCostlyDetail(path, error)])),
     Effect.flatMap((result) => (result.ok ? Effect.succeed(result.value) : validationFailure(result.mistakes)))

@@ -10,7 +10,7 @@ import {
 } from "../../../domain/connector/ConnectorRecord.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { builtInConnectors } from "../../../domain/connectors/index.js"
-import { type Failure, NotFound, type Unavailable } from "../../../domain/Failure.js"
+import { type Failure, NotFound } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import { Digests } from "../../ports/Digests.js"
@@ -36,11 +36,7 @@ const versionNotFound = () => new NotFound({ what: "published version of this co
 export const builtInSince = "2026-01-01T00:00:00.000Z"
 
 /** The draft, or the published definition of this version. */
-export const definitionOf = (
-  tx: Tx,
-  found: FoundConnector,
-  version: string | undefined
-): Effect.Effect<ConnectorDefinition, NotFound | Unavailable> => {
+export const definitionOf = (tx: Tx, found: FoundConnector, version: string | undefined) => {
   if (found._tag === "BuiltIn") {
     const { definition } = found
     return version === undefined || version === definition.version ? Effect.succeed(definition) : versionNotFound()

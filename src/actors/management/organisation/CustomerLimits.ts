@@ -42,11 +42,7 @@ export const checkCustomerLimit = Effect.fnUntraced(function* (
 })
 
 /** The same for connectors: those with a connection of the customer that is not disconnected count. */
-export const checkCustomerConnector = Effect.fnUntraced(function* (
-  tx: Tx,
-  customerId: CustomerId,
-  connector: string
-): Effect.fn.Return<void, Failure> {
+export const checkCustomerConnector = Effect.fnUntraced(function* (tx: Tx, customerId: CustomerId, connector: string) {
   const limit = yield* ceilingOf(tx, customerId, "connectors_per_tenant")
   if (limit === null) return
   const used = yield* tx.connections.countBy("connector", { customerId, status: liveStatuses })

@@ -1,19 +1,14 @@
 /** Finds customers for use cases. `NotFound` also for a customer that the caller's key does not reach. */
 import { Effect, Option } from "effect"
 import type { Customer } from "../../../domain/organisation/Customer.js"
-import { NotFound, type Unavailable, type Failure, invalid } from "../../../domain/Failure.js"
+import { NotFound, type Failure, invalid } from "../../../domain/Failure.js"
 import { customerReference } from "../../../domain/Tenancy.js"
 import type { Tx } from "../../ports/Records.js"
 import { type Principal, reaches } from "../Caller.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 
 /** The customer of an id or `ref:<externalRef>`, if the caller reaches it. `lock`: until the transaction ends. */
-export const findCustomer = (
-  tx: Tx,
-  caller: Principal,
-  idOrReference: string,
-  lock = false
-): Effect.Effect<Customer, NotFound | Unavailable> => {
+export const findCustomer = (tx: Tx, caller: Principal, idOrReference: string, lock = false) => {
   const reference = customerReference(idOrReference)
   // Unchecked text from the request: an id of another form matches no row.
   const where = "ref" in reference ? { externalRef: reference.ref } : { id: reference.id as Customer["id"] }
@@ -38,11 +33,7 @@ export const customerOfBody = (tx: Tx, caller: Principal, idOrReference: string)
  * The condition of a list on its records' customers: those that the caller reaches, or the one of these that the request
  * filters by. An unknown customer has no records.
  */
-export const customerListFilter = (
-  tx: Tx,
-  caller: Principal,
-  customerId: string | undefined
-): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId> }, Failure> => {
+export const customerListFilter = (tx: Tx, caller: Principal, customerId: string | undefined) => {
   if (customerId === undefined)
     return Effect.succeed(caller.customers === "all" ? {} : { customerId: [...caller.customers] })
   return findCustomer(tx, caller, customerId).pipe(
@@ -52,11 +43,7 @@ export const customerListFilter = (
 }
 
 /** Like `customerListFilter`, for records that all customers may share: without a filter, those too. */
-export const sharedListFilter = (
-  tx: Tx,
-  caller: Principal,
-  customerId: string | undefined
-): Effect.Effect<{ readonly customerId?: ReadonlyArray<CustomerId | null> }, Failure> =>
+export const sharedListFilter = (tx: Tx, caller: Principal, customerId: string | undefined) =>
   customerId === undefined && caller.customers !== "all"
     ? Effect.succeed({ customerId: [null, ...caller.customers] })
     : customerListFilter(tx, caller, customerId)

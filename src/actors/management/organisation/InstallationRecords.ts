@@ -65,12 +65,7 @@ export const installationListFilter = (caller: Principal): ReadonlyArray<MemberF
 // --- Found and shown ---
 
 /** `lock`: locks the row until the transaction ends. */
-export const findInstallation = (
-  tx: Tx,
-  caller: Principal,
-  id: string,
-  lock = false
-): Effect.Effect<Installation, Failure> =>
+export const findInstallation = (tx: Tx, caller: Principal, id: string, lock = false) =>
   Effect.tap(
     findReached(tx.installations, caller, "installation", { id: id as Installation["id"] }, lock), // unchecked text from the request
     (found) => installationRefusal(caller, found) ?? Effect.void
@@ -103,10 +98,7 @@ const bindingsOfAll = Effect.fnUntraced(function* (tx: Tx, ids: ReadonlyArray<Wo
 })
 
 /** The views, with the status that follows from the workflows' bindings and the connections' current states. */
-export const viewsOf = Effect.fnUntraced(function* (
-  tx: Tx,
-  found: ReadonlyArray<Installation>
-): Effect.fn.Return<ReadonlyArray<InstallationView>, Unavailable> {
+export const viewsOf = Effect.fnUntraced(function* (tx: Tx, found: ReadonlyArray<Installation>) {
   if (found.length === 0) return []
   const bindings = yield* bindingsOfAll(tx, [...new Set(found.flatMap(({ workflowIds }) => workflowIds))])
   const ids = [...new Set(found.flatMap(({ connections }) => Object.values(connections)))]

@@ -4,7 +4,7 @@
  */
 import { Effect, Option } from "effect"
 import { type Customer, customerCeiling } from "../../../domain/organisation/Customer.js"
-import { PlanLimitReached, type QuotaExceeded, type Unavailable } from "../../../domain/Failure.js"
+import { PlanLimitReached, type Unavailable } from "../../../domain/Failure.js"
 import { CustomerReads } from "../../ports/organisation/CustomerReads.js"
 import type { StartResult } from "../../ports/run/Executions.js"
 import { RateLimits, type StartCeilings } from "../../ports/organisation/RateLimits.js"
@@ -30,10 +30,7 @@ const make = Effect.gen(function* () {
     return Option.match(found, { onNone: () => null, onSome: (one) => customerCeiling(one, "events_per_day") })
   })
 
-  const countedWithin = <E>(
-    ceilings: StartCeilings,
-    start: Effect.Effect<StartResult, E>
-  ): Effect.Effect<StartResult, E | QuotaExceeded | Unavailable> =>
+  const countedWithin = <E>(ceilings: StartCeilings, start: Effect.Effect<StartResult, E>) =>
     ceilings.organisation === null && ceilings.customer === null
       ? start
       : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>

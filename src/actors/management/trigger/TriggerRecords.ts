@@ -4,7 +4,7 @@
  * neither reads nor changes triggers.
  */
 import { Effect } from "effect"
-import { type Failure, type Forbidden, NotFound, type Unavailable } from "../../../domain/Failure.js"
+import { type Failure, type Forbidden, NotFound } from "../../../domain/Failure.js"
 import { type Trigger, type SubscriptionState } from "../../../domain/trigger/Trigger.js"
 import { shownState } from "../../../domain/trigger/Subscription.js"
 import { type TriggerView, triggerView } from "../../../domain/trigger/TriggerView.js"
@@ -47,12 +47,7 @@ export const findTrigger = (tx: Tx, caller: Principal, id: string, lock = false)
 }
 
 /** Locks a trigger to change it. Fails unless it has the version that the caller read. */
-export const lockTrigger = (
-  tx: Tx,
-  context: CallContext,
-  id: string,
-  version?: number
-): Effect.Effect<Trigger, Failure> =>
+export const lockTrigger = (tx: Tx, context: CallContext, id: string, version?: number) =>
   Effect.tap(findTrigger(tx, context.caller, id, true), (found) => checkVersion(context, version, found.version))
 
 /** Subscriptions of one trigger that are read. */
@@ -71,11 +66,7 @@ const subscriptionStates = Effect.fnUntraced(function* (tx: Tx, found: ReadonlyA
 })
 
 /** The views of these triggers, with what firing them has written. */
-export const viewsOfTriggers = Effect.fnUntraced(function* (
-  tx: Tx,
-  origin: string,
-  found: ReadonlyArray<Trigger>
-): Effect.fn.Return<ReadonlyArray<TriggerView>, Unavailable> {
+export const viewsOfTriggers = Effect.fnUntraced(function* (tx: Tx, origin: string, found: ReadonlyArray<Trigger>) {
   if (found.length === 0) return []
   const rows = yield* tx.triggerStates.list({ where: { triggerId: found.map(({ id }) => id) }, limit: found.length })
   const states = new Map(rows.map((row) => [row.triggerId, row]))

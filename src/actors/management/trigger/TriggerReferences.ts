@@ -51,11 +51,7 @@ export const checkRoutes = Effect.fnUntraced(function* (
 })
 
 /** Fails unless the workspace has a secret with this name. */
-export const checkSecretName = Effect.fnUntraced(function* (
-  tx: Tx,
-  { spaceId }: Principal,
-  name: string | undefined
-): Effect.fn.Return<void, Failure> {
+export const checkSecretName = Effect.fnUntraced(function* (tx: Tx, { spaceId }: Principal, name: string | undefined) {
   if (name !== undefined && (yield* tx.secrets.count({ spaceId, name, deletedAt: null })) === 0)
     return yield* invalid("webhook.verify.secretName", "NOT_FOUND", "names no secret of the workspace: store it first")
 })

@@ -65,11 +65,7 @@ export const checkTriggerLimit = Effect.fnUntraced(function* (
 })
 
 /** Fails if the change gives the organisation's triggers more patterns than they may have. Exact. */
-export const checkPatternTotal = Effect.fnUntraced(function* (
-  tx: Tx,
-  after: Trigger,
-  before?: Trigger
-): Effect.fn.Return<void, Failure> {
+export const checkPatternTotal = Effect.fnUntraced(function* (tx: Tx, after: Trigger, before?: Trigger) {
   if (after.patterns <= (before?.patterns ?? 0)) return
   const { organisationId } = after
   yield* tx.lockKey(`patterns|${organisationId}`)

@@ -21,10 +21,8 @@ const runnableOf = (tx: Tx, ids: ReadonlyArray<WorkflowId>) =>
   tx.workflows.countBy("id", { id: [...new Set(ids)], status: ["draft", "published"], deletedAt: null })
 
 /** Whether a route of the trigger leads to a workflow that can run. */
-export const hasRunnableRoute = (
-  tx: Tx,
-  { workflowIds }: Pick<Trigger, "workflowIds">
-): Effect.Effect<boolean, Unavailable> => Effect.map(runnableOf(tx, workflowIds), ({ size }) => size > 0)
+export const hasRunnableRoute = (tx: Tx, { workflowIds }: Pick<Trigger, "workflowIds">) =>
+  Effect.map(runnableOf(tx, workflowIds), ({ size }) => size > 0)
 
 /** After the end of a workflow: disables the active triggers that led to it and lead to no other that can run. */
 export const disableTriggersOf = Effect.fnUntraced(function* (

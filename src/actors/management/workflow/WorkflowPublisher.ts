@@ -16,10 +16,9 @@ import { WorkflowId, type OrganisationId } from "../../../domain/Ids.js"
 import { canonicalJson, type Json } from "../../../domain/Json.js"
 import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { Identifiers } from "../../ports/Identifiers.js"
-import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
+import type { AlreadyExists, Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { missingPermission, outOfScope, type Principal } from "../Caller.js"
-import type { ChangeOutcome } from "../Changes.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { findWorkflow } from "./WorkflowRecords.js"
@@ -113,12 +112,7 @@ export const makePublish = Effect.gen(function* () {
   })
 
   /** Publishes if the key may deploy to, and reaches, every environment in which the publication takes effect. */
-  return Effect.fnUntraced(function* (
-    tx: Tx,
-    { caller }: CallContext,
-    id: string,
-    request: PublishRequest
-  ): Effect.fn.Return<ChangeOutcome<Publication>, Failure | AlreadyExists | Changed> {
+  return Effect.fnUntraced(function* (tx: Tx, { caller }: CallContext, id: string, request: PublishRequest) {
     const author = authorOf(caller, yield* currentTimestamp)
     const workflow = yield* findWorkflow(tx, caller, id, true)
     const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })

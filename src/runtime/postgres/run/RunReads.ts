@@ -1,7 +1,7 @@
 /** The port `RunReads`: resolves the secrets and configuration values that a run reads. */
 import { Effect, Layer, Option, Redacted } from "effect"
 import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
-import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../../actors/ports/run/RunReads.js"
+import { type Reader, RunReads, type SecretReference } from "../../../actors/ports/run/RunReads.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { StoredJson } from "../../../domain/Json.js"
@@ -23,10 +23,7 @@ export const layer = Layer.effect(
     const vault = yield* Vault
     const platform = yield* PlatformConfiguration
 
-    const openSecret = (
-      organisation: OrganisationId,
-      row: object | undefined
-    ): Effect.Effect<Option.Option<SecretValue>, unknown> => {
+    const openSecret = (organisation: OrganisationId, row: object | undefined) => {
       if (row === undefined) return Effect.succeedNone
       const { id, number, sealed, type } = decode(row)
       return Effect.map(vault.open(secretPlace(organisation, id, number), sealed), (value) =>
