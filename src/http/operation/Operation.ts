@@ -7,6 +7,7 @@ import type { Failure } from "../../domain/Failure.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import {
   type AnySchema,
+  auditAction,
   type AuditPolicy,
   auditRead,
   type Contract,
@@ -149,14 +150,20 @@ export const operation = <const P extends string, A, S, R = never, Path = Params
   prepare: Effect.map(row.with, (services) => (call: AnyCall) => Effect.map(row.use(services, call), row.output.wrap))
 })
 
-/** The guards that a row must state itself: those that its group does not share. A GET is audited as a read. */
-type OwnGuards<M extends Method, D> = Partial<Guards> & {
-  readonly [G in Exclude<keyof Guards, keyof D | (M extends "GET" ? "audit" : never)>]: Guards[G]
+/** The guards that a row must state itself: those that its group does not share. Its audit follows from its name. */
+type OwnGuards<D> = Partial<Guards> & {
+  readonly [G in Exclude<keyof Guards, keyof D | "audit">]: Guards[G]
 }
+
+/** How a call is audited: a GET as a read of the resource, others under the resource and the operation's own name. */
+const auditOf = (resource: string, method: string, name: string): AuditPolicy =>
+  method === "GET"
+    ? auditRead(resource)
+    : auditAction(`${resource}.${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`)
 
 /**
  * Makes the function that declares operations of one use case: with its services, and with what guards most of them, which
- * a row may replace. `resource`: the type that reads are audited as.
+ * a row may replace. `resource`: the type of record that its calls are audited by.
  */
 export const operationsOf =
   <S, R, D extends Partial<Guards>>({
@@ -164,9 +171,9 @@ export const operationsOf =
     ...shared
   }: D & { readonly resource: string; readonly with: Effect.Effect<S, never, R> }) =>
   <const M extends Method, const P extends string, A, Path = ParamsOf<P>, Query = unknown, Body = unknown>(
-    row: Description<M, P, Path, Query, Body, A> & OwnGuards<M, D> & { readonly use: UseCase<S, Path, Query, Body, A> }
-  ): Operation<R> =>
-    // Each guard is in the row, in what is shared, or that of a read, as the row's type says.
-    operation({ audit: auditRead(resource), ...shared, ...row } as Parameters<
-      typeof operation<P, A, S, R, Path, Query, Body>
-    >[0])
+    row: Description<M, P, Path, Query, Body, A> & OwnGuards<D> & { readonly use: UseCase<S, Path, Query, Body, A> }
+  ): Operation<R> => {
+    const audit = auditOf(resource, row.route.split(" ")[0] ?? "", row.name.split(".")[1] ?? "")
+    // Each guard is in the row, in what is shared, or made from the row's name, as the row's type says.
+    return operation({ audit, ...shared, ...row } as Parameters<typeof operation<P, A, S, R, Path, Query, Body>>[0])
+  }

@@ -42,7 +42,6 @@ export const apiKeysOperations = [
     body: strictPayload(CreateApiKey),
     output: newRecord(IssuedApiKey),
     permit: "settings:manage",
-    audit: auditAction("api_key.create"),
     noStore: true,
     use: (keys, { context, body }) => keys.create(context, body)
   }),
@@ -67,7 +66,6 @@ export const apiKeysOperations = [
     body: putPayload(UpdateApiKey, ApiKey.View),
     output: record(ApiKey.View),
     permit: "settings:manage",
-    audit: auditAction("api_key.update"),
     use: (keys, { context, path, body }) => keys.update(context, path.kid, body)
   }),
   ofApiKeys({
@@ -78,7 +76,6 @@ export const apiKeysOperations = [
     route: "DELETE /api/v1/api-keys/:kid",
     output: record(ApiKey.View),
     permit: "settings:manage",
-    audit: auditAction("api_key.revoke"),
     use: (keys, { context, path }) => keys.revoke(context, path.kid)
   }),
   ofApiKeys({
@@ -92,7 +89,6 @@ export const apiKeysOperations = [
     body: strictPayload(Rotate),
     output: record(IssuedApiKey),
     permit: "settings:manage",
-    audit: auditAction("api_key.rotate"),
     noStore: true,
     use: (keys, { context, path, body }) => keys.rotate(context, path.kid, body.graceSeconds ?? 0)
   }),

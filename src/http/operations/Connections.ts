@@ -64,7 +64,6 @@ export const connectionsOperations = [
     output: newRecord(OpenedConnection),
     form: { idempotency: "lease" },
     permit: "connections:create",
-    audit: auditAction("connection.create"),
     scoped: { connection: "create", connector: "record" },
     use: (connections, { context, body }) => connections.create(context, body)
   }),
@@ -88,7 +87,6 @@ export const connectionsOperations = [
     body: putPayload(Connection.Update, Connection.View),
     output: record(Connection.View),
     permit: "connections:update",
-    audit: auditAction("connection.update"),
     use: (connections, { context, path, body }) => connections.update(context, path.conn, body)
   }),
   ofCustomerConnections({
@@ -99,7 +97,6 @@ export const connectionsOperations = [
     route: "DELETE /api/v1/connections/:conn",
     output: record(Connection.View),
     permit: "connections:delete",
-    audit: auditAction("connection.delete"),
     use: (connections, { context, path }) => connections.disconnect(context, path.conn)
   }),
   ofCustomerConnections({
@@ -111,7 +108,6 @@ export const connectionsOperations = [
     output: record(TestOutcome),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    audit: auditAction("connection.test"),
     use: (connections, { context, path }) => connections.test(context, path.conn)
   }),
   ofCustomerConnections({
@@ -126,7 +122,6 @@ export const connectionsOperations = [
     output: record(OpenedConnection),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    audit: auditAction("connection.reconnect"),
     use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body)
   }),
   ofCustomerConnections({
@@ -138,7 +133,6 @@ export const connectionsOperations = [
     output: record(Connection.View),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    audit: auditAction("connection.refresh"),
     use: (connections, { context, path }) => connections.refresh(context, path.conn)
   }),
   ofCustomerConnections({
@@ -150,7 +144,6 @@ export const connectionsOperations = [
     output: record(Connection.View),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    audit: auditAction("connection.enable"),
     use: (connections, { context, path }) => connections.enable(context, path.conn)
   }),
   ofCustomerConnections({
@@ -162,7 +155,6 @@ export const connectionsOperations = [
     output: record(Connection.View),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    audit: auditAction("connection.disable"),
     use: (connections, { context, path }) => connections.disable(context, path.conn)
   }),
   ofCustomerConnections({

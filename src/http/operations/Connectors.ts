@@ -7,7 +7,6 @@ import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { JsonObject } from "../../domain/Json.js"
-import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -137,7 +136,6 @@ export const connectorsOperations = [
     output: bareValue(DataWithWarnings(ConnectorView).annotations(HttpApiSchema.annotations({ status: 201 }))),
     form: { idempotency: "lease" },
     permit: "connectors:create",
-    audit: auditAction("connector.create"),
     scoped: { connector: "create" },
     use: (authoring, { context, body }) => Effect.map(authoring.create(context, body), savedReply(context))
   }),
@@ -152,7 +150,6 @@ export const connectorsOperations = [
     body: strictPayload(DiscoverRequest),
     output: bareValue(DataWithWarnings(ConnectorOffer)),
     form: { idempotency: "lease" },
-    audit: auditAction("connector.discover"),
     scoped: { connector: "record", connection: "record" },
     use: (catalogue, { context, body }) =>
       Effect.map(catalogue.discover(context, body), ({ offer, ...warnings }) => ({ data: offer, ...warnings }))
@@ -182,7 +179,6 @@ export const connectorsOperations = [
     output: bareValue(DataWithWarnings(ConnectorView)),
     form: { idempotency: "lease" },
     permit: "connectors:update",
-    audit: auditAction("connector.update"),
     use: (authoring, { context, path, body }) =>
       Effect.map(authoring.update(context, path.ctr, body), savedReply(context))
   }),
@@ -195,7 +191,6 @@ export const connectorsOperations = [
     route: "DELETE /api/v1/connectors/:ctr",
     output: empty,
     permit: "connectors:delete",
-    audit: auditAction("connector.delete"),
     use: (authoring, { context, path }) => authoring.remove(context, path.ctr)
   }),
   ofConnectorAuthoring({
@@ -208,7 +203,6 @@ export const connectorsOperations = [
     body: strictPayload(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) })),
     output: record(ConnectorView),
     permit: "connectors:write",
-    audit: auditAction("connector.publish"),
     use: (authoring, { context, path, body }) =>
       Effect.map(authoring.publish(context, path.ctr, body.notes), ({ revision, view }) => {
         setRevision(context, revision)

@@ -90,7 +90,6 @@ export const credentialsOperations = [
     output: record(CredentialView),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    audit: auditAction("credential.rotate"),
     use: (credentials, { context, path, body }) => credentials.rotate(context, path.tid, path.cred, body)
   })
 ] as const

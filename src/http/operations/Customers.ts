@@ -1,6 +1,5 @@
 /** The operations on customers. Specification: Surface C. */
 import { Customer } from "../../domain/organisation/Customer.js"
-import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -33,7 +32,6 @@ export const customersOperations = [
     body: strictPayload(Customer.Create),
     output: newRecord(Customer.View),
     permit: "users:create",
-    audit: auditAction("customer.create"),
     sharing: "change",
     use: (customers, { context, body }) => customers.create(context, body)
   }),
@@ -57,7 +55,6 @@ export const customersOperations = [
     body: putPayload(Customer.Update, Customer.View),
     output: record(Customer.View),
     permit: "users:update",
-    audit: auditAction("customer.update"),
     use: (customers, { context, path, body }) => customers.update(context, path.cid, body)
   }),
   ofCustomers({
@@ -69,7 +66,6 @@ export const customersOperations = [
     route: "DELETE /api/v1/customers/:cid",
     output: acceptedRecord(Customer.View),
     permit: "users:remove",
-    audit: auditAction("customer.delete"),
     scoped: closedToNarrowedKeys,
     use: (customers, { context, path }) => customers.remove(context, path.cid)
   })

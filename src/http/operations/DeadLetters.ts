@@ -81,7 +81,6 @@ export const deadLettersOperations = [
     body: strictPayload(ReplayEvent),
     output: acceptedRecord(ReplayedLetter),
     permit: "events:replay",
-    audit: auditAction("dead_letter.replay"),
     use: (letters, { context, path, body }) => letters.replay(context, path.dlq, body)
   }),
   ofDeadLetterQueue({
@@ -92,7 +91,6 @@ export const deadLettersOperations = [
     route: "DELETE /api/v1/dlq/:dlq",
     output: empty,
     permit: "events:delete",
-    audit: auditAction("dead_letter.discard"),
     use: (letters, { context, path }) => letters.discard(context, path.dlq)
   })
 ] as const

@@ -3,7 +3,6 @@ import { forTenants } from "../operation/ForTenants.js"
 import { Schema } from "effect"
 import { InjectEvent, ReplayEvent } from "../../domain/event/EventBodies.js"
 import { EventDetail, EventSummary, Reconciliation } from "../../domain/event/EventView.js"
-import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { listParams } from "../../actors/management/Pages.js"
@@ -72,7 +71,6 @@ export const eventsOperations = [
     body: strictPayload(InjectEvent),
     output: acceptedRecord(MadeEvent),
     permit: "events:create",
-    audit: auditAction("event.inject"),
     use: (replays, { context, body }) => {
       const { headers } = context.request
       return replays.inject(context, body, {
@@ -116,7 +114,6 @@ export const eventsOperations = [
     body: strictPayload(ReplayEvent),
     output: acceptedRecord(ReplayedEvent),
     permit: "events:replay",
-    audit: auditAction("event.replay"),
     use: (replays, { context, path, body }) => replays.replay(context, path.evt, body)
   })
 ] as const

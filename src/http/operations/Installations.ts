@@ -45,7 +45,6 @@ export const installationsOperations = [
     body: strictPayload(Installation.Create),
     output: newRecord(Installation.View),
     permit: "widgets:create",
-    audit: auditAction("installation.create"),
     use: (installations, { context, body }) => installations.create(context, body)
   }),
   ofInstallations({
@@ -68,7 +67,6 @@ export const installationsOperations = [
     body: putPayload(UpdateInstallation, Installation.View),
     output: record(Installation.View),
     permit: "widgets:update",
-    audit: auditAction("installation.update"),
     use: (installations, { context, path, body }) => installations.update(context, path.inst, body)
   }),
   ofInstallations({

@@ -1,7 +1,6 @@
 /** The operations on notifications. Contract: notification record. */
 import { Schema } from "effect"
 import { MarkRead, Notification } from "../../domain/organisation/Notification.js"
-import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -39,7 +38,6 @@ export const notificationsOperations = [
     body: strictPayload(Notification.Create),
     output: newRecord(Notification.View),
     permit: "events:create",
-    audit: auditAction("notification.create"),
     use: (notifications, { context, body }) => notifications.create(context, body)
   }),
   ofNotifications({
@@ -62,7 +60,6 @@ export const notificationsOperations = [
     body: strictPayload(MarkRead),
     output: record(Schema.Struct({ updated: Schema.Number })),
     permit: "events:create",
-    audit: auditAction("notification.mark_read"),
     use: (notifications, { context, body }) => notifications.markRead(context, body)
   })
 ] as const

@@ -1,7 +1,6 @@
 /** The operations on the organisation and its workspaces. Contract: organisation record. */
 import { Schema } from "effect"
 import { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
-import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { closedToNarrowedKeys } from "../ClosedScope.js"
 import { listParams } from "../../actors/management/Pages.js"
@@ -53,7 +52,6 @@ export const organisationsOperations = [
     body: putPayload(Organisation.Update, Organisation.View),
     output: record(Organisation.View),
     permit: "settings:manage",
-    audit: auditAction("organisation.update"),
     scoped: closedToNarrowedKeys,
     openWhileSuspended: true,
     use: (organisations, { context, path, body }) => organisations.update(context, path.oid, body)
@@ -83,7 +81,6 @@ export const workspacesOperations = [
     body: strictPayload(Workspace.Create),
     output: newRecord(Workspace.View),
     permit: "settings:manage",
-    audit: auditAction("workspace.create"),
     scoped: closedToNarrowedKeys,
     use: (workspaces, { context, body }) => workspaces.create(context, body)
   }),
@@ -107,7 +104,6 @@ export const workspacesOperations = [
     body: putPayload(Workspace.Update, Workspace.View),
     output: record(Workspace.View),
     permit: "settings:manage",
-    audit: auditAction("workspace.update"),
     scoped: closedToNarrowedKeys,
     use: (workspaces, { context, path, body }) => workspaces.update(context, path.spid, body)
   })

@@ -75,7 +75,6 @@ export const secretsOperations = [
     route: "DELETE /api/v1/secrets/:sid",
     output: empty,
     permit: "secrets:delete",
-    audit: auditAction("secret.delete"),
     use: (secrets, { context, path }) => secrets.remove(context, path.sid)
   })
 ] as const

@@ -82,7 +82,6 @@ export const triggersOperations = [
     body: strictPayload(CreateTrigger),
     output: bareValue(SavedTrigger.annotations(HttpApiSchema.annotations({ status: 201 }))),
     permit: "workflows:create",
-    audit: auditAction("trigger.create"),
     noStore: true,
     use: (triggers, { context, body }) => withWarnings(triggers, context, triggers.create(context, body))
   }),
@@ -120,7 +119,6 @@ export const triggersOperations = [
     body: putPayload(UpdateTrigger, TriggerWithKey),
     output: bareValue(SavedTrigger),
     permit: "workflows:update",
-    audit: auditAction("trigger.update"),
     noStore: true,
     use: (triggers, { context, path, body }) =>
       withWarnings(triggers, context, triggers.update(context, path.trg, body))
@@ -133,7 +131,6 @@ export const triggersOperations = [
     route: "DELETE /api/v1/triggers/:trg",
     output: empty,
     permit: "workflows:delete",
-    audit: auditAction("trigger.delete"),
     use: (triggers, { context, path }) => triggers.remove(context, path.trg)
   }),
   ofTriggers({
@@ -145,7 +142,6 @@ export const triggersOperations = [
     route: "POST /api/v1/triggers/:trg/enable",
     output: record(Trigger.View),
     permit: "workflows:update",
-    audit: auditAction("trigger.enable"),
     use: (triggers, { context, path }) => triggers.enable(context, path.trg)
   }),
   ofTriggers({
@@ -156,7 +152,6 @@ export const triggersOperations = [
     route: "POST /api/v1/triggers/:trg/disable",
     output: record(Trigger.View),
     permit: "workflows:update",
-    audit: auditAction("trigger.disable"),
     use: (triggers, { context, path }) => triggers.disable(context, path.trg)
   }),
   operation({
@@ -191,7 +186,6 @@ export const triggersOperations = [
     route: "POST /api/v1/triggers/:trg/retry-subscription",
     output: record(Trigger.View),
     permit: "workflows:update",
-    audit: auditAction("trigger.retry_subscription"),
     use: (triggers, { context, path }) => triggers.retrySubscription(context, path.trg)
   }),
   ofTriggers({
@@ -203,7 +197,6 @@ export const triggersOperations = [
     route: "POST /api/v1/triggers/:trg/rotate-key",
     output: record(TriggerWithKey),
     permit: "workflows:update",
-    audit: auditAction("trigger.rotate_key"),
     noStore: true,
     use: (triggers, { context, path }) => triggers.rotateKey(context, path.trg)
   })

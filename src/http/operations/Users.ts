@@ -98,7 +98,6 @@ export const rolesOperations = [
     body: strictPayload(CreateRole),
     output: newRecord(Role.View),
     permit: "settings:manage",
-    audit: auditAction("role.create"),
     use: (roles, { context, body }) => roles.create(context, body)
   })
 ] as const

@@ -59,7 +59,6 @@ export const webhookEndpointsOperations = [
     route: "POST /api/v1/webhook-endpoints",
     body: strictPayload(WebhookEndpoint.Create),
     output: newRecord(WebhookEndpointWithSecret),
-    audit: auditAction("webhook_endpoint.create"),
     noStore: true,
     use: (endpoints, { context, body }) => endpoints.create(context, body)
   }),
@@ -82,7 +81,6 @@ export const webhookEndpointsOperations = [
     route: "PUT /api/v1/webhook-endpoints/:whe",
     body: putPayload(WebhookEndpoint.Update, WebhookEndpoint.View),
     output: record(WebhookEndpoint.View),
-    audit: auditAction("webhook_endpoint.update"),
     use: (endpoints, { context, path, body }) => endpoints.update(context, path.whe, body)
   }),
   ofWebhookEndpoints({
@@ -92,7 +90,6 @@ export const webhookEndpointsOperations = [
     answers: { 204: "The webhook endpoint is deleted." },
     route: "DELETE /api/v1/webhook-endpoints/:whe",
     output: empty,
-    audit: auditAction("webhook_endpoint.delete"),
     use: (endpoints, { context, path }) => endpoints.remove(context, path.whe)
   }),
   ofWebhookEndpoints({
@@ -102,7 +99,6 @@ export const webhookEndpointsOperations = [
     answers: { 200: "The endpoint with its new secret." },
     route: "POST /api/v1/webhook-endpoints/:whe/rotate-secret",
     output: record(WebhookEndpointWithSecret),
-    audit: auditAction("webhook_endpoint.rotate_secret"),
     noStore: true,
     use: (endpoints, { context, path }) => endpoints.rotateSecret(context, path.whe)
   }),
@@ -113,7 +109,6 @@ export const webhookEndpointsOperations = [
     answers: { 202: "The event is queued." },
     route: "POST /api/v1/webhook-endpoints/:whe/test",
     output: acceptedRecord(QueuedDelivery),
-    audit: auditAction("webhook_endpoint.test"),
     use: (endpoints, { context, path }) => endpoints.test(context, path.whe)
   }),
   ofWebhookEndpoints({
@@ -134,7 +129,6 @@ export const webhookEndpointsOperations = [
     answers: { 202: "The delivery is queued." },
     route: "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend",
     output: acceptedRecord(QueuedDelivery),
-    audit: auditAction("webhook_endpoint.resend"),
     use: (endpoints, { context, path }) => endpoints.resend(context, path.whe, path.att)
   }),
   ofWebhookEndpoints({

@@ -4,7 +4,6 @@ import { maxVersionsShown } from "../../actors/management/workflow/WorkflowRecor
 import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
 import { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
-import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Counter } from "../../domain/Scalars.js"
@@ -82,7 +81,6 @@ export const workflowsOperations = [
     output: newRecord(WorkflowView),
     form: { idempotency: "lease" },
     permit: "workflows:create",
-    audit: auditAction("workflow.create"),
     scoped: { workflow: "create" },
     use: (workflows, { context, body }) => workflows.create(context, body)
   }),
@@ -110,7 +108,6 @@ export const workflowsOperations = [
     output: record(WorkflowView),
     form: { idempotency: "lease" },
     permit: "workflows:update",
-    audit: auditAction("workflow.update"),
     scoped: { workflow: "path", environment: "record" },
     use: (workflows, { context, path, body }) => workflows.update(context, path.wid, body)
   }),
@@ -122,7 +119,6 @@ export const workflowsOperations = [
     route: "DELETE /api/v1/workflows/:wid",
     output: empty,
     permit: "workflows:delete",
-    audit: auditAction("workflow.delete"),
     use: (workflows, { context, path }) => workflows.remove(context, path.wid)
   }),
   ofWorkflowVersions({
@@ -141,7 +137,6 @@ export const workflowsOperations = [
     ),
     output: record(Publication),
     permit: "workflows:update",
-    audit: auditAction("workflow.publish"),
     scoped: { workflow: "path", environment: "record" },
     use: (versions, { context, path, body }) => versions.publish(context, path.wid, body)
   }),
@@ -153,7 +148,6 @@ export const workflowsOperations = [
     route: "POST /api/v1/workflows/:wid/archive",
     output: record(WorkflowView),
     permit: "workflows:update",
-    audit: auditAction("workflow.archive"),
     use: (workflows, { context, path }) => workflows.archive(context, path.wid)
   }),
   ofWorkflowVersions({
