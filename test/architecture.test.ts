@@ -125,7 +125,9 @@ it("a test that limits a time measures the machine beside it", () => {
 })
 
 it("two services never share a key, by which the layers would be mixed up", () => {
-  const keys = sources.flatMap((file) => [...read(file).matchAll(/\b(?:Tag|Service<\w+>\(\))\(\s*"([^"]+)"/g)].map(([, key = ""]) => key))
+  const keys = sources.flatMap((file) =>
+    [...read(file).matchAll(/\b(?:Tag|Service<\w+>\(\))\(\s*"([^"]+)"/g)].map(([, key = ""]) => key)
+  )
   assert.isAbove(keys.length, 100)
   assert.deepStrictEqual(
     keys.filter((key, at) => keys.indexOf(key) !== at),

@@ -2,6 +2,7 @@
  * Reads a request's body as JSON and refuses what cannot be stored: other media types, too large or too deep values,
  * characters that Postgres does not take. Schemas decode the value afterwards.
  */
+import { Either } from "effect"
 import { InvalidRequest, invalid, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
 import { type Json, findUnstorable, unstorableMessage } from "../domain/Json.js"
 import { findProblem, type JsonProblem, locatedLength, tooHeavyMessage } from "../domain/JsonText.js"
@@ -27,10 +28,12 @@ const findProtoMember = (value: Json, path = ""): string | undefined => {
 const mayNameProto = (text: string): boolean => text.includes("__proto__") || text.includes("\\u")
 
 /** Like `readJson`, for a body that a schema decodes: also refuses a member called `__proto__`. */
-export const readRecord = (request: RawRequest, limit: number): Json | undefined | BodyFailure =>
+export const readRecord = (request: RawRequest, limit: number) =>
   readJson(request, limit, (text, value) => {
     const at = mayNameProto(text) ? findProtoMember(value) : undefined
-    return at === undefined ? value : invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another")
+    return at === undefined
+      ? Either.right(value)
+      : Either.left(invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another"))
   })
 
 const refused = (text: string, problem: JsonProblem): ValidationFailed => {
@@ -45,28 +48,30 @@ const refused = (text: string, problem: JsonProblem): ValidationFailed => {
 }
 
 /**
- * The body's JSON value; `undefined` for an empty body. `limit`: bytes. `check`: a further check of the value. `rewrite`:
+ * The body's JSON value; `undefined` for an empty body. Left: why the body is refused. `limit`: bytes. `check`: a further check of the value. `rewrite`:
  * changes the text, whose weight and depth are within their bounds, before it is parsed.
  */
 export const readJson = (
   request: RawRequest,
   limit: number,
-  check: (text: string, value: Json) => Json | BodyFailure = (_text, value) => value,
+  check: (text: string, value: Json) => Either.Either<Json, BodyFailure> = (_text, value) => Either.right(value),
   rewrite: (text: string) => string = (text) => text
-): Json | undefined | BodyFailure => {
-  if (request.body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
-  if (request.body.byteLength === 0) return undefined
+): Either.Either<Json | undefined, BodyFailure> => {
+  if (request.body.byteLength > limit) return Either.left(new PayloadTooLarge({ limitBytes: limit }))
+  if (request.body.byteLength === 0) return Either.right(undefined)
   const type = request.headers["content-type"] ?? ""
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
-    return new UnsupportedMediaType({ got: type.slice(0, 100) })
+    return Either.left(new UnsupportedMediaType({ got: type.slice(0, 100) }))
   try {
     const text = decoder.decode(request.body)
     const problem = findProblem(text)
-    if (problem !== undefined) return refused(text, problem)
+    if (problem !== undefined) return Either.left(refused(text, problem))
     const value: Json = JSON.parse(rewrite(text))
     return check(text, value)
   } catch (error) {
     const why = error instanceof SyntaxError ? error.message : "it is not UTF-8"
-    return new InvalidRequest({ code: "INVALID_REQUEST", message: `the body is not JSON: ${why.slice(0, 200)}` })
+    return Either.left(
+      new InvalidRequest({ code: "INVALID_REQUEST", message: `the body is not JSON: ${why.slice(0, 200)}` })
+    )
   }
 }

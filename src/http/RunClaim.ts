@@ -1,7 +1,8 @@
 /** Reads the Idempotency-Key of a request that starts a run as the claim that commits with the run's first row. */
+import { Either } from "effect"
 import type { Principal } from "../actors/management/Caller.js"
 import type { Digests } from "../actors/ports/Digests.js"
-import { InvalidRequest } from "../domain/Failure.js"
+import type { InvalidRequest } from "../domain/Failure.js"
 import type { RunClaim } from "../domain/run/RunClaim.js"
 import { idempotencyKey } from "./pipeline/Idempotency.js"
 import { type RequestHead, targetIndexKey } from "./Wire.js"
@@ -12,8 +13,9 @@ export const runClaim = (
   caller: Principal,
   request: RequestHead,
   body: Uint8Array | string
-): RunClaim | undefined | InvalidRequest => {
-  const key = idempotencyKey(request)
-  if (key === undefined || key instanceof InvalidRequest) return key
-  return { key: `${caller.id}|${targetIndexKey(request.target, sha256Hex)}|${key}`, hash: sha256Hex(body) }
-}
+): Either.Either<RunClaim | undefined, InvalidRequest> =>
+  Either.map(idempotencyKey(request), (key) =>
+    key === undefined
+      ? undefined
+      : { key: `${caller.id}|${targetIndexKey(request.target, sha256Hex)}|${key}`, hash: sha256Hex(body) }
+  )

@@ -1,6 +1,6 @@
 /** What a delivery to a webhook of a connector says: its events, or a challenge. */
 import { assert, describe, it } from "@effect/vitest"
-import { FastCheck, Schema } from "effect"
+import { Either, FastCheck, Schema } from "effect"
 import { EventDefinition, WebhookDefinition } from "../../src/domain/connector/Webhook.js"
 import type { Json } from "../../src/domain/Json.js"
 import { noPatterns } from "../../src/domain/connector/expression/PatternProgram.js"
@@ -104,16 +104,16 @@ describe("a form", () => {
         const text = parts.join("")
         // Node's `URLSearchParams` misreads characters beyond ASCII beside an invalid escape.
         const escaped = text.replace(/[^\0-\x7f]+/gu, encodeURIComponent)
-        assert.deepStrictEqual(formFields(bytes(text), 1_000), queryFields(escaped))
+        assert.deepStrictEqual(formFields(bytes(text), 1_000), Either.right(queryFields(escaped)))
       }),
       { numRuns: 5_000 }
     )
   })
 
   it("with U+0000 or too many fields is refused", () => {
-    assert.strictEqual(formFields(bytes("a=b%00"), 10), "null")
-    assert.strictEqual(formFields(bytes("a=b\u0000"), 10), "null")
-    assert.strictEqual(formFields(bytes("&".repeat(10)), 10), "fields")
-    assert.deepStrictEqual(formFields(bytes("a=%2500"), 10), { a: "%00" })
+    assert.deepStrictEqual(formFields(bytes("a=b%00"), 10), Either.left("null"))
+    assert.deepStrictEqual(formFields(bytes("a=b\u0000"), 10), Either.left("null"))
+    assert.deepStrictEqual(formFields(bytes("&".repeat(10)), 10), Either.left("fields"))
+    assert.deepStrictEqual(formFields(bytes("a=%2500"), 10), Either.right({ a: "%00" }))
   })
 })

@@ -1,4 +1,5 @@
 /** Reads the requests of webhooks: forms as JSON, challenges, several events in one delivery. Pure. */
+import { Either } from "effect"
 import { meetsCondition } from "../connector/expression/Condition.js"
 import type { ConnectorDefinition } from "../connector/Definition.js"
 import { valueAt } from "../connector/expression/Path.js"
@@ -39,10 +40,11 @@ export const queryFields = (query: string): Fields => {
   return fields.all()
 }
 
-/** The fields of a form, or why it is refused. `most`: fields. */
-export const formFields = (body: Uint8Array, most: number): Fields | FormProblem => {
+/** The fields of a form. Left: why it is refused. `most`: fields. */
+export const formFields = (body: Uint8Array, most: number): Either.Either<Fields, FormProblem> => {
   const fields = makeFields()
-  return readFormFields(body, most, fields.add) ?? fields.all()
+  const problem = readFormFields(body, most, fields.add)
+  return problem === undefined ? Either.right(fields.all()) : Either.left(problem)
 }
 
 // --- Challenges ---

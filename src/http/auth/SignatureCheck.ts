@@ -8,6 +8,12 @@ import { nonceLifetime } from "../../domain/Limits.js"
 import { identityHeader, verifyIdentity } from "../../domain/delivery/Signature.js"
 import type { LazyRequest } from "../Wire.js"
 
+const problems = {
+  malformed: `${identityHeader} is not of the form t=<unix seconds>,v1=<hex>`,
+  stale: `${identityHeader} has a time that is more than 300 seconds from the service's clock`,
+  mismatch: `${identityHeader} does not match this request: sign it with this key's identity secret`
+} as const
+
 /** Makes the check. It fails with `IDENTITY_HMAC_REQUIRED` without a signature and `IDENTITY_HMAC_INVALID` for a wrong one. */
 export const makeSignatureCheck = Effect.gen(function* () {
   const digests = yield* Digests
@@ -25,28 +31,16 @@ export const makeSignatureCheck = Effect.gen(function* () {
     const invalid = (message: string) => new Unauthorized({ code: "IDENTITY_HMAC_INVALID", message })
     const body = request.body instanceof Uint8Array ? request.body : yield* request.body
     const secret = yield* keys.identitySecret(key.organisationId, key)
-    const verified = verifyIdentity(
-      digests,
-      [secret],
-      {
-        method: request.method,
-        target: request.target,
-        header: (name) => request.headers[name],
-        bodySha256: digests.sha256Hex(body)
-      },
-      header,
-      Math.floor(now / 1000)
-    )
-    if (Either.isLeft(verified)) {
-      return yield* invalid(
-        {
-          malformed: `${identityHeader} is not of the form t=<unix seconds>,v1=<hex>`,
-          stale: `${identityHeader} has a time that is more than 300 seconds from the service's clock`,
-          mismatch: `${identityHeader} does not match this request: sign it with this key's identity secret`
-        }[verified.left]
-      )
+    const signed = {
+      method: request.method,
+      target: request.target,
+      header: (name: string) => request.headers[name],
+      bodySha256: digests.sha256Hex(body)
     }
-    const { nonce } = verified.right
+    const { nonce } = yield* Either.mapLeft(
+      verifyIdentity(digests, [secret], signed, header, Math.floor(now / 1000)),
+      (problem) => invalid(problems[problem])
+    )
     if (nonce !== "" && !(yield* nonces.use(key.organisationId, `${key.id}|${nonce}`, nonceLifetime))) {
       return yield* invalid("the nonce was used before: sign each request with a new one")
     }

@@ -60,15 +60,12 @@ export const make = Effect.gen(function* () {
   const startRun = Effect.fnUntraced(function* (exchange: Exchange, workflow: WorkflowId, request: RawRequest) {
     const { caller } = exchange
     yield* refuseWith(outOfScope(caller, "workflow", workflow))
-    const body = readExecuteBody(request)
-    if (body instanceof Error) return yield* body
+    const body = yield* readExecuteBody(request)
     const draft = body.draft === true
     yield* refuseWith(draft ? missingPermission(caller, "workflows:update") : undefined)
-    const environment = environmentOf(caller, request, body)
-    if (environment instanceof Error) return yield* environment
+    const environment = yield* environmentOf(caller, request, body)
     yield* refuseWith(outOfScope(caller, "environment", environment))
-    const claim = runClaim(digests, caller, request, request.body)
-    if (claim instanceof Error) return yield* claim
+    const claim = yield* runClaim(digests, caller, request, request.body)
     const context = yield* resolveContext(caller, request)
     const runnable = yield* runnableOf(caller, workflow, environment, draft)
     if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })

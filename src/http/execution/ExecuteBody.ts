@@ -1,5 +1,5 @@
 /** Reads the body of an execute request by hand: the route is hot, and only the workflow's contract describes `input`. */
-import { Schema } from "effect"
+import { Either, Schema } from "effect"
 import { ValidationFailed, invalid } from "../../domain/Failure.js"
 import { Fixture, type Mocking, MockMode } from "../../domain/connector/Mocking.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
@@ -18,18 +18,19 @@ export interface ExecuteBody {
 const knownMembers = new Set(["input", "metadata", "callback", "environment", "draft", "mock", "fixtures"])
 const callbackEvents = new Set(["completed", "failed", "timed_out", "cancelled"].map((status) => `execution.${status}`))
 
-const invalidMember = (path: string, message: string, code = "INVALID_TYPE") => invalid(path, code, message)
+const invalidMember = (path: string, message: string, code = "INVALID_TYPE") =>
+  Either.left(invalid(path, code, message))
 
-const callbackOf = (value: Json | undefined): ExecuteBody["callback"] | ValidationFailed => {
-  if (value === undefined || value === null) return null
+const callbackOf = (value: Json | undefined): Either.Either<ExecuteBody["callback"], ValidationFailed> => {
+  if (value === undefined || value === null) return Either.right(null)
   if (!isObject(value) || typeof value["url"] !== "string")
     return invalidMember("callback.url", "is required: an https URL", "REQUIRED")
   const events = value["events"]
-  if (events === undefined || events === null) return { url: value["url"], events: null }
+  if (events === undefined || events === null) return Either.right({ url: value["url"], events: null })
   if (!Array.isArray(events)) return invalidMember("callback.events", "must be a list")
   const unknown = events.find((event) => typeof event !== "string" || !callbackEvents.has(event))
   return unknown === undefined
-    ? { url: value["url"], events: events.map(String) }
+    ? Either.right({ url: value["url"], events: events.map(String) })
     : invalidMember(
         "callback.events",
         `has "${String(unknown)}"; send some of ${[...callbackEvents].join(", ")}`,
@@ -40,33 +41,37 @@ const callbackOf = (value: Json | undefined): ExecuteBody["callback"] | Validati
 const isMode = Schema.is(MockMode)
 const areFixtures = Schema.is(Schema.Array(Fixture))
 
-const mockingOf = (mode: Json | undefined, fixtures: Json | undefined): Mocking | undefined | ValidationFailed => {
-  if (mode === undefined && fixtures === undefined) return undefined
+const mockingOf = (
+  mode: Json | undefined,
+  fixtures: Json | undefined
+): Either.Either<Mocking | undefined, ValidationFailed> => {
+  if (mode === undefined && fixtures === undefined) return Either.right(undefined)
   const chosenMode = mode ?? "partial"
   if (!isMode(chosenMode)) return invalidMember("mock", "must be none, partial or full", "INVALID_VALUE")
   const fixtureList = fixtures ?? []
   if (!areFixtures(fixtureList))
     return invalidMember("fixtures", "must be a list of {connector, action, input?, output}")
-  return chosenMode === "none" ? undefined : { mode: chosenMode, fixtures: fixtureList }
+  return Either.right(chosenMode === "none" ? undefined : { mode: chosenMode, fixtures: fixtureList })
 }
 
-/** Parses the body; the first thing that is wrong with it is the failure. */
-export const readExecuteBody = (
-  request: RawRequest
-): (ExecuteBody & { readonly environment?: string; readonly draft?: boolean }) | BodyFailure => {
-  const json = readJson(request, bodyBytes.execute)
-  if (json instanceof Error) return json
-  if (json === undefined) return { input: {}, metadata: {}, callback: null, mocking: undefined }
+/** Parses the body. Left: the first thing that is wrong with it. */
+export const readExecuteBody = (request: RawRequest): Either.Either<StartBody, BodyFailure> =>
+  Either.flatMap(readJson(request, bodyBytes.execute), bodyOf)
+
+type StartBody = ExecuteBody & { readonly environment?: string; readonly draft?: boolean }
+
+const bodyOf = (json: Json | undefined): Either.Either<StartBody, ValidationFailed> => {
+  if (json === undefined) return Either.right({ input: {}, metadata: {}, callback: null, mocking: undefined })
   if (!isObject(json)) return invalidMember("", "the body must be a JSON object with the member input")
-  for (const name of Object.keys(json)) {
-    if (!knownMembers.has(name)) {
-      return new ValidationFailed({
+  const unknown = Object.keys(json).find((name) => !knownMembers.has(name))
+  if (unknown !== undefined)
+    return Either.left(
+      new ValidationFailed({
         code: "UNKNOWN_FIELD",
-        message: `${name} is not a member of this request; put the workflow's own data into input`,
-        details: [{ path: name, code: "UNKNOWN_FIELD", message: "is not a member of this request" }]
+        message: `${unknown} is not a member of this request; put the workflow's own data into input`,
+        details: [{ path: unknown, code: "UNKNOWN_FIELD", message: "is not a member of this request" }]
       })
-    }
-  }
+    )
   const { draft, environment, input = {}, metadata = {} } = json
   if (!isObject(input)) return invalidMember("input", "must be an object")
   if (!isObject(metadata)) return invalidMember("metadata", "must be an object")
@@ -75,16 +80,16 @@ export const readExecuteBody = (
   if (environment !== undefined && typeof environment !== "string")
     return invalidMember("environment", "must be a slug")
   if (draft !== undefined && typeof draft !== "boolean") return invalidMember("draft", "must be true or false")
-  const callback = callbackOf(json["callback"])
-  if (callback instanceof Error) return callback
-  const mocking = mockingOf(json["mock"], json["fixtures"])
-  if (mocking instanceof Error) return mocking
-  return {
+  const parts = Either.all({
+    callback: callbackOf(json["callback"]),
+    mocking: mockingOf(json["mock"], json["fixtures"])
+  })
+  return Either.map(parts, ({ callback, mocking }) => ({
     input,
     metadata,
     callback,
     mocking,
     ...(environment === undefined ? {} : { environment }),
     ...(draft === undefined ? {} : { draft })
-  }
+  }))
 }

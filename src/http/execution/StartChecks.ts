@@ -1,5 +1,5 @@
 /** Checks of a start besides the form of its body: the environment, the input by the workflow's contract, the callback's URL. */
-import { Effect } from "effect"
+import { Effect, Either } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.js"
 import { Egress } from "../../actors/ports/Egress.js"
@@ -10,21 +10,23 @@ import type { ExecuteBody } from "./ExecuteBody.js"
 
 const environmentPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
 
-/** The slug of the environment: of the body, the header `x-svc-env`, or the organisation's default. */
+/** The slug of the environment: of the body, the header `x-svc-env`, or the organisation's default. Left: it is none. */
 export const environmentOf = (
   caller: Principal,
   request: RawRequest,
   body: { readonly environment?: string }
-): string | InvalidRequest => {
+): Either.Either<string, InvalidRequest> => {
   const header = request.headers["x-svc-env"]
   const slug =
     body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
   return environmentPattern.test(slug)
-    ? slug.toLowerCase()
-    : new InvalidRequest({
-        code: "INVALID_HEADER",
-        message: "x-svc-env is not the slug of an environment: send letters, digits, - and _"
-      })
+    ? Either.right(slug.toLowerCase())
+    : Either.left(
+        new InvalidRequest({
+          code: "INVALID_HEADER",
+          message: "x-svc-env is not the slug of an environment: send letters, digits, - and _"
+        })
+      )
 }
 
 /** Makes the checks that need the computing workers and egress. */

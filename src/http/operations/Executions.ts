@@ -87,8 +87,7 @@ export const executionsOperations = [
     use: ([control, digests], { context, path, body }) =>
       Effect.gen(function* () {
         const { caller, replyHeaders, request } = context
-        const claim = runClaim(digests, caller, request, canonicalJson(context.body ?? null))
-        if (claim instanceof Error) return yield* claim
+        const claim = yield* runClaim(digests, caller, request, canonicalJson(context.body ?? null))
         const traceparent = request.headers["traceparent"] ?? null
         const { execution, isRepeated } = yield* control.rerun(context, path.eid, { ...body, claim, traceparent })
         replyHeaders["location"] = `/api/v1/executions/${execution.id}`

@@ -4,7 +4,7 @@
  * holds no database connection. Starts and re-runs of workflows claim the key with the run's first row instead
  * (`RunClaim.ts`). Contract: conventions, idempotency.
  */
-import { DateTime, Duration, Effect, Option, Redacted, Schema } from "effect"
+import { DateTime, Duration, Effect, Either, Option, Redacted, Schema } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Records, type StoredReply, type Tx } from "../../actors/ports/Records.js"
@@ -48,16 +48,19 @@ const placeOf = (organisation: OrganisationId, key: string) => ({
   row: key
 })
 
-/** The request's Idempotency-Key; `undefined` without one, a failure if it is too long. */
-export const idempotencyKey = ({ headers }: Pick<RawRequest, "headers">): string | undefined | InvalidRequest => {
-  const text = headers["idempotency-key"]
-  if (text === undefined || text === "") return undefined
-  return text.length <= idempotencyKeyLength
-    ? text
-    : new InvalidRequest({
-        code: "INVALID_REQUEST",
-        message: `Idempotency-Key must have at most ${idempotencyKeyLength} characters`
-      })
+/** The request's Idempotency-Key; `undefined` without one. Left: it is too long. */
+export const idempotencyKey = ({
+  headers
+}: Pick<RawRequest, "headers">): Either.Either<string | undefined, InvalidRequest> => {
+  const key = headers["idempotency-key"] === "" ? undefined : headers["idempotency-key"]
+  return key === undefined || key.length <= idempotencyKeyLength
+    ? Either.right(key)
+    : Either.left(
+        new InvalidRequest({
+          code: "INVALID_REQUEST",
+          message: `Idempotency-Key must have at most ${idempotencyKeyLength} characters`
+        })
+      )
 }
 
 interface IdempotentReply {
@@ -189,15 +192,17 @@ export const make = Effect.gen(function* () {
     mode: "reply" | "lease",
     handle: Effect.Effect<RawReply, E>
   ): Effect.Effect<IdempotentReply, E | Failure> => {
-    const key = idempotentByKey.has(request.method) ? idempotencyKey(request) : undefined
-    if (key === undefined) return Effect.map(handle, asFirstReply)
-    if (key instanceof InvalidRequest) return Effect.fail(key)
-    const claim = {
-      organisation: caller.organisationId,
-      row: `${caller.id}|${request.method} ${targetIndexKey(request.target, digests.sha256Hex)}|${key}`,
-      bodyHash: hashBody(request)
-    }
-    return mode === "reply" ? handleInTransaction(claim, handle) : handleUnderLease(claim, handle)
+    const once = Effect.map(handle, asFirstReply)
+    if (!idempotentByKey.has(request.method)) return once
+    return Effect.flatMap(idempotencyKey(request), (key): Effect.Effect<IdempotentReply, E | Failure> => {
+      if (key === undefined) return once
+      const claim = {
+        organisation: caller.organisationId,
+        row: `${caller.id}|${request.method} ${targetIndexKey(request.target, digests.sha256Hex)}|${key}`,
+        bodyHash: hashBody(request)
+      }
+      return mode === "reply" ? handleInTransaction(claim, handle) : handleUnderLease(claim, handle)
+    })
   }
 
   return { handleOnce }

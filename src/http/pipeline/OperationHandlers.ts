@@ -25,26 +25,23 @@ const queryOf = (target: string): Fields => {
 }
 
 /** The decoded parameters; a path with invalid percent-encoding exists nowhere. */
-const decodedPath = (params: Exchange["params"]): { readonly [name: string]: string } | NotFound => {
-  try {
-    return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]))
-  } catch {
-    return new NotFound({ what: "path" })
-  }
-}
+const decodedPath = (params: Exchange["params"]) =>
+  Either.try({
+    try: () => Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)])),
+    catch: () => new NotFound({ what: "path" })
+  })
 
 type Decode = (exchange: Exchange) => Either.Either<unknown, Failure>
 
 const decodeWith =
   (
     decode: (value: unknown) => Either.Either<unknown, ReadonlyArray<Issue>>,
-    part: (exchange: Exchange) => unknown
+    part: (exchange: Exchange) => Either.Either<unknown, Failure>
   ): Decode =>
-  (exchange) => {
-    const value = part(exchange)
-    if (value instanceof NotFound) return Either.left(value)
-    return Either.mapLeft(decode(value), (issues) => decodeFailure(issues, exchange.request.method))
-  }
+  (exchange) =>
+    Either.flatMap(part(exchange), (value) =>
+      Either.mapLeft(decode(value), (issues) => decodeFailure(issues, exchange.request.method))
+    )
 
 const decodeLax = (schema: AnySchema) => {
   const decode = Schema.decodeUnknownEither(schema)
@@ -60,8 +57,9 @@ const callDecoder = ({ input: { body, path, query } }: Contract) => {
   if (path !== undefined) parts.push(["path", decodeWith(decoderOf(path), ({ params }) => decodedPath(params))])
   // An absent body decodes as an empty object, so that its schema names the required members.
   if (body !== undefined)
-    parts.push(["body", decodeWith(decoderOf(body), (exchange) => (exchange.body === undefined ? {} : exchange.body))])
-  if (query !== undefined) parts.push(["query", decodeWith(decoderOf(query), ({ request }) => queryOf(request.target))])
+    parts.push(["body", decodeWith(decoderOf(body), ({ body: sent }) => Either.right(sent === undefined ? {} : sent))])
+  if (query !== undefined)
+    parts.push(["query", decodeWith(decoderOf(query), ({ request }) => Either.right(queryOf(request.target)))])
   return (exchange: Exchange): Either.Either<AnyCall, Failure> => {
     const call: { -readonly [member in keyof AnyCall]: unknown } = {
       context: exchange,

@@ -3,7 +3,7 @@
  * customer, parse the body, answer repetitions, handle, audit, translate failures. The route table says what a route
  * needs. No client input is answered with 5xx.
  */
-import { Cause, Effect, Option } from "effect"
+import { Cause, Effect, Either, Option } from "effect"
 
 import { type Principal } from "../../actors/management/Caller.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
@@ -54,17 +54,19 @@ export interface Routed {
   readonly request: LazyRequest
 }
 
-/** The version in `If-Match`; `undefined`: any version. */
-const expectedVersion = ({ headers }: RequestHead): number | undefined | InvalidRequest => {
+/** The version in `If-Match`; `undefined`: any version. Left: it is none. */
+const expectedVersion = ({ headers }: RequestHead): Either.Either<number | undefined, InvalidRequest> => {
   const header = headers["if-match"]
-  if (header === undefined || header === "" || header === "*") return undefined
+  if (header === undefined || header === "" || header === "*") return Either.right(undefined)
   const match = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header)
   return match === null
-    ? new InvalidRequest({
-        code: "INVALID_HEADER",
-        message: 'If-Match must be the ETag that the record was answered with, as in "3", or *'
-      })
-    : Number(match[1])
+    ? Either.left(
+        new InvalidRequest({
+          code: "INVALID_HEADER",
+          message: 'If-Match must be the ETag that the record was answered with, as in "3", or *'
+        })
+      )
+    : Either.right(Number(match[1]))
 }
 
 /** Postgres cannot store U+0000, so no record can match it. */
@@ -100,8 +102,8 @@ export const make = Effect.gen(function* () {
   const parseBody = (exchange: Exchange, buffered: RawRequest | undefined): Failure | undefined => {
     if (exchange.route.form.body !== "record" || buffered === undefined || !hasBody(buffered.method)) return undefined
     const body = readRecord(buffered, bodyBytes.management)
-    if (body instanceof Error) return body
-    exchange.body = body
+    if (Either.isLeft(body)) return body.left
+    exchange.body = body.right
     return undefined
   }
 
@@ -188,13 +190,12 @@ export const make = Effect.gen(function* () {
           const missing = rules.missingHeader(request)
           if (missing !== undefined) return Effect.fail(missing)
           const version = expectedVersion(request)
-          const expected = version instanceof InvalidRequest ? undefined : version
-          const opened = new Exchange(route, params, request, caller, expected)
+          const opened = new Exchange(route, params, request, caller, Either.getOrUndefined(version))
           exchange = opened
           return Effect.flatMap(admit(caller), (counts) => {
             admission = counts
-            return version instanceof InvalidRequest
-              ? Effect.fail(version)
+            return Either.isLeft(version)
+              ? Effect.fail(version.left)
               : checkAndHandle(opened, bufferedRequest(request), handle)
           })
         }

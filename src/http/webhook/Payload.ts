@@ -1,4 +1,5 @@
 /** Reads the body of a webhook: JSON, or a form as an object of its fields. */
+import { Either } from "effect"
 import type { WebhookPayload } from "../../actors/management/event/WebhookDelivery.js"
 import type { AskedText } from "../../domain/AskedTexts.js"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
@@ -21,46 +22,56 @@ const invalidForm = (code: string, message: string) =>
     details: [{ path: "", code, message }]
   })
 
-const readForm = (body: Uint8Array): Json | ValidationFailed => {
-  const fields = formFields(body, webhookForm.fields)
-  if (fields === "null")
-    return invalidForm("NOT_STORABLE", "contains the character U+0000, which cannot be stored: leave it out")
-  return fields === "fields" ? invalidForm("OUT_OF_RANGE", `has more than ${webhookForm.fields} fields`) : fields
-}
+const readForm = (body: Uint8Array) =>
+  Either.mapLeft(formFields(body, webhookForm.fields), (problem) =>
+    problem === "null"
+      ? invalidForm("NOT_STORABLE", "contains the character U+0000, which cannot be stored: leave it out")
+      : invalidForm("OUT_OF_RANGE", `has more than ${webhookForm.fields} fields`)
+  )
 
-/** A value, or why there is none. */
-const payloadOf = (read: Json | BodyFailure): WebhookPayload | BodyFailure =>
-  read instanceof Error ? read : { payload: read, rounded: undefined }
+const asSent = (payload: Json): WebhookPayload => ({ payload, rounded: undefined })
 
 /** Reads JSON that may have integers beyond 2^53. */
 const readExactly = (request: RawRequest, limit: number, asked: AskedText | undefined) => {
-  if (request.body.byteLength > exactIntegerBytes) {
-    const read = readJson(request, limit)
-    return read instanceof Error ? read : { payload: read ?? {}, rounded: { paths: [], more: true } }
-  }
   let rounded: RoundedIntegers | undefined
-  const payload = readJson(request, limit, undefined, (text) => {
+  const isTooLarge = request.body.byteLength > exactIntegerBytes
+  if (isTooLarge) rounded = { paths: [], more: true }
+  const rewrite = (text: string) => {
     const read = readLargeIntegers(text, asked)
     rounded = read.rounded
     return read.text
-  })
-  return payload instanceof Error ? payload : { payload: payload ?? {}, rounded }
+  }
+  return Either.map(readJson(request, limit, undefined, isTooLarge ? undefined : rewrite), (payload) => ({
+    payload: payload ?? {},
+    rounded
+  }))
 }
 
-/** The payload of a request; `{}` for an empty body. `limit`: bytes. `asked`: where large integers are asked for as text. */
-export const readPayload = (request: RawRequest, limit: number, asked?: AskedText): WebhookPayload | BodyFailure => {
+/**
+ * The payload of a request; `{}` for an empty body. Left: why the body is refused. `limit`: bytes. `asked`: where large
+ * integers are asked for as text.
+ */
+export const readPayload = (
+  request: RawRequest,
+  limit: number,
+  asked?: AskedText
+): Either.Either<WebhookPayload, BodyFailure> => {
   const { body, headers } = request
-  if (body.byteLength > limit) return new PayloadTooLarge({ limitBytes: limit })
-  if (body.byteLength === 0) return payloadOf({})
+  if (body.byteLength > limit) return Either.left(new PayloadTooLarge({ limitBytes: limit }))
+  if (body.byteLength === 0) return Either.right(asSent({}))
   switch (bodyForm(headers["content-type"])) {
     case "json":
-      return hasLongDigits(body) ? readExactly(request, limit, asked) : payloadOf(readJson(request, limit) ?? {})
+      return hasLongDigits(body)
+        ? readExactly(request, limit, asked)
+        : Either.map(readJson(request, limit), (payload) => asSent(payload ?? {}))
     case "form":
-      return payloadOf(readForm(body))
+      return Either.map(readForm(body), asSent)
     case undefined:
-      return new UnsupportedMediaType({
-        got: (headers["content-type"] ?? "").slice(0, 100),
-        takes: "application/json or application/x-www-form-urlencoded"
-      })
+      return Either.left(
+        new UnsupportedMediaType({
+          got: (headers["content-type"] ?? "").slice(0, 100),
+          takes: "application/json or application/x-www-form-urlencoded"
+        })
+      )
   }
 }

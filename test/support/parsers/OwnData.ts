@@ -32,6 +32,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/expression/Path.ts#nextSegment",
     "src/http/operation/Contract.ts#auditAction",
     "src/http/operation/Operation.ts#contract",
+    "src/http/operation/Operation.ts#operationsOf",
     "src/runtime/http/DocumentFiles.ts#makeDocumentFiles",
     "src/runtime/http/Docs.ts#bytesFile",
     "src/runtime/http/Docs.ts#indexFile",

@@ -78,15 +78,13 @@ export const makeConnectorReceiver = Effect.gen(function* () {
     // Providers challenge an address before they sign anything.
     if (Either.isLeft(verified) && (verified.left !== "unsigned" || webhook.challenge === undefined))
       return yield* reject(verified.left)
-    const read = parse(
+    const read = yield* parse(
       hasLongDigits(body)
         ? yield* askedTextsOf(body, yield* receiver.listening, (contract) => contractOfDelivery(webhook, contract))
         : undefined
     )
-    if (read instanceof Error) return yield* read
     const { payload, rounded } = read
-    const exact = rounded === undefined ? read : parse(everyText)
-    if (exact instanceof Error) return yield* exact
+    const exact = rounded === undefined ? read : yield* parse(everyText)
     const patterns = yield* compiled.ofCondition(organisationId, webhook.challenge?.when)
     const challenge = bodyChallenge(webhook.challenge, payload, patterns)
     if (challenge !== undefined) return { _tag: "Challenged", challenge }

@@ -44,8 +44,7 @@ const accessKeyHeader = "x-svc-access-key"
 /** The payload with every large integer as text, where a value of it distinguishes events. */
 const exactPayload = ({ webhook }: Trigger, { parse }: WebhookDelivery, read: WebhookPayload): Json => {
   if (read.rounded === undefined || (webhook?.deduplicationKey ?? null) === null) return read.payload
-  const exact = parse(everyText)
-  return exact instanceof Error ? read.payload : exact.payload
+  return Either.getOrElse(parse(everyText), () => read).payload
 }
 
 /** The headers that the event keeps. */
@@ -98,10 +97,9 @@ export const makeTriggerWebhooks = Effect.gen(function* () {
   ): Effect.fn.Return<KnownCustomer["id"] | null, Failure> {
     if (trigger.customerId !== null) return trigger.customerId
     if (trigger.webhook?.auth !== "access_key") return null
-    const named = parseCustomer((name) => headers[name], trigger.organisationId)
-    if (Either.isLeft(named)) return yield* named.left
-    if (named.right === null) return null
-    const found = yield* customers.find(trigger.organisationId, named.right)
+    const named = yield* parseCustomer((name) => headers[name], trigger.organisationId)
+    if (named === null) return null
+    const found = yield* customers.find(trigger.organisationId, named)
     if (Option.isNone(found)) return yield* new NotFound({ what: "customer" })
     // A suspended customer's events are held; a deleted one has none.
     const refused = customerRefusal(found.value)
@@ -118,8 +116,7 @@ export const makeTriggerWebhooks = Effect.gen(function* () {
       return yield* refused
     }
     const verified = yield* verify(trigger, delivery)
-    const read = delivery.parse(yield* askedTextsOf(delivery.body, [trigger]))
-    if (read instanceof Error) return yield* read
+    const read = yield* delivery.parse(yield* askedTextsOf(delivery.body, [trigger]))
     const { payload, rounded } = read
     const challenge = bodyChallenge(slackChallenge, payload, noPatterns)
     if (challenge !== undefined) return { _tag: "Challenged", challenge }

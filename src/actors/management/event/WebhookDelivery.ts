@@ -1,5 +1,5 @@
 /** A request to a webhook of any kind, and what its sender is answered. Contract: webhook receiver. */
-import type { Effect } from "effect"
+import type { Effect, Either } from "effect"
 import type { AskedText } from "../../../domain/AskedTexts.js"
 import type { DeliveryProblem } from "../../../domain/event/InboundWebhook.js"
 import { type Failure, Forbidden, InvalidRequest, NotFound, Unauthorized } from "../../../domain/Failure.js"
@@ -27,8 +27,8 @@ export interface WebhookDelivery {
   readonly headers: { readonly [name: string]: string }
   /** The raw body, which signatures cover. */
   readonly body: Uint8Array
-  /** Parses the body; called only for a verified request. `asked`: where large integers are asked for as text. */
-  readonly parse: (asked?: AskedText) => WebhookPayload | Failure
+  /** Parses the body, or says why it is refused; called only for a verified request. `asked`: where large integers are asked for as text. */
+  readonly parse: (asked?: AskedText) => Either.Either<WebhookPayload, Failure>
 }
 
 /** The parsed body of a webhook's request. */
