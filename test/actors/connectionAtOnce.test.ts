@@ -172,7 +172,7 @@ const here = Effect.gen(function* () {
   const held = new Set([7])
   const context = yield* Layer.build(
     LocalOwners.Default.pipe(
-      Layer.provide(Layer.succeed(LastUse, LastUse.of({ record: () => Effect.void }))),
+      Layer.provide(Layer.succeed(LastUse, LastUse.make({ record: () => Effect.void }))),
       Layer.provide(
         Layer.succeed(Ownership, {
           shardOf: () => 7,

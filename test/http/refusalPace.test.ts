@@ -1,7 +1,7 @@
 /** Refused calls over a limit are answered one after the other, and none waits longer than a bound. */
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, TestClock } from "effect"
-import { layer, RefusalCounters } from "../../src/http/auth/RefusalCounters.js"
+import { RefusalCounters } from "../../src/http/auth/RefusalCounters.js"
 import { refusalLimits } from "../../src/domain/Limits.js"
 
 describe("refused calls over a limit", () => {
@@ -32,7 +32,7 @@ describe("refused calls over a limit", () => {
       assert.strictEqual(answered(), 10)
       yield* TestClock.adjust(Duration.times(refusalLimits.pause, 40))
       assert.strictEqual(answered(), 50)
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(RefusalCounters.Default))
   )
 
   it.effect("are answered after the longest wait if too many came before", () =>
@@ -40,6 +40,6 @@ describe("refused calls over a limit", () => {
       const answered = yield* flood(1_500)
       yield* TestClock.adjust(refusalLimits.longestWait)
       assert.strictEqual(answered(), 1_500)
-    }).pipe(Effect.provide(layer))
+    }).pipe(Effect.provide(RefusalCounters.Default))
   )
 })

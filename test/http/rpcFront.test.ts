@@ -4,7 +4,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as RefusalCounters from "../../src/http/auth/RefusalCounters.js"
+import { RefusalCounters } from "../../src/http/auth/RefusalCounters.js"
 import type { Contract } from "../../src/http/operation/Contract.js"
 import { surfaceB, surfaceC } from "../../src/http/operations/Surfaces.js"
 import { OperationHandlers } from "../../src/http/pipeline/OperationHandlers.js"
@@ -80,7 +80,7 @@ const makeFront = Effect.gen(function* () {
       }
     )
   }
-}).pipe(Effect.provide(RefusalCounters.layer))
+}).pipe(Effect.provide(RefusalCounters.Default))
 
 // --- The matrices, asked through the front ---
 

@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Schema } from "effect"
-import * as Refusals from "../../src/http/auth/RefusalCounters.js"
+import { RefusalCounters } from "../../src/http/auth/RefusalCounters.js"
 import { auditRead } from "../../src/http/operation/Contract.js"
 import { operation } from "../../src/http/operation/Operation.js"
 import { record } from "../../src/http/operation/Output.js"
@@ -54,7 +54,7 @@ const ask = async (kind: string) => {
         body: new Uint8Array(),
         headers: { authorization: `Bearer ${svc.first.key}` }
       })
-    }).pipe(Effect.provide(Layer.mergeAll(handlersOf([echo]), Refusals.layer, listening)))
+    }).pipe(Effect.provide(Layer.mergeAll(handlersOf([echo]), RefusalCounters.Default, listening)))
   )
   const text = Buffer.from(reply.body as Uint8Array | string).toString()
   return { status: reply.status, body: JSON.parse(text), logged }

@@ -127,7 +127,7 @@ const none: SharedPermits = {
   settle: () => Effect.void
 }
 
-const uses = Layer.succeed(LastUse, LastUse.of({ record: () => Effect.void }))
+const uses = Layer.succeed(LastUse, LastUse.make({ record: () => Effect.void }))
 
 export const makeWorld = (options: WorldOptions) =>
   Effect.gen(function* () {

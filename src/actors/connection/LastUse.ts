@@ -1,19 +1,13 @@
 /** Records when connections of this node were last used, in memory, and writes these times in batches. */
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Clock, Duration, Effect } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
 import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
 import { ConnectionSweeps } from "../ports/connection/ConnectionSweeps.js"
 
 const writeInterval = Duration.seconds(2)
 
-export class LastUse extends Context.Tag("svc/connection/LastUse")<
-  LastUse,
-  { readonly record: (id: ConnectionId) => Effect.Effect<void> }
->() {}
-
-export const layer = Layer.scoped(
-  LastUse,
-  Effect.gen(function* () {
+export class LastUse extends Effect.Service<LastUse>()("svc/connection/LastUse", {
+  scoped: Effect.gen(function* () {
     const sweeps = yield* ConnectionSweeps
     let uses = new Map<ConnectionId, number>()
     const write = Effect.suspend(() => {
@@ -36,11 +30,11 @@ export const layer = Layer.scoped(
     )
     yield* repeatEvery(writeInterval, pass, "later")
     yield* Effect.addFinalizer(() => task.run)
-    return LastUse.of({
-      record: (id) =>
+    return {
+      record: (id: ConnectionId) =>
         Effect.map(Clock.currentTimeMillis, (now) => {
           uses.set(id, now)
         })
-    })
+    }
   })
-)
+}) {}

@@ -161,3 +161,22 @@ export const StoredDelivery = Schema.Struct({
   createdAt: AnsweredTime
 })
 export type StoredDelivery = typeof StoredDelivery.Type
+
+/** A delivery before its first attempt, which is made at once. `at`: RFC 3339. What is absent is `null`. */
+export const newDelivery = (
+  known: Pick<StoredDelivery, "id" | "organisationId" | "spaceId" | "kind" | "url" | "payload"> &
+    Partial<StoredDelivery>,
+  at: string
+): StoredDelivery => ({
+  endpointId: null,
+  eventType: null,
+  customerId: null,
+  notificationId: null,
+  ...known,
+  status: "pending",
+  attempts: 0,
+  attemptsBefore: 0,
+  nextAt: at,
+  finishedAt: null,
+  createdAt: at
+})

@@ -2,7 +2,7 @@
  * Counts refused credentials per minute, so that guessing them is answered 429 without a look-up. One that exists is
  * counted by its caller together with the sender's address, an unknown one by address.
  */
-import { type Clock, Context, Duration, Effect, Layer } from "effect"
+import { type Clock, Duration, Effect } from "effect"
 import { RateLimited } from "../../domain/Failure.js"
 import { refusalLimits } from "../../domain/Limits.js"
 import { RecentMap } from "../../domain/RecentMap.js"
@@ -20,18 +20,6 @@ interface Counter {
   /** The failure for further attempts in this minute, if the limit is reached. */
   readonly exceeded: (of: string, now: number) => RateLimited | undefined
 }
-
-/** Counters of refused attempts, shared by all surfaces of the node. */
-export class RefusalCounters extends Context.Tag("svc/RefusalCounters")<
-  RefusalCounters,
-  {
-    readonly unknownCredentials: Counter
-    readonly knownCallers: Counter
-    readonly signatures: Counter
-    /** Fails with the refusal, one call after the other with a pause, so that calls over a limit take a small share of the node. */
-    readonly failInTurn: (exceeded: RateLimited) => Effect.Effect<never, RateLimited>
-  }
->() {}
 
 const makeCounter = (limit: number): Counter => {
   const windows = new RecentMap<string, Window>(refusalLimits.entries)
@@ -75,7 +63,10 @@ const [pauseMillis, longestMillis] = [
   Duration.toMillis(refusalLimits.longestWait)
 ]
 
-/** Fails one call after each pause; a call never waits longer than the longest wait. */
+/**
+ * Fails with the refusal, one call after each pause, so that calls over a limit take a small share of the node. A call
+ * never waits longer than the longest wait.
+ */
 const makeFailInTurn = (clock: Clock.Clock) => {
   let freeAt = 0
   return (exceeded: RateLimited): Effect.Effect<never, RateLimited> =>
@@ -87,12 +78,12 @@ const makeFailInTurn = (clock: Clock.Clock) => {
     })
 }
 
-export const layer = Layer.effect(
-  RefusalCounters,
-  Effect.map(Effect.clock, (clock) => ({
+/** Counters of refused attempts, shared by all surfaces of the node. */
+export class RefusalCounters extends Effect.Service<RefusalCounters>()("svc/RefusalCounters", {
+  effect: Effect.map(Effect.clock, (clock) => ({
     unknownCredentials: makeCounter(refusalLimits.unknownCredentials),
     knownCallers: makeCounter(refusalLimits.ofOneCaller),
     signatures: makeCounter(refusalLimits.ofOneCaller),
     failInTurn: makeFailInTurn(clock)
   }))
-)
+}) {}

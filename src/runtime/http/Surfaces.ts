@@ -1,6 +1,6 @@
 /** The handlers of the server: send each request through the pipeline to the endpoint of its route. */
 import { Context, Effect, Layer } from "effect"
-import * as RefusalCounters from "../../http/auth/RefusalCounters.js"
+import { RefusalCounters } from "../../http/auth/RefusalCounters.js"
 import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
 import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
@@ -106,4 +106,4 @@ export const layer = Layer.effect(
       refused: (failure, request, requestId) => surfaceOf(request).refused(failure, requestId)
     })
   })
-).pipe(Layer.provideMerge(handlersOf([...surfaceB, ...surfaceC])), Layer.provide(RefusalCounters.layer))
+).pipe(Layer.provideMerge(handlersOf([...surfaceB, ...surfaceC])), Layer.provide(RefusalCounters.Default))

@@ -4,7 +4,7 @@
  */
 import type { Sql } from "./database/Sql.js"
 import type { SqlError } from "@effect/sql/SqlError"
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { randomBytes } from "node:crypto"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Vault } from "../../actors/ports/Vault.js"
@@ -57,18 +57,6 @@ export const runAuditRow = (entry: AuditEntry): Omit<AuditRow, "sealed"> => {
   return row
 }
 
-/**
- * Writes audit entries within the transaction of the change that they tell of. A customer's key is read over the writer's
- * pool: a transaction of that pool makes its rows before it begins, so that it never waits for a second connection.
- */
-export class AuditRows extends Context.Tag("svc/AuditRows")<
-  AuditRows,
-  {
-    readonly of: (entries: ReadonlyArray<AuditEntry>) => Effect.Effect<ReadonlyArray<AuditRow>, Unavailable>
-    readonly write: (sql: Sql, entries: ReadonlyArray<AuditEntry>) => Effect.Effect<void, SqlError | Unavailable>
-  }
->() {}
-
 const newSalt = () => randomBytes(16).toString("hex")
 
 /** The columns of the table; `sealed` comes as Base64. */
@@ -101,9 +89,12 @@ export const insertAuditRows = (parameter: string): string =>
 export const writeAuditRows = (sql: Sql, rows: ReadonlyArray<AuditRow>): Effect.Effect<void, SqlError> =>
   rows.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertAuditRows("$1"), [JSON.stringify(rows)]))
 
-export const layer = Layer.effect(
-  AuditRows,
-  Effect.gen(function* () {
+/**
+ * Writes audit entries within the transaction of the change that they tell of. A customer's key is read over the writer's
+ * pool: a transaction of that pool makes its rows before it begins, so that it never waits for a second connection.
+ */
+export class AuditRows extends Effect.Service<AuditRows>()("svc/AuditRows", {
+  effect: Effect.gen(function* () {
     const vault = yield* Vault
     const { sha256Hex } = yield* Digests
 
@@ -121,9 +112,10 @@ export const layer = Layer.effect(
     }
     const of = (entries: ReadonlyArray<AuditEntry>) => Effect.forEach(entries, rowOf)
 
-    return AuditRows.of({
+    return {
       of,
-      write: (sql, entries) => Effect.flatMap(of(entries), (rows) => writeAuditRows(sql, rows))
-    })
+      write: (sql: Sql, entries: ReadonlyArray<AuditEntry>) =>
+        Effect.flatMap(of(entries), (rows) => writeAuditRows(sql, rows))
+    }
   })
-)
+}) {}

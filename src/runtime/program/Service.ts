@@ -6,7 +6,7 @@ import * as Connections from "../../actors/connection/Connections.js"
 import * as Permits from "../../actors/connection/SharedPermits.js"
 import { LocalOwners } from "../../actors/connection/LocalOwners.js"
 import * as ConnectionSweep from "../../actors/connection/Sweep.js"
-import * as Uses from "../../actors/connection/LastUse.js"
+import { LastUse } from "../../actors/connection/LastUse.js"
 import * as EventRuns from "../../actors/execution/EventRuns.js"
 import * as ExecutionActor from "../../actors/execution/Actor.js"
 import * as Executions from "../../actors/execution/Executions.js"
@@ -57,7 +57,7 @@ import { asPhase } from "./Phases.js"
 import { bundleOf, sandbox } from "./Processes.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
 import * as ConnectionReads from "../postgres/connection/ConnectionReads.js"
-import * as AuditRows from "../postgres/AuditRow.js"
+import { AuditRows } from "../postgres/AuditRow.js"
 import * as ConnectionStore from "../postgres/connection/ConnectionStore.js"
 import * as ConnectionSweeps from "../postgres/connection/ConnectionSweeps.js"
 import { Commits, makeCommitLog } from "../postgres/database/CommitLog.js"
@@ -114,7 +114,7 @@ import { Workflows } from "../../actors/management/workflow/Workflows.js"
 import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { Configuration } from "../../actors/management/organisation/Configuration.js"
 import { Customers } from "../../actors/management/organisation/Customers.js"
-import * as Organisations from "../../actors/management/organisation/Organisations.js"
+import { Organisations } from "../../actors/management/organisation/Organisations.js"
 import { DeadLetterQueue } from "../../actors/management/event/DeadLetterQueue.js"
 import { EventRecords } from "../../actors/management/event/EventRecords.js"
 import { EventReplays } from "../../actors/management/event/EventReplays.js"
@@ -202,7 +202,7 @@ const trail = Layer.unwrapEffect(
 /** Management records, for the service and for commands beside it. */
 export const records = Layer.merge(Changes.layer, Pages.Default).pipe(
   Layer.provideMerge(Records.layer),
-  Layer.provideMerge(AuditRows.layer),
+  Layer.provideMerge(AuditRows.Default),
   Layer.provideMerge(vault),
   Layer.provideMerge(pure)
 )
@@ -269,9 +269,9 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 // --- Actors ---
 
 /** The owners of connections: credentials, refreshes, providers' limits. */
-const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(Uses.layer))
+const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(LastUse.Default))
 /** Shared by the owners of connections and their callers. */
-const residents = LocalOwners.Default.pipe(Layer.provide(Uses.layer))
+const residents = LocalOwners.Default.pipe(Layer.provide(LastUse.Default))
 const connected = Calling.layer.pipe(
   Layer.provideMerge(ConnectedEgress.layer),
   Layer.provideMerge(Connections.layer),
@@ -309,7 +309,7 @@ const actors = Layer.unwrapEffect(
 const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
 
 const organisations = Layer.unwrapEffect(
-  Effect.map(Settings, ({ defaultPlan }) => Organisations.layer({ defaultPlan }))
+  Effect.map(Settings, ({ defaultPlan }) => Organisations.Default({ defaultPlan }))
 )
 
 /** The use cases of management, one layer for each noun. */

@@ -5,12 +5,6 @@
 import { readFileSync } from "node:fs"
 import { workspaceDb } from "../../domain/Limits.js"
 
-export interface MemoryWatch {
-  /** Watches until the returned function is called. Calls `stop` once, if the session's process exceeds the limit. */
-  readonly watch: (pid: number, database: string, stop: () => void) => () => void
-  readonly close: () => void
-}
-
 interface Watched {
   readonly pid: number
   readonly database: string
@@ -20,7 +14,7 @@ interface Watched {
 /** A process can fill about 1 GB a second. */
 const watchMillis = 50
 
-export const makeMemoryWatch = (): MemoryWatch => {
+export const makeMemoryWatch = () => {
   const watched = new Set<Watched>()
   let timer: NodeJS.Timeout | undefined
 
@@ -41,7 +35,8 @@ export const makeMemoryWatch = (): MemoryWatch => {
   }
 
   return {
-    watch: (pid, database, stop) => {
+    /** Watches until the returned function is called. Calls `stop` once, if the session's process exceeds the limit. */
+    watch: (pid: number, database: string, stop: () => void) => {
       const entry = { pid, database, stop }
       watched.add(entry)
       timer ??= setInterval(inspect, watchMillis).unref()

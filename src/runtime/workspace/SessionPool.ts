@@ -5,15 +5,6 @@
 import type { ClientConfig } from "pg"
 import { openSession, type DatabaseSession } from "./DatabaseSession.js"
 
-export interface SessionPool {
-  /** Takes a session for exclusive use. At most as many callers at once as there are connections. */
-  readonly take: (workspace: string) => Promise<DatabaseSession>
-  /** Returns a session after a reset; an unusable one is closed. Resolves when its place is free. */
-  readonly giveBack: (workspace: string, session: DatabaseSession) => Promise<void>
-  readonly usage: () => { readonly open: number; readonly idle: number }
-  readonly close: () => Promise<void>
-}
-
 export interface SessionPoolOptions {
   readonly most: number
   /** How long an idle connection is kept. */
@@ -100,12 +91,14 @@ const giveBack = async (pool: Pool, workspace: string, session: DatabaseSession)
   pool.idle.push(entry)
 }
 
-export const makeSessionPool = (options: SessionPoolOptions): SessionPool => {
+export const makeSessionPool = (options: SessionPoolOptions) => {
   const pool: Pool = { options, idle: [], open: 0, isClosed: false }
 
   return {
-    take: (workspace) => take(pool, workspace),
-    giveBack: (workspace, session) => giveBack(pool, workspace, session),
+    /** Takes a session for exclusive use. At most as many callers at once as there are connections. */
+    take: (workspace: string) => take(pool, workspace),
+    /** Returns a session after a reset; an unusable one is closed. Resolves when its place is free. */
+    giveBack: (workspace: string, session: DatabaseSession) => giveBack(pool, workspace, session),
     usage: () => ({ open: pool.open, idle: pool.idle.length }),
     close: async () => {
       pool.isClosed = true

@@ -2,13 +2,6 @@
  * Limits the size of the workspaces. A measured size is valid for a while if no statement ran since; while statements
  * run, sizes are polled, and a statement that writes beyond the limit is stopped.
  */
-export interface Sizes {
-  readonly isFull: (workspace: string) => Promise<boolean>
-  /** Watches a statement until the returned function is called. Calls `stop` if it writes beyond the limit. */
-  readonly watch: (workspace: string, statement: WatchedStatement) => () => void
-  readonly close: () => void
-}
-
 export interface WatchedStatement {
   /** The statement frees space: it may run in a full workspace, and grow it a little. */
   readonly frees: boolean
@@ -34,7 +27,7 @@ export const makeSizes = (
   limit: number,
   measure: (workspaces: ReadonlyArray<string>) => Promise<ReadonlyMap<string, number>>,
   now: () => number
-): Sizes => {
+) => {
   const known = new Map<string, Known>()
   const watched = new Map<string, Set<{ readonly statement: WatchedStatement; readonly most: number }>>()
   let timer: NodeJS.Timeout | undefined
@@ -63,13 +56,14 @@ export const makeSizes = (
   const bytesOf = (workspace: string): number => known.get(workspace)?.bytes ?? 0
 
   return {
-    isFull: async (workspace) => {
+    isFull: async (workspace: string) => {
       const size = known.get(workspace)
       const age = size === undefined ? Infinity : now() - size.at
       if (age > (size?.stale === true ? watchMillis : restMillis)) remember(await measure([workspace]))
       return bytesOf(workspace) > limit
     },
-    watch: (workspace, statement) => {
+    /** Watches a statement until the returned function is called. Calls `stop` if it writes beyond the limit. */
+    watch: (workspace: string, statement: WatchedStatement) => {
       const most = statement.frees ? Math.max(limit, bytesOf(workspace)) + freeingBytes : limit
       const entry = { statement, most }
       const statements = watched.get(workspace) ?? new Set()

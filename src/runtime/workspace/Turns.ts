@@ -24,12 +24,6 @@ export type NoTurn = "too many waiting" | "waited too long"
 /** Returns the connection. Idempotent. */
 export type Release = () => void
 
-export interface Turns {
-  /** Waits for a connection, with a timeout. Fails at once if too many calls of the organisation wait. */
-  readonly acquire: (organisation: string, kind: TurnKind) => Effect.Effect<Release, NoTurn>
-  readonly usage: () => { readonly inUse: number; readonly transactions: number; readonly waiting: number }
-}
-
 interface Waiter {
   readonly organisation: string
   readonly kind: TurnKind
@@ -98,12 +92,13 @@ const serve = (state: TurnsState): void => {
     next.begin(take(state, next.organisation, next.kind))
 }
 
-export const makeTurns = (limits: TurnLimits): Turns => {
+export const makeTurns = (limits: TurnLimits) => {
   const state: TurnsState = { limits, node: { ...none }, organisations: new Map(), waiting: new FairQueue() }
   const { node, waiting } = state
 
   return {
-    acquire: (organisation, kind) =>
+    /** Waits for a connection, with a timeout. Fails at once if too many calls of the organisation wait. */
+    acquire: (organisation: string, kind: TurnKind) =>
       Effect.async<Release, NoTurn>((resume) => {
         const waitingOfKind = waiting.of(organisation).filter((one) => one.kind === kind).length
         if (waitingOfKind >= limits.waitingPerOrganisation) return resume(Effect.fail("too many waiting"))

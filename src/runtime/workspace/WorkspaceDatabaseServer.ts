@@ -1,23 +1,17 @@
 /** The Postgres server of the workspaces: opened at first use, and retried after a failure with back-off. */
-import type { Redacted } from "effect"
 import { reasonOf } from "../process/OperatorError.js"
-import { openWorkspaceDatabases, type WorkspaceDatabases } from "./WorkspaceDatabases.js"
+import {
+  openWorkspaceDatabases,
+  type WorkspaceDatabases,
+  type WorkspaceDatabasesOptions
+} from "./WorkspaceDatabases.js"
 
-export interface WorkspaceDatabaseServer {
-  readonly get: () => Promise<WorkspaceDatabases>
-  /** Why it cannot be used; empty if it can, or if it was not yet used. */
-  readonly failure: () => string
-  readonly isReady: () => boolean
-  readonly close: () => Promise<void>
-}
+export type WorkspaceDatabaseServer = ReturnType<typeof makeWorkspaceDatabaseServer>
 
 /** Back-off. The first pauses are short, for a server that is starting. */
 const retryMillis = { first: 500, most: 30_000 }
 
-export const makeWorkspaceDatabaseServer = (options: {
-  readonly admin: Redacted.Redacted
-  readonly pepper: Redacted.Redacted
-}): WorkspaceDatabaseServer => {
+export const makeWorkspaceDatabaseServer = (options: WorkspaceDatabasesOptions) => {
   let opened: Promise<WorkspaceDatabases> | undefined
   let failedAt = -Infinity
   let pause = retryMillis.first
@@ -43,6 +37,7 @@ export const makeWorkspaceDatabaseServer = (options: {
   }
   return {
     get,
+    /** Why it cannot be used; empty if it can, or if it was not yet used. */
     failure: () => failure,
     isReady: () => ready,
     close: async () => (await opened?.catch(() => undefined))?.close()

@@ -12,6 +12,7 @@ import {
   severities,
   notificationStatuses
 } from "../../../domain/organisation/Notification.js"
+import { newDelivery } from "../../../domain/delivery/WebhookEndpoint.js"
 import { hasRoomFor, makeNotification, readTargets } from "../../NotificationDeliveries.js"
 import { type PlanName, plans } from "../../../domain/organisation/Plan.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -125,24 +126,21 @@ const make = Effect.gen(function* () {
       const { deliveries, notification } = makeNotification(identifiers, channel, targets, content)
       yield* tx.notifications.insert(notification)
       for (const { id, payload, url } of deliveries)
-        yield* tx.deliveries.insert({
-          id,
-          organisationId,
-          spaceId,
-          kind: "notification",
-          url,
-          endpointId: null,
-          eventType: null,
-          customerId,
-          notificationId: notification.id,
-          payload,
-          status: "pending",
-          attempts: 0,
-          attemptsBefore: 0,
-          nextAt: createdAt,
-          finishedAt: null,
-          createdAt
-        })
+        yield* tx.deliveries.insert(
+          newDelivery(
+            {
+              id,
+              organisationId,
+              spaceId,
+              kind: "notification",
+              url,
+              customerId,
+              notificationId: notification.id,
+              payload
+            },
+            createdAt
+          )
+        )
       const after = Notification.show(notification)
       return { value: after, resource: { id: notification.id, name: title, customerId }, after }
     })

@@ -1,5 +1,5 @@
 /** Use cases of the caller's own organisation: read it, and change its settings, plan and status. Contract: organisation record. */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { Conflict, type Detail, type Failure, NotFound, refuseWith } from "../../../domain/Failure.js"
 import {
   changedOrganisation,
@@ -18,11 +18,6 @@ import { type PageRequest, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findReached } from "../ReachedRecord.js"
-
-export class Organisations extends Context.Tag("svc/Organisations")<
-  Organisations,
-  Effect.Effect.Success<ReturnType<typeof make>>
->() {}
 
 const find = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Organisation, Failure> => {
   const where = { id: id as Organisation["id"] } // unchecked text from the request
@@ -140,4 +135,4 @@ const make = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
     }
   })
 
-export const layer = (options: Parameters<typeof make>[0]) => Layer.effect(Organisations, make(options))
+export class Organisations extends Effect.Service<Organisations>()("svc/Organisations", { effect: make }) {}

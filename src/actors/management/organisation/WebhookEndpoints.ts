@@ -19,7 +19,7 @@ import {
   DeliveryAttempt,
   endpointSecretPlace,
   type ResendDeliveries,
-  type StoredDelivery,
+  newDelivery,
   type UpdateWebhookEndpoint,
   WebhookEndpoint,
   attemptOutcomes
@@ -174,25 +174,10 @@ const make = Effect.gen(function* () {
       yield* checkActive(endpoint)
       const now = yield* currentTimestamp
       const deliveryId = identifiers.next("dlv")
-      const delivery: StoredDelivery = {
-        id: deliveryId,
-        organisationId: endpoint.organisationId,
-        spaceId: endpoint.spaceId,
-        kind: "outbound",
-        url: endpoint.url,
-        endpointId: endpoint.id,
-        eventType: testEventType,
-        customerId: null,
-        notificationId: null,
-        payload: outboundBody(testEventType, now, { webhookEndpointId: endpoint.id }),
-        status: "pending",
-        attempts: 0,
-        attemptsBefore: 0,
-        nextAt: now,
-        finishedAt: null,
-        createdAt: now
-      }
-      yield* tx.deliveries.insert(delivery)
+      const { id: endpointId, organisationId, spaceId, url } = endpoint
+      const payload = outboundBody(testEventType, now, { webhookEndpointId: endpointId })
+      const known = { id: deliveryId, organisationId, spaceId, kind: "outbound", url, endpointId, payload }
+      yield* tx.deliveries.insert(newDelivery({ ...known, eventType: testEventType }, now))
       return { value: { deliveryId, type: testEventType }, resource: resourceOf(endpoint) }
     })
 

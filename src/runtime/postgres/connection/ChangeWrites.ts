@@ -21,7 +21,7 @@ export const transact = <A, E>(sql: Sql, body: Effect.Effect<A, E>) =>
 /** The same with the rows of its audit entries, which are made before the transaction has a connection. */
 export const transactAudited = <A, E>(
   sql: Sql,
-  auditRows: AuditRows["Type"],
+  auditRows: AuditRows,
   audit: ReadonlyArray<AuditEntry>,
   body: (rows: ReadonlyArray<AuditRow>) => Effect.Effect<A, E>
 ) => Effect.flatMap(auditRows.of(audit), (rows) => transact(sql, body(rows)))

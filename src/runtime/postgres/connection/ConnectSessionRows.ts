@@ -16,7 +16,7 @@ const decode = rowDecoder("connect_sessions", AuthorizingSession)
 export const putSession = (sql: Sql, session: ConnectSession) => insertRecord({ sql, table: connectSessions }, session)
 
 export const openConnectSession =
-  (sql: Sql, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["openSession"] =>
+  (sql: Sql, auditRows: AuditRows): ConnectionStore["Type"]["openSession"] =>
   (session, audit) =>
     transactAudited(sql, auditRows, audit, (rows) =>
       Effect.gen(function* () {

@@ -57,7 +57,7 @@ const load =
     )
 
 const insert =
-  (sql: Sql, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["insert"] =>
+  (sql: Sql, auditRows: AuditRows): ConnectionStore["Type"]["insert"] =>
   ({ audit, connection, credential, events, nextLookAt, session }) =>
     transactAudited(sql, auditRows, audit, (rows) =>
       Effect.gen(function* () {
@@ -75,7 +75,7 @@ const insert =
     )
 
 const save =
-  (sql: Sql, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["save"] =>
+  (sql: Sql, auditRows: AuditRows): ConnectionStore["Type"]["save"] =>
   (change) =>
     transactAudited(sql, auditRows, change.audit, (rows) =>
       Effect.gen(function* () {
@@ -126,7 +126,7 @@ const intend =
     )
 
 const abandon =
-  (sql: Sql, auditRows: AuditRows["Type"]): ConnectionStore["Type"]["abandon"] =>
+  (sql: Sql, auditRows: AuditRows): ConnectionStore["Type"]["abandon"] =>
   ({ connection, revision }, { audit, events }) =>
     transactAudited(sql, auditRows, audit, (rows) =>
       Effect.gen(function* () {

@@ -86,7 +86,7 @@ const resendDeliveries = (sql: Sql, { endpointId, from, limit, perSecond, status
   )
 
 /** All that a transaction can read and write. */
-const makeTx = (sql: Sql, auditRows: AuditRows["Type"]): Tx => ({
+const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   // Each repository is of its table's record, which a mapping over the tables cannot say.
   ...(Record.map(tables as {}, (table: Table<unknown>) => makeRepository(sql, table)) as unknown as Repositories),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
