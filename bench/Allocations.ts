@@ -29,13 +29,13 @@ export const allocations = async (): Promise<void> => {
   const socket = new WebSocket(page?.webSocketDebuggerUrl ?? "")
   await new Promise((resolve) => socket.addEventListener("open", resolve))
   let last = 0
-  const waiting = new Map<number, (value: any) => void>()
+  const waiting = new Map<number, (value: { readonly profile: { readonly head: Node } }) => void>()
   socket.addEventListener("message", ({ data }) => {
     const { id, result } = JSON.parse(String(data))
     waiting.get(id)?.(result)
   })
   const ask = (method: string, params = {}) =>
-    new Promise<any>((resolve) => {
+    new Promise<{ readonly profile: { readonly head: Node } }>((resolve) => {
       waiting.set((last += 1), resolve)
       socket.send(JSON.stringify({ id: last, method, params }))
     })
