@@ -38,6 +38,8 @@ export const makeWriter = (options: WriterOptions): Writer => {
   let inFlight = 0
   let changesInFlight = 0
   let isGathering = false
+  /** A queued change is one that a sender outside waits for. */
+  let isAwaited = false
   let besideSlow: NodeJS.Timeout | undefined
   let isClosed = false
   const idleClients: Array<Client | undefined> = Array.from({ length: maxFlushes }, () => undefined)
@@ -50,6 +52,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
     clearTimeout(besideSlow)
     besideSlow = undefined
     if (inFlight === maxFlushes) return
+    isAwaited = false
     const items = queue.takeBatch()
     if (items.length === 0) return
     inFlight++
@@ -69,7 +72,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
   const gather = (since: number, before: number, emptyTurns: number) => {
     const { size } = queue
     const quiet = size > before ? 0 : emptyTurns + 1
-    if (quiet === quietTurns || performance.now() - since >= gatherMillis) startFlush()
+    if (isAwaited || quiet === quietTurns || performance.now() - since >= gatherMillis) startFlush()
     else setImmediate(gather, since, size, quiet)
   }
 
@@ -84,13 +87,19 @@ export const makeWriter = (options: WriterOptions): Writer => {
     setImmediate(gather, performance.now(), 0, 0)
   }
 
+  /** A change is queued: a sender waits for the answer to its event, so that one gathers what comes in the same turn. */
+  const scheduleFor = ({ unit: { event } }: PreparedUnit) => {
+    isAwaited ||= event?.receives !== undefined || event?.records !== undefined
+    schedule()
+  }
+
   return {
     write: (prepared, done) => {
       if (isClosed) return done(new JournalUnavailable({ reason: "the service is stopping" }))
       if (queue.size >= options.capacity)
         return done(new JournalUnavailable({ reason: "the queue of changes to write is full" }))
       queue.add({ ...prepared, done })
-      schedule()
+      scheduleFor(prepared)
     },
     pending: () => queue.size + changesInFlight,
     close: async () => {
