@@ -1,8 +1,10 @@
 /**
  * Measures W1, W2 and bursts of W3 on two builds in turns: this build, and the one of `npm run bench -- W2 --compare <git ref>`. Both
- * services run the whole time and one at a time has load, so that changes of the machine's speed affect both alike.
+ * services run the whole time and one at a time has load, so that changes of the machine's speed affect both alike. Fails if this
+ * build's runs take more CPU, by the rule of `Dearer.ts`.
  */
 import { startStub } from "./support/Children.js"
+import { failDearer, isDearer } from "./support/Dearer.js"
 import { publish, type Service, startService } from "./support/Service.js"
 import { Table } from "./support/Table.js"
 import {
@@ -45,7 +47,7 @@ const ratios = <M>(own: ReadonlyArray<M>, other: ReadonlyArray<M>, of: (measurem
     .join(" … ")
 }
 
-const compareAt = async (makeTable: Table, own: Build, other: Build, level: Level): Promise<void> => {
+const compareAt = async (title: string, makeTable: Table, own: Build, other: Build, level: Level): Promise<void> => {
   const measurements = { own: new Array<Measurement>(), other: new Array<Measurement>() }
   for (let round = 0; round < rounds; round++) {
     const measureBuild = async (which: "own" | "other") =>
@@ -69,6 +71,8 @@ const compareAt = async (makeTable: Table, own: Build, other: Build, level: Leve
   row("  of it main", ({ cpu }) => cpu.own, 3)
   row("  runners", ({ cpu }) => cpu.runners, 3)
   row("  Postgres", ({ cpu }) => cpu.postgres, 3)
+  if (isDearer(measurements.own.map(perRequest), measurements.other.map(perRequest)))
+    failDearer(`${title} at c=${level}`)
 }
 
 const otherBuild = (): { readonly program: string; readonly ref: string } => {
@@ -83,7 +87,7 @@ const compare = async (title: string, source: string): Promise<void> => {
   const own = await startBuild("this", "dist/svc.js", source)
   for (const { target } of [other, own]) await warmUp(target)
   const makeTable = new Table("c", "", "this", ref, "this / other, of the rounds")
-  for (const level of comparedLevels) await compareAt(makeTable, own, other, level)
+  for (const level of comparedLevels) await compareAt(title, makeTable, own, other, level)
   await own.service.stop()
   // The other build is not asked for its proofs: an earlier build may have other ones, or none.
   other.service.child.kill("SIGTERM")
@@ -122,6 +126,9 @@ export const compareW3 = async (): Promise<void> => {
   row("runs/s", ({ runs }) => runs, 0)
   for (const [n, part] of ["main", "runners", "Postgres"].entries())
     row(`cpu ms an event: ${part}`, ({ cpu }) => Number(cpu[n]), 2)
+  const perEvent = ({ cpu }: Burst): number => cpu.reduce((sum, part) => sum + Number(part), 0)
+  row("cpu ms an event", perEvent, 2)
+  if (isDearer(bursts.own.map(perEvent), bursts.other.map(perEvent))) failDearer("W3")
   await services.own.stop()
   services.other.child.kill("SIGTERM")
   await services.other.child.ended

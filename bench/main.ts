@@ -88,4 +88,4 @@ if (unknown.length > 0) {
 }
 for (const name of names.length > 0 ? names : Object.keys(benches).filter((name) => !onDemand.has(name)))
   await benches[name]?.()
-process.exit(0)
+process.exit()
