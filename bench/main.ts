@@ -10,6 +10,7 @@ import { eventPages } from "./EventPages.js"
 import { fairness } from "./Fairness.js"
 import { garbage } from "./Garbage.js"
 import { list, longList, replay, sleep } from "./Growth.js"
+import { pauses } from "./Pauses.js"
 import { prelude } from "./Prelude.js"
 import { allocations } from "./Allocations.js"
 import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
@@ -34,6 +35,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   connections,
   connector,
   fairness,
+  pauses,
   prelude,
   list,
   sleep,
@@ -64,6 +66,7 @@ const onDemand = new Set([
   "garbage",
   "long-list",
   "long-events",
+  "pauses",
   "rewrap",
   "sandbox",
   "triggers",

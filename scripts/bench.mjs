@@ -11,7 +11,7 @@ process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 
 const outdir = join("node_modules", ".cache", "svc-bench")
 await build({
-  entryPoints: ["main", "load", "floor", "stub"].map((name) => `bench/${name}.ts`),
+  entryPoints: ["main", "load", "floor", "stub", "turns"].map((name) => `bench/${name}.ts`),
   outdir,
   bundle: true,
   platform: "node",

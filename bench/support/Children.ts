@@ -68,7 +68,7 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
 }
 
 /** The bundle of another program of the benches. */
-const bundlePath = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
+export const bundlePath = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
 
 const readPort = async (child: Child): Promise<number> =>
   Number(/listening (\d+)/.exec(await child.printed(/listening \d+\n/))?.[1])

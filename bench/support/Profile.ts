@@ -42,14 +42,23 @@ export const makeModuleFinder = () => {
   }
 }
 
-/**
- * Prints the profile in the directory. The window lasted `millis` and ended `endMillis` before the end of the profile.
- */
-export const printProfile = (
-  directory: string,
-  title: string,
-  window: { readonly millis: number; readonly endMillis: number }
-): void => {
+export interface Sample {
+  /** When, in microseconds of `process.hrtime`. */
+  readonly at: number
+  /** Until the next sample. */
+  readonly micros: number
+  /** The source file of the function that ran. */
+  readonly module: string
+  /** The function that ran, with its place. */
+  readonly name: string
+  /** The innermost function of this code base on the stack, or the library that ran without one. */
+  /** The innermost folder of this code base, or package, on the stack. */
+  readonly room: string
+  readonly ownCaller: string
+}
+
+/** The samples of the profile in the directory that found the process busy, in order, and the time at which it ended. */
+export const readProfile = (directory: string): { readonly samples: ReadonlyArray<Sample>; readonly end: number } => {
   const file = readdirSync(directory).find((name) => name.endsWith(".cpuprofile"))
   if (file === undefined) throw new Error(`there is no profile in ${directory}`)
   const profile: CpuProfile = JSON.parse(readFileSync(join(directory, file), "utf8"))
@@ -63,14 +72,13 @@ export const printProfile = (
       return [id, { module, name: `${functionName || "(anonymous)"} ${module}:${lineNumber + 1}` }] as const
     })
   )
-  /** The innermost function of this code base on the stack. */
-  const ownCaller = (id: number | undefined, leaf = places.get(id ?? 0)): string => {
+  const ownCallerOf = (id: number | undefined, leaf = places.get(id ?? 0)): string => {
     const place = id === undefined ? undefined : places.get(id)
     return place === undefined
       ? `none: ${leaf?.module === "(native)" ? leaf.name : leaf?.module}`
       : place.module.startsWith("src/")
         ? place.name
-        : ownCaller(parents.get(id ?? 0), leaf)
+        : ownCallerOf(parents.get(id ?? 0), leaf)
   }
   /** The innermost folder of this code base, or package, on the stack; else what Node did by itself. */
   const roomOf = (id: number | undefined, leaf = places.get(id ?? 0)): string => {
@@ -81,32 +89,49 @@ export const printProfile = (
       return place.module.replace(/^((?:@[^/]+\/)?[^/]+)\/.*$/, "$1")
     return roomOf(parents.get(id ?? 0), leaf)
   }
-  const totals = {
-    room: new Map<string, number>(),
-    module: new Map<string, number>(),
-    function: new Map<string, number>(),
-    "own function and what it called": new Map<string, number>()
-  }
-  const add = (map: Map<string, number>, key: string, micros: number) => map.set(key, (map.get(key) ?? 0) + micros)
-  const end = profile.endTime - window.endMillis * 1000
-  let busy = 0
   let at = profile.startTime
-  profile.samples.forEach((sample, i) => {
+  const samples = profile.samples.flatMap((sample, i): ReadonlyArray<Sample> => {
     at += profile.timeDeltas[i] ?? 0
     const place = places.get(sample)
-    const micros = profile.timeDeltas[i + 1] ?? 0
-    if (place === undefined || place.name.startsWith("(idle)") || at > end || at < end - window.millis * 1000) return
-    busy += micros
-    add(totals.room, roomOf(sample), micros)
-    add(totals.module, place.module, micros)
-    add(totals.function, place.name, micros)
-    add(totals["own function and what it called"], ownCaller(sample), micros)
+    return place === undefined || place.name.startsWith("(idle)")
+      ? []
+      : [{ at, micros: profile.timeDeltas[i + 1] ?? 0, ...place, room: roomOf(sample), ownCaller: ownCallerOf(sample) }]
   })
-  for (const [what, times] of Object.entries(totals)) {
+  return { samples, end: profile.endTime }
+}
+
+/** The time of samples by what `of` returns, the longest first. */
+export const sumBy = (
+  samples: ReadonlyArray<Sample>,
+  of: (sample: Sample) => string
+): ReadonlyArray<readonly [name: string, micros: number]> => {
+  const times = new Map<string, number>()
+  for (const sample of samples) times.set(of(sample), (times.get(of(sample)) ?? 0) + sample.micros)
+  return [...times].sort((a, b) => b[1] - a[1])
+}
+
+/**
+ * Prints the profile in the directory. The window lasted `millis` and ended `endMillis` before the end of the profile.
+ */
+export const printProfile = (
+  directory: string,
+  title: string,
+  window: { readonly millis: number; readonly endMillis: number }
+): void => {
+  const profile = readProfile(directory)
+  const end = profile.end - window.endMillis * 1000
+  const samples = profile.samples.filter(({ at }) => at <= end && at >= end - window.millis * 1000)
+  const busy = samples.reduce((sum, { micros }) => sum + micros, 0)
+  const groups: Readonly<Record<string, (sample: Sample) => string>> = {
+    room: ({ room }) => room,
+    module: ({ module }) => module,
+    function: ({ name }) => name,
+    "own function and what it called": ({ ownCaller }) => ownCaller
+  }
+  for (const [what, of] of Object.entries(groups)) {
     const rows = new Table(`self time by ${what}`, "ms", "%")
-    for (const [name, micros] of [...times].sort((a, b) => b[1] - a[1]).slice(0, 40)) {
+    for (const [name, micros] of sumBy(samples, of).slice(0, 40))
       rows.add(name, Math.round(micros / 1000), ((100 * micros) / busy).toFixed(1))
-    }
     rows.print(`${title}, ${Math.round(busy / 1000)} ms busy`)
   }
 }
