@@ -2,6 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import { Client } from "pg"
+import { batch } from "../../src/runtime/audit/Sealer.js"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
@@ -129,6 +130,25 @@ describe("the seal of the audit trail", () => {
     await change(organisation, 1)
     assert.deepInclude(await allSealed(organisation), { ok: true })
     assert.includeOrderedMembers(await order(organisation), xids)
+  })
+
+  it("seals many entries in batches, between which the main loop serves others", async () => {
+    const organisation = await svc.organisation("Many")
+    await allSealed(organisation)
+    // In one transaction, so that all of them are found by the same pass.
+    await admin.query("BEGIN")
+    const xid = await currentXid()
+    const entries = Array.from({ length: 2 * batch + 1 }, (_, n) => ({ xid, id: entryId(50_000 + n) }))
+    await insertEntries(organisation, entries)
+    await admin.query("COMMIT")
+    assert.deepInclude(await allSealed(organisation), { ok: true })
+    // A batch is one transaction.
+    const { rows } = await admin.query<{ count: number }>(
+      "SELECT count(*)::int AS count FROM audit_seal WHERE org = $1 GROUP BY xmin::text",
+      [organisation.organisationId]
+    )
+    assert.isAtMost(Math.max(...rows.map(({ count }) => count)), batch)
+    assert.isAtLeast(rows.length, 3)
   })
 
   it("seals entries that an earlier release left unsealed", async () => {
