@@ -1,4 +1,5 @@
 /** The slots of the runs that one node drives: at most one per run, counted by organisation. */
+import { BriefMap } from "../../domain/BriefMap.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { hasFirstClass, isStarting } from "../../domain/run/StartPolicy.js"
 import type { Progress } from "./Progress.js"
@@ -27,7 +28,7 @@ export interface LiveRun {
 }
 
 export class LiveRunTable {
-  private readonly runs = new Map<ExecutionId, LiveRun>()
+  private readonly runs = new BriefMap<ExecutionId, LiveRun>()
   private readonly counts = new Map<OrganisationId, number>()
   /** When a run of the first class was launched last. */
   private firstClassAt = -Infinity

@@ -5,6 +5,7 @@ import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
 import { planDescriptors } from "../process/Descriptors.js"
+import { forgetFiberRoots } from "./FiberRoots.js"
 import { littleMemory, memoryLimit } from "../process/MemoryLimit.js"
 import { OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
@@ -125,6 +126,7 @@ const checkResources = Effect.fnUntraced(function* (config: ServiceConfig) {
 /** Runs until interrupted; then drains and closes everything that it opened. */
 export const startService = (keepCompiled?: KeepCompiled) =>
   Effect.gen(function* () {
+    forgetFiberRoots()
     yield* markPhase("loaded")
     const asked = yield* readConfig()
     yield* checkResources(asked)
