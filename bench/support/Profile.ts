@@ -51,9 +51,9 @@ export interface Sample {
   readonly module: string
   /** The function that ran, with its place. */
   readonly name: string
-  /** The innermost function of this code base on the stack, or the library that ran without one. */
   /** The innermost folder of this code base, or package, on the stack. */
   readonly room: string
+  /** The innermost function of this code base on the stack, or the library that ran without one. */
   readonly ownCaller: string
 }
 

@@ -1,5 +1,6 @@
 /** The turns that were sent to one runner and are not yet answered, in the order in which the runner takes them. */
 import type { GuestOutput } from "../../actors/ports/run/Sandbox.js"
+import { BriefMap } from "../../domain/BriefMap.js"
 import type { TurnFailure } from "./runner/Protocol.js"
 
 /** The result of a turn that was sent to a runner. */
@@ -23,7 +24,7 @@ export interface PendingTurn {
 }
 
 export class PendingTurns {
-  private readonly turns = new Map<number, PendingTurn>()
+  private readonly turns = new BriefMap<number, PendingTurn>()
   /** Kept up to date, since every start of a run reads it. */
   private readonly byTenant = new Map<string, number>()
 
