@@ -1,7 +1,7 @@
 /**
  * Group commit, one writer per process. A flush costs Postgres and this process about as much as the changes of two runs,
  * whatever it holds. So a flush waits while turns of the event loop bring further changes, and takes every queued change
- * that it may: batches grow with the load, and a single change is delayed by a few empty turns.
+ * that it may: batches grow with the load, and a single change after a single one is not delayed.
  */
 import type { Client } from "pg"
 import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
@@ -28,7 +28,7 @@ export interface Writer {
 
 /** A second flush begins beside one that takes long. */
 const maxFlushes = 2
-/** Turns of the event loop in a row that bring no change, after which a flush begins. */
+/** Turns of the event loop in a row that bring no change, after which a flush begins; fewer after one of fewer changes. */
 const quietTurns = 4
 /** The longest that a change waits for others, in milliseconds. */
 const gatherMillis = 8
@@ -37,6 +37,8 @@ export const makeWriter = (options: WriterOptions): Writer => {
   const queue = new ChangeQueue()
   let inFlight = 0
   let changesInFlight = 0
+  /** The number of changes of the last flush. */
+  let lastBatch = 1
   let isGathering = false
   /** A queued change is one that a sender outside waits for. */
   let isAwaited = false
@@ -55,6 +57,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
     isAwaited = false
     const items = queue.takeBatch()
     if (items.length === 0) return
+    lastBatch = items.length
     inFlight++
     changesInFlight += items.length
     void flush(idleClients.pop(), items, performance.now(), false).then((client) => {
@@ -72,7 +75,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
   const gather = (since: number, before: number, emptyTurns: number) => {
     const { size } = queue
     const quiet = size > before ? 0 : emptyTurns + 1
-    if (isAwaited || quiet === quietTurns || performance.now() - since >= gatherMillis) startFlush()
+    if (isAwaited || quiet >= Math.min(quietTurns, lastBatch) || performance.now() - since >= gatherMillis) startFlush()
     else setImmediate(gather, since, size, quiet)
   }
 
@@ -84,7 +87,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
       return
     }
     isGathering = true
-    setImmediate(gather, performance.now(), 0, 0)
+    setImmediate(gather, performance.now(), queue.size, 0)
   }
 
   /** A change is queued: a sender waits for the answer to its event, so that one gathers what comes in the same turn. */
