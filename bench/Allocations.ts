@@ -1,4 +1,6 @@
 /** Prints which functions of the main process allocate most in W2: V8's sampling of the heap, with what was collected. */
+import { once } from "node:events"
+import { type AddressInfo, createServer } from "node:net"
 import { WebSocket } from "undici"
 import { startStub } from "./support/Children.js"
 import { awaitService, launch, makeDataDirectory, publish } from "./support/Service.js"
@@ -17,13 +19,23 @@ interface Node {
   readonly children: ReadonlyArray<Node>
 }
 
+const findFreePort = async (): Promise<number> => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, "close")
+  return port
+}
+
 export const allocations = async (): Promise<void> => {
   const stub = await startStub()
   const dataDir = makeDataDirectory()
-  const service = await awaitService(launch({ dataDir, node: ["--inspect=127.0.0.1:9333"] }), dataDir)
+  const inspector = `127.0.0.1:${await findFreePort()}`
+  const service = await awaitService(launch({ dataDir, node: [`--inspect=${inspector}`] }), dataDir)
   const target = serviceTarget(service, "svc", await publish(service, "allocations", threeCalls(stub.url)))
   await warmUp(target)
-  const [page] = (await (await fetch("http://127.0.0.1:9333/json/list")).json()) as ReadonlyArray<{
+  const [page] = (await (await fetch(`http://${inspector}/json/list`)).json()) as ReadonlyArray<{
     webSocketDebuggerUrl: string
   }>
   const socket = new WebSocket(page?.webSocketDebuggerUrl ?? "")

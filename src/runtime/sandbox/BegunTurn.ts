@@ -1,6 +1,6 @@
 /**
- * The turn that a runner began last, in a file without a name that both have open: unlike a frame, a note in it wakes
- * nobody, and it outlives the runner.
+ * The turn that a runner began last. The runner writes it into a file without a name, which the service reads when a guest
+ * hangs or the runner has ended. A frame for each turn would wake the service, and be lost with the runner.
  */
 import { Buffer } from "node:buffer"
 import { randomUUID } from "node:crypto"

@@ -1,7 +1,7 @@
 /**
- * Group commit, one writer per process. A flush costs Postgres and this process about as much as the changes of two runs,
- * whatever it holds. So a flush waits while turns of the event loop bring further changes, and takes every queued change
- * that it may: batches grow with the load, and a single change after a single one is not delayed.
+ * Group commit, one writer per process. A flush has a fixed cost: that of the changes of one or two runs. So that it holds
+ * more, it begins only when a few turns of the event loop have brought no further change. Under load batches grow; a single
+ * change after a single one waits for nothing.
  */
 import type { Client } from "pg"
 import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
@@ -26,9 +26,9 @@ export interface Writer {
   readonly close: () => Promise<void>
 }
 
-/** A second flush begins beside one that takes long. */
+/** The second one only beside a flush that takes long. */
 const maxFlushes = 2
-/** Turns of the event loop in a row that bring no change, after which a flush begins; fewer after one of fewer changes. */
+/** Turns of the event loop without a change, after which a flush begins; fewer if the last flush had fewer changes. */
 const quietTurns = 4
 /** The longest that a change waits for others, in milliseconds. */
 const gatherMillis = 8
@@ -40,8 +40,9 @@ export const makeWriter = (options: WriterOptions): Writer => {
   /** The number of changes of the last flush. */
   let lastBatch = 1
   let isGathering = false
-  /** A queued change is one that a sender outside waits for. */
+  /** A sender waits for the answer to an event that is queued: the next flush begins at the end of the turn. */
   let isAwaited = false
+  /** Begins a second flush beside one that takes long. */
   let besideSlow: NodeJS.Timeout | undefined
   let isClosed = false
   const idleClients: Array<Client | undefined> = Array.from({ length: maxFlushes }, () => undefined)
@@ -86,14 +87,10 @@ export const makeWriter = (options: WriterOptions): Writer => {
       besideSlow ??= setTimeout(startFlush, gatherMillis)
       return
     }
+    clearTimeout(besideSlow)
+    besideSlow = undefined
     isGathering = true
     setImmediate(gather, performance.now(), queue.size, 0)
-  }
-
-  /** A change is queued: a sender waits for the answer to its event, so that one gathers what comes in the same turn. */
-  const scheduleFor = ({ unit: { event } }: PreparedUnit) => {
-    isAwaited ||= event?.receives !== undefined || event?.records !== undefined
-    schedule()
   }
 
   return {
@@ -102,7 +99,9 @@ export const makeWriter = (options: WriterOptions): Writer => {
       if (queue.size >= options.capacity)
         return done(new JournalUnavailable({ reason: "the queue of changes to write is full" }))
       queue.add({ ...prepared, done })
-      scheduleFor(prepared)
+      const { event } = prepared.unit
+      isAwaited ||= event?.receives !== undefined || event?.records !== undefined
+      schedule()
     },
     pending: () => queue.size + changesInFlight,
     close: async () => {
