@@ -52,9 +52,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     globalSetup: ["test/support/globalSetup.ts"],
     pool: "forks",
-    // Young objects have as much room as in the service, since costs by length are measured.
     // As few as many: vitest's pool ends the whole run when it removes an idle worker whose modules are shared.
-    poolOptions: { forks: { minForks: 2, maxForks: 2, execArgv: ["--max-semi-space-size=64"] } },
+    poolOptions: { forks: { minForks: 2, maxForks: 2 } },
     projects: [project("shared", (file) => !isMeasuring(file)), project("measuring", isMeasuring)]
   }
 })
