@@ -35,8 +35,9 @@ const run = (project, options) => {
   )
   const report = existsSync(path) ? readReport(readFileSync(path, "utf8")) : []
   // The last entry says that the run came to its end: a pool that breaks down leaves files out.
-  const isWhole = report.at(-1)?.isEnd === true && (status === 0 || failures(report).length > 0)
-  if (isWhole) return report
+  const { isEnd, late } = report.at(-1) ?? {}
+  if (late > 0) console.log(`${project}: ${late} results of tests were answered after 60 s: the machine stood still.`)
+  if (isEnd && (status === 0 || late > 0 || failures(report).length > 0)) return report
   const failure = { test: "(its end)", error: `vitest ended with ${status} before it had run all files` }
   return [...report, { project, file: "(the run)", seconds: 0, passed: 0, failures: [failure] }]
 }

@@ -18,8 +18,15 @@ const failuresOf = (module) => [
   ...[...module.children.allTests("failed")].map((test) => ({
     test: test.fullName,
     error: firstLine(test.result().errors?.[0])
-  }))
+  })),
+  ...[...module.children.allTests("pending")].map((test) => ({ test: test.fullName, error: "it has no result" }))
 ]
+
+/**
+ * A worker waits 60 s for the answer to each result that it sends, and then reports this error. The results arrive all
+ * the same, late: a machine that stood still is no failure. A test whose result is lost is one (`failuresOf`).
+ */
+const isLateAnswer = (error) => firstLine(error).startsWith('[vitest-worker]: Timeout calling "onTaskUpdate"')
 
 const secondsOf = (module) => {
   const { collectDuration, duration, environmentSetupDuration, prepareDuration, setupDuration } = module.diagnostic()
@@ -44,10 +51,17 @@ export default class Reporter {
   onTestRunEnd(modules, errors) {
     // A file that could not be loaded has no end of its own.
     for (const module of modules) if (!this.#written.has(module)) this.onTestModuleEnd(module)
-    for (const error of errors) {
+    for (const error of errors.filter((error) => !isLateAnswer(error))) {
       const failures = [{ test: "(outside a test)", error: firstLine(error) }]
       this.#write({ file: "(no file)", seconds: 0, passed: 0, failures })
     }
-    this.#write({ file: "(the run)", seconds: 0, passed: 0, failures: [], isEnd: true })
+    this.#write({
+      file: "(the run)",
+      seconds: 0,
+      passed: 0,
+      failures: [],
+      isEnd: true,
+      late: errors.filter(isLateAnswer).length
+    })
   }
 }

@@ -33,6 +33,17 @@ const leastMillis = (work: () => unknown, rounds: number): number => {
   return least
 }
 
+/** A fixed text whose parsing takes `parseMillis` where the fixed loop takes `spinMillis`, with nothing else on the machine. */
+const fixedText = JSON.stringify(Array.from({ length: 30_000 }, (_, at) => ({ at, name: `name ${at}`, of: [at] })))
+const parseMillis = 10
+
+/**
+ * How much longer than the fixed loop says work takes that fills memory, at least 1: other programs, or other machines
+ * on the same processor, may have the memory while they leave the loop at its pace.
+ */
+const memorySlowness = (): number =>
+  Math.max(1, leastMillis(() => JSON.parse(fixedText), 3) / ((parseMillis / spinMillis) * calibratedMillis()))
+
 let calibrated: number | undefined
 
 /** What a calibrated 50 ms take in this process at its best. */
@@ -45,6 +56,8 @@ export interface Growth {
   readonly whole: number
   /** The cost of the whole in calibrated 50 ms. */
   readonly share: number
+  /** What was beside this measurement: see `memorySlowness`. */
+  readonly slowness: number
 }
 
 /** Costs below this part of a calibrated 50 ms are noise of the clock and the collector. */
@@ -65,9 +78,11 @@ const leastCost = <A>(make: (size: number) => A, work: (input: A) => unknown, si
 
 /** Measures `work` with inputs of a quarter, a half and the whole of `most`. */
 export const measureGrowth = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number): Growth => {
+  const before = memorySlowness()
   const [quarter, half, whole] = [most / 4, most / 2, most].map((size) => leastCost(make, work, Math.floor(size), 4))
-  const now = Math.max(calibratedMillis(), leastMillis(spin, 2))
-  return { quarter: quarter ?? 0, half: half ?? 0, whole: whole ?? 0, share: (whole ?? 0) / now }
+  const slowness = Math.max(before, memorySlowness())
+  const now = slowness * Math.max(calibratedMillis(), leastMillis(spin, 2))
+  return { quarter: quarter ?? 0, half: half ?? 0, whole: whole ?? 0, share: (whole ?? 0) / now, slowness }
 }
 
 /**
@@ -79,14 +94,17 @@ const isWellWithin = <A>(make: (size: number) => A, work: (input: A) => unknown,
   for (let attempt = 0; attempt < 3; attempt++) {
     quarter = Math.min(quarter, leastCost(make, work, Math.floor(most / 4), 2))
     whole = Math.min(whole, leastCost(make, work, most, 1))
-    if (whole <= 0.9 * calibratedMillis() && isProportional({ quarter, whole })) return true
+    if (whole <= 0.9 * calibratedMillis() && isProportional({ quarter, whole, slowness: 1 })) return true
   }
   return false
 }
 
-/** Whether the cost grew about as the input did: four times the input, at most six times the cost. */
-const isProportional = ({ quarter, whole }: Pick<Growth, "quarter" | "whole">): boolean =>
-  whole <= 6 * Math.max(quarter, noise * calibratedMillis())
+/**
+ * Whether the cost grew about as the input did: four times the input, at most six times the cost. A quarter may fit into
+ * the processor's own memory where the whole does not, so that only the whole is slowed.
+ */
+const isProportional = ({ quarter, slowness, whole }: Pick<Growth, "quarter" | "slowness" | "whole">): boolean =>
+  whole <= 6 * slowness * Math.max(quarter, noise * calibratedMillis())
 
 /** How often a cost that exceeds its bounds is measured again: another program may have had the processor. */
 const attempts = 5
