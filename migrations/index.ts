@@ -38,6 +38,7 @@ import eventCounts from "./0035_event_counts.js"
 import mailAnswers from "./0036_mail_answers.js"
 import sealedState from "./0037_sealed_state.js"
 import customerTags from "./0038_customer_tags.js"
+import nodes from "./0039_nodes.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -77,5 +78,6 @@ export const migrations = {
   "0035_event_counts": Effect.asVoid(eventCounts),
   "0036_mail_answers": Effect.asVoid(mailAnswers),
   "0037_sealed_state": Effect.asVoid(sealedState),
-  "0038_customer_tags": Effect.asVoid(customerTags)
+  "0038_customer_tags": Effect.asVoid(customerTags),
+  "0039_nodes": Effect.asVoid(nodes)
 }

@@ -40,6 +40,7 @@ const own: Reasons = {
   "src/runtime/backup/Tar.ts": "the operator's archive",
   "src/runtime/backup/Backup.ts": "the operator's database, by a command",
   "src/runtime/embedded/EmbeddedServer.ts": "statements of the service at its start",
+  "src/runtime/cluster/Seat.ts": "our own table of nodes",
   "src/runtime/postgres/database/Roles.ts": "statements of the service at its start",
   "src/runtime/workspace/DatabaseSetup.ts": "statements of the service that create a workspace's database",
   "src/runtime/postgres/journal/Flush.ts": "answers to flushes: ids",

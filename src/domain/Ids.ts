@@ -48,6 +48,8 @@ export const AuthProviderId = id("aup", "AuthProviderId")
 export type AuthProviderId = typeof AuthProviderId.Type
 export const ConnectionId = id("conn", "ConnectionId")
 export type ConnectionId = typeof ConnectionId.Type
+export const NodeId = id("node", "NodeId")
+export type NodeId = typeof NodeId.Type
 export const CredentialId = id("cred", "CredentialId")
 export type CredentialId = typeof CredentialId.Type
 export const ConnectSessionId = id("cs", "ConnectSessionId")
@@ -105,6 +107,7 @@ export interface IdOf {
   readonly whe: WebhookEndpointId
   readonly att: DeliveryAttemptId
   readonly ntf: NotificationId
+  readonly node: NodeId
 }
 export type IdPrefix = keyof IdOf
 

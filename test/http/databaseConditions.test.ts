@@ -91,7 +91,7 @@ describe.sequential("a database", () => {
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     // Existing sessions keep their setting.
     const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
-      AND application_name IN ('svc app', 'svc writer', 'svc-journal')`
+      AND application_name ~ '^svc (app|writer|journal) '`
     await admin.query(end)
     const refused = await eventually(
       () => makeCustomer("c-read-only"),

@@ -131,7 +131,7 @@ describe("The journal", () => {
             { concurrency: "unbounded" }
           )
           const cut = owner`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND application_name = 'svc-journal'`.pipe(
+          WHERE datname = current_database() AND application_name LIKE 'svc journal %'`.pipe(
             Effect.delay("15 millis"),
             Effect.repeatN(15)
           )

@@ -25,7 +25,7 @@ const pollSettings: Partial<ShardingConfig.ShardingConfig["Type"]> = {
  * Builds the sharding with a minimal context: the library copies the context that it is built in into every entity and
  * message.
  */
-const minimalContext = Layer.scopedContext(
+export const withFewServices = Layer.scopedContext(
   Effect.mapInputContext(Layer.build(Sharding.layer), (all: Context.Context<Needed>) =>
     Context.pick(
       MessageStorage.MessageStorage,
@@ -43,7 +43,7 @@ type Needed = Layer.Layer.Context<typeof Sharding.layer> | Scope.Scope
  * A copy of the no-op storage. With the original object the library never drops the ids of processed messages, a leak
  * of some hundred bytes a message.
  */
-const noStorage = Layer.succeed(MessageStorage.MessageStorage, { ...MessageStorage.noop })
+export const noStorage = Layer.succeed(MessageStorage.MessageStorage, { ...MessageStorage.noop })
 
 /**
  * The node stays registered until its process ends: a check of the runners while it stops would otherwise warn that none
@@ -54,14 +54,14 @@ const runnerStorage = Layer.effect(
   Effect.map(RunnerStorage.makeMemory, (memory) => ({ ...memory, unregister: () => Effect.void }))
 )
 
-export const sharding = minimalContext.pipe(
+const sharding = withFewServices.pipe(
   Layer.provideMerge(Runners.layerNoop),
   Layer.provideMerge(noStorage),
   Layer.provide([runnerStorage, RunnerHealth.layerNoop]),
   Layer.provideMerge(ShardingConfig.layer(pollSettings))
 )
 
-export const ownership = Layer.effect(
+const ownership = Layer.effect(
   Ownership,
   Effect.gen(function* () {
     const sharding = yield* Sharding.Sharding
@@ -72,3 +72,6 @@ export const ownership = Layer.effect(
     return Ownership.of({ shardOf, owns: () => true, ownedShards: () => all, nodes: () => 1 })
   })
 )
+
+/** Sharding and ownership of the only node. */
+export const layer = Layer.provideMerge(ownership, sharding)

@@ -14,6 +14,18 @@ export type Database = { readonly _tag: "Embedded" } | { readonly _tag: "Externa
 /** All settings with their defaults; secrets are redacted. */
 export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof readConfig>>
 
+/** What makes this process a node of a cluster. */
+export interface NodeSettings {
+  readonly role: "all" | "api" | "runner"
+  /** At least one; the first is in use. */
+  readonly secrets: Redacted.Redacted<ReadonlyArray<string>>
+  /** Where others reach it; port 0 is a free one. */
+  readonly host: string
+  readonly port: number
+  /** The address to listen on. */
+  readonly listen: string
+}
+
 /** The configuration of this process. */
 export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}
 
@@ -57,8 +69,9 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
       message: ["svc cannot start with this configuration:", ...problems.map((line) => `  ${line}`)].join("\n")
     })
   }
-  const { databaseUrl, ownerUrl, writerUrl, appUrl, auditUrl, host, port, publicUrl, defaultPlan, ...rest } =
+  const { databaseUrl, ownerUrl, writerUrl, appUrl, auditUrl, host, port, publicUrl, defaultPlan, ...others } =
     found.right
+  const { clusterSecret, nodeAddress, nodeListen, role, ...rest } = others
   const database = databaseOf({
     login: databaseUrl,
     owner: ownerUrl,
@@ -71,6 +84,16 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
     host,
     port,
     database,
+    node: Option.map(role, (name): NodeSettings => {
+      const address = Option.getOrElse(nodeAddress, () => ({ host: "127.0.0.1", port: 0 }))
+      return {
+        ...address,
+        role: name,
+        // `missing` has checked it.
+        secrets: Option.getOrThrow(clusterSecret),
+        listen: Option.getOrElse(nodeListen, () => address.host)
+      }
+    }),
     publicUrl: Option.getOrElse(publicUrl, () => ownUrl(host, port)),
     defaultPlan: Option.getOrElse(defaultPlan, (): PlanName => (database._tag === "Embedded" ? "unlimited" : "starter"))
   }
@@ -112,6 +135,10 @@ const variables = Config.all({
   writerConnections: settingTable.writerConnections.config,
   masterKeys: settingTable.masterKeys.config,
   keyPepper: settingTable.keyPepper.config,
+  role: settingTable.role.config,
+  clusterSecret: settingTable.clusterSecret.config,
+  nodeAddress: settingTable.nodeAddress.config,
+  nodeListen: settingTable.nodeListen.config,
   natsUrl: settingTable.natsUrl.config,
   workspaceUrl: settingTable.workspaceUrl.config,
   defaultPlan: settingTable.defaultPlan.config,
@@ -137,7 +164,20 @@ type Variables = Config.Config.Success<typeof variables>
 const missing = (found: Variables): ReadonlyArray<string> => {
   const own = [found.ownerUrl, found.writerUrl, found.appUrl, found.auditUrl]
   const external = Option.isSome(found.databaseUrl) || own.some(Option.isSome)
-  if (!external) return []
+  const ofNode = Option.match(found.role, {
+    onNone: () => [],
+    onSome: (role) => [
+      ...(external
+        ? []
+        : [
+            `SVC_DATABASE_URL is missing: the nodes of a cluster share a Postgres, and this one is to be a node (${role}).`
+          ]),
+      ...(Option.isSome(found.clusterSecret)
+        ? []
+        : ["SVC_CLUSTER_SECRET is missing: give all nodes the same. `openssl rand -hex 32` makes one."])
+    ]
+  })
+  if (!external) return ofNode
   const names = [
     settingTable.ownerUrl.name,
     settingTable.writerUrl.name,
@@ -145,6 +185,7 @@ const missing = (found: Variables): ReadonlyArray<string> => {
     settingTable.auditUrl.name
   ]
   return [
+    ...ofNode,
     ...(Option.isSome(found.databaseUrl)
       ? []
       : own.flatMap((url, at) =>

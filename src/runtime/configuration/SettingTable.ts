@@ -36,6 +36,20 @@ const networks: Parse<ReadonlyArray<string>> = (text) => {
     : Either.left("IP addresses or networks such as 10.0.0.0/8, separated by commas")
 }
 
+const clusterSecrets: Parse<ReadonlyArray<string>> = (text) => {
+  const found = text.split(",").map((one) => one.trim())
+  return found.length <= 2 && found.every((one) => one.length >= 32)
+    ? Either.right(found)
+    : Either.left("a secret of at least 32 characters, or two, separated by a comma")
+}
+
+const nodeAddress: Parse<{ readonly host: string; readonly port: number }> = (text) => {
+  const [, host = "", port = ""] = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text) ?? []
+  return host === "" || Number(port) < 1 || Number(port) > 65_535 || host === "0.0.0.0" || host === "[::]"
+    ? Either.left("an address that other nodes reach, host:port")
+    : Either.right({ host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) })
+}
+
 const logLevels = {
   trace: LogLevel.Trace,
   debug: LogLevel.Debug,
@@ -133,6 +147,40 @@ export const settingTable = {
     { name: "SVC_DATABASE_URL_AUDIT", meaning: "The login of svc_audit_reader." },
     postgresUrl,
     "SVC_DATABASE_URL"
+  ),
+  role: optionalSetting(
+    {
+      name: "SVC_ROLE",
+      meaning:
+        "Makes this process a node of a cluster: api serves HTTP, runner does the work, all both. Also `svc start --role`."
+    },
+    oneOfTexts("all", "api", "runner"),
+    "none: the only process on its database"
+  ),
+  clusterSecret: secretSetting(
+    {
+      name: "SVC_CLUSTER_SECRET",
+      meaning:
+        "The secret of the connections between nodes, the same on all: at least 32 characters. While it is replaced, two, separated by a comma: this node uses the first, and accepts both."
+    },
+    clusterSecrets,
+    "none: needed by a node of a cluster"
+  ),
+  nodeAddress: optionalSetting(
+    {
+      name: "SVC_NODE_ADDRESS",
+      meaning: "Where other nodes reach this one: host:port, on a private network."
+    },
+    nodeAddress,
+    "a free port of 127.0.0.1"
+  ),
+  nodeListen: optionalSetting(
+    {
+      name: "SVC_NODE_LISTEN",
+      meaning: "The address to listen on for other nodes, if it is not the host of SVC_NODE_ADDRESS: 0.0.0.0 for all."
+    },
+    anyText,
+    "the host of SVC_NODE_ADDRESS"
   ),
   natsUrl: secretSetting(
     {

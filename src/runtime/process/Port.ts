@@ -41,3 +41,9 @@ export const portRefusal = (cause: unknown, host: string, port: number): Operato
       return new OperatorError({ message: `svc cannot listen on ${host}, port ${port}: ${reasonOf(cause)}.` })
   }
 }
+
+/** The same for the port that other nodes connect to. */
+export const nodePortRefusal = (cause: unknown, host: string, port: number): OperatorError =>
+  new OperatorError({
+    message: `svc cannot listen for other nodes on ${host}, port ${port}: ${reasonOf(cause)}. Set SVC_NODE_ADDRESS to a free port of this machine.`
+  })

@@ -66,10 +66,12 @@ const connections = Layer.unwrapEffect(
   })
 )
 
-/** Holds the database's lock, so that no other service uses it. */
+/** Holds the database's lock, so that no other service uses it. The nodes of a cluster share it: see `Seat`. */
 const databaseHeld = Layer.scopedDiscard(
   Effect.gen(function* () {
     const { owner } = yield* Databases
+    const { node } = yield* Settings
+    if (Option.isSome(node)) return
     yield* holdDatabase(yield* connect(owner, { maxConnections: 2, applicationName: `svc, pid ${process.pid}` }), stop)
   })
 )

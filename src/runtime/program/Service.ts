@@ -41,6 +41,7 @@ import * as Clock from "../postgres/database/DatabaseClock.js"
 import { openCheckpoints } from "../audit/Checkpoints.js"
 import * as Sealer from "../audit/Sealer.js"
 import * as Trail from "../audit/AuditTrail.js"
+import * as ClusterNode from "../cluster/ClusterNode.js"
 import * as SingleNode from "../cluster/SingleNode.js"
 import * as Computations from "../computing/Computations.js"
 import * as ByteLedger from "../memory/ByteLedger.js"
@@ -52,6 +53,7 @@ import * as OperatorNetworks from "../egress/OperatorNetworks.js"
 import * as Surfaces from "../http/Surfaces.js"
 import { resolveSecrets } from "../vault/InstallationSecrets.js"
 import { Settings } from "../configuration/Config.js"
+import { build } from "./Build.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "./Layers.js"
 import { asPhase } from "./Phases.js"
 import { bundleOf, sandbox } from "./Processes.js"
@@ -306,7 +308,16 @@ const actors = Layer.unwrapEffect(
   })
 )
 
-const cluster = SingleNode.ownership.pipe(Layer.provideMerge(SingleNode.sharding))
+const cluster = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { node } = yield* Settings
+    const { owner } = yield* Databases
+    return Option.match(node, {
+      onNone: () => SingleNode.layer,
+      onSome: (settings) => ClusterNode.layer(settings, owner, build())
+    })
+  })
+).pipe(Layer.provide(Crypto.layerIdentifiers))
 
 const organisations = Layer.unwrapEffect(
   Effect.map(Settings, ({ defaultPlan }) => Organisations.Default({ defaultPlan }))

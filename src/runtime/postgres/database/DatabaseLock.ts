@@ -5,6 +5,9 @@ import { Cause, Deferred, Effect, Schedule, Schema } from "effect"
 import { OperatorError } from "../../process/OperatorError.js"
 import { rowDecoder } from "../record/Table.js"
 
+/** Arbitrary, and the same in every release. */
+export const lockKey = 1_937_137_967
+
 /**
  * Holds an advisory lock on the database as long as the scope lives. It is a session's lock, so it ends with the
  * process, however that ends. Fails when another process holds it. A session that is lost is replaced within seconds;
@@ -41,17 +44,28 @@ const hold = (sql: Sql, onAcquired: Effect.Effect<unknown>) =>
 
 const decodeHolder = rowDecoder("pg_stat_activity", { name: Schema.String, address: Schema.NullOr(Schema.String) })
 
-const refusal = Effect.fnUntraced(function* (sql: Sql) {
-  const [holder] = yield* sql`
-      SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
-      WHERE locktype = 'advisory' AND granted AND objid = ${lockKey}`
+/** Who holds the database's lock: a service that is alone, or a node of a cluster, whose nodes share it. */
+export const holderSql = `
+  SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
+  WHERE locktype = 'advisory' AND granted AND objid = ${lockKey} LIMIT 1`
+
+const refusal = (sql: Sql) =>
+  Effect.flatMap(sql.unsafe(holderSql), ([holder]) =>
+    refusalOf(
+      holder,
+      "Stop it first, or give this one a database of its own; a node of its cluster starts with --role."
+    )
+  )
+
+/** The refusal for whom the lock was not free. `advice`: what to do. */
+export const refusalOf = (holder: object | undefined, advice: string): OperatorError => {
   const { name, address } = holder === undefined ? { name: "", address: null } : decodeHolder(holder)
   const who = name === "" ? "" : ` (${name}${address === null ? "" : ` from ${address}`})`
-  return yield* new OperatorError({
-    message: `Another svc already runs on this database${who}. Stop it first, or give this one a database of its own.`
-  })
-})
+  const what = name.startsWith(nodeSession) ? "A cluster of svc" : "Another svc"
+  return new OperatorError({ message: `${what} already runs on this database${who}. ${advice}` })
+}
+
+/** How the sessions of a cluster's nodes are named. */
+export const nodeSession = "svc node"
 
 const checkInterval = "1 second"
-/** Arbitrary, and the same in every release. */
-const lockKey = 1_937_137_967

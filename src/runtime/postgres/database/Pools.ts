@@ -5,6 +5,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { types } from "pg"
 import { DatabaseTrouble, type TroubleRegistry } from "../../../actors/ports/DatabaseTrouble.js"
+import { sessionName } from "../../process/ProcessName.js"
 import { failOnConnectionLoss } from "./ConnectionLoss.js"
 import { QueuedPool } from "./QueuedPool.js"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
@@ -68,7 +69,7 @@ const bothPools = (urls: DatabaseUrls, sizes: PoolSizes, trouble: TroubleRegistr
       connect(urls.app, {
         trouble,
         maxConnections: sizes.app,
-        applicationName: "svc app",
+        applicationName: sessionName("svc app"),
         statementTimeout: "30 seconds",
         setting: variableOf(urls.app, "app")
       })
@@ -78,7 +79,7 @@ const bothPools = (urls: DatabaseUrls, sizes: PoolSizes, trouble: TroubleRegistr
       connect(urls.writer, {
         trouble,
         maxConnections: sizes.writer,
-        applicationName: "svc writer",
+        applicationName: sessionName("svc writer"),
         statementTimeout: "60 seconds",
         setting: variableOf(urls.writer, "writer")
       })
@@ -113,7 +114,7 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
 }
 
 /** Makes the server detect a vanished client: a half-open session would keep its locks for hours. */
-const withServerSettings = (href: string) => {
+export const withServerSettings = (href: string) => {
   const url = new URL(href)
   const existing = url.searchParams.get("options")
   const keepAlive = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"

@@ -1,6 +1,7 @@
 /** Writes one batch of changes in one statement; resends it when its connection is lost, halves it when it is rejected. */
 import { Client, DatabaseError } from "pg"
 import { ChangeRefused } from "../../../actors/ports/run/Journal.js"
+import { sessionName } from "../../process/ProcessName.js"
 import { databaseConditionOf } from "../database/DatabaseConditions.js"
 import { journalUnavailable, sqlStateOf } from "../database/DatabaseUnavailable.js"
 import type { QueuedChange } from "./ChangeQueue.js"
@@ -111,7 +112,7 @@ export const planSettings = "SET enable_seqscan = off; SET plan_cache_mode = for
 const connect = async (connectionString: string): Promise<Client> => {
   const client = new Client({
     connectionString,
-    application_name: "svc-journal",
+    application_name: sessionName("svc journal"),
     keepAlive: true,
     connectionTimeoutMillis: 5_000
   })

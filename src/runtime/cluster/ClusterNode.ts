@@ -1,0 +1,172 @@
+/**
+ * The cluster layer of one node of several: the library's sharding over the seat of this node in Postgres and connections
+ * to the others. Messages are not stored (decision 4): who sends one has a time limit, and repeats it or asks the record.
+ */
+import {
+  Runner,
+  RunnerAddress,
+  RunnerHealth,
+  Runners,
+  RunnerServer,
+  RunnerStorage,
+  ShardId,
+  Sharding,
+  ShardingConfig
+} from "@effect/cluster"
+import { ClusterError, MachineId } from "@effect/cluster"
+import { SocketServer } from "@effect/platform"
+import { RpcSerialization, RpcServer } from "@effect/rpc"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { Ownership } from "../../actors/ports/Ownership.js"
+import { OperatorError } from "../process/OperatorError.js"
+import type { NodeSettings } from "../configuration/Config.js"
+import { clusterKeys } from "./ClusterSecret.js"
+import { frames } from "./Frames.js"
+import { holdsShards } from "./NodeRow.js"
+import { make as makeMembership, Membership } from "./Membership.js"
+import { clients, serve } from "./NodeTransport.js"
+import { onSeat, type SeatLost } from "./Seat.js"
+import { noStorage, withFewServices } from "./SingleNode.js"
+
+const shardGroup = "default"
+const weight = 1
+
+/** Machine ids of the library's message ids have ten bits; a number repeats when a thousand nodes have come and gone. */
+const machineIds = 1_024
+
+/** The library asks for the members, which this node reads itself, more often than it acquires shards. */
+const settings = (
+  address: Option.Option<RunnerAddress.RunnerAddress>
+): Partial<ShardingConfig.ShardingConfig["Type"]> => ({
+  runnerAddress: address,
+  runnerListenAddress: address,
+  runnerShardWeight: weight,
+  simulateRemoteSerialization: false,
+  refreshAssignmentsInterval: "200 millis",
+  shardLockRefreshInterval: "500 millis",
+  shardLockExpiration: "5 seconds",
+  // Sharding looks for shards to acquire after this time.
+  entityMessagePollInterval: "500 millis",
+  entityReplyPollInterval: "1 minute",
+  runnerHealthCheckInterval: "1 minute",
+  entityTerminationTimeout: "3 seconds",
+  sendRetryInterval: "50 millis"
+})
+
+const persistence = (failure: SeatLost | OperatorError) => new ClusterError.PersistenceError({ cause: failure })
+
+/**
+ * The nodes as runners, and the locks of shards, over the seat of this node. A node without a seat refreshes no shard:
+ * the library gives them up and takes them again later.
+ */
+const runnerStorage = Layer.effect(
+  RunnerStorage.RunnerStorage,
+  Effect.map(Membership, (membership) => {
+    const held = (shards: Iterable<ShardId.ShardId>) => {
+      const seat = membership.seat()
+      return [...shards].filter(({ id }) => seat?.shards.has(id) === true)
+    }
+    const change = (what: (seat: NonNullable<ReturnType<typeof membership.seat>>) => Promise<void>) =>
+      Effect.suspend(() => {
+        const seat = membership.seat()
+        return seat === undefined
+          ? Effect.void
+          : Effect.mapError(
+              onSeat(() => what(seat)),
+              persistence
+            )
+      })
+    return RunnerStorage.RunnerStorage.of({
+      register: () => Effect.map(membership.awaitSeat, ({ number }) => MachineId.make(number % machineIds)),
+      unregister: () => Effect.void,
+      getRunners: Effect.map(membership.awaitSeat, () =>
+        membership.members().flatMap((member) => {
+          const address = member.address === null ? undefined : parseAddress(member.address)
+          return address === undefined || !holdsShards(member)
+            ? []
+            : [[new Runner.Runner({ address, groups: [shardGroup], weight }), true]]
+        })
+      ),
+      setRunnerHealth: () => Effect.void,
+      acquire: (_, shards) => {
+        const wanted = [...shards]
+        return Effect.map(
+          change((seat) => seat.lock(wanted.map(({ id }) => id))),
+          () => held(wanted)
+        )
+      },
+      refresh: (_, shards) => Effect.sync(() => held(shards)),
+      release: (_, { id }) => change((seat) => seat.unlock([id])),
+      releaseAll: () => change((seat) => seat.unlock([...seat.shards]))
+    })
+  })
+)
+
+/** `host:port`; `undefined` if it is none. */
+export const parseAddress = (text: string): RunnerAddress.RunnerAddress | undefined => {
+  const [, host, port] = /^(.+):(\d{1,5})$/.exec(text) ?? []
+  return host === undefined || port === undefined
+    ? undefined
+    : new RunnerAddress.RunnerAddress({ host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) })
+}
+
+/** Sharding, ownership and membership of a node with these settings. `build`: of the program. */
+export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: string) =>
+  Layer.unwrapScoped(
+    Effect.gen(function* () {
+      const identifiers = yield* Identifiers
+      const keys = clusterKeys(Redacted.value(node.secrets))
+      const [first] = keys
+      if (first === undefined) return yield* new OperatorError({ message: "SVC_CLUSTER_SECRET is missing." })
+      const server = yield* serve(keys, node.listen, node.port)
+      const { address: bound } = server
+      const port = bound._tag === "TcpAddress" ? bound.port : node.port
+      const address = new RunnerAddress.RunnerAddress({ host: node.host, port })
+      const membership = yield* makeMembership({
+        owner,
+        facts: { role: node.role, address: `${node.host}:${port}`, build, secrets: keys.map(({ proof }) => proof) },
+        nextId: () => identifiers.next("node"),
+        onRefused: (refusal) =>
+          Effect.zipRight(
+            Effect.logFatal("cluster.refused", refusal),
+            Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
+          )
+      })
+      const seat = Layer.succeed(Membership, membership)
+      const sharding = RunnerServer.layer.pipe(
+        Layer.provide(RpcServer.layerProtocolSocketServer),
+        Layer.provideMerge(withFewServices),
+        Layer.provideMerge(Runners.layerRpc),
+        Layer.provide([clients(first), Layer.succeed(SocketServer.SocketServer, server), RunnerHealth.layerNoop]),
+        Layer.provide(Layer.succeed(RpcSerialization.RpcSerialization, frames)),
+        Layer.provideMerge(noStorage),
+        Layer.provideMerge(runnerStorage),
+        Layer.provideMerge(ShardingConfig.layer(settings(Option.some(address))))
+      )
+      return Layer.provideMerge(Layer.provideMerge(ownership, sharding), seat)
+    })
+  )
+
+const ownership = Layer.effect(
+  Ownership,
+  Effect.gen(function* () {
+    const sharding = yield* Sharding.Sharding
+    const membership = yield* Membership
+    const { shardsPerGroup } = yield* ShardingConfig.ShardingConfig
+    const ids = Array.from({ length: shardsPerGroup }, (_, i) => ShardId.make(shardGroup, i + 1))
+    // Ids of entities are branded strings of the library.
+    const shardOf = (id: string) => sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
+    const owns = (shard: number) => {
+      const id = ids[shard - 1]
+      return id !== undefined && membership.isHolding() && sharding.hasShardId(id)
+    }
+    return Ownership.of({
+      shardOf,
+      owns,
+      ownedShards: () =>
+        membership.isHolding() ? ids.filter((id) => sharding.hasShardId(id)).map(({ id }) => id) : [],
+      nodes: () => Math.max(1, membership.members().filter(holdsShards).length)
+    })
+  })
+)

@@ -1,0 +1,160 @@
+/**
+ * Keeps this node's seat in the cluster, and knows the other nodes. A node that loses its seat returns as a new one;
+ * the seat of a node that is gone is taken away by whoever sees it first, with all sessions of its process: one that is
+ * only frozen would keep its locks.
+ */
+import { Context, Deferred, Duration, Effect, Redacted, Schedule } from "effect"
+import { AppSql, WriterSql } from "../postgres/database/Pools.js"
+import { OperatorError } from "../process/OperatorError.js"
+import { isGone, type NodeRow } from "./NodeRow.js"
+import { endSessionsSql, type NodeFacts, onSeat, type Seat, SeatLost, takeSeat } from "./Seat.js"
+
+/** How often a node gives a sign of life, and looks at the others. */
+const beatInterval = Duration.millis(400)
+/** A node counts on its seat for this long after its last answered sign of life, sent: less than `silenceLimitMillis`. */
+const heldMillis = 3_000
+/** How long a beat may take before the session counts as lost. */
+const beatLimit = Duration.millis(2_500)
+/** Between a lost seat and the next: longer with each, so that a node which flaps moves no shards with each try. */
+const returnPauses = Schedule.exponential("200 millis").pipe(Schedule.union(Schedule.spaced("5 seconds")))
+/** A seat that was held this long makes the next pause short again. */
+const steadyMillis = 60_000
+
+export class Membership extends Context.Tag("svc/cluster/Membership")<
+  Membership,
+  {
+    /**
+     * Whether this node surely has its seat: a sign of life was answered within 3 s. After a freeze it is false until
+     * the next is answered, by both clocks, since a machine that sleeps stops one of them.
+     */
+    readonly isHolding: () => boolean
+    /** The nodes at the last sign of life, this one included; none while it has no seat. */
+    readonly members: () => ReadonlyArray<NodeRow>
+    /** The seat, while there is one. */
+    readonly seat: () => Seat | undefined
+    /** The number of the current seat. Waits for one. */
+    readonly awaitSeat: Effect.Effect<Seat>
+  }
+>() {}
+
+export interface MembershipOptions {
+  readonly owner: Redacted.Redacted
+  readonly facts: NodeFacts
+  /** A new id for each seat. */
+  readonly nextId: () => string
+  /** Ends this process: another service has taken the database. */
+  readonly onRefused: (reason: OperatorError) => Effect.Effect<void>
+}
+
+/** Takes a seat, and keeps it until the scope ends. Fails if the cluster refuses this node. */
+export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onRefused, owner }: MembershipOptions) {
+  const pools = [yield* WriterSql, yield* AppSql]
+  let seat: Seat | undefined
+  let confirmed = { at: -Infinity, wall: -Infinity }
+  let members: ReadonlyArray<NodeRow> = []
+  let waiting = yield* Deferred.make<Seat>()
+
+  const take = Effect.gen(function* () {
+    const lost = yield* Deferred.make<never, SeatLost>()
+    const onEnd = (reason: string) => {
+      // At once: shards that this session held may have new owners.
+      seat = undefined
+      Deferred.unsafeDone(lost, Effect.fail(new SeatLost(reason)))
+    }
+    const taken = yield* Effect.acquireRelease(
+      onSeat(() => takeSeat(Redacted.value(owner), nextId(), facts, onEnd)),
+      (held) =>
+        Effect.promise(async () => {
+          seat = undefined
+          members = []
+          await held.leave()
+        })
+    )
+    return { taken, lost }
+  })
+
+  const beat = Effect.fnUntraced(function* (held: Seat) {
+    const sent = { at: performance.now(), wall: Date.now() }
+    const found = yield* Effect.timeoutFail(onSeat(held.beat), {
+      duration: beatLimit,
+      onTimeout: () => new SeatLost("its session does not answer")
+    })
+    if (found === undefined) return yield* Effect.fail(new SeatLost("it was silent for too long"))
+    confirmed = sent
+    members = found.filter((member) => !isGone(member))
+    for (const gone of found) if (gone.id !== held.id && isGone(gone)) yield* remove(held, gone)
+  })
+
+  /** Takes the seat of a node away. Sessions are ended by the login that opened them. */
+  const remove = Effect.fnUntraced(function* (held: Seat, gone: NodeRow) {
+    const ended = yield* onSeat(() => held.remove(gone))
+    if (ended === undefined) return
+    yield* Effect.annotateLogs(Effect.logInfo("cluster.node_gone"), {
+      node: gone.id,
+      role: gone.role,
+      reason: gone.isConnected ? "it is silent" : "its session ended"
+    })
+    yield* onSeat(() => held.endSessions(ended))
+    for (const pool of pools) yield* Effect.ignore(pool.unsafe(endSessionsSql, [ended]))
+  })
+
+  /** Holds one seat until it is lost. `begun`: run once it is taken. */
+  const hold = (begun: Effect.Effect<unknown>) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { lost, taken } = yield* take
+        yield* beat(taken)
+        seat = taken
+        yield* begun
+        yield* Deferred.succeed(waiting, taken)
+        return yield* Effect.raceFirst(
+          Effect.forever(Effect.zipRight(Effect.sleep(beatInterval), beat(taken))),
+          Deferred.await(lost)
+        )
+      })
+    )
+
+  const first = yield* Deferred.make<void, OperatorError | SeatLost>()
+  /** When the last seat was taken; `undefined` once its loss was logged. */
+  let since: number | undefined
+  const begun = Effect.zipRight(
+    Effect.sync(() => (since = performance.now())),
+    Deferred.succeed(first, undefined)
+  )
+  yield* hold(begun).pipe(
+    Effect.catchTags({
+      Refusal: (refusal) =>
+        Effect.flatMap(Deferred.fail(first, refusal), (wasFirst) => (wasFirst ? Effect.never : onRefused(refusal))),
+      SeatLost: (failure) =>
+        Effect.gen(function* () {
+          if (yield* Deferred.fail(first, failure)) return yield* Effect.never
+          const heldFor = since === undefined ? 0 : performance.now() - since
+          if (since !== undefined) {
+            waiting = yield* Deferred.make<Seat>()
+            yield* Effect.annotateLogs(Effect.logWarning("cluster.seat_lost"), { reason: failure.reason })
+          }
+          since = undefined
+          // A failure makes the schedule go on; a success begins it anew.
+          if (heldFor < steadyMillis) return yield* Effect.fail(failure)
+        })
+    }),
+    Effect.retry(returnPauses),
+    Effect.forever,
+    Effect.forkScoped
+  )
+  yield* Effect.mapError(Deferred.await(first), (failure) =>
+    failure._tag === "SeatLost"
+      ? new OperatorError({ message: `svc cannot take a seat in its cluster: ${failure.reason}.` })
+      : failure
+  )
+
+  return Membership.of({
+    isHolding: () =>
+      seat !== undefined &&
+      performance.now() - confirmed.at < heldMillis &&
+      Math.abs(Date.now() - confirmed.wall) < heldMillis,
+    members: () => members,
+    seat: () => seat,
+    awaitSeat: Effect.suspend(() => (seat === undefined ? Deferred.await(waiting) : Effect.succeed(seat)))
+  })
+})

@@ -1,0 +1,48 @@
+/** A node of a cluster, as its row says. */
+import { Schema } from "effect"
+import { rowDecoder } from "../postgres/record/Table.js"
+
+/** What a node does: all, only its HTTP surfaces, or everything but those. */
+export const NodeRole = Schema.Literal("all", "api", "runner")
+export type NodeRole = typeof NodeRole.Type
+
+const Row = {
+  id: Schema.String,
+  number: Schema.Int,
+  role: NodeRole,
+  address: Schema.NullOr(Schema.String),
+  build: Schema.String,
+  secrets: Schema.Array(Schema.String),
+  process: Schema.String,
+  /** Since its last heartbeat, in Postgres' time. */
+  silentMillis: Schema.Number,
+  /** Its session lives, and with it the locks that it holds. */
+  isConnected: Schema.Boolean
+}
+
+export type NodeRow = Schema.Struct.Type<typeof Row>
+
+export const decodeNode = rowDecoder("nodes", Row)
+
+/** The class of the lock that a node holds on its number, and of those that it holds on shards. */
+export const lockClasses = { node: 1_937_137_968, shard: 1_937_137_969 } as const
+
+/** All nodes with a row. A node whose process is frozen keeps its session, and is silent. */
+export const membersSql = `
+  SELECT n.id, n.number, n.role, n.address, n.build, n.secrets, n.process,
+    extract(epoch FROM now() - n.heartbeat_at)::float8 * 1000 AS "silentMillis", l.objid IS NOT NULL AS "isConnected"
+  FROM nodes n LEFT JOIN (
+    SELECT DISTINCT objid::bigint AS objid FROM pg_locks
+    WHERE locktype = 'advisory' AND classid::bigint = ${lockClasses.node} AND objsubid = 2 AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  ) l ON l.objid = n.number`
+
+/** A node that is silent for longer has lost its seat. Longer than `heldMillis` of `Membership`: it knows before. */
+export const silenceLimitMillis = 5_000
+
+/** Whether the node has lost its seat, so that others may take its shards. */
+export const isGone = ({ isConnected, silentMillis }: NodeRow): boolean =>
+  !isConnected || silentMillis > silenceLimitMillis
+
+/** Whether it holds shards and answers messages to their owners. */
+export const holdsShards = ({ role }: NodeRow): boolean => role !== "api"

@@ -1,0 +1,101 @@
+/**
+ * Connections between nodes: TLS with a pre-shared key, so that who does not have the cluster's secret gets no handshake,
+ * in either direction, and nobody on the way reads or changes a message.
+ */
+import { Runners } from "@effect/cluster"
+import * as NodeSocket from "@effect/platform-node/NodeSocket"
+import { Socket, SocketServer } from "@effect/platform"
+import { RpcClient, RpcSerialization } from "@effect/rpc"
+import { Effect, FiberSet, Layer, Schedule } from "effect"
+import type { AddressInfo } from "node:net"
+import * as tls from "node:tls"
+import type { OperatorError } from "../process/OperatorError.js"
+import { nodePortRefusal } from "../process/Port.js"
+import type { ClusterKey } from "./ClusterSecret.js"
+import { frames } from "./Frames.js"
+
+/** The only suite: Node 20 has it, and it has forward secrecy. Pre-shared keys of TLS 1.3 are not in Node 20. */
+const suite = { ciphers: "ECDHE-PSK-CHACHA20-POLY1305", minVersion: "TLSv1.2", maxVersion: "TLSv1.2" } as const
+
+const handshakeMillis = 5_000
+/** Until a connection is open, and between two attempts to open one. */
+const openTimeout = "1 second"
+const reopenEvery = "100 millis"
+
+/** Listens for other nodes until the scope ends. `port` 0 takes a free one. */
+const listen = (keys: ReadonlyArray<ClusterKey>, host: string, port: number) =>
+  Effect.acquireRelease(
+    Effect.async<tls.Server, OperatorError>((resume) => {
+      const server = tls.createServer({
+        ...suite,
+        handshakeTimeout: handshakeMillis,
+        pskCallback: (_, identity) => keys.find((one) => one.identity === identity)?.key ?? null
+      })
+      // A connection without the secret ends in its handshake; it is no trouble of this node.
+      server.on("tlsClientError", (_, socket) => socket.destroy())
+      server.once("error", (cause) => resume(nodePortRefusal(cause, host, port)))
+      server.listen({ host, port, exclusive: true }, () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
+  )
+
+/** The server of the node port, for the library's protocol. */
+export const serve = Effect.fn("NodeTransport.serve")(function* (
+  keys: ReadonlyArray<ClusterKey>,
+  host: string,
+  port: number
+) {
+  const server = yield* listen(keys, host, port)
+  // Listening on a port, it has such an address.
+  const address = server.address() as AddressInfo
+  const run: SocketServer.SocketServer["Type"]["run"] = <R, E, _>(
+    handler: (socket: Socket.Socket) => Effect.Effect<_, E, R>
+  ) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const fork = yield* FiberSet.makeRuntime<R>()
+        const accept = (connection: tls.TLSSocket) => {
+          // What breaks a connection is the business of who waits for an answer over it.
+          connection.on("error", () => connection.destroy())
+          const open = Effect.acquireRelease(Effect.succeed(connection), () =>
+            Effect.sync(() => void connection.destroy())
+          )
+          fork(Effect.ignore(Effect.sandbox(Effect.flatMap(NodeSocket.fromDuplex(open), handler))))
+        }
+        server.on("secureConnection", accept)
+        yield* Effect.addFinalizer(() => Effect.sync(() => void server.off("secureConnection", accept)))
+        return yield* Effect.never
+      })
+    )
+  return SocketServer.SocketServer.of({ address: { _tag: "TcpAddress", hostname: host, port: address.port }, run })
+})
+
+const connect = (key: ClusterKey, host: string, port: number) =>
+  Effect.acquireRelease(
+    Effect.async<tls.TLSSocket, Socket.SocketError>((resume) => {
+      const connection = tls.connect({
+        ...suite,
+        host,
+        port,
+        // The key is the proof of the other side: there are no certificates.
+        checkServerIdentity: () => undefined,
+        pskCallback: () => ({ psk: key.key, identity: key.identity })
+      })
+      connection.setNoDelay(true)
+      connection.once("secureConnect", () => resume(Effect.succeed(connection)))
+      connection.on("error", (cause) => resume(new Socket.SocketGenericError({ reason: "Open", cause })))
+      return Effect.sync(() => void connection.destroy())
+    }),
+    (connection) => Effect.sync(() => void connection.destroy())
+  )
+
+/** The clients of other nodes, for the library: one connection to each, opened when it is first needed. */
+export const clients = (key: ClusterKey): Layer.Layer<Runners.RpcClientProtocol> =>
+  Layer.succeed(Runners.RpcClientProtocol, ({ host, port }) =>
+    Effect.flatMap(NodeSocket.fromDuplex(connect(key, host, port), { openTimeout }), (socket) =>
+      RpcClient.makeProtocolSocket({ retrySchedule: Schedule.spaced(reopenEvery) }).pipe(
+        Effect.provideService(Socket.Socket, socket),
+        Effect.provideService(RpcSerialization.RpcSerialization, frames)
+      )
+    )
+  )

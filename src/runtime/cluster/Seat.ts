@@ -1,0 +1,191 @@
+/**
+ * The seat of a node in its cluster: one session of Postgres, which holds the lock on the node's number and those on its
+ * shards, and the node's row. All end with the session, whatever ends it.
+ */
+import { Effect } from "effect"
+import { Client } from "pg"
+import { reasonOf, OperatorError } from "../process/OperatorError.js"
+import { processName, sessionName } from "../process/ProcessName.js"
+import { withServerSettings } from "../postgres/database/Pools.js"
+import { holderSql, lockKey as databaseLock, nodeSession, refusalOf } from "../postgres/database/DatabaseLock.js"
+import { canTalk } from "./ClusterSecret.js"
+import { decodeNode, isGone, lockClasses, type NodeRow, membersSql, type NodeRole } from "./NodeRow.js"
+
+/** What the other nodes know of this one. */
+export interface NodeFacts {
+  readonly role: NodeRole
+  /** `null`: it gets no messages. */
+  readonly address: string | null
+  readonly build: string
+  /** Proofs of its secrets, the one that it uses first. */
+  readonly secrets: ReadonlyArray<string>
+}
+
+/** How long a statement of the session may take: the seat is as good as lost meanwhile. */
+const statementMillis = 2_500
+
+export interface Seat {
+  readonly id: string
+  readonly number: number
+  /** The shards whose locks the session holds. */
+  readonly shards: Set<number>
+  /** Reports a sign of life, and reads all nodes, this one included. `undefined`: others have taken the seat away. */
+  readonly beat: () => Promise<ReadonlyArray<NodeRow> | undefined>
+  /** Takes those of the locks that nobody holds. */
+  readonly lock: (shards: ReadonlyArray<number>) => Promise<void>
+  readonly unlock: (shards: ReadonlyArray<number>) => Promise<void>
+  /** Takes away the seat of a node; `undefined` if another node did, or if it showed a sign of life. */
+  readonly remove: (member: NodeRow) => Promise<string | undefined>
+  /** Ends sessions of this login by the process that opened them. */
+  readonly endSessions: (process: string) => Promise<void>
+  /** Gives the seat up. */
+  readonly leave: () => Promise<void>
+}
+
+const beatSql = `
+  WITH beat AS (UPDATE nodes SET heartbeat_at = clock_timestamp() WHERE id = $1)
+  ${membersSql}`
+
+/** Ends the sessions that a process opened with the login of who runs it. */
+export const endSessionsSql = `
+  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE usename = current_user AND pid <> pg_backend_pid() AND right(application_name, length($1) + 1) = ' ' || $1`
+
+/**
+ * Takes a seat. `onEnd` is called once when the session ends by itself. Rejects with `OperatorError` when this node
+ * cannot be one of the cluster's, else with the database's error.
+ */
+export const takeSeat = async (
+  url: string,
+  id: string,
+  facts: NodeFacts,
+  onEnd: (reason: string) => void
+): Promise<Seat> => {
+  const client = new Client({
+    connectionString: withServerSettings(url),
+    application_name: sessionName(nodeSession),
+    connectionTimeoutMillis: 5_000,
+    query_timeout: statementMillis,
+    keepAlive: true
+  })
+  let isOpen = true
+  const end = (reason: string) => {
+    if (!isOpen) return
+    isOpen = false
+    onEnd(reason)
+  }
+  client.on("error", (error) => end(reasonOf(error)))
+  client.on("end", () => end("its session ended"))
+  await client.connect()
+  try {
+    return await seat(client, id, facts, () => (isOpen = false))
+  } catch (error) {
+    isOpen = false
+    await client.end().catch(() => undefined)
+    throw error
+  }
+}
+
+const seat = async (client: Client, id: string, facts: NodeFacts, close: () => void): Promise<Seat> => {
+  const shared = await client.query<{ ok: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS ok", [databaseLock])
+  if (shared.rows[0]?.ok !== true) {
+    const { rows } = await client.query(holderSql)
+    throw refusalOf(rows[0], "It is alone: stop it first, and start it with --role as well.")
+  }
+  const refusal = foreignTo(facts, (await client.query(membersSql)).rows.map(decodeNode))
+  if (refusal !== undefined) throw refusal
+  const { rows } = await client.query<{ number: number }>(
+    "SELECT n.number, pg_advisory_lock($1, n.number) FROM (SELECT nextval('node_numbers')::integer AS number) n",
+    [lockClasses.node]
+  )
+  const number = rows[0]?.number ?? 0
+  const { address, build, role, secrets } = facts
+  // A former session of this process that the server still has would keep its locks.
+  await client.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()",
+    [sessionName(nodeSession)]
+  )
+  // A former process at this address is gone: this one listens on it.
+  await client.query("DELETE FROM nodes WHERE address = $1", [address])
+  await client.query(
+    `INSERT INTO nodes (id, number, role, address, build, secrets, process) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, number, role, address, build, secrets, processName]
+  )
+  const shards = new Set<number>()
+  return {
+    id,
+    number,
+    shards,
+    beat: async () => {
+      const { rows: found } = await client.query({ name: "svc_beat", text: beatSql, values: [id] })
+      const nodes = found.map(decodeNode)
+      return nodes.some((node) => node.id === id) ? nodes : undefined
+    },
+    lock: async (wanted) => {
+      // The locks of a session count: one that it has is not taken again.
+      const missing = wanted.filter((shard) => !shards.has(shard))
+      const found = await client.query<{ shard: number; ok: boolean }>(
+        "SELECT shard, pg_try_advisory_lock($1, shard) AS ok FROM unnest($2::integer[]) AS shard",
+        [lockClasses.shard, missing]
+      )
+      for (const { ok, shard } of found.rows) if (ok) shards.add(shard)
+    },
+    unlock: async (given) => {
+      const held = given.filter((shard) => shards.delete(shard))
+      await client.query("SELECT pg_advisory_unlock($1, shard) FROM unnest($2::integer[]) AS shard", [
+        lockClasses.shard,
+        held
+      ])
+    },
+    remove: async (member) => {
+      const { rows: found } = await client.query(`${membersSql} WHERE n.id = $1`, [member.id])
+      const [now] = found.map(decodeNode)
+      if (now === undefined || !isGone(now)) return undefined
+      const removed = await client.query("DELETE FROM nodes WHERE id = $1", [member.id])
+      return removed.rowCount === 1 ? now.process : undefined
+    },
+    endSessions: async (process) => void (await client.query(endSessionsSql, [process])),
+    leave: async () => {
+      close()
+      await client.query("DELETE FROM nodes WHERE id = $1", [id]).catch(() => undefined)
+      await client.end().catch(() => undefined)
+    }
+  }
+}
+
+/** Why a node with these facts cannot be one of the nodes that are there; `undefined` if it can. */
+const foreignTo = (facts: NodeFacts, members: ReadonlyArray<NodeRow>): OperatorError | undefined => {
+  const present = members.filter((member) => !isGone(member) && member.process !== processName)
+  const other = present.find(({ build }) => build !== facts.build)
+  if (other !== undefined)
+    return new OperatorError({
+      message: `A node of another build runs on this database (${nameOf(other)}). All nodes of a cluster are of one build: stop it first, or start the same build.`
+    })
+  const stranger = present.find(({ secrets }) => !canTalk(secrets, facts.secrets))
+  if (stranger !== undefined)
+    return new OperatorError({
+      message: `SVC_CLUSTER_SECRET is not that of the cluster's nodes (${nameOf(stranger)}). Give all nodes the same.`
+    })
+  const twin = present.find(({ address }) => address !== null && address === facts.address)
+  return twin === undefined
+    ? undefined
+    : new OperatorError({
+        message: `A node with the address ${twin.address} runs already. Set SVC_NODE_ADDRESS to another one.`
+      })
+}
+
+const nameOf = ({ address, role }: NodeRow): string => (address === null ? role : `${role} at ${address}`)
+
+/** The failure of a promise of the seat: an `OperatorError`, or why it is lost. */
+export const seatFailure = (cause: unknown): OperatorError | SeatLost =>
+  cause instanceof OperatorError ? cause : new SeatLost(reasonOf(cause))
+
+/** The node has no seat now. */
+export class SeatLost {
+  readonly _tag = "SeatLost"
+  constructor(readonly reason: string) {}
+}
+
+/** Runs an operation of a seat. */
+export const onSeat = <A>(operation: () => Promise<A>): Effect.Effect<A, OperatorError | SeatLost> =>
+  Effect.tryPromise({ try: operation, catch: seatFailure })
