@@ -34,8 +34,11 @@ export interface Api {
 }
 
 /** The API of the service on the data directory, with the API key of its first start. */
-export const api = (dataDir: string): Api => {
-  const dev = JSON.parse(fs.readFileSync(path.join(dataDir, "dev.json"), "utf8")) as DevFile
+export const api = (dataDir: string): Api =>
+  apiOf(JSON.parse(fs.readFileSync(path.join(dataDir, "dev.json"), "utf8")) as DevFile)
+
+/** The API of a service at `baseUrl`, with a key. */
+export const apiOf = (dev: DevFile): Api => {
   const call: Api["call"] = async (method, target, body, headers = {}) => {
     const response = await fetch(`${dev.baseUrl}${target}`, {
       method,

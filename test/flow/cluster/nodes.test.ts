@@ -1,0 +1,118 @@
+/** Several nodes are one system: each run and connection has one owner, whichever node is asked, and the others take over. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type ClusterNode, makeCluster, shardCount, type TestCluster } from "../../support/cluster.js"
+import { eventually } from "../../support/eventually.js"
+import { type Provider, startProvider } from "../../support/provider.js"
+
+let cluster: TestCluster
+let provider: Provider
+let nodes: Array<ClusterNode> = []
+let flow = ""
+
+beforeAll(async () => {
+  provider = await startProvider()
+  cluster = await makeCluster()
+  const first = await cluster.start()
+  nodes = [first, ...(await Promise.all([cluster.start(), cluster.start()]))]
+  flow = await first.client.workflow(
+    "calls",
+    "standard",
+    `export default async function (ctx) {
+      const seen = []
+      for (let i = 0; i < ctx.input.calls; i++) {
+        const answer = await fetch(ctx.input.url + "/" + ctx.input.n + "/" + i, { method: "POST", body: "x" })
+        seen.push((await answer.json()).url)
+        if (ctx.input.pause) await new Promise((done) => setTimeout(done, ctx.input.pause))
+      }
+      return seen
+    }`
+  )
+}, 120_000)
+afterAll(async () => {
+  await cluster.end()
+  await provider.close()
+}, 60_000)
+
+const nodeAt = (at: number): ClusterNode => {
+  const node = nodes[at]
+  assert.isDefined(node)
+  return node
+}
+
+const begin = async (node: ClusterNode, input: object): Promise<string> => {
+  const answer = await node.client.run(flow, { url: provider.url, ...input })
+  assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
+  return answer.body.executionId
+}
+
+describe("three nodes on one database", () => {
+  it("divide the shards", async () => {
+    await cluster.whole(3)
+    for (const held of await cluster.shards()) assert.strictEqual(held, shardCount / 3)
+  })
+
+  it("show, cancel and complete each other's runs", async () => {
+    const [one, two] = [nodeAt(0), nodeAt(1)]
+    const short = await begin(one, { n: "short", calls: 2 })
+    const ended = await two.client.ended(short)
+    assert.deepStrictEqual([ended.status, ended.output.length], ["completed", 2])
+    const long = await begin(one, { n: "long", calls: 1_000, pause: 100 })
+    await eventually(
+      async () => provider.requests.filter(({ url }) => url.startsWith("/long/")).length,
+      (calls) => calls > 2
+    )
+    const cancelled = await two.client.call("POST", `/api/v1/executions/${long}/cancel`, {})
+    assert.strictEqual(cancelled.status, 200, JSON.stringify(cancelled.body))
+    const calls = () => provider.requests.filter(({ url }) => url.startsWith("/long/")).length
+    await new Promise((done) => setTimeout(done, 300))
+    const then = calls()
+    await new Promise((done) => setTimeout(done, 500))
+    assert.strictEqual(calls(), then, "its owner calls on")
+  })
+})
+
+describe("a node that is killed", () => {
+  it("leaves its runs to the others, which repeat no completed call", async () => {
+    const runs = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => begin(nodeAt(n % 3), { n: `kill${n}`, calls: 4, pause: 250 }))
+    )
+    await new Promise((done) => setTimeout(done, 600))
+    const killed = performance.now()
+    nodeAt(2).kill("SIGKILL")
+    await cluster.whole(2)
+    assert.isBelow(performance.now() - killed, 5_000)
+    for (const [n, id] of runs.entries()) {
+      const run = await nodeAt(n % 2).client.ended(id, 30_000)
+      assert.strictEqual(run.status, "completed", JSON.stringify(run))
+      const calls = provider.requests.filter(({ url }) => url.startsWith(`/kill${n}/`))
+      // One call may have been in flight.
+      assert.isAtMost(calls.length, 5)
+      for (const { url } of calls) {
+        const keys = new Set(calls.filter((call) => call.url === url).map(({ key }) => key))
+        assert.strictEqual(keys.size, 1)
+      }
+    }
+  })
+
+  it("is replaced by one that joins", async () => {
+    nodes[2] = await cluster.start()
+    await cluster.whole(3)
+    const id = await begin(nodeAt(2), { n: "joined", calls: 1 })
+    assert.strictEqual((await nodeAt(0).client.ended(id)).status, "completed")
+  })
+})
+
+describe("a node that stops", () => {
+  it("hands its shards over at once", async () => {
+    const runs = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => begin(nodeAt(2), { n: `stop${n}`, calls: 5, pause: 500 }))
+    )
+    const stopped = performance.now()
+    nodeAt(2).kill("SIGTERM")
+    await cluster.whole(2)
+    assert.isBelow(performance.now() - stopped, 5_000)
+    await nodeAt(2).ended
+    nodes.pop()
+    for (const id of runs) assert.strictEqual((await nodeAt(0).client.ended(id, 30_000)).status, "completed")
+  })
+})

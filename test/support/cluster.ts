@@ -1,0 +1,136 @@
+/** A cluster: several processes of the program on one fresh database, each with its own port. */
+import { Effect, Exit, Redacted, Scope } from "effect"
+import { randomBytes } from "node:crypto"
+import { Client } from "pg"
+import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
+import { type Api, apiOf } from "./api.js"
+import { type Database, databaseUrl, dropWorkspaces, freshDatabase } from "./Database.js"
+import { eventually } from "./eventually.js"
+import { assertSound } from "./proofs.js"
+import { makeDataDirectory, type Service, startService } from "./Service.js"
+
+export type NodeRole = "all" | "api" | "runner"
+
+export interface ClusterNode extends Service {
+  readonly role: NodeRole
+  readonly client: Api
+  readonly url: string
+}
+
+interface NodeOptions {
+  readonly role?: NodeRole
+  readonly kill?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface TestCluster {
+  readonly database: Database
+  readonly apiKey: string
+  /** The variables that all nodes share. */
+  readonly env: Readonly<Record<string, string>>
+  /** Starts a node and waits until it is ready. */
+  readonly start: (options?: NodeOptions) => Promise<ClusterNode>
+  /** The nodes that run. */
+  readonly nodes: () => ReadonlyArray<ClusterNode>
+  /** Runs a statement as the superuser. */
+  readonly sql: <Row extends object>(text: string, values?: ReadonlyArray<unknown>) => Promise<ReadonlyArray<Row>>
+  /** How many shards each process holds, by its place in Postgres. */
+  readonly shards: () => Promise<ReadonlyArray<number>>
+  /** Waits until all shards are held, by so many nodes. */
+  readonly whole: (nodes: number) => Promise<void>
+  /** Proves every node sound, stops all, and drops the database. */
+  readonly end: () => Promise<void>
+}
+
+export const shardCount = 300
+
+export const makeCluster = async (more: Readonly<Record<string, string>> = {}): Promise<TestCluster> => {
+  const scope = Effect.runSync(Scope.make())
+  const database = await Effect.runPromise(Scope.extend(freshDatabase, scope))
+  const { admin, name, urls } = database
+  const { keyPepper, masterKeys } = generateSecrets(new Date())
+  const env = {
+    SVC_DATABASE_URL_OWNER: Redacted.value(urls.owner),
+    SVC_DATABASE_URL_WRITER: Redacted.value(urls.writer),
+    SVC_DATABASE_URL_APP: Redacted.value(urls.app),
+    SVC_DATABASE_URL_AUDIT: Redacted.value(urls.auditReader),
+    SVC_MASTER_KEYS: masterKeys,
+    SVC_KEY_PEPPER: keyPepper,
+    SVC_CLUSTER_SECRET: randomBytes(32).toString("hex"),
+    SVC_DEFAULT_PLAN: "unlimited",
+    SVC_EGRESS_ALLOW: "127.0.0.1/32",
+    SVC_WS_DATABASE_URL: databaseUrl(admin, `${name}_ws`),
+    SVC_DB_POOL_APP: "6",
+    SVC_DB_POOL_WRITER: "6",
+    ...more
+  }
+  const directories = new Set<ReturnType<typeof makeDataDirectory>>()
+  const alive = new Set<ClusterNode>()
+  const directory = () => {
+    const made = makeDataDirectory()
+    directories.add(made)
+    return made.dataDir
+  }
+
+  const bootstrap = startService({ dataDir: directory(), env, command: ["bootstrap", "--organisation", "Acme"] })
+  await bootstrap.ended
+  const apiKey = /^(svk_live_\S+)$/m.exec(bootstrap.output())?.[1]
+  if (apiKey === undefined) throw new Error(bootstrap.output())
+
+  const client = new Client({ connectionString: Redacted.value(database.admin) })
+  await client.connect()
+
+  const start: TestCluster["start"] = async ({ env: own = {}, kill, role = "all" } = {}) => {
+    const service = startService({
+      dataDir: directory(),
+      env: { ...env, SVC_ROLE: role, ...own },
+      ...(kill === undefined ? {} : { kill })
+    })
+    await service.ready
+    const url = /"service\.ready".*?"url":"([^"]+)"/.exec(service.output())?.[1] ?? ""
+    const dev = { baseUrl: url, apiKey } as Api["dev"]
+    const node: ClusterNode = { ...service, role, url, client: apiOf(dev) }
+    alive.add(node)
+    void node.ended.then(() => alive.delete(node))
+    return node
+  }
+
+  const shards: TestCluster["shards"] = async () => {
+    const { rows } = await client.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid::bigint = 1937137969
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY pid`
+    )
+    return rows.map(({ n }) => n)
+  }
+
+  return {
+    database,
+    apiKey,
+    env,
+    start,
+    nodes: () => [...alive],
+    sql: async <Row extends object>(text: string, values: ReadonlyArray<unknown> = []) =>
+      (await client.query<Row>(text, [...values])).rows,
+    shards,
+    whole: async (nodes) =>
+      void (await eventually(
+        shards,
+        (held) => held.length === nodes && held.reduce((sum, n) => sum + n, 0) === shardCount,
+        15_000
+      )),
+    end: async () => {
+      try {
+        for (const node of alive) await assertSound(async (target) => (await node.client.call("GET", target)).body)
+        const trouble = [...alive].flatMap((node) => node.trouble())
+        if (trouble.length > 0) throw new Error(`a node said: ${trouble.join("\n")}`)
+      } finally {
+        for (const node of alive) node.kill("SIGTERM")
+        await Promise.all([...alive].map(({ ended }) => ended))
+        await client.end()
+        await Effect.runPromise(dropWorkspaces(`${name}_ws`))
+        await Effect.runPromise(Scope.close(scope, Exit.void))
+        for (const { remove } of directories) remove()
+      }
+    }
+  }
+}
