@@ -178,6 +178,7 @@ const here = Effect.gen(function* () {
           shardOf: () => 7,
           owns: (shard) => held.has(shard),
           ownedShards: () => [...held],
+          onLeave: () => Effect.void,
           nodes: () => 2
         })
       )

@@ -1,11 +1,17 @@
 /** The port `Ownership` of a node that owns all shards: alone, or beside another node. */
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 
 const ownership = (nodes: number) =>
   Layer.succeed(
     Ownership,
-    Ownership.of({ shardOf: () => 1, owns: () => true, ownedShards: () => [1], nodes: () => nodes })
+    Ownership.of({
+      shardOf: () => 1,
+      owns: () => true,
+      ownedShards: () => [1],
+      onLeave: () => Effect.void,
+      nodes: () => nodes
+    })
   )
 
 export const aloneNode = ownership(1)

@@ -108,9 +108,9 @@ export class LiveRunTable {
     return this.takeMarks(({ isWaiting, waitingSince }) => isWaiting && now - waitingSince >= onlyWaitsMillis)
   }
 
-  /** Takes the marks of computing runs back from all of them. */
-  takeMarked(): ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }> {
-    return this.takeMarks(() => true)
+  /** Takes the marks of computing runs back, of all runs or of those that are driven on some shards. */
+  takeMarked(shards?: ReadonlySet<number>): ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }> {
+    return this.takeMarks(({ run }) => shards === undefined || shards.has(run.shard))
   }
 
   private takeMarks(isMeant: (progress: Progress) => boolean) {

@@ -5,6 +5,7 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Runtime, Schedule } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { type FinishedRun, Journal } from "../ports/run/Journal.js"
+import { Ownership } from "../ports/Ownership.js"
 import { Runs } from "../ports/run/Runs.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
@@ -74,6 +75,7 @@ export const layer = Layer.scoped(
     const drive = yield* makeRunDriver
     const journal = yield* Journal
     const runStore = yield* Runs
+    const ownership = yield* Ownership
     const wakeups = yield* Wakeups
     const clock = yield* Effect.clock
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
@@ -180,21 +182,27 @@ export const layer = Layer.scoped(
         ? Effect.void
         : Effect.ignore(Effect.timeoutOption(Effect.interruptible(runStore.unmarkComputing(runs)), unmarkPatience))
 
-    /** Stops all runs together. */
-    const stopAll = Effect.suspend(() =>
-      Effect.zipRight(
-        unmark(table.takeMarked()),
-        Effect.forEach(
-          [...table.entries()],
-          ([id, live]) =>
-            Effect.zipRight(
-              stopDriving(live),
-              Effect.sync(() => table.remove(id, live, { _tag: "Fenced" }))
+    /** Stops runs together: all, or those of some shards. */
+    const stopAll = (shards?: ReadonlySet<number>) =>
+      Effect.suspend(() =>
+        Effect.zipRight(
+          unmark(table.takeMarked(shards)),
+          Effect.forEach(
+            [...table.entries()].filter(
+              ([, { driven }]) => shards === undefined || shards.has(driven?.progress.run.shard ?? 0)
             ),
-          { concurrency: "unbounded", discard: true }
+            ([id, live]) =>
+              Effect.zipRight(
+                stopDriving(live),
+                Effect.sync(() => table.remove(id, live, { _tag: "Fenced" }))
+              ),
+            { concurrency: "unbounded", discard: true }
+          )
         )
       )
-    )
+
+    // Another node resumes them.
+    yield* ownership.onLeave(stopAll)
 
     return LiveRuns.of({
       reserve,
@@ -235,7 +243,7 @@ export const layer = Layer.scoped(
         Effect.suspend(() => {
           isLeaving = true
           return Effect.timeoutOption(Effect.interruptible(awaitEmpty), grace)
-        }).pipe(Effect.zipRight(stopAll))
+        }).pipe(Effect.zipRight(stopAll()))
     })
   })
 )

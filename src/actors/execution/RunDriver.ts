@@ -7,6 +7,7 @@ import { guest } from "../../domain/Limits.js"
 import type { CallFailure } from "../../domain/run/RunJournal.js"
 import { type FaultPoint, Faults, noFaults } from "../ports/Faults.js"
 import { AnswerHolding, HeldBytes, type Holding } from "../ports/HeldBytes.js"
+import { Ownership } from "../ports/Ownership.js"
 import { Journal, type JournalUnavailable } from "../ports/run/Journal.js"
 import { type GuestSession, Sandbox, type TurnAnswer } from "../ports/run/Sandbox.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
@@ -75,6 +76,7 @@ export const make = Effect.gen(function* () {
   const journal = yield* Journal
   const ledger = yield* HeldBytes
   const faults = yield* Faults
+  const ownership = yield* Ownership
   const clock = yield* Effect.clock
   const effects = yield* makeRunEffects
   const sliceOrder = new SliceOrder(clock)
@@ -309,6 +311,8 @@ export const make = Effect.gen(function* () {
       this.at("beforeCall", () => {
         // Only a test's fault point takes time, in which the run may have ended.
         if (this.machine.isOver) return
+        // Another node may have the run, since this one was frozen or cut off: `Ownership.onLeave` stops it.
+        if (!ownership.owns(this.progress.run.shard)) return
         if (typeof run === "function") this.beginCall(call, (done) => run(holding, done), holding)
         else this.forkCall(call, countedIn(holding, run), holding)
       })

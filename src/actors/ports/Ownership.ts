@@ -1,5 +1,5 @@
 /** The place of this node among those that use the same database, and the shards that it owns. */
-import { Context } from "effect"
+import { Context, type Effect, type Scope } from "effect"
 
 export class Ownership extends Context.Tag("svc/Ownership")<
   Ownership,
@@ -8,6 +8,13 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     readonly shardOf: (id: string) => number
     readonly owns: (shard: number) => boolean
     readonly ownedShards: () => ReadonlyArray<number>
+    /**
+     * Calls `stop` with shards that this node is about to give up, and which `owns` denies already; another node takes
+     * them once it has returned, a second later at the latest. Until the scope ends.
+     */
+    readonly onLeave: (
+      stop: (shards: ReadonlySet<number>) => Effect.Effect<void>
+    ) => Effect.Effect<void, never, Scope.Scope>
     /** Nodes that use the database, with this one. Leases that a single node finds at its start are those of an ended process. */
     readonly nodes: () => number
   }

@@ -16,7 +16,7 @@ import {
 import { ClusterError, MachineId } from "@effect/cluster"
 import { SocketServer } from "@effect/platform"
 import { RpcSerialization, RpcServer } from "@effect/rpc"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Context, Deferred, Effect, Layer, Option, Redacted } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -56,13 +56,29 @@ const settings = (
 
 const persistence = (failure: SeatLost | OperatorError) => new ClusterError.PersistenceError({ cause: failure })
 
+/** What stops using the shards that this node gives up. */
+class Leaving extends Context.Tag("svc/cluster/Leaving")<
+  Leaving,
+  Set<(shards: ReadonlySet<number>) => Effect.Effect<void>>
+>() {}
+
+interface Batch {
+  readonly shards: Set<number>
+  readonly done: Deferred.Deferred<void, ClusterError.PersistenceError>
+}
+
+/** How long what runs on shards may take to stop before they are given up all the same: writes are fenced. */
+const stopLimit = "1 second"
+
 /**
  * The nodes as runners, and the locks of shards, over the seat of this node. A node without a seat refreshes no shard:
  * the library gives them up and takes them again later.
  */
 const runnerStorage = Layer.effect(
   RunnerStorage.RunnerStorage,
-  Effect.map(Membership, (membership) => {
+  Effect.gen(function* () {
+    const membership = yield* Membership
+    const leaving = yield* Leaving
     const held = (shards: Iterable<ShardId.ShardId>) => {
       const seat = membership.seat()
       return [...shards].filter(({ id }) => seat?.shards.has(id) === true)
@@ -77,6 +93,25 @@ const runnerStorage = Layer.effect(
               persistence
             )
       })
+    const giveUp = (shards: ReadonlySet<number>) =>
+      Effect.forEach(leaving, (stop) => Effect.timeoutOption(stop(shards), stopLimit), {
+        concurrency: "unbounded",
+        discard: true
+      }).pipe(Effect.zipRight(change((seat) => seat.unlock([...shards]))))
+    /** The shards that the library gives up in one turn are given up together. */
+    let batch: Batch | undefined
+    const release = Effect.fnUntraced(function* (shard: number) {
+      if (batch !== undefined) {
+        batch.shards.add(shard)
+        return yield* Deferred.await(batch.done)
+      }
+      const own: Batch = { shards: new Set([shard]), done: yield* Deferred.make<void, ClusterError.PersistenceError>() }
+      batch = own
+      yield* Effect.yieldNow()
+      batch = undefined
+      yield* Effect.intoDeferred(giveUp(own.shards), own.done)
+      return yield* Deferred.await(own.done)
+    }, Effect.uninterruptible)
     return RunnerStorage.RunnerStorage.of({
       register: () => Effect.map(membership.awaitSeat, ({ number }) => MachineId.make(number % machineIds)),
       unregister: () => Effect.void,
@@ -97,8 +132,8 @@ const runnerStorage = Layer.effect(
         )
       },
       refresh: (_, shards) => Effect.sync(() => held(shards)),
-      release: (_, { id }) => change((seat) => seat.unlock([id])),
-      releaseAll: () => change((seat) => seat.unlock([...seat.shards]))
+      release: (_, { id }) => release(id),
+      releaseAll: () => giveUp(new Set(membership.seat()?.shards))
     })
   })
 )
@@ -144,7 +179,10 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
         Layer.provideMerge(runnerStorage),
         Layer.provideMerge(ShardingConfig.layer(settings(Option.some(address))))
       )
-      return Layer.provideMerge(Layer.provideMerge(ownership, sharding), seat)
+      return Layer.provideMerge(ownership, sharding).pipe(
+        Layer.provide(Layer.sync(Leaving, () => new Set())),
+        Layer.provideMerge(seat)
+      )
     })
   )
 
@@ -153,6 +191,7 @@ const ownership = Layer.effect(
   Effect.gen(function* () {
     const sharding = yield* Sharding.Sharding
     const membership = yield* Membership
+    const leaving = yield* Leaving
     const { shardsPerGroup } = yield* ShardingConfig.ShardingConfig
     const ids = Array.from({ length: shardsPerGroup }, (_, i) => ShardId.make(shardGroup, i + 1))
     // Ids of entities are branded strings of the library.
@@ -166,6 +205,11 @@ const ownership = Layer.effect(
       owns,
       ownedShards: () =>
         membership.isHolding() ? ids.filter((id) => sharding.hasShardId(id)).map(({ id }) => id) : [],
+      onLeave: (stop) =>
+        Effect.acquireRelease(
+          Effect.sync(() => void leaving.add(stop)),
+          () => Effect.sync(() => void leaving.delete(stop))
+        ),
       nodes: () => Math.max(1, membership.members().filter(holdsShards).length)
     })
   })

@@ -69,7 +69,13 @@ const ownership = Layer.effect(
     // Ids of entities and shards are branded strings and numbers of the library.
     const shardOf = (id: string) => sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
     const all = Array.from({ length: shardsPerGroup }, (_, i) => i + 1)
-    return Ownership.of({ shardOf, owns: () => true, ownedShards: () => all, nodes: () => 1 })
+    return Ownership.of({
+      shardOf,
+      owns: () => true,
+      ownedShards: () => all,
+      onLeave: () => Effect.void,
+      nodes: () => 1
+    })
   })
 )
 
