@@ -46,7 +46,13 @@ export const Json: Schema.Schema<Json> = Schema.declare(isJson, {
 export const JsonObject: Schema.Schema<JsonObject> = Schema.declare(
   (value: unknown): value is JsonObject =>
     typeof value === "object" && value !== null && !Array.isArray(value) && isJson(value),
-  { identifier: "JsonObject", description: "any JSON object", jsonSchema: { type: "object" } }
+  {
+    identifier: "JsonObject",
+    description: "any JSON object",
+    jsonSchema: { type: "object" },
+    // A dictionary of JSON values is such an object.
+    arbitrary: () => (fc) => fc.dictionary(fc.string(), fc.jsonValue()) as ReturnType<typeof fc.constant<JsonObject>>
+  }
 )
 
 /** A stored JSON value. Postgres' own parser made it, so its parts are not checked again, which takes long for megabytes. */

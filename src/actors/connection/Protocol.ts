@@ -3,16 +3,12 @@ import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
 import { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
-import { type CallPermit, ConnectionNotActive, type Initiator } from "../ports/connection/Connections.js"
+import { CallPermit, ConnectionNotActive, Initiator } from "../ports/connection/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
 import { ProviderQuota } from "../../domain/connection/RateLimiter.js"
 
 const text = Schema.String
 const nullableText = Schema.NullOr(text)
-
-/** Plain data between nodes of one release, passed without a schema of its own. */
-const plainData = <A extends object>() =>
-  Schema.declare((value: unknown): value is A => typeof value === "object" && value !== null)
 
 const Secrets = Schema.Record({ key: text, value: Schema.Redacted(text) })
 const Texts = Schema.Record({ key: text, value: text })
@@ -29,7 +25,7 @@ export const CommandRefusal = Schema.Union(
 export type CommandRefusal = typeof CommandRefusal.Type
 
 const addressed = { organisationId: text } as const
-const withInitiator = { ...addressed, by: plainData<Initiator>() } as const
+const withInitiator = { ...addressed, by: Initiator } as const
 
 const ConnectSessionLink = Schema.Struct({ id: text, token: Schema.Redacted(text), expiresAt: text })
 export type ConnectSessionLink = typeof ConnectSessionLink.Type
@@ -41,7 +37,7 @@ const StepOutcome = Schema.Union(Schema.TaggedStruct("Connected", {}), Schema.Ta
 export const Authorize = Rpc.make("Authorize", {
   payload: { ...addressed, origin: text, executionId: nullableText, timeoutMillis: Schema.Number },
   success: Schema.Union(
-    Schema.TaggedStruct("Granted", { grant: Schema.Uint8ArrayFromSelf, permit: plainData<CallPermit>() }),
+    Schema.TaggedStruct("Granted", { grant: Schema.Uint8ArrayFromSelf, permit: CallPermit }),
     Schema.TaggedStruct("WaitUntil", { at: Schema.Number, why: Schema.Literal("rate_limit", "connection") })
   ),
   error: CommandRefusal
@@ -50,7 +46,7 @@ export const Authorize = Rpc.make("Authorize", {
 export const Settle = Rpc.make("Settle", {
   payload: {
     ...addressed,
-    permit: plainData<CallPermit>(),
+    permit: CallPermit,
     status: Schema.NullOr(Schema.Number),
     final: Schema.optional(Schema.Boolean),
     reading: Schema.NullOr(ProviderQuota)
@@ -116,7 +112,7 @@ export const ConnectionCommand = Schema.Union(
   }),
 
   /** Renews the credential that the provider refused under this permit, unless it has been renewed since. */
-  Schema.TaggedStruct("RenewRefused", { ...addressed, permit: plainData<CallPermit>() }),
+  Schema.TaggedStruct("RenewRefused", { ...addressed, permit: CallPermit }),
 
   /** Renews a credential that is due and expires a connection whose token has ended; from the sweep. Idempotent. */
   Schema.TaggedStruct("CheckDue", addressed),

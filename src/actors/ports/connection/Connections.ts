@@ -1,6 +1,6 @@
 /** Customers' connections: what calls, pages and the API request from their actors. Contract: connection record and states. */
 import { type Effect, type Redacted, Context, Schema } from "effect"
-import type { AuditActor } from "../../../domain/audit/Audit.js"
+import { AuditActor } from "../../../domain/audit/Audit.js"
 import { connectionStatuses } from "../../../domain/connection/Connection.js"
 import type { ProviderQuota } from "../../../domain/connection/RateLimiter.js"
 import type { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
@@ -22,14 +22,15 @@ export interface ConnectionAddress {
 }
 
 /** The right to one call within the provider's limits. */
-export interface CallPermit {
+export const CallPermit = Schema.Struct({
   /** Unique among the permits of its connection's owner. */
-  readonly id: string
+  id: Schema.String,
   /** The number of the credential that it was given for; 0: the connection has none that is stored. */
-  readonly credential: number
+  credential: Schema.Number,
   /** The lease of the limit that all connections share, if there is such a limit. */
-  readonly lease: string | null
-}
+  lease: Schema.NullOr(Schema.String)
+})
+export type CallPermit = typeof CallPermit.Type
 
 /** A call that asks for the credential. */
 export interface GrantRequest {
@@ -58,10 +59,8 @@ export interface GrantSettlement {
 }
 
 /** Who initiated a change, for the audit trail. */
-export interface Initiator {
-  readonly actor: AuditActor
-  readonly requestId: string | null
-}
+export const Initiator = Schema.Struct({ actor: AuditActor, requestId: Schema.NullOr(Schema.String) })
+export type Initiator = typeof Initiator.Type
 
 /** The fields of a credential as a person or a client entered them, by their names. */
 export type CredentialSecrets = { readonly [name: string]: Redacted.Redacted }
