@@ -179,7 +179,8 @@ const here = Effect.gen(function* () {
           owns: (shard) => held.has(shard),
           ownedShards: () => [...held],
           onLeave: () => Effect.void,
-          nodes: () => 2
+          nodes: () => 2,
+          isAlone: false
         })
       )
     )

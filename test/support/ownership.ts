@@ -10,7 +10,8 @@ const ownership = (nodes: number) =>
       owns: () => true,
       ownedShards: () => [1],
       onLeave: () => Effect.void,
-      nodes: () => nodes
+      nodes: () => nodes,
+      isAlone: nodes === 1
     })
   )
 

@@ -15,7 +15,9 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     readonly onLeave: (
       stop: (shards: ReadonlySet<number>) => Effect.Effect<void>
     ) => Effect.Effect<void, never, Scope.Scope>
-    /** Nodes that use the database, with this one. Leases that a single node finds at its start are those of an ended process. */
+    /** Nodes that hold shards, with this one. */
     readonly nodes: () => number
+    /** Whether no other node can use the database: leases that this one finds at its start are those of an ended process. */
+    readonly isAlone: boolean
   }
 >() {}

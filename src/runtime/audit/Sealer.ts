@@ -48,6 +48,8 @@ interface Unsealed {
   readonly xmin: string
   /** Organisations with entries that may be unsealed. */
   readonly organisations: ReadonlyArray<OrganisationId>
+  /** All organisations, if this node has shards that it has not looked at. */
+  readonly every?: ReadonlyArray<OrganisationId>
 }
 
 interface Link {
@@ -158,9 +160,13 @@ export const layer = (checkpoints: CheckpointFile) =>
         )
 
       // Of the same snapshot as the entries: all older transactions are visible.
-      const xmin = "pg_snapshot_xmin(pg_current_snapshot())::text AS xmin"
-      /** Entries of transactions below this id are sealed, except of chains that fail. Unknown at the start. */
+      const unsealedSql = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin,
+        ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= $1::bigint) AS organisations`
+      const everySql = 'ARRAY(SELECT id FROM organisations) AS "every"'
+      /** Entries of transactions below this id are sealed in `sealedShards`, except of chains that fail. */
       let sealedBelow: string | undefined
+      /** Of which a pass has looked at all organisations. Another node may have left entries in a shard that is gained. */
+      let sealedShards: ReadonlySet<number> = new Set()
       let branchesAreClosed = false
       const closeBranches = Effect.suspend(() =>
         branchesAreClosed ? Effect.void : closeLostBranches(sql, identifiers, checkpoints)
@@ -169,20 +175,22 @@ export const layer = (checkpoints: CheckpointFile) =>
       yield* Effect.ignore(closeBranches)
       const pass = Effect.gen(function* () {
         yield* closeBranches
+        const shards = new Set(ownership.ownedShards())
+        const hasGained = [...shards].some((shard) => !sealedShards.has(shard))
         // Not decoded, since one organisation that cannot be read would leave the chains of all unsealed.
         const [found] = yield* castRows<Unsealed>(
-          sealedBelow === undefined
-            ? sql.unsafe(`SELECT ${xmin}, ARRAY(SELECT id FROM organisations) AS organisations`)
-            : sql.unsafe(
-                `/* svc_unsealed */ SELECT ${xmin}, ARRAY(SELECT DISTINCT org FROM audit_entries WHERE xid >= $1::bigint) AS organisations`,
-                [sealedBelow]
-              )
+          sql.unsafe(hasGained ? `${unsealedSql}, ${everySql}` : `/* svc_unsealed */ ${unsealedSql}`, [
+            sealedBelow ?? null
+          ])
         )
         if (found === undefined) return
-        for (const org of new Set([...found.organisations, ...failing])) {
+        const gained = (found.every ?? []).filter((org) => !sealedShards.has(ownership.shardOf(org)))
+        for (const org of new Set([...found.organisations, ...gained, ...failing])) {
           if (ownership.owns(ownership.shardOf(org))) yield* sealAll(org)
+          else failing.delete(org)
         }
         sealedBelow = found.xmin
+        sealedShards = shards
         yield* checkpoints.write({ all: false })
         if (failing.size > 0) return yield* Effect.fail(new SealFailed(failing.size))
       })

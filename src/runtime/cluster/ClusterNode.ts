@@ -210,6 +210,7 @@ const ownership = Layer.effect(
           Effect.sync(() => void leaving.add(stop)),
           () => Effect.sync(() => void leaving.delete(stop))
         ),
+      isAlone: false,
       nodes: () => Math.max(1, membership.members().filter(holdsShards).length)
     })
   })

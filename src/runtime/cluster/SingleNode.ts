@@ -74,7 +74,8 @@ const ownership = Layer.effect(
       owns: () => true,
       ownedShards: () => all,
       onLeave: () => Effect.void,
-      nodes: () => 1
+      nodes: () => 1,
+      isAlone: true
     })
   })
 )

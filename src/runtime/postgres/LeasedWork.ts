@@ -168,8 +168,8 @@ export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {
 
 /** At the start of the only node, ends all leases: they belong to a process that has ended. */
 export const endFormerLeases = (sql: Sql, kind: WorkKind, condition = "true") =>
-  Effect.flatMap(Ownership, ({ nodes }) =>
-    nodes() === 1
+  Effect.flatMap(Ownership, ({ isAlone }) =>
+    isAlone
       ? Effect.asVoid(
           sql.unsafe(
             `UPDATE ${kind.table} SET ${noLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
