@@ -2,6 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ClusterNode, makeCluster, shardCount, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
+import { announce } from "../../support/LogExpectations.js"
 import { paced } from "../../support/pace.js"
 import { type Provider, startProvider } from "../../support/provider.js"
 
@@ -101,6 +102,36 @@ describe("a node that is killed", () => {
     const id = await begin(nodeAt(2), { n: "joined", calls: 1 })
     assert.strictEqual((await nodeAt(0).client.ended(id)).status, "completed")
   })
+})
+
+describe("a node that is frozen", () => {
+  it("loses its runs to the others, sends nothing more when it wakes, and returns as a new one", async () => {
+    announce(/"cluster\.seat_lost"/, { required: true })
+    // The others ended its sessions.
+    announce(/"background_task\.failed".*(?:admin_shutdown|Connection terminated)/)
+    const runs = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 30, pause: 250 }))
+    )
+    await new Promise((done) => setTimeout(done, 500))
+    const frozenAt = Date.now()
+    nodeAt(2).kill("SIGSTOP")
+    await cluster.whole(2)
+    assert.isBelow(Date.now() - frozenAt, paced(12_000))
+    nodeAt(2).kill("SIGCONT")
+    await cluster.whole(3)
+    for (const id of runs) assert.strictEqual((await nodeAt(0).client.ended(id, 60_000)).status, "completed")
+    for (const n of runs.keys()) {
+      const calls = provider.requests.filter(({ url }) => url.startsWith(`/freeze${n}/`))
+      const twice = calls.length - new Set(calls.map(({ url }) => url)).size
+      // The call that was in hand when it froze.
+      assert.isAtMost(twice, 1, `${n}`)
+      assert.strictEqual(new Set(calls.map(({ key }) => key)).size, 30)
+    }
+    assert.strictEqual(
+      (await nodeAt(2).client.ended(await begin(nodeAt(2), { n: "awake", calls: 1 }))).status,
+      "completed"
+    )
+  }, 120_000)
 })
 
 describe("a node that stops", () => {
