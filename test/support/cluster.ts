@@ -9,16 +9,12 @@ import { eventually } from "./eventually.js"
 import { assertSound } from "./proofs.js"
 import { makeDataDirectory, type Service, startService } from "./Service.js"
 
-export type NodeRole = "all" | "api" | "runner"
-
 export interface ClusterNode extends Service {
-  readonly role: NodeRole
   readonly client: Api
   readonly url: string
 }
 
 interface NodeOptions {
-  readonly role?: NodeRole
   readonly kill?: string
   readonly env?: Readonly<Record<string, string>>
 }
@@ -80,16 +76,16 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
   const client = new Client({ connectionString: Redacted.value(database.admin) })
   await client.connect()
 
-  const start: TestCluster["start"] = async ({ env: own = {}, kill, role = "all" } = {}) => {
+  const start: TestCluster["start"] = async ({ env: own = {}, kill } = {}) => {
     const service = startService({
       dataDir: directory(),
-      env: { ...env, SVC_ROLE: role, ...own },
+      env: { ...env, SVC_ROLE: "all", ...own },
       ...(kill === undefined ? {} : { kill })
     })
     await service.ready
     const url = /"service\.ready".*?"url":"([^"]+)"/.exec(service.output())?.[1] ?? ""
     const dev = { baseUrl: url, apiKey } as Api["dev"]
-    const node: ClusterNode = { ...service, role, url, client: apiOf(dev) }
+    const node: ClusterNode = { ...service, url, client: apiOf(dev) }
     alive.add(node)
     void node.ended.then(() => alive.delete(node))
     return node

@@ -1,7 +1,7 @@
 /** The command line: the commands and their options. */
-import { Command, ValidationError } from "@effect/cli"
+import { Command, Options, ValidationError } from "@effect/cli"
 import * as NodeContext from "@effect/platform-node/NodeContext"
-import { Effect, Layer, Logger, LogLevel } from "effect"
+import { Effect, Layer, Logger, LogLevel, Option } from "effect"
 import { didYouMean } from "../../domain/ClosestName.js"
 import { readLogFormat, Settings } from "../configuration/Config.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -13,12 +13,21 @@ import { migrateCommand } from "./Migrate.js"
 import { signCommand } from "./Sign.js"
 import { verifyEventsCommand } from "./VerifyEvents.js"
 
-const run = Effect.flatMap(
-  Effect.promise(() => import("../program/Start.js")),
-  ({ startService }) => startService()
+const role = Options.text("role").pipe(
+  Options.withDescription(
+    "all: one of several nodes on one database (see docs/operate.md). Without it: the only process"
+  ),
+  Options.optional
 )
 
-const startCommand = Command.make("start", {}, () => run).pipe(Command.withDescription("Run the service"))
+const startCommand = Command.make("start", { role }, ({ role }) =>
+  Effect.flatMap(
+    Effect.promise(() => import("../program/Start.js")),
+    // The configuration says what is wrong with a role.
+    ({ startService }) =>
+      startService(undefined, Option.match(role, { onNone: () => ({}), onSome: (name) => ({ SVC_ROLE: name }) }))
+  )
+).pipe(Command.withDescription("Run the service"))
 
 /** Loads what it needs of the service when it runs: the other commands answer without it. */
 const first = Effect.fnUntraced(function* (name: string) {
@@ -57,6 +66,7 @@ const commands: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
 
 /** The options of each command; those with a value end with `=`. */
 const options: Readonly<Record<string, ReadonlyArray<string>>> = {
+  start: ["--role="],
   migrate: ["--admin-url=", "--print"],
   bootstrap: ["--organisation="],
   restore: ["--force"],

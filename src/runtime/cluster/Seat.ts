@@ -86,6 +86,29 @@ export const takeSeat = async (
   }
 }
 
+/** Fails if nodes of another build run on the database, which must not be migrated under them. */
+export const refuseOtherBuild = async (url: string, build: string): Promise<void> => {
+  const client = new Client({ connectionString: withServerSettings(url), connectionTimeoutMillis: 5_000 })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ ok: boolean }>("SELECT pg_catalog.to_regclass('nodes') IS NOT NULL AS ok")
+    if (rows[0]?.ok !== true) return
+    const refusal = otherBuild(build, (await client.query(membersSql)).rows.map(decodeNode))
+    if (refusal !== undefined) throw refusal
+  } finally {
+    await client.end()
+  }
+}
+
+const otherBuild = (build: string, nodes: ReadonlyArray<NodeRow>): OperatorError | undefined => {
+  const other = nodes.find((node) => node.build !== build && !isGone(node))
+  return other === undefined
+    ? undefined
+    : new OperatorError({
+        message: `A node of another build runs on this database (${nameOf(other)}). All nodes of a cluster are of one build: stop it first, or start the same build.`
+      })
+}
+
 const seat = async (client: Client, id: string, facts: NodeFacts, close: () => void): Promise<Seat> => {
   const shared = await client.query<{ ok: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS ok", [databaseLock])
   if (shared.rows[0]?.ok !== true) {
@@ -156,11 +179,8 @@ const seat = async (client: Client, id: string, facts: NodeFacts, close: () => v
 /** Why a node with these facts cannot be one of the nodes that are there; `undefined` if it can. */
 const foreignTo = (facts: NodeFacts, members: ReadonlyArray<NodeRow>): OperatorError | undefined => {
   const present = members.filter((member) => !isGone(member) && member.process !== processName)
-  const other = present.find(({ build }) => build !== facts.build)
-  if (other !== undefined)
-    return new OperatorError({
-      message: `A node of another build runs on this database (${nameOf(other)}). All nodes of a cluster are of one build: stop it first, or start the same build.`
-    })
+  const other = otherBuild(facts.build, present)
+  if (other !== undefined) return other
   const stranger = present.find(({ secrets }) => !canTalk(secrets, facts.secrets))
   if (stranger !== undefined)
     return new OperatorError({

@@ -16,7 +16,7 @@ export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof readConfig>>
 
 /** What makes this process a node of a cluster. */
 export interface NodeSettings {
-  readonly role: "all" | "api" | "runner"
+  readonly role: "all"
   /** At least one; the first is in use. */
   readonly secrets: Redacted.Redacted<ReadonlyArray<string>>
   /** Where others reach it; port 0 is a free one. */
@@ -29,11 +29,16 @@ export interface NodeSettings {
 /** The configuration of this process. */
 export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}
 
-/** The environment of this process, over a file `.env` if there is one. An empty variable counts as not set. */
-const environment = (): Readonly<Record<string, string>> => {
+/**
+ * The environment of this process, over a file `.env` if there is one, under what the command line says. An empty variable
+ * counts as not set.
+ */
+export const environment = (flags: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
   const file = existsSync(".env") ? parseEnv(readFileSync(".env", "utf8")) : {}
   return Object.fromEntries(
-    Object.entries({ ...file, ...process.env }).filter((entry): entry is [string, string] => Boolean(entry[1]))
+    Object.entries({ ...file, ...process.env, ...flags }).filter((entry): entry is [string, string] =>
+      Boolean(entry[1])
+    )
   )
 }
 

@@ -152,9 +152,9 @@ export const settingTable = {
     {
       name: "SVC_ROLE",
       meaning:
-        "Makes this process a node of a cluster: api serves HTTP, runner does the work, all both. Also `svc start --role`."
+        "all makes this process one of several nodes on one database, which share the work (docs/operate.md). Also `svc start --role`."
     },
-    oneOfTexts("all", "api", "runner"),
+    oneOfTexts("all"),
     "none: the only process on its database"
   ),
   clusterSecret: secretSetting(

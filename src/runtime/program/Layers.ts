@@ -10,7 +10,9 @@ import { connect, layer as pools } from "../postgres/database/Pools.js"
 import type { DatabaseUrls } from "../postgres/database/Roles.js"
 import { holdDatabase } from "../postgres/database/DatabaseLock.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
+import { build } from "./Build.js"
 import { asPhase } from "./Phases.js"
+import { onSeat, refuseOtherBuild } from "../cluster/Seat.js"
 
 /** The keyring and the pepper, from the configuration or from the data directory. */
 export class ProvidedSecrets extends Context.Tag("svc/ProvidedSecrets")<ProvidedSecrets, InstallationSecrets>() {}
@@ -49,7 +51,20 @@ const serverBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
     })
   )
 
-const migrated = Layer.effectDiscard(Effect.flatMap(Databases, ({ owner }) => migrate(owner)))
+const migrated = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { owner } = yield* Databases
+    const { node } = yield* Settings
+    // A database that cannot be reached is explained by the migration.
+    if (Option.isSome(node))
+      yield* Effect.catchTag(
+        onSeat(() => refuseOtherBuild(Redacted.value(owner), build())),
+        "SeatLost",
+        () => Effect.void
+      )
+    yield* migrate(owner)
+  })
+)
 
 /** The login with another database of the same server. */
 const otherDatabase = (login: Redacted.Redacted): Redacted.Redacted => {

@@ -1,6 +1,13 @@
 /** `svc start`: runs the service from reading its configuration until it is stopped. */
 import { Duration, Effect, Layer, Logger, Option, Runtime, RuntimeFlags, RuntimeFlagsPatch, type Scope } from "effect"
-import { readConfig, readLogFormat, type ServiceConfig, Settings, withPort } from "../configuration/Config.js"
+import {
+  environment,
+  readConfig,
+  readLogFormat,
+  type ServiceConfig,
+  Settings,
+  withPort
+} from "../configuration/Config.js"
 import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
@@ -123,12 +130,12 @@ const checkResources = Effect.fnUntraced(function* (config: ServiceConfig) {
   if (little !== undefined) yield* Effect.annotateLogs(Effect.logWarning("service.little_memory"), little)
 })
 
-/** Runs until interrupted; then drains and closes everything that it opened. */
-export const startService = (keepCompiled?: KeepCompiled) =>
+/** Runs until interrupted; then drains and closes everything that it opened. `flags`: variables that go before others. */
+export const startService = (keepCompiled?: KeepCompiled, flags: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     forgetFiberRoots()
     yield* markPhase("loaded")
-    const asked = yield* readConfig()
+    const asked = yield* readConfig(environment(flags))
     yield* checkResources(asked)
     const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
     const running = Effect.gen(function* () {

@@ -47,7 +47,7 @@ const decodeHolder = rowDecoder("pg_stat_activity", { name: Schema.String, addre
 /** Who holds the database's lock: a service that is alone, or a node of a cluster, whose nodes share it. */
 export const holderSql = `
   SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
-  WHERE locktype = 'advisory' AND granted AND objid = ${lockKey} LIMIT 1`
+  WHERE locktype = 'advisory' AND granted AND objid = ${lockKey} AND datname = current_database() LIMIT 1`
 
 const refusal = (sql: Sql) =>
   Effect.flatMap(sql.unsafe(holderSql), ([holder]) =>
