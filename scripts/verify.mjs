@@ -11,17 +11,7 @@ const code = ["src", "test", "migrations", "bench", "scripts"]
 
 /** The name and the command of each check, the longest first. */
 const checks = [
-  [
-    "effect",
-    "effect-language-service",
-    "diagnostics",
-    "--project",
-    "tsconfig.json",
-    "--severity",
-    "error",
-    "--format",
-    "text"
-  ],
+  ["effect", process.execPath, "scripts/effectRules.mjs"],
   ["types", "tsc"],
   ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
   ["lint", "oxlint", ...code],
