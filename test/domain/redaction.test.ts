@@ -3,7 +3,7 @@ import { FastCheck as fc } from "effect"
 import { makeScrubber } from "../../src/domain/access/Redaction.js"
 import { isSecretHeader, isSecretMember, redactHeaders, redactMembers } from "../../src/domain/access/SecretNames.js"
 import type { Json } from "../../src/domain/Json.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 /** Long enough not to occur by chance in the surrounding text. */
 const secret = fc
@@ -96,7 +96,7 @@ describe("the scrubber", () => {
     const within = (milliseconds: number, body: () => void) => {
       const start = performance.now()
       body()
-      assert.isBelow(performance.now() - start, paced(milliseconds))
+      assertWithin(performance.now() - start, milliseconds)
     }
     const longest = 64 * 1024
 

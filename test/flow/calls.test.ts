@@ -5,7 +5,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { run, startCalls, stopCalls, workflow } from "../support/calls.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 /** The maximum of concurrent requests, and the order of their arrival. */
 const seen = { now: 0, most: 0, paths: new Array<string>() }
@@ -55,7 +55,7 @@ describe("A run that makes more calls than it awaits", () => {
     it(name, { timeout: 60_000 }, async () => {
       const { answer, longest } = await measured(body, { url: slowUrl() })
       assert.deepStrictEqual(answer?.error?.name ?? answer, expected)
-      assert.isBelow(longest, paced(heldUpMillis))
+      assertWithin(longest, heldUpMillis)
     })
 
   ends(

@@ -10,7 +10,7 @@ import { onTestFinished } from "vitest"
 import { type Api, api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 import { proofs } from "../support/proofs.js"
 import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 import { canMount, moveToSmallDisk } from "../support/smallDisk.js"
@@ -112,7 +112,7 @@ describe.skipIf(!canMount).sequential("a full disk", () => {
     assert.include(refused.text, words)
     const started = performance.now()
     assert.strictEqual((await sender.send()).status, 503)
-    assert.isBelow(performance.now() - started, paced(5_000), "a refusal is told at once, not when resending gives up")
+    assertWithin(performance.now() - started, 5_000, "a refusal is told at once, not when resending gives up")
     const run = await eventually(
       () => world.client.run(sender.flow, { filler: randomBytes(16_384).toString("base64") }),
       ({ status }) => status === 503

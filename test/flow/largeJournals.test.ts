@@ -8,7 +8,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { api, type Api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 import { proofs } from "../support/proofs.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
@@ -173,7 +173,7 @@ describe("Runs with large journals", () => {
     const started = performance.now()
     current.kill("SIGTERM")
     assert.strictEqual(await current.ended, 0, current.output())
-    assert.isBelow(performance.now() - started, paced(graceMillis / 3))
+    assertWithin(performance.now() - started, graceMillis / 3)
   }
 })
 

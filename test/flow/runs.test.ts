@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { worldOf } from "../support/World.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 const world = worldOf({
   allow: true,
@@ -58,7 +58,7 @@ describe("A run", () => {
       const answer = await cancel(id)
       assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
       assert.strictEqual(answer.body.data.status, "cancelled")
-      assert.isBelow(performance.now() - before, paced(1_000))
+      assertWithin(performance.now() - before, 1_000)
     }
     const queued = await Promise.all(Array.from({ length: 5 }, () => started(waits)))
     const outcomes = await Promise.all(queued.map(cancel))

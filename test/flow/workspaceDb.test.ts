@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 import { attempts } from "../../src/runtime/workspace/Canary.js"
 import { worldOf } from "../support/World.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 describe("A workspace", () => {
   let svc: Running
@@ -226,7 +226,7 @@ describe("The whole service", () => {
       const slowest = await slowestHealth(async () => assert.deepStrictEqual(await answered(sql), expected, sql))
       if (process.env["SVC_TEST_SHOW"] !== undefined) console.log(Math.round(slowest), sql.slice(0, 70))
       // Most of the time goes into the run's journal and trace; a busy machine takes several times as long.
-      assert.isBelow(slowest, paced(750), sql.slice(0, 80))
+      assertWithin(slowest, 750, sql.slice(0, 80))
     }
     assert.strictEqual((await fetch(`${dev.baseUrl}/readyz`)).status, 200)
     assert.notMatch(output(), /RangeError|ERR_STRING_TOO_LONG/)

@@ -10,7 +10,7 @@ import { layer as computationsLayer } from "../../src/runtime/computing/Computat
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { measureLoopDelay } from "../support/loopDelay.js"
-import { paced } from "../support/pace.js"
+import { assertWithin, paced } from "../support/pace.js"
 import { layer } from "../support/layer.js"
 
 const worker = bundleRunner("src/runtime/computing/worker/Worker.ts")
@@ -57,7 +57,7 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
       Effect.gen(function* () {
         const { value, worst } = yield* measureLoopDelay(Effect.either(computation))
         assert.strictEqual(Either.isLeft(value) ? value.left._tag : "succeeded", expected)
-        assert.isBelow(worst, paced(250), "the main loop was held up")
+        assertWithin(worst, 250, "the main loop was held up")
       })
     )
 

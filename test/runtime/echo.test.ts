@@ -6,7 +6,7 @@ import { EgressBlocked, EgressTimedOut, EgressUnreachable } from "../../src/acto
 import { AuthMethod } from "../../src/domain/connector/AuthMethod.js"
 import { injectedSecrets } from "../../src/domain/connector/request/Injection.js"
 import { type EchoFilter, echoFilter } from "../../src/runtime/egress/Echo.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 const answered = (body: string | Uint8Array, headers: ReadonlyArray<readonly [string, string]> = []) => ({
   status: 200,
@@ -153,7 +153,7 @@ describe("A credential that a provider repeats", () => {
     for (let i = 0; i < rounds; i++) filter(token).answer(answer)
     const started = performance.now()
     for (let i = 0; i < rounds; i++) filter(token).answer(answer)
-    assert.isBelow((performance.now() - started) / rounds, paced(0.5))
+    assertWithin((performance.now() - started) / rounds, 0.5)
   })
 })
 

@@ -6,7 +6,7 @@ import { Duration, Effect, Either } from "effect"
 import { Egress } from "../../src/actors/ports/Egress.js"
 import { egressLayer, httpServer, rawServer, send, textOf } from "./egressServer.js"
 import { organisation } from "../support/journal.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>) =>
   Either.match(result, { onLeft: (failure) => failure._tag, onRight: () => "answered" })
@@ -68,7 +68,7 @@ describe("a provider that misbehaves", () => {
       for (const url of [silent.origin, dripping.origin, headers.origin]) {
         const [took, tag] = yield* Effect.timed(failing(url, { timeout: Duration.millis(200) }))
         assert.strictEqual(tag, "EgressTimedOut", url)
-        assert.isBelow(Duration.toMillis(took), paced(1_000))
+        assertWithin(Duration.toMillis(took), 1_000)
       }
     }).pipe(Effect.provide(egressLayer()))
   )
@@ -263,7 +263,7 @@ describe("compressed bodies", () => {
       for (const path of ["/finite", "/twice", "/endless"]) {
         const [took, tag] = yield* Effect.timed(failing(server.origin + path))
         assert.strictEqual(tag, "EgressTooLarge", path)
-        assert.isBelow(Duration.toMillis(took), paced(1_000))
+        assertWithin(Duration.toMillis(took), 1_000)
       }
     }).pipe(Effect.provide(egressLayer()))
   )

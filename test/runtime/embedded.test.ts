@@ -17,7 +17,7 @@ import {
   type Service,
   type ServiceOptions
 } from "../support/Service.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 /** An ordinary user that every Linux has. */
 const daemon = 1
@@ -66,7 +66,7 @@ describe("the embedded Postgres", () => {
 
   it("is ready within 15 s at the first start and within 3 s later, and ends with the service", async () => {
     const first = service({ dataDir })
-    assert.isBelow(await first.ready, paced(15_000))
+    assertWithin(await first.ready, 15_000)
     const postgres = postgresPid(dataDir)
     assert.isTrue(isProcessAlive(postgres))
     await query(dataDir, "CREATE TABLE kept (n int)")
@@ -74,7 +74,7 @@ describe("the embedded Postgres", () => {
     assert.strictEqual(await first.ended, 0)
     assert.isFalse(isProcessAlive(postgres))
     const second = service({ dataDir })
-    assert.isBelow(await second.ready, paced(3_000))
+    assertWithin(await second.ready, 3_000)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [])
     second.kill("SIGINT")
     assert.strictEqual(await second.ended, 0)
@@ -128,7 +128,7 @@ describe("the embedded Postgres", () => {
     process.kill(postgres, "SIGKILL")
     await killed.ended
     const next = service({ dataDir })
-    assert.isBelow(await next.ready, paced(10_000))
+    assertWithin(await next.ready, 10_000)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept ORDER BY n"), [[1], [2]])
     await proofs(next)
   })
@@ -191,7 +191,7 @@ describe("the embedded Postgres", () => {
     const impatient = setInterval(() => stuck.kill("SIGTERM"), 200)
     assert.strictEqual(await stuck.ended, 130)
     clearInterval(impatient)
-    assert.isBelow(performance.now() - started, paced(5_000))
+    assertWithin(performance.now() - started, 5_000)
     process.kill(postgres, "SIGCONT")
     const next = service({ dataDir })
     await next.ready

@@ -6,7 +6,7 @@ import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, doneEvent, effectSandbox, end, limits, program, startEvent, type Turn } from "../support/guests.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
@@ -41,7 +41,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, startsAll
       yield* Effect.sleep("100 millis")
       const since = performance.now()
       for (let n = 0; n < 10; n++) assert.deepStrictEqual(end(yield* short("org_victim")), { t: "ret", v: 7 })
-      assert.isBelow(performance.now() - since, paced(1_500), "the neighbour waited for the attacker")
+      assertWithin(performance.now() - since, 1_500, "the neighbour waited for the attacker")
       assert.strictEqual((yield* Fiber.join(attack))._tag, "CpuLimit")
     })
   )

@@ -3,7 +3,7 @@ import { Either, FastCheck as fc } from "effect"
 import type { Diagram } from "../../src/domain/workflow/WorkflowAnalysis.js"
 import { drawSvg } from "../../src/runtime/computing/workflow/Svg.js"
 import { analyse } from "../../src/runtime/computing/workflow/Analyse.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 const diagramOf = (source: string) => Either.getOrThrow(analyse(source)).diagram
 const body = (code: string) => `export default async function (ctx) {\n${code}\n}`
@@ -237,7 +237,7 @@ describe("the SVG", () => {
     )
     const start = performance.now()
     const svg = drawSvg(chain)
-    assert.isBelow(performance.now() - start, paced(5_000))
+    assertWithin(performance.now() - start, 5_000)
     assert.strictEqual(svg.match(/<g class="svc-node/g)?.length, 120)
   })
 })

@@ -8,7 +8,7 @@ import { type DbCaller, DbRefused } from "../../src/actors/ports/run/WorkspaceDb
 import { announce } from "../support/LogExpectations.js"
 import { eventually } from "../support/eventually.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 describe("An answer", () => {
   let world: RunningWorkspaces
@@ -105,7 +105,7 @@ describe("An answer", () => {
       delay.enable()
       assert.match(await codeOf(sql), /rows$/, sql.slice(0, 60))
       delay.disable()
-      assert.isBelow(delay.max / 1e6, paced(250), sql.slice(0, 60))
+      assertWithin(delay.max / 1e6, 250, sql.slice(0, 60))
     }
   })
 

@@ -8,7 +8,7 @@ import { workspaceDb } from "../../src/domain/Limits.js"
 import { makeTurns, type Release } from "../../src/runtime/workspace/Turns.js"
 import { eventually } from "../support/eventually.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 describe("An organisation", () => {
   let world: RunningWorkspaces
@@ -55,7 +55,7 @@ describe("An organisation", () => {
       const began = performance.now()
       const answer = await world.query(newCaller(), "SELECT 1 AS one")
       assert.deepStrictEqual(answer instanceof DbRefused ? answer : answer.rows, [{ one: 1 }])
-      assert.isBelow(performance.now() - began, paced(5_000))
+      assertWithin(performance.now() - began, 5_000)
     }
     await world.run(world.db.rollback(busy, transaction))
     assert.deepStrictEqual(

@@ -18,7 +18,7 @@ import {
   type Probe
 } from "./neighbours.js"
 import type { MemoryGroup } from "./memoryGroup.js"
-import { paced } from "./pace.js"
+import { assertWithin } from "./pace.js"
 import { worldOf } from "./World.js"
 
 const long = process.env["SVC_TEST_LONG"] === "1"
@@ -140,11 +140,9 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
           `${name}: healthz ${probe.worst.toFixed(0)} ms, neighbour p99 ${probe.p99.toFixed(0)} ms (${quiet.p99.toFixed(0)} quiet), +${mebibytes.toFixed(0)} MB, ${answers.length} times`
         )
       for (const answer of answers) judge(answer)
-      assert.isBelow(
-        probe.worst,
-        long ? mostDelay : paced(mostDelay),
-        `/healthz was delayed (${JSON.stringify({ probe, quiet })})`
-      )
+      const delayed = `/healthz was delayed (${JSON.stringify({ probe, quiet })})`
+      if (long) assert.isBelow(probe.worst, mostDelay, delayed)
+      else assertWithin(probe.worst, mostDelay, delayed)
       assert.isBelow(mebibytes, most, "the attack took memory")
       if (long) assert.isBelow(probe.p99, Math.max(3 * quiet.p99, 100), "the neighbour's runs were delayed")
       assert.isAtLeast(probe.runs, leastRuns, "the neighbour's runs came to nothing")

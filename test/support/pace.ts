@@ -1,4 +1,5 @@
 /** Limits on time in tests: multiples of a fixed loop that is timed in the same test. */
+import { assert } from "@effect/vitest"
 import { spin, spinMillis } from "./growth.js"
 
 const rounds = 5
@@ -11,6 +12,11 @@ const presentMillis = (): number => {
     return performance.now() - started
   })
   return times.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? spinMillis
+}
+
+/** Asserts that it took less than `millis`, paced. The loop, a quarter of a second, is timed only if it took more. */
+export const assertWithin = (took: number, millis: number, message?: string): void => {
+  if (!(took < millis)) assert.isBelow(took, paced(millis), message)
 }
 
 /** What takes `millis` on a machine at rest, in milliseconds of this machine as it is now: more where it is slower or busy. */
