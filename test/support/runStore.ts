@@ -154,7 +154,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           .slice(0, limit)
           .map((run) => ({ ...run, activations: hasGrown(run) ? 0 : run.activations }))
       ),
-    findOverdue: (limit) =>
+    findOverdue: (_, limit) =>
       Effect.map(Clock.currentTimeMillis, (now) =>
         [...runs.values()].filter((run) => isOverdue(run, now)).slice(0, limit)
       ),

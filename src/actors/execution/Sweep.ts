@@ -155,7 +155,7 @@ const sweep = (options: SweepOptions) =>
     })
 
     const endOverdue = Effect.gen(function* () {
-      for (const { id, organisationId } of yield* runs.findOverdue(overdueBatch)) {
+      for (const { id, organisationId } of yield* runs.findOverdue(ownership.ownedShards(), overdueBatch)) {
         // LiveRuns ends the runs that this node drives, with their metrics.
         if (live.has(id)) continue
         const found = yield* runs.get(organisationId, id)

@@ -3,8 +3,10 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ClusterNode, makeCluster, shardCount, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
-import { paced } from "../../support/pace.js"
+import { assertWithin } from "../../support/pace.js"
 import { type Provider, startProvider } from "../../support/provider.js"
+
+const isLong = process.env["SVC_TEST_LONG"] === "1"
 
 let cluster: TestCluster
 let provider: Provider
@@ -73,6 +75,27 @@ describe("three nodes on one database", () => {
   })
 })
 
+describe("a run at its deadline", () => {
+  // Thirty seconds, the shortest deadline.
+  it.runIf(isLong)(
+    "ends by its owner, with the same answer for its caller as on one node",
+    async () => {
+      const [one] = [nodeAt(0)]
+      const stuck = await one.client.workflow(
+        "stuck",
+        "instant",
+        "export default async () => { await new Promise((done) => setTimeout(done, 60_000)) }"
+      )
+      const answers = await Promise.all(
+        nodes.flatMap((node) => Array.from({ length: 4 }, () => node.client.run(stuck)))
+      )
+      for (const { body, status } of answers)
+        assert.deepStrictEqual([status, body.code], [408, "TIMED_OUT"], JSON.stringify(body))
+    },
+    60_000
+  )
+})
+
 describe("a node that is killed", () => {
   it("leaves its runs to the others, which repeat no completed call", async () => {
     const runs = await Promise.all(
@@ -82,7 +105,7 @@ describe("a node that is killed", () => {
     const killed = performance.now()
     nodeAt(2).kill("SIGKILL")
     await cluster.whole(2)
-    assert.isBelow(performance.now() - killed, paced(5_000))
+    assertWithin(performance.now() - killed, 5_000)
     for (const [n, id] of runs.entries()) {
       const run = await nodeAt(n % 2).client.ended(id, 30_000)
       assert.strictEqual(run.status, "completed", JSON.stringify(run))
@@ -116,7 +139,7 @@ describe("a node that is frozen", () => {
     const frozenAt = Date.now()
     nodeAt(2).kill("SIGSTOP")
     await cluster.whole(2)
-    assert.isBelow(Date.now() - frozenAt, paced(12_000))
+    assertWithin(Date.now() - frozenAt, 12_000)
     nodeAt(2).kill("SIGCONT")
     await cluster.whole(3)
     for (const id of runs) assert.strictEqual((await nodeAt(0).client.ended(id, 60_000)).status, "completed")
@@ -142,7 +165,7 @@ describe("a node that stops", () => {
     const stopped = performance.now()
     nodeAt(2).kill("SIGTERM")
     await cluster.whole(2)
-    assert.isBelow(performance.now() - stopped, paced(5_000))
+    assertWithin(performance.now() - stopped, 5_000)
     await nodeAt(2).ended
     nodes.pop()
     for (const id of runs) assert.strictEqual((await nodeAt(0).client.ended(id, 30_000)).status, "completed")

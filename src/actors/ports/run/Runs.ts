@@ -69,8 +69,9 @@ export class Runs extends Context.Tag("svc/Runs")<
       limit: number,
       engines: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<DueRun>, JournalUnavailable>
-    /** Runs whose deadline has passed. */
+    /** Runs of these shards whose deadline has passed. */
     readonly findOverdue: (
+      shards: ReadonlyArray<number>,
       limit: number
     ) => Effect.Effect<
       ReadonlyArray<{ readonly id: ExecutionId; readonly organisationId: OrganisationId }>,

@@ -23,6 +23,8 @@ const hasGrown = `EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.seq >
 const dueCondition = `shard = ANY($1::int[]) AND wake_at <= now() AND status = 'running' AND NOT id = ANY($2::text[])
   AND (engine = ANY($3::text[]) OR NOT ${hasHistory})`
 
+const overdueCondition = "shard = ANY($1::int[]) AND deadline_at <= now()"
+
 /** Makes the caller the owner. The other assignments are those of `evolve` for `Resumed`. */
 const takeOverSql = `UPDATE runs SET ${raiseEpoch("runs")}, activations = activations + 1, wake_at = now(), waiting = NULL
   WHERE id = $1 AND status = 'running' RETURNING ${selectOpen("runs")}`
@@ -45,7 +47,7 @@ const firstQueued = `CASE WHEN COALESCE((SELECT q.not_before FROM start_queue q 
 
 const hasWorkSql = `/* svc_run_work */ SELECT EXISTS (SELECT FROM runs WHERE ${dueCondition}) AS due,
   ${firstQueued} AS queued,
-  EXISTS (SELECT FROM runs WHERE deadline_at <= now()) AS overdue,
+  EXISTS (SELECT FROM runs WHERE ${overdueCondition}) AS overdue,
   ${hasWork(deliveries("deliveries"))} AS deliveries`
 
 const decodeWork = rowDecoder("runs", {
@@ -131,10 +133,14 @@ export const layer = Layer.effect(
       )
     }, Effect.mapError(journalUnavailable))
 
-    const findOverdue = Effect.fn("Runs.findOverdue")(function* (limit: number) {
+    const findOverdue = Effect.fn("Runs.findOverdue")(function* (shards: ReadonlyArray<number>, limit: number) {
       // Not decoded, for the same reason.
-      return yield* castRows<Pick<DueRun, "id" | "organisationId">>(sql`
-      SELECT id, org AS "organisationId" FROM runs WHERE deadline_at <= now() ORDER BY deadline_at LIMIT ${limit}`)
+      return yield* castRows<Pick<DueRun, "id" | "organisationId">>(
+        sql.unsafe(
+          `SELECT id, org AS "organisationId" FROM runs WHERE ${overdueCondition} ORDER BY deadline_at LIMIT $2`,
+          [shards, limit]
+        )
+      )
     }, Effect.mapError(journalUnavailable))
 
     const clockOffset = Effect.gen(function* () {
