@@ -14,6 +14,8 @@ export default script(
      build text NOT NULL,
      -- Proofs of the secrets that it accepts from others; it uses the first itself.
      secrets text[] NOT NULL,
+     -- It gives its shards to the others, and ends.
+     leaving boolean NOT NULL DEFAULT false,
      -- The end of the names of its sessions.
      process text NOT NULL,
      started_at timestamptz NOT NULL DEFAULT now(),

@@ -179,6 +179,7 @@ const here = Effect.gen(function* () {
           owns: (shard) => held.has(shard),
           ownedShards: () => [...held],
           onLeave: () => Effect.void,
+          leave: Effect.void,
           nodes: () => 2,
           isAlone: false
         })

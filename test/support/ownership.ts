@@ -10,6 +10,7 @@ const ownership = (nodes: number) =>
       owns: () => true,
       ownedShards: () => [1],
       onLeave: () => Effect.void,
+      leave: Effect.void,
       nodes: () => nodes,
       isAlone: nodes === 1
     })

@@ -2,7 +2,7 @@
  * Accepts runs: an Instant run is driven at once and its caller gets the result; any other is committed to the start
  * queue. Cancels runs, wherever they are driven.
  */
-import { Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer, Schedule } from "effect"
 import { decide, evolve } from "../../domain/run/Execution.js"
 import { TooManyRuns, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
@@ -18,8 +18,15 @@ import { Sandbox } from "../ports/run/Sandbox.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { nextOwnedId } from "./OwnedId.js"
 import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
+import { Execution } from "./Protocol.js"
 import { makeCancellation, unavailable } from "./RunCancellation.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
+
+/** A message whose answer may be lost is sent again after this time, and one that failed after the pause. */
+const askAgain = Duration.seconds(5)
+const askPause = Duration.millis(200)
+/** How long after its deadline a run may take to be ended. */
+const endPatience = 5_000
 
 /** `slots`: runs that this node drives at a time; `hasRoom` tells how many Instant runs it takes. */
 export const layer = (options: { readonly slots: number }) =>
@@ -34,6 +41,7 @@ export const layer = (options: { readonly slots: number }) =>
       const live = yield* LiveRuns
       const clock = yield* Effect.clock
       const faults = yield* Faults
+      const execution = yield* Execution.client
 
       // --- Acceptance ---
 
@@ -70,11 +78,30 @@ export const layer = (options: { readonly slots: number }) =>
           case "Suspended":
             return Effect.succeed({ _tag: "Accepted", run })
           case "Fenced":
-            return Effect.fail(unavailable("the run goes on on another node"))
+            return ownership.isAlone
+              ? Effect.fail(unavailable("the run goes on with the next start"))
+              : Effect.as(awaitEnd(run), { _tag: "Moved", run } as const)
           case "Unwritten":
             return Effect.fail(notStored(outcome))
         }
       }
+
+      /** Waits for the end of a run that another node has taken, until its deadline. Nodes may move it again meanwhile. */
+      const awaitEnd = ({ deadlineAt, id, organisationId }: OpenRun) =>
+        execution(id)
+          .AwaitEnd({ organisationId })
+          .pipe(
+            Effect.mapInputContext<never, never>(() => Context.empty()),
+            Effect.timeout(askAgain),
+            // A node that dies does not answer, or answers with a defect.
+            Effect.sandbox,
+            Effect.retry(Schedule.spaced(askPause)),
+            Effect.timeoutFail({
+              duration: Duration.millis(Math.max(0, deadlineAt - clock.unsafeCurrentTimeMillis()) + endPatience),
+              onTimeout: () => unavailable("the run goes on on another node")
+            }),
+            Effect.mapError(() => unavailable("the run goes on on another node"))
+          )
 
       const enqueue = (
         request: StartRequest,

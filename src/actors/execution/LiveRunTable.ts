@@ -34,6 +34,8 @@ export class LiveRunTable {
   private firstClassAt = -Infinity
   /** Whether a slot was given back. */
   hasEnded = false
+  /** Called when a run leaves its slot. */
+  private readonly watchers = new Map<ExecutionId, Set<() => void>>()
 
   get size(): number {
     return this.runs.size
@@ -86,6 +88,18 @@ export class LiveRunTable {
     this.hasEnded = true
     this.addToCount(live.organisationId, -1)
     live.settle(outcome)
+    for (const left of this.watchers.get(id) ?? []) left()
+    this.watchers.delete(id)
+  }
+
+  /** Calls `left` once when the run leaves its slot. Returns what ends that. */
+  watch(id: ExecutionId, left: () => void): () => void {
+    const own = this.watchers.get(id) ?? new Set()
+    this.watchers.set(id, own.add(left))
+    return () => {
+      own.delete(left)
+      if (own.size === 0 && this.watchers.get(id) === own) this.watchers.delete(id)
+    }
   }
 
   /** The runs that this process turned out to survive since the last call, with their epochs. */

@@ -22,6 +22,8 @@ const checkInterval = Duration.millis(100)
 const uncommittedMillis = 1_000
 /** How long an orderly stop waits until its runs are no suspects. */
 const unmarkPatience = Duration.seconds(2)
+/** How long a run that is given up may take to commit its start: less than `Ownership.onLeave` waits. */
+const commitPatience = Duration.millis(500)
 /** A call that takes longer than this is written to the trace as running. */
 const slowAfterMillis = 500
 
@@ -54,6 +56,8 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly hasFirstClass: () => boolean
     /** Slots in use by organisation. */
     readonly countByOrganisation: () => ReadonlyMap<OrganisationId, number>
+    /** Waits until the run leaves its slot; not at all if it has none. */
+    readonly awaitLeft: (id: ExecutionId) => Effect.Effect<void>
     /** Stops a run that was ended elsewhere and settles it with `end`; `None` settles it as fenced. */
     readonly stop: (id: ExecutionId, end: Option.Option<FinishedRun>) => Effect.Effect<void>
     /** Whether the node leaves: `drain` was called, and no run may be taken up. */
@@ -201,8 +205,23 @@ export const layer = Layer.scoped(
         )
       )
 
+    /** Commits the starts of runs of these shards that have committed nothing, so that another node can resume them. */
+    const commitStarts = (shards: ReadonlySet<number>) =>
+      Effect.suspend(() => {
+        const open = [...table.entries()].flatMap(([, { driven }]) =>
+          driven !== undefined && !driven.progress.hasRow && shards.has(driven.progress.run.shard) ? [driven] : []
+        )
+        for (const driven of open) driven.commitStart()
+        return Effect.sync(() =>
+          open.every(({ progress }) => progress.hasRow || table.get(progress.run.id) === undefined)
+        ).pipe(
+          Effect.repeat({ until: (areCommitted) => areCommitted, schedule: Schedule.spaced("5 millis") }),
+          Effect.timeoutOption(commitPatience)
+        )
+      })
+
     // Another node resumes them.
-    yield* ownership.onLeave(stopAll)
+    yield* ownership.onLeave((shards) => Effect.zipRight(commitStarts(shards), stopAll(shards)))
 
     return LiveRuns.of({
       reserve,
@@ -220,6 +239,12 @@ export const layer = Layer.scoped(
       hasFirstClass: () => table.hasFirstClass(clock.unsafeCurrentTimeMillis()),
       countStarting: () => table.countStarting(clock.unsafeCurrentTimeMillis()),
       countByOrganisation: () => table.countByOrganisation(),
+      awaitLeft: (id) =>
+        Effect.async<void>((resume) => {
+          if (table.get(id) === undefined) return void resume(Effect.void)
+          const forget = table.watch(id, () => resume(Effect.void))
+          return Effect.sync(forget)
+        }),
       stop: (id, end) =>
         Effect.suspend(() => {
           const live = table.get(id)

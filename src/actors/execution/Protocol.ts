@@ -1,13 +1,18 @@
 /**
- * Messages to the execution actor, the address of one run in the cluster. No run depends on them: they only
- * make the run's owner act before its next write is refused.
+ * Messages to the execution actor, the address of one run in the cluster. No run depends on them: they make the run's
+ * owner act before its next write is refused, and tell of its end who waits on another node.
  */
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
+import { Unavailable } from "../../domain/Failure.js"
+import { OrganisationId } from "../../domain/Ids.js"
 
 /** Stops driving a run that was ended elsewhere. Idempotent. */
 export const Stop = Rpc.make("Stop", { payload: { status: Schema.Literal("cancelled", "timed_out") } })
 
+/** Answers once the run is not unfinished any more: then its record says how it ended. Changes nothing. */
+export const AwaitEnd = Rpc.make("AwaitEnd", { payload: { organisationId: OrganisationId }, error: Unavailable })
+
 /** The entity of a run; its id is the execution id. */
-export const Execution = Entity.make("Execution", [Stop]).annotate(ClusterSchema.ClientTracingEnabled, false)
+export const Execution = Entity.make("Execution", [Stop, AwaitEnd]).annotate(ClusterSchema.ClientTracingEnabled, false)

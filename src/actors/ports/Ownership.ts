@@ -15,6 +15,8 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     readonly onLeave: (
       stop: (shards: ReadonlySet<number>) => Effect.Effect<void>
     ) => Effect.Effect<void, never, Scope.Scope>
+    /** Has other nodes take the shards of this one, which ends. Returns at once. */
+    readonly leave: Effect.Effect<void>
     /** Nodes that hold shards, with this one. */
     readonly nodes: () => number
     /** Whether no other node can use the database: leases that this one finds at its start are those of an ended process. */

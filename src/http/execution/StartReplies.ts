@@ -29,6 +29,8 @@ export const makeStartReplies = Effect.gen(function* () {
           endedReply({ id: run.id, status, version: runnable.version, output, error }, caller.requestId, now)
         )
       }
+      case "Moved":
+        return replyFromRecord(caller, started.run.id, now)
       case "Accepted": {
         const { record, tier, id } = started.run
         return Effect.succeed(
@@ -42,6 +44,19 @@ export const makeStartReplies = Effect.gen(function* () {
         return replyToRepetition(caller, started.target, hash === started.hash, now)
     }
   }
+
+  /** Answers from the record of a run that has ended on another node. */
+  const replyFromRecord = Effect.fnUntraced(function* (
+    caller: Principal,
+    id: ExecutionId,
+    now: number
+  ): Effect.fn.Return<RawReply, Failure> {
+    const found = yield* reads.findRerunSource(caller, id)
+    if (Option.isNone(found) || !isTerminal(found.value.view.status))
+      return yield* new Unavailable({ reason: "the run is taken over by another node", retryAfterSeconds: 1 })
+    const { error, output, status, workflowVersion } = found.value.view
+    return endedReply({ id, status, version: workflowVersion, output, error }, caller.requestId, now)
+  })
 
   /** Answers a repetition from the run that claimed the key. */
   const replyToRepetition = Effect.fnUntraced(function* (

@@ -115,14 +115,17 @@ const runnerStorage = Layer.effect(
     return RunnerStorage.RunnerStorage.of({
       register: () => Effect.map(membership.awaitSeat, ({ number }) => MachineId.make(number % machineIds)),
       unregister: () => Effect.void,
-      getRunners: Effect.map(membership.awaitSeat, () =>
-        membership.members().flatMap((member) => {
-          const address = member.address === null ? undefined : parseAddress(member.address)
-          return address === undefined || !holdsShards(member)
+      getRunners: Effect.map(membership.awaitSeat, () => {
+        const nodes = membership.members().filter(holdsShards)
+        // The library takes shards from a runner that is not healthy. When all leave, nobody can take them.
+        const areAllLeaving = nodes.every(({ isLeaving }) => isLeaving)
+        return nodes.flatMap(({ address: text, isLeaving }) => {
+          const address = text === null ? undefined : parseAddress(text)
+          return address === undefined
             ? []
-            : [[new Runner.Runner({ address, groups: [shardGroup], weight }), true]]
+            : [[new Runner.Runner({ address, groups: [shardGroup], weight }), areAllLeaving || !isLeaving]]
         })
-      ),
+      }),
       setRunnerHealth: () => Effect.void,
       acquire: (_, shards) => {
         const wanted = [...shards]
@@ -210,6 +213,10 @@ const ownership = Layer.effect(
           Effect.sync(() => void leaving.add(stop)),
           () => Effect.sync(() => void leaving.delete(stop))
         ),
+      leave: Effect.gen(function* () {
+        const seat = membership.seat()
+        if (seat !== undefined) yield* Effect.ignore(onSeat(seat.announceLeaving))
+      }),
       isAlone: false,
       nodes: () => Math.max(1, membership.members().filter(holdsShards).length)
     })

@@ -14,6 +14,8 @@ const Row = {
   build: Schema.String,
   secrets: Schema.Array(Schema.String),
   process: Schema.String,
+  /** It gives its shards to the others, and ends. */
+  isLeaving: Schema.Boolean,
   /** Since its last heartbeat, in Postgres' time. */
   silentMillis: Schema.Number,
   /** Its session lives, and with it the locks that it holds. */
@@ -29,7 +31,7 @@ export const lockClasses = { node: 1_937_137_968, shard: 1_937_137_969 } as cons
 
 /** All nodes with a row. A node whose process is frozen keeps its session, and is silent. */
 export const membersSql = `
-  SELECT n.id, n.number, n.role, n.address, n.build, n.secrets, n.process,
+  SELECT n.id, n.number, n.role, n.address, n.build, n.secrets, n.process, n.leaving AS "isLeaving",
     extract(epoch FROM now() - n.heartbeat_at)::float8 * 1000 AS "silentMillis", l.objid IS NOT NULL AS "isConnected"
   FROM nodes n LEFT JOIN (
     SELECT DISTINCT objid::bigint AS objid FROM pg_locks

@@ -38,6 +38,8 @@ export interface Seat {
   readonly remove: (member: NodeRow) => Promise<string | undefined>
   /** Ends sessions of this login by the process that opened them. */
   readonly endSessions: (process: string) => Promise<void>
+  /** Says that this node gives its shards to the others. */
+  readonly announceLeaving: () => Promise<void>
   /** Gives the seat up. */
   readonly leave: () => Promise<void>
 }
@@ -168,6 +170,7 @@ const seat = async (client: Client, id: string, facts: NodeFacts, close: () => v
       return removed.rowCount === 1 ? now.process : undefined
     },
     endSessions: async (process) => void (await client.query(endSessionsSql, [process])),
+    announceLeaving: async () => void (await client.query("UPDATE nodes SET leaving = true WHERE id = $1", [id])),
     leave: async () => {
       close()
       await client.query("DELETE FROM nodes WHERE id = $1", [id]).catch(() => undefined)

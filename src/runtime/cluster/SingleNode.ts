@@ -74,6 +74,7 @@ const ownership = Layer.effect(
       owns: () => true,
       ownedShards: () => all,
       onLeave: () => Effect.void,
+      leave: Effect.void,
       nodes: () => 1,
       isAlone: true
     })

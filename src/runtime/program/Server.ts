@@ -1,6 +1,7 @@
 /** The server of the service: what it does when the service starts, and when it leaves. */
 import { Duration, Effect, Scope } from "effect"
 import { LiveRuns } from "../../actors/execution/LiveRuns.js"
+import { Ownership } from "../../actors/ports/Ownership.js"
 import { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { Settings } from "../configuration/Config.js"
 import { make as makeFront } from "../http/Front.js"
@@ -26,6 +27,7 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   const { host, port, shutdownGrace } = settings
   const { incoming } = planDescriptors(settings)
   const live = yield* LiveRuns
+  const ownership = yield* Ownership
   yield* markPhase("layers")
   const front = yield* makeFront
   yield* markPhase("front")
@@ -40,6 +42,7 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       front.drain()
+      yield* ownership.leave
       const drained = live.drain(Duration.min(patience, finishing))
       yield* Effect.all([running.leave(patience), Effect.zipRight(drained, markStopPhase("runs"))], {
         concurrency: "unbounded"

@@ -73,10 +73,11 @@ describe("a connection", () => {
   })
 
   it("refreshes once for callers on all nodes, while the provider takes seconds", async () => {
+    // Counted from the creation: the sweep may be the first to notice the expiry.
+    const before = provider.tokenRequests.length
+    provider.behaviour.latencyMillis = slowMillis
     const id = await connect(1)
     await wait(1_050)
-    provider.behaviour.latencyMillis = slowMillis
-    const before = provider.tokenRequests.length
     const answers = await callByAll(id, callers)
     provider.behaviour.latencyMillis = 0
     assert.deepStrictEqual(statuses(answers), [200])
@@ -84,10 +85,10 @@ describe("a connection", () => {
   }, 120_000)
 
   it("refreshes once while its shard moves in the middle", async () => {
+    const before = provider.tokenRequests.length
+    provider.behaviour.latencyMillis = 3_000
     const ids = await Promise.all(Array.from({ length: 6 }, () => connect(1)))
     await wait(1_050)
-    provider.behaviour.latencyMillis = 3_000
-    const before = provider.tokenRequests.length
     const calls = Promise.all(ids.map((id) => callByAll(id, 9)))
     await wait(500)
     nodes.push(await cluster.start())
@@ -101,10 +102,10 @@ describe("a connection", () => {
 
   it("asks at most twice when nodes are killed in the middle of a refresh, and never loops", async () => {
     provider.behaviour.rotates = false
+    const before = provider.tokenRequests.length
+    provider.behaviour.latencyMillis = 2_000
     const ids = await Promise.all(Array.from({ length: 6 }, () => connect(1)))
     await wait(1_050)
-    provider.behaviour.latencyMillis = 2_000
-    const before = provider.tokenRequests.length
     const [one] = nodes
     const calls = Promise.all(
       ids.flatMap((id) => Array.from({ length: 4 }, () => callBy(one, id).catch(() => ({ status: 0 }))))

@@ -29,7 +29,8 @@ const notEnded = ({ status }: ExecutionView) =>
 
 const runOf = (started: StartResult, claim: RunClaim | undefined): Effect.Effect<ExecutionId, Failure> => {
   if (started._tag === "Accepted") return Effect.succeed(started.run.id)
-  if (started._tag === "Ended") return new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
+  if (started._tag === "Ended" || started._tag === "Moved")
+    return new Unavailable({ reason: "the run was not queued", retryAfterSeconds: 1 })
   return started.hash === claim?.hash ? Effect.succeed(started.target) : idempotencyKeyReused()
 }
 

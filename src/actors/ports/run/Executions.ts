@@ -65,6 +65,8 @@ export interface StartRequest {
 export type StartResult =
   /** The run was driven at once and has ended. */
   | { readonly _tag: "Ended"; readonly end: FinishedRun }
+  /** The run moved to another node, where it is finished by now: its record says how it ended. */
+  | { readonly _tag: "Moved"; readonly run: OpenRun }
   /** The run is committed: queued, or suspended. */
   | { readonly _tag: "Accepted"; readonly run: OpenRun }
   /** The Idempotency-Key was used before, by the run `target` for a request with this hash. */
