@@ -17,12 +17,13 @@ const files = readdirSync("test", { recursive: true, encoding: "utf8" })
   .map((name) => `test/${name}`)
 
 /**
- * Files that measure the memory, the delays or the computing of their own process, or the shared memory of the machine.
+ * Files that measure the memory, the delays or the computing of their own process, or the shared memory of the machine,
+ * or that change V8's flags: with others it refuses the code cache of a build.
  * Each has a worker for itself. The others share workers and their modules (`scripts/test.mjs`): to start a worker and to
  * load those takes longer than most of their tests. `test/support/logSetup.ts` fails a file that changes what they share.
  */
 const isMeasuring = (file: string): boolean =>
-  /process\.memoryUsage|\/proc\/sysvipc|support\/(?:heap|growth|loopDelay)\.js"/.test(readFileSync(file, "utf8"))
+  /process\.memoryUsage|\/proc\/sysvipc|setFlagsFromString|support\/(?:heap|growth|loopDelay)\.js"/.test(readFileSync(file, "utf8"))
 
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 

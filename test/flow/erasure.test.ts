@@ -198,8 +198,15 @@ describe("a customer that was deleted", () => {
       (found) => !found.has("runs"),
       20_000
     )
-    await maintain()
-    assert.deepStrictEqual(withoutKeepers(await rowsWith(gone)), {})
+    // The pass after the end of the run may meet what that published.
+    const left = await eventually(
+      async () => {
+        await maintain()
+        return withoutKeepers(await rowsWith(gone))
+      },
+      (found) => Object.keys(found).length === 0
+    )
+    assert.deepStrictEqual(left, {})
     assert.deepStrictEqual(Object.fromEntries(await rowsWith("canary gone")), {}, "not in the audit trail either")
     await provesErasedEntries(gone)
     assert.deepStrictEqual(withoutKeepers(await rowsWith("gone.example")), { users: 1 })

@@ -1,6 +1,6 @@
 /** An expensive computation of a tenant ends within its limit in another process, and delays no other organisation. */
 import { assert } from "@effect/vitest"
-import { Effect, Either, Fiber } from "effect"
+import { Effect, Either, Fiber, Schedule } from "effect"
 import { afterAll } from "vitest"
 import { Computations, type ComputationName, type ComputationTable } from "../../src/actors/ports/Computations.js"
 import { OrganisationId } from "../../src/domain/Ids.js"
@@ -126,14 +126,17 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
   it.effect("beyond the limit of waiting ones is refused", () =>
     Effect.gen(function* () {
       const slow = check({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`)
+      const flood = Effect.forever(Effect.delay(Effect.either(slow), "5 millis"))
       const many = yield* Effect.fork(
-        Effect.forEach(Array.from({ length: computationLimits.waiting + 2 }), () => Effect.either(slow), {
+        Effect.forEach(Array.from({ length: computationLimits.waiting + 8 }), () => flood, {
           concurrency: "unbounded"
         })
       )
-      // Every fiber of the flood has submitted its computation.
-      yield* Effect.sleep("50 millis")
-      const refused = yield* Effect.flip(check({ type: "number" }, 1))
+      // Until the flood has every place. One that gets a place gives it back, and the flood takes it.
+      const refused = yield* Effect.flip(check({ type: "number" }, 1)).pipe(
+        Effect.timeout("300 millis"),
+        Effect.retry({ times: 100, schedule: Schedule.spaced("50 millis") })
+      )
       assert.strictEqual(refused._tag, "Unavailable")
       yield* Fiber.interrupt(many)
       assert.deepStrictEqual(yield* check({ type: "number" }, 1, neighbour), [])
