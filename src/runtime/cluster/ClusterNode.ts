@@ -35,12 +35,10 @@ const weight = 1
 /** Machine ids of the library's message ids have ten bits; a number repeats when a thousand nodes have come and gone. */
 const machineIds = 1_024
 
-/** The library asks for the members, which this node reads itself, more often than it acquires shards. */
-const settings = (
-  address: Option.Option<RunnerAddress.RunnerAddress>
-): Partial<ShardingConfig.ShardingConfig["Type"]> => ({
-  runnerAddress: address,
-  runnerListenAddress: address,
+/** Short intervals, so that shards move within a second: the library's defaults take half a minute. */
+const settings = (address: RunnerAddress.RunnerAddress): Partial<ShardingConfig.ShardingConfig["Type"]> => ({
+  runnerAddress: Option.some(address),
+  runnerListenAddress: Option.some(address),
   runnerShardWeight: weight,
   simulateRemoteSerialization: false,
   refreshAssignmentsInterval: "200 millis",
@@ -56,7 +54,7 @@ const settings = (
 
 const persistence = (failure: SeatLost | OperatorError) => new ClusterError.PersistenceError({ cause: failure })
 
-/** What stops using the shards that this node gives up. */
+/** The functions to call before this node gives up shards (`Ownership.onLeave`). */
 class Leaving extends Context.Tag("svc/cluster/Leaving")<
   Leaving,
   Set<(shards: ReadonlySet<number>) => Effect.Effect<void>>
@@ -117,7 +115,8 @@ const runnerStorage = Layer.effect(
       unregister: () => Effect.void,
       getRunners: Effect.map(membership.awaitSeat, () => {
         const nodes = membership.members().filter(holdsShards)
-        // The library takes shards from a runner that is not healthy. When all leave, nobody can take them.
+        // A node that leaves counts as unhealthy, so that the library gives its shards to others. If all nodes leave, there
+        // are no others, and each keeps its own.
         const areAllLeaving = nodes.every(({ isLeaving }) => isLeaving)
         return nodes.flatMap(({ address: text, isLeaving }) => {
           const address = text === null ? undefined : parseAddress(text)
@@ -180,7 +179,7 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
         Layer.provide(Layer.succeed(RpcSerialization.RpcSerialization, frames)),
         Layer.provideMerge(noStorage),
         Layer.provideMerge(runnerStorage),
-        Layer.provideMerge(ShardingConfig.layer(settings(Option.some(address))))
+        Layer.provideMerge(ShardingConfig.layer(settings(address)))
       )
       return Layer.provideMerge(ownership, sharding).pipe(
         Layer.provide(Layer.sync(Leaving, () => new Set())),

@@ -9,8 +9,8 @@ export const maxFrameBytes = 16 * 1_048_576
 const headBytes = 4
 
 /**
- * Collects chunks of a connection into frames. Throws `RpcSerializationError`, upon which the server closes the
- * connection, when a frame is longer than allowed: nothing of it is kept.
+ * Collects chunks of a connection into frames. Throws `RpcSerializationError` at the head of a frame that is too long; the
+ * library then closes the connection.
  */
 class FrameReader {
   private chunks: Array<Uint8Array> = []

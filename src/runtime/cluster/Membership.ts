@@ -1,7 +1,7 @@
 /**
- * Keeps this node's seat in the cluster, and knows the other nodes. A node that loses its seat returns as a new one;
- * the seat of a node that is gone is taken away by whoever sees it first, with all sessions of its process: one that is
- * only frozen would keep its locks.
+ * Keeps this node's seat in the cluster, and knows the other nodes. A node that loses its seat takes a new one under another
+ * id. Whoever first sees that a node is gone deletes its row and ends the sessions of its process, since one that is only
+ * frozen would keep its locks.
  */
 import { Context, Deferred, Duration, Effect, Redacted, Schedule } from "effect"
 import { AppSql, WriterSql } from "../postgres/database/Pools.js"

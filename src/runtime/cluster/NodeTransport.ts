@@ -1,6 +1,6 @@
 /**
- * Connections between nodes: TLS with a pre-shared key, so that who does not have the cluster's secret gets no handshake,
- * in either direction, and nobody on the way reads or changes a message.
+ * Connections between nodes: TLS with a pre-shared key, which is derived from the cluster's secret. A peer without it cannot
+ * complete the handshake, neither as client nor as server.
  */
 import { Runners } from "@effect/cluster"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"

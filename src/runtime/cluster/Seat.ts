@@ -1,8 +1,10 @@
 /**
- * The seat of a node in its cluster: one session of Postgres, which holds the lock on the node's number and those on its
- * shards, and the node's row. All end with the session, whatever ends it.
+ * The seat of a node in its cluster: a session of Postgres that holds the locks on the node's number and on its shards, and
+ * the node's row. Postgres frees the locks when the session ends; the row is deleted by the node, or else by another one.
  */
 import { Effect } from "effect"
+import { Socket } from "node:net"
+import { setTimeout } from "node:timers/promises"
 import { Client } from "pg"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { processName, sessionName } from "../process/ProcessName.js"
@@ -23,6 +25,8 @@ export interface NodeFacts {
 
 /** How long a statement of the session may take: the seat is as good as lost meanwhile. */
 const statementMillis = 2_500
+/** How long a session may take to end in order. */
+const endMillis = 1_000
 
 export interface Seat {
   readonly id: string
@@ -31,7 +35,7 @@ export interface Seat {
   readonly shards: Set<number>
   /** Reports a sign of life, and reads all nodes, this one included. `undefined`: others have taken the seat away. */
   readonly beat: () => Promise<ReadonlyArray<NodeRow> | undefined>
-  /** Takes those of the locks that nobody holds. */
+  /** Locks these shards, without those that another session has locked. */
   readonly lock: (shards: ReadonlyArray<number>) => Promise<void>
   readonly unlock: (shards: ReadonlyArray<number>) => Promise<void>
   /** Takes away the seat of a node; `undefined` if another node did, or if it showed a sign of life. */
@@ -83,14 +87,26 @@ export const takeSeat = async (
     return await seat(client, id, facts, () => (isOpen = false))
   } catch (error) {
     isOpen = false
-    await client.end().catch(() => undefined)
+    await endSession(client)
     throw error
   }
+}
+
+/** Ends the session after a last statement. Destroys a connection on which no answer comes: `end` would wait for ever. */
+const endSession = async (client: Client, last: Promise<unknown> = Promise.resolve()): Promise<void> => {
+  const orderly = last.catch(() => undefined).then(() => client.end().catch(() => undefined))
+  await Promise.race([orderly, setTimeout(endMillis, undefined, { ref: false })])
+  const connection: unknown = Reflect.get(client, "connection")
+  const stream: unknown =
+    typeof connection === "object" && connection !== null ? Reflect.get(connection, "stream") : undefined
+  if (stream instanceof Socket) stream.destroy()
 }
 
 /** Fails if nodes of another build run on the database, which must not be migrated under them. */
 export const refuseOtherBuild = async (url: string, build: string): Promise<void> => {
   const client = new Client({ connectionString: withServerSettings(url), connectionTimeoutMillis: 5_000 })
+  // Its statement fails as well.
+  client.on("error", () => undefined)
   await client.connect()
   try {
     const { rows } = await client.query<{ ok: boolean }>("SELECT pg_catalog.to_regclass('nodes') IS NOT NULL AS ok")
@@ -173,8 +189,7 @@ const seat = async (client: Client, id: string, facts: NodeFacts, close: () => v
     announceLeaving: async () => void (await client.query("UPDATE nodes SET leaving = true WHERE id = $1", [id])),
     leave: async () => {
       close()
-      await client.query("DELETE FROM nodes WHERE id = $1", [id]).catch(() => undefined)
-      await client.end().catch(() => undefined)
+      await endSession(client, client.query("DELETE FROM nodes WHERE id = $1", [id]))
     }
   }
 }
