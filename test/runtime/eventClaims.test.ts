@@ -1,13 +1,17 @@
-/** An event takes the claims of its id and of its signature with its own commit, or none of them. */
+/**
+ * An event takes the claims of its id and of its signature with its own commit, or none of them, and takes effect once,
+ * also where several commits of its dispatch share a flush.
+ */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Fiber } from "effect"
 import type { Client } from "pg"
 import { EventJournal } from "../../src/actors/ports/event/EventJournal.js"
-import type { Claim } from "../../src/actors/ports/run/Journal.js"
+import { type Claim, Journal } from "../../src/actors/ports/run/Journal.js"
 import type { Event } from "../../src/domain/event/Event.js"
+import type { DeadLetterId } from "../../src/domain/Ids.js"
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { adminConnection } from "../support/Database.js"
-import { layer, organisation, space } from "../support/journal.js"
+import { layer, openingChange, openRun, organisation, space } from "../support/journal.js"
 import { layer as withLayer } from "../support/layer.js"
 
 const identifiers = makeIdentifiers()
@@ -105,6 +109,64 @@ describe("The claims of an event", () => {
         assert.isTrue(Either.isLeft(outcome) && outcome.left._tag === "ClaimTaken", JSON.stringify(outcome))
         assert.deepStrictEqual(yield* orphans(client), [])
         yield* append(receivedEvent(), claim("id-4", "signature-4"))
+      })
+    )
+  })
+})
+
+/** What each change became that was committed beside the others, in one flush or several. */
+const together = <E extends { readonly _tag: string }>(changes: ReadonlyArray<Effect.Effect<unknown, E>>) =>
+  Effect.map(Effect.forEach(changes, Effect.either, { concurrency: "unbounded" }), (outcomes) =>
+    outcomes.map((outcome) => (Either.isLeft(outcome) ? outcome.left._tag : "committed")).sort()
+  )
+
+describe("An event that is dispatched several times at once", () => {
+  withLayer(layer, { excludeTestServices: true })((it) => {
+    it.effect("starts one run, whichever flush the runs' first commits share", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const event = receivedEvent()
+        yield* append(event, claim("id-5", "signature-5"))
+        const settles = (claims: number) => ({
+          eventId: event.id,
+          organisationId: organisation,
+          claims,
+          status: "delivered" as const,
+          deliveries: [],
+          at: Date.now()
+        })
+        const starts = [0, 0, 1, 0].map((claims) => openingChange(openRun(), { settles: settles(claims) }))
+        const other = openingChange(openRun())
+        assert.deepStrictEqual(yield* together([other, ...starts].map(journal.append)), [
+          "Fenced",
+          "Fenced",
+          "Fenced",
+          "committed",
+          "committed"
+        ])
+      })
+    )
+
+    it.scoped("by replays of its dead letter is received again once", () =>
+      Effect.gen(function* () {
+        const client = yield* adminConnection
+        const events = yield* EventJournal
+        const letter = "dlq_01jd0000000000000000000000" as DeadLetterId
+        yield* Effect.promise(() =>
+          client.query(
+            `INSERT INTO dead_letters (id, org, space, type, priority, error, context, expires_at)
+             VALUES ($1, $2, $3, 'test', 2, '{}', '{}', now() + interval '1 day')`,
+            [letter, organisation, space]
+          )
+        )
+        const replay = () =>
+          events.append({
+            organisationId: organisation,
+            spaceId: space,
+            replays: letter,
+            receives: { event: receivedEvent(), queue: { shard: 0, lane: null, held: true, leasedBy: null } }
+          })
+        assert.deepStrictEqual(yield* together([replay(), replay(), replay()]), ["Fenced", "Fenced", "committed"])
       })
     )
   })

@@ -1,7 +1,10 @@
-/** Changes that wait for a flush, in their order. Each batch has at most one change of each run, event and claim. */
+/**
+ * Changes that wait for a flush, in their order. Each batch has at most one change of each run, event, claim and dead
+ * letter: the statement cannot tell which of two changes took a place in the queue, and would accept both.
+ */
 import type { AppendFailure } from "../../../actors/ports/run/Journal.js"
 import type { PreparedUnit } from "./FlushPart.js"
-import { claimKeys, claimOfUnit } from "./Unit.js"
+import { claimKeys, claimOfUnit, settlementOf } from "./Unit.js"
 
 export interface QueuedChange extends PreparedUnit {
   /** `isHeld`: the received event is held, since it is beyond its allowance. */
@@ -15,13 +18,19 @@ const maxBatchCharacters = 1_000_000
 /** What no two changes of a batch have in common. */
 const keysOf = ({ ids, unit }: PreparedUnit): ReadonlyArray<string> => {
   const claim = claimOfUnit(unit)
-  if (claim === undefined) return ids
-  return [...ids, ...claimKeys(claim).map((key) => `${unit.organisationId}|${claim.scope}|${key}`)]
+  const settled = settlementOf(unit)?.eventId
+  const letter = unit.event?.replays
+  if (claim === undefined && settled === undefined && letter === undefined) return ids
+  const keys: Array<string> = [...ids]
+  if (settled !== undefined && settled !== ids[0]) keys.push(settled)
+  if (letter !== undefined) keys.push(letter)
+  if (claim !== undefined) for (const key of claimKeys(claim)) keys.push(`${unit.organisationId}|${claim.scope}|${key}`)
+  return keys
 }
 
 export class ChangeQueue {
   private queue: Array<QueuedChange> = []
-  /** The runs, events and claims that a flush is writing. */
+  /** What the changes that a flush is writing have in common with no others. */
   private readonly keysInFlight = new Set<string>()
 
   get size(): number {
@@ -33,7 +42,7 @@ export class ChangeQueue {
   }
 
   /**
-   * Takes the next batch: at most one change of each run, event and claim, in their order, and none of one that a flush
+   * Takes the next batch, in the order of the changes, without those that have something in common with one that a flush
    * is writing. The caller must call `settle` when it is written.
    */
   takeBatch(): ReadonlyArray<QueuedChange> {
