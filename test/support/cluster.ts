@@ -32,7 +32,7 @@ export interface TestCluster {
   readonly sql: <Row extends object>(text: string, values?: ReadonlyArray<unknown>) => Promise<ReadonlyArray<Row>>
   /** How many shards each process holds, by its place in Postgres. */
   readonly shards: () => Promise<ReadonlyArray<number>>
-  /** Waits until all shards are held, by so many nodes. */
+  /** Waits until all shards are held, by so many nodes, each its part. */
   readonly whole: (nodes: number) => Promise<void>
   /** Proves every node sound, stops all, and drops the database. */
   readonly end: () => Promise<void>
@@ -108,12 +108,17 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
     sql: async <Row extends object>(text: string, values: ReadonlyArray<unknown> = []) =>
       (await client.query<Row>(text, [...values])).rows,
     shards,
-    whole: async (nodes) =>
-      void (await eventually(
-        shards,
-        (held) => held.length === nodes && held.reduce((sum, n) => sum + n, 0) === shardCount,
-        15_000
-      )),
+    whole: async (nodes) => {
+      const isWhole = (held: ReadonlyArray<number>) =>
+        held.length === nodes &&
+        held.reduce((sum, n) => sum + n, 0) === shardCount &&
+        held.every((n) => n >= Math.floor(shardCount / nodes))
+      await eventually(shards, isWhole, 15_000).catch(async (error: unknown) => {
+        const { rows } = await client.query("SELECT now(), * FROM nodes")
+        const said = [...alive].map((node) => node.output().slice(-3_000))
+        throw new Error([String(error), JSON.stringify(rows), ...said].join("\n"))
+      })
+    },
     end: async () => {
       try {
         for (const node of alive) await assertSound(async (target) => (await node.client.call("GET", target)).body)

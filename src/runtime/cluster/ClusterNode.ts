@@ -2,21 +2,10 @@
  * The cluster layer of one node of several: the library's sharding over the seat of this node in Postgres and connections
  * to the others. Messages are not stored (decision 4): who sends one has a time limit, and repeats it or asks the record.
  */
-import {
-  Runner,
-  RunnerAddress,
-  RunnerHealth,
-  Runners,
-  RunnerServer,
-  RunnerStorage,
-  ShardId,
-  Sharding,
-  ShardingConfig
-} from "@effect/cluster"
-import { ClusterError, MachineId } from "@effect/cluster"
+import { RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardId, Sharding, ShardingConfig } from "@effect/cluster"
 import { SocketServer } from "@effect/platform"
 import { RpcSerialization, RpcServer } from "@effect/rpc"
-import { Context, Deferred, Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -25,21 +14,16 @@ import { clusterKeys } from "./ClusterSecret.js"
 import { frames } from "./Frames.js"
 import { holdsShards } from "./NodeRow.js"
 import { make as makeMembership, Membership } from "./Membership.js"
+import { Leaving, layer as runnerStorage, shardGroup, shardWeight } from "./ShardLocks.js"
 import { clients, serve } from "./NodeTransport.js"
-import { onSeat, type SeatLost } from "./Seat.js"
+import { onSeat } from "./Seat.js"
 import { noStorage, withFewServices } from "./SingleNode.js"
-
-const shardGroup = "default"
-const weight = 1
-
-/** Machine ids of the library's message ids have ten bits; a number repeats when a thousand nodes have come and gone. */
-const machineIds = 1_024
 
 /** Short intervals, so that shards move within a second: the library's defaults take half a minute. */
 const settings = (address: RunnerAddress.RunnerAddress): Partial<ShardingConfig.ShardingConfig["Type"]> => ({
   runnerAddress: Option.some(address),
   runnerListenAddress: Option.some(address),
-  runnerShardWeight: weight,
+  runnerShardWeight: shardWeight,
   simulateRemoteSerialization: false,
   refreshAssignmentsInterval: "200 millis",
   shardLockRefreshInterval: "500 millis",
@@ -51,102 +35,6 @@ const settings = (address: RunnerAddress.RunnerAddress): Partial<ShardingConfig.
   entityTerminationTimeout: "3 seconds",
   sendRetryInterval: "50 millis"
 })
-
-const persistence = (failure: SeatLost | OperatorError) => new ClusterError.PersistenceError({ cause: failure })
-
-/** The functions to call before this node gives up shards (`Ownership.onLeave`). */
-class Leaving extends Context.Tag("svc/cluster/Leaving")<
-  Leaving,
-  Set<(shards: ReadonlySet<number>) => Effect.Effect<void>>
->() {}
-
-interface Batch {
-  readonly shards: Set<number>
-  readonly done: Deferred.Deferred<void, ClusterError.PersistenceError>
-}
-
-/** How long what runs on shards may take to stop before they are given up all the same: writes are fenced. */
-const stopLimit = "1 second"
-
-/**
- * The nodes as runners, and the locks of shards, over the seat of this node. A node without a seat refreshes no shard:
- * the library gives them up and takes them again later.
- */
-const runnerStorage = Layer.effect(
-  RunnerStorage.RunnerStorage,
-  Effect.gen(function* () {
-    const membership = yield* Membership
-    const leaving = yield* Leaving
-    const held = (shards: Iterable<ShardId.ShardId>) => {
-      const seat = membership.seat()
-      return [...shards].filter(({ id }) => seat?.shards.has(id) === true)
-    }
-    const change = (what: (seat: NonNullable<ReturnType<typeof membership.seat>>) => Promise<void>) =>
-      Effect.suspend(() => {
-        const seat = membership.seat()
-        return seat === undefined
-          ? Effect.void
-          : Effect.mapError(
-              onSeat(() => what(seat)),
-              persistence
-            )
-      })
-    const giveUp = (shards: ReadonlySet<number>) =>
-      Effect.forEach(leaving, (stop) => Effect.timeoutOption(stop(shards), stopLimit), {
-        concurrency: "unbounded",
-        discard: true
-      }).pipe(Effect.zipRight(change((seat) => seat.unlock([...shards]))))
-    /** The shards that the library gives up in one turn are given up together. */
-    let batch: Batch | undefined
-    const release = Effect.fnUntraced(function* (shard: number) {
-      if (batch !== undefined) {
-        batch.shards.add(shard)
-        return yield* Deferred.await(batch.done)
-      }
-      const own: Batch = { shards: new Set([shard]), done: yield* Deferred.make<void, ClusterError.PersistenceError>() }
-      batch = own
-      yield* Effect.yieldNow()
-      batch = undefined
-      yield* Effect.intoDeferred(giveUp(own.shards), own.done)
-      return yield* Deferred.await(own.done)
-    }, Effect.uninterruptible)
-    return RunnerStorage.RunnerStorage.of({
-      register: () => Effect.map(membership.awaitSeat, ({ number }) => MachineId.make(number % machineIds)),
-      unregister: () => Effect.void,
-      getRunners: Effect.map(membership.awaitSeat, () => {
-        const nodes = membership.members().filter(holdsShards)
-        // A node that leaves counts as unhealthy, so that the library gives its shards to others. If all nodes leave, there
-        // are no others, and each keeps its own.
-        const areAllLeaving = nodes.every(({ isLeaving }) => isLeaving)
-        return nodes.flatMap(({ address: text, isLeaving }) => {
-          const address = text === null ? undefined : parseAddress(text)
-          return address === undefined
-            ? []
-            : [[new Runner.Runner({ address, groups: [shardGroup], weight }), areAllLeaving || !isLeaving]]
-        })
-      }),
-      setRunnerHealth: () => Effect.void,
-      acquire: (_, shards) => {
-        const wanted = [...shards]
-        return Effect.map(
-          change((seat) => seat.lock(wanted.map(({ id }) => id))),
-          () => held(wanted)
-        )
-      },
-      refresh: (_, shards) => Effect.sync(() => held(shards)),
-      release: (_, { id }) => release(id),
-      releaseAll: () => giveUp(new Set(membership.seat()?.shards))
-    })
-  })
-)
-
-/** `host:port`; `undefined` if it is none. */
-export const parseAddress = (text: string): RunnerAddress.RunnerAddress | undefined => {
-  const [, host, port] = /^(.+):(\d{1,5})$/.exec(text) ?? []
-  return host === undefined || port === undefined
-    ? undefined
-    : new RunnerAddress.RunnerAddress({ host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) })
-}
 
 /** Sharding, ownership and membership of a node with these settings. `build`: of the program. */
 export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: string) =>
@@ -200,7 +88,12 @@ const ownership = Layer.effect(
     const shardOf = (id: string) => sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
     const owns = (shard: number) => {
       const id = ids[shard - 1]
-      return id !== undefined && membership.isHolding() && sharding.hasShardId(id)
+      return (
+        id !== undefined &&
+        membership.isHolding() &&
+        sharding.hasShardId(id) &&
+        membership.seat()?.shards.has(shard) === true
+      )
     }
     return Ownership.of({
       shardOf,

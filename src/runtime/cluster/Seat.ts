@@ -35,8 +35,9 @@ export interface Seat {
   readonly shards: Set<number>
   /** Reports a sign of life, and reads all nodes, this one included. `undefined`: others have taken the seat away. */
   readonly beat: () => Promise<ReadonlyArray<NodeRow> | undefined>
-  /** Locks these shards, without those that another session has locked. */
+  /** Locks these shards, without those that another session has locked. The seat is lost if it fails. */
   readonly lock: (shards: ReadonlyArray<number>) => Promise<void>
+  /** The seat is lost if it fails. */
   readonly unlock: (shards: ReadonlyArray<number>) => Promise<void>
   /** Takes away the seat of a node; `undefined` if another node did, or if it showed a sign of life. */
   readonly remove: (member: NodeRow) => Promise<string | undefined>
@@ -82,9 +83,15 @@ export const takeSeat = async (
   }
   client.on("error", (error) => end(reasonOf(error)))
   client.on("end", () => end("its session ended"))
+  /** Nobody knows what a statement did that failed or was not answered: its session ends, and with it every lock. */
+  const orEnd = <A>(statement: Promise<A>): Promise<A> =>
+    statement.catch((error: unknown) => {
+      end(reasonOf(error))
+      throw error
+    })
   await client.connect()
   try {
-    return await seat(client, id, facts, () => (isOpen = false))
+    return await seat(client, id, facts, { close: () => (isOpen = false), orEnd })
   } catch (error) {
     isOpen = false
     await endSession(client)
@@ -127,7 +134,13 @@ const otherBuild = (build: string, nodes: ReadonlyArray<NodeRow>): OperatorError
       })
 }
 
-const seat = async (client: Client, id: string, facts: NodeFacts, close: () => void): Promise<Seat> => {
+/** Ends the seat: `close` in order, `orEnd` when a statement on locks fails. */
+interface Ending {
+  readonly close: () => void
+  readonly orEnd: <A>(statement: Promise<A>) => Promise<A>
+}
+
+const seat = async (client: Client, id: string, facts: NodeFacts, { close, orEnd }: Ending): Promise<Seat> => {
   const shared = await client.query<{ ok: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS ok", [databaseLock])
   if (shared.rows[0]?.ok !== true) {
     const { rows } = await client.query(holderSql)
@@ -153,6 +166,12 @@ const seat = async (client: Client, id: string, facts: NodeFacts, close: () => v
     [id, number, role, address, build, secrets, processName]
   )
   const shards = new Set<number>()
+  let last = Promise.resolve()
+  /** Changes the locks after the change before, whose outcome it depends on. */
+  const inTurn = (change: () => Promise<void>): Promise<void> => {
+    last = last.then(() => orEnd(change()))
+    return last
+  }
   return {
     id,
     number,
@@ -162,22 +181,22 @@ const seat = async (client: Client, id: string, facts: NodeFacts, close: () => v
       const nodes = found.map(decodeNode)
       return nodes.some((node) => node.id === id) ? nodes : undefined
     },
-    lock: async (wanted) => {
-      // The locks of a session count: one that it has is not taken again.
-      const missing = wanted.filter((shard) => !shards.has(shard))
-      const found = await client.query<{ shard: number; ok: boolean }>(
-        "SELECT shard, pg_try_advisory_lock($1, shard) AS ok FROM unnest($2::integer[]) AS shard",
-        [lockClasses.shard, missing]
-      )
-      for (const { ok, shard } of found.rows) if (ok) shards.add(shard)
-    },
-    unlock: async (given) => {
-      const held = given.filter((shard) => shards.delete(shard))
-      await client.query("SELECT pg_advisory_unlock($1, shard) FROM unnest($2::integer[]) AS shard", [
-        lockClasses.shard,
-        held
-      ])
-    },
+    lock: (wanted) =>
+      inTurn(async () => {
+        // The locks of a session count: one that it has is not taken again.
+        const missing = wanted.filter((shard) => !shards.has(shard))
+        const found = await client.query<{ shard: number; ok: boolean }>(
+          "SELECT shard, pg_try_advisory_lock($1, shard) AS ok FROM unnest($2::integer[]) AS shard",
+          [lockClasses.shard, missing]
+        )
+        for (const { ok, shard } of found.rows) if (ok) shards.add(shard)
+      }),
+    unlock: (given) =>
+      inTurn(async () => {
+        const held = given.filter((shard) => shards.delete(shard))
+        const text = "SELECT pg_advisory_unlock($1, shard) FROM unnest($2::integer[]) AS shard"
+        await client.query(text, [lockClasses.shard, held])
+      }),
     remove: async (member) => {
       const { rows: found } = await client.query(`${membersSql} WHERE n.id = $1`, [member.id])
       const [now] = found.map(decodeNode)

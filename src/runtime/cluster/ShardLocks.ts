@@ -1,0 +1,128 @@
+/**
+ * The port `RunnerStorage` of the library over the seat of this node: the nodes as runners, and the locks on shards. What
+ * fails here ends the seat, and the node takes its shards again with the next one; so nothing fails towards the library.
+ */
+import { MachineId, Runner, RunnerAddress, RunnerStorage, type ShardId } from "@effect/cluster"
+import { Context, Deferred, Effect, Layer } from "effect"
+import { Membership } from "./Membership.js"
+import { holdsShards } from "./NodeRow.js"
+import { onSeat, type Seat } from "./Seat.js"
+
+export const shardGroup = "default"
+/** All nodes weigh the same. */
+export const shardWeight = 1
+
+/** Machine ids of the library's message ids have ten bits; a number repeats when a thousand nodes have come and gone. */
+const machineIds = 1_024
+
+/** The functions to call before this node gives up shards (`Ownership.onLeave`). */
+export class Leaving extends Context.Tag("svc/cluster/Leaving")<
+  Leaving,
+  Set<(shards: ReadonlySet<number>) => Effect.Effect<void>>
+>() {}
+
+interface Batch {
+  readonly shards: Set<number>
+  readonly done: Deferred.Deferred<void>
+}
+
+/** How long what runs on shards may take to stop before they are given up all the same: writes are fenced. */
+const stopLimit = "1 second"
+
+/**
+ * The nodes as runners, and the locks of shards, over the seat of this node. A node without a seat refreshes no shard:
+ * the library gives them up and takes them again later.
+ */
+export const layer = Layer.effect(
+  RunnerStorage.RunnerStorage,
+  Effect.gen(function* () {
+    const membership = yield* Membership
+    const leaving = yield* Leaving
+    const held = (shards: Iterable<ShardId.ShardId>) => {
+      const seat = membership.seat()
+      return [...shards].filter(({ id }) => seat?.shards.has(id) === true)
+    }
+    /** A change that fails ends the seat, and with it the locks. */
+    const change = (what: (seat: Seat) => Promise<void>) =>
+      Effect.suspend(() => {
+        const seat = membership.seat()
+        return seat === undefined ? Effect.void : Effect.ignore(onSeat(() => what(seat)))
+      })
+    const giveUp = (shards: ReadonlySet<number>) =>
+      Effect.forEach(leaving, (stop) => Effect.timeoutOption(stop(shards), stopLimit), {
+        concurrency: "unbounded",
+        discard: true
+      }).pipe(Effect.zipRight(change((seat) => seat.unlock([...shards]))))
+    /** The shards that the library gives up in one turn are given up together. */
+    let batch: Batch | undefined
+    const release = Effect.fnUntraced(function* (shard: number) {
+      if (batch !== undefined) {
+        batch.shards.add(shard)
+        return yield* Deferred.await(batch.done)
+      }
+      const own: Batch = { shards: new Set([shard]), done: yield* Deferred.make<void>() }
+      batch = own
+      yield* Effect.yieldNow()
+      batch = undefined
+      yield* Effect.intoDeferred(giveUp(own.shards), own.done)
+      return yield* Deferred.await(own.done)
+    }, Effect.uninterruptible)
+
+    // The library stops waiting for locks after a while, and may want others when they come: nobody would give them up.
+    let acquiring = 0
+    let forgotten: ReadonlySet<number> = new Set()
+    const giveUpForgotten = (known: ReadonlyArray<ShardId.ShardId>) => {
+      const ids = new Set(known.map(({ id }) => id))
+      const unknown = acquiring > 0 ? [] : [...(membership.seat()?.shards ?? [])].filter((id) => !ids.has(id))
+      // It may be about to note one: only what it did not know the last time either is given up.
+      const given = unknown.filter((id) => forgotten.has(id))
+      forgotten = new Set(unknown)
+      return given.length === 0 ? Effect.void : change((seat) => seat.unlock(given))
+    }
+    const lock = (wanted: ReadonlyArray<ShardId.ShardId>) =>
+      change(async (seat) => {
+        acquiring++
+        try {
+          await seat.lock(wanted.map(({ id }) => id))
+        } finally {
+          acquiring--
+        }
+      })
+
+    return RunnerStorage.RunnerStorage.of({
+      register: () => Effect.map(membership.awaitSeat, ({ number }) => MachineId.make(number % machineIds)),
+      unregister: () => Effect.void,
+      getRunners: Effect.map(membership.awaitSeat, () => {
+        const nodes = membership.members().filter(holdsShards)
+        // A node that leaves counts as unhealthy, so that the library gives its shards to others. If all nodes leave, there
+        // are no others, and each keeps its own.
+        const areAllLeaving = nodes.every(({ isLeaving }) => isLeaving)
+        return nodes.flatMap(({ address: text, isLeaving }) => {
+          const address = text === null ? undefined : parseAddress(text)
+          return address === undefined
+            ? []
+            : [[new Runner.Runner({ address, groups: [shardGroup], weight: shardWeight }), areAllLeaving || !isLeaving]]
+        })
+      }),
+      setRunnerHealth: () => Effect.void,
+      acquire: (_, shards) => {
+        const wanted = [...shards]
+        return Effect.map(lock(wanted), () => held(wanted))
+      },
+      refresh: (_, shards) => {
+        const known = [...shards]
+        return Effect.map(giveUpForgotten(known), () => held(known))
+      },
+      release: (_, { id }) => release(id),
+      releaseAll: () => giveUp(new Set(membership.seat()?.shards))
+    })
+  })
+)
+
+/** `host:port`; `undefined` if it is none. */
+export const parseAddress = (text: string): RunnerAddress.RunnerAddress | undefined => {
+  const [, host, port] = /^(.+):(\d{1,5})$/.exec(text) ?? []
+  return host === undefined || port === undefined
+    ? undefined
+    : new RunnerAddress.RunnerAddress({ host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) })
+}
