@@ -131,7 +131,9 @@ describe("a node that is frozen", () => {
   it("loses its runs to the others, sends nothing more when it wakes, and returns as a new one", async () => {
     announce(/"cluster\.seat_lost"/, { required: true })
     // The others ended its sessions.
-    announce(/"background_task\.failed".*(?:admin_shutdown|Connection terminated)/)
+    announce(
+      /"background_task\.failed".*(?:admin_shutdown|Connection terminated|connection error and is not queryable)/
+    )
     const runs = await Promise.all(
       Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 30, pause: 250 }))
     )
