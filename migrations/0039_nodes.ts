@@ -21,5 +21,6 @@ export default script(
      started_at timestamptz NOT NULL DEFAULT now(),
      heartbeat_at timestamptz NOT NULL DEFAULT now()
    ) WITH (fillfactor = 50)`,
-  "GRANT SELECT ON nodes TO svc_writer"
+  // A first commit locks its node's row, which needs the right to change something of it.
+  "GRANT SELECT, UPDATE (leaving) ON nodes TO svc_writer"
 )

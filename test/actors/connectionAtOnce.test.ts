@@ -181,6 +181,7 @@ const here = Effect.gen(function* () {
           onLeave: () => Effect.void,
           leave: Effect.void,
           nodes: () => 2,
+          seat: () => null,
           isAlone: false
         })
       )

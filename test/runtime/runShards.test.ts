@@ -1,6 +1,7 @@
 /** What a node looks for among runs is on its own shards, so that nodes do not race for one. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { adminConnection } from "../support/Database.js"
 import { Journal } from "../../src/actors/ports/run/Journal.js"
 import { Runs } from "../../src/actors/ports/run/Runs.js"
 import { layer, openingChange, openRun } from "../support/journal.js"
@@ -30,6 +31,28 @@ describe("Runs of several shards", () => {
           assert.deepInclude(yield* runs.findWork([shard], [], ["test"]), { due: true, overdue: true })
         }
         assert.deepInclude(yield* runs.findWork([3], [], ["test"]), { due: false, overdue: false })
+      })
+    )
+
+    it.scoped("begin only under a seat that their node still has, also where one waits to be taken away", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const client = yield* adminConnection
+        const query = (text: string) => Effect.promise(() => client.query(text))
+        yield* query(
+          "INSERT INTO nodes (id, number, role, build, secrets, process) VALUES ('node_a', 1, 'all', 'b', '{}', 'p')"
+        )
+        yield* journal.append(openingChange(openRun(), { seat: "node_a" }))
+        const lost = yield* Effect.flip(journal.append(openingChange(openRun(), { seat: "node_b" })))
+        assert.strictEqual(lost._tag, "Fenced")
+        yield* query("BEGIN")
+        yield* query("DELETE FROM nodes WHERE id = 'node_a'")
+        const late = yield* Effect.fork(Effect.flip(journal.append(openingChange(openRun(), { seat: "node_a" }))))
+        const beside = yield* Effect.fork(journal.append(openingChange(openRun())))
+        yield* Effect.sleep("100 millis")
+        yield* query("COMMIT")
+        assert.strictEqual((yield* late)._tag, "Fenced")
+        yield* beside
       })
     )
   })

@@ -12,6 +12,7 @@ const ownership = (nodes: number) =>
       onLeave: () => Effect.void,
       leave: Effect.void,
       nodes: () => nodes,
+      seat: () => null,
       isAlone: nodes === 1
     })
   )

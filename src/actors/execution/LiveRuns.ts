@@ -158,13 +158,14 @@ export const layer = Layer.scoped(
     const launch = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
       if (isLeaving) return leaveTo(spec, settle)
       const { id } = spec.run
+      const seat = spec.hasRow ? null : ownership.seat()
       const now = clock.unsafeCurrentTimeMillis()
       table.noteLaunch(spec.run.priority, now)
       const live: LiveRun = {
         launchedAt: now,
         isCleared: false,
         deadlineAt: spec.run.deadlineAt,
-        driven: drive(spec, (outcome) => table.remove(id, live, outcome)),
+        driven: drive(seat === null ? spec : { ...spec, seat }, (outcome) => table.remove(id, live, outcome)),
         settle,
         organisationId: spec.run.organisationId,
         since: now,

@@ -111,7 +111,7 @@ export class Progress {
   private enqueuedCount = 0
   /** Hashes that earlier attempts journaled for a call, by call number. */
   private readonly earlierHashes = new Map<number, Array<string>>()
-  /** The first change of a run also takes its claim, writes its audit entry and settles its event. */
+  /** The first change of a run also takes its claim, writes its audit entry, settles its event and needs its seat. */
   private isFirstChange: boolean
   /** Whether a change of this run was committed since it was activated. */
   private hasCommitted = false
@@ -381,6 +381,7 @@ export class Progress {
       epoch: this.hasRow ? run.epoch : null,
       ...(opens ? { open: run } : {}),
       ...(this.isFirstChange && spec.claim !== undefined ? { claim: spec.claim } : {}),
+      ...(this.isFirstChange && spec.seat !== undefined ? { seat: spec.seat } : {}),
       ...(this.isFirstChange && spec.audit !== undefined ? { audit: spec.audit } : {}),
       ...(this.isFirstChange && spec.settles !== undefined ? { settles: spec.settles } : {}),
       ...(journal.length > 0 ? { journal } : {}),

@@ -37,6 +37,8 @@ export interface RunSpec {
   readonly mark?: ComputingMark
   /** Taken by the first commit. */
   readonly claim?: Claim
+  /** The place of the node in the cluster: the first commit fails if the node has lost it (`Ownership.seat`). */
+  readonly seat?: string
   /** Written by the first commit. */
   readonly audit?: AuditEntry
   /** The event that starts the run: settled by the first commit, which fails if another node has the event. */

@@ -17,6 +17,8 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     ) => Effect.Effect<void, never, Scope.Scope>
     /** Has other nodes take the shards of this one, which ends. Returns at once. */
     readonly leave: Effect.Effect<void>
+    /** The place in the cluster by which this node holds shards now; `null` for a node that is alone. */
+    readonly seat: () => string | null
     /** Nodes that hold shards, with this one. */
     readonly nodes: () => number
     /** Whether no other node can use the database: leases that this one finds at its start are those of an ended process. */

@@ -109,6 +109,8 @@ const ownership = Layer.effect(
         const seat = membership.seat()
         if (seat !== undefined) yield* Effect.ignore(onSeat(seat.announceLeaving))
       }),
+      // A node without a seat gets none that was ever taken: its first commits are refused.
+      seat: () => membership.seat()?.id ?? "",
       isAlone: false,
       nodes: () => Math.max(1, membership.members().filter(holdsShards).length)
     })

@@ -75,6 +75,7 @@ const ownership = Layer.effect(
       ownedShards: () => all,
       onLeave: () => Effect.void,
       leave: Effect.void,
+      seat: () => null,
       nodes: () => 1,
       isAlone: true
     })

@@ -175,6 +175,11 @@ export interface RunChange {
   /** The writer's epoch, which fences the append; `null` for a run without a row. */
   readonly epoch: number | null
   readonly claim?: Claim
+  /**
+   * The seat under which a node began a run that has no row yet. `Fenced` if the node has lost it: another one may have
+   * begun the run anew, which no epoch would tell.
+   */
+  readonly seat?: string
   readonly open?: OpenRun
   readonly patch?: RunPatch
   /** Journal entries with their sequence numbers. */

@@ -1,6 +1,7 @@
 /**
  * The parts of a flush that decide which changes are accepted: `ok` has their ids. A change is accepted if its run still
- * has the writer's epoch, its keys were free, and its event's place in the queue and its dead letter were still there.
+ * has the writer's epoch and its node the seat, its keys were free, and its event's place in the queue and its dead letter
+ * were still there.
  */
 import { selectOwned } from "./Fence.js"
 import { type FlushPart, type PreparedUnit, recordset, type Row } from "./FlushPart.js"
@@ -19,7 +20,8 @@ const changeColumns = {
   expires_at: "timestamptz",
   takes: "text",
   claims: "int",
-  letter: "text"
+  letter: "text",
+  seat: "text"
 }
 
 /** One row for each id of the unit. All of them depend on the same claim or place in the queue, so none commits alone. */
@@ -37,7 +39,8 @@ const changeRows = ({ ids, unit }: PreparedUnit): ReadonlyArray<Row> => {
     expires_at: timestamp(claim?.expiresAt ?? null),
     takes: settlement?.eventId ?? null,
     claims: settlement?.claims ?? null,
-    letter: unit.event?.replays ?? null
+    letter: unit.event?.replays ?? null,
+    seat: unit.runs[n]?.seat ?? null
   }))
 }
 
@@ -60,6 +63,15 @@ const fence: FlushPart = {
     }
     return [ids, epochs]
   }
+}
+
+/** The seats of nodes, which nobody takes away before the transaction ends. */
+const seats: FlushPart = {
+  when: ({ runs }) => runs.some(({ seat }) => seat !== undefined),
+  text: () => [
+    `seats AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.id = ANY (ARRAY(SELECT seat FROM ch WHERE seat IS NOT NULL))
+     FOR KEY SHARE)`
+  ]
 }
 
 // --- Claims ---
@@ -136,6 +148,7 @@ const accepted: FlushPart = {
      ${has(fence) ? "LEFT JOIN owned ON owned.id = ch.id" : ""}
      ${has(claims) ? "LEFT JOIN taken ON taken.org = ch.org AND taken.scope = ch.scope AND taken.key = ch.key" : ""}
      WHERE ${has(fence) ? "(NOT ch.fenced OR owned.id IS NOT NULL)" : "true"}
+       AND ${has(seats) ? "(ch.seat IS NULL OR ch.seat IN (SELECT seats.id FROM seats))" : "true"}
        AND ${has(claims) ? "(ch.key IS NULL OR taken.key IS NOT NULL)" : "true"}
        AND ${has(settlements) ? "(ch.takes IS NULL OR ch.takes IN (SELECT gone.id FROM gone))" : "true"}
        AND ${has(replays) ? "(ch.letter IS NULL OR ch.letter IN (SELECT again.id FROM again))" : "true"}
@@ -152,6 +165,7 @@ const accepted: FlushPart = {
 export const acceptedChanges: ReadonlyArray<FlushPart> = [
   changes,
   fence,
+  seats,
   signatures,
   claims,
   takenPlaces,
