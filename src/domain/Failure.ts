@@ -136,7 +136,7 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
 }> {}
 
 /** The organisation has as many runs in flight as its plan allows. */
-export class TooManyRuns extends Data.TaggedError("TooManyRuns")<{ readonly limit: number }> {}
+export class TooManyRuns extends Schema.TaggedError<TooManyRuns>()("TooManyRuns", { limit: Schema.Number }) {}
 
 /** The execution exceeded its time while its caller waited. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}

@@ -40,7 +40,8 @@ const isJson = (value: unknown): value is Json => {
 export const Json: Schema.Schema<Json> = Schema.declare(isJson, {
   identifier: "Json",
   description: "any JSON value",
-  jsonSchema: { type: anyType }
+  jsonSchema: { type: anyType },
+  arbitrary: () => (fc) => fc.jsonValue() as ReturnType<typeof fc.constant<Json>>
 })
 
 export const JsonObject: Schema.Schema<JsonObject> = Schema.declare(

@@ -181,6 +181,9 @@ const here = Effect.gen(function* () {
           onLeave: () => Effect.void,
           leave: Effect.void,
           nodes: () => 2,
+          heldSince: () => 0,
+          ownerOf: () => null,
+          isRunner: true,
           seat: () => null,
           isAlone: false
         })

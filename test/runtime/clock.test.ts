@@ -19,6 +19,7 @@ const runsWith = (clockOffset: Effect.Effect<number, JournalUnavailable>) =>
     Runs,
     Runs.of({
       get: unasked,
+      isKnown: unasked,
       takeOver: unasked,
       changeEngine: unasked,
       recordProgress: unasked,

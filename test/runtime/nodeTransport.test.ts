@@ -7,6 +7,7 @@ import { Arbitrary, Context, Effect, FastCheck, Layer, Schema } from "effect"
 import * as net from "node:net"
 import { Connection } from "../../src/actors/connection/Protocol.js"
 import { Execution } from "../../src/actors/execution/Protocol.js"
+import { ShardQueue } from "../../src/actors/execution/QueueSignals.js"
 import { OrganisationLimits } from "../../src/actors/organisation/Protocol.js"
 import { ProviderLimit } from "../../src/actors/provider/Protocol.js"
 import { canTalk, clusterKeys } from "../../src/runtime/cluster/ClusterSecret.js"
@@ -157,7 +158,7 @@ describe("a frame", () => {
 })
 
 /** Messages of every protocol, with arbitrary content. */
-const messages = [Connection, Execution, OrganisationLimits, ProviderLimit].flatMap(({ protocol, type }) =>
+const messages = [Connection, Execution, OrganisationLimits, ProviderLimit, ShardQueue].flatMap(({ protocol, type }) =>
   [...protocol.requests.values()].map((rpc) => [`${type}.${rpc._tag}`, rpc as Rpc.AnyWithProps] as const)
 )
 

@@ -1,5 +1,6 @@
 /** A cluster: several processes of the program on one fresh database, each with its own port. */
 import { Effect, Exit, Redacted, Scope } from "effect"
+import { assert } from "vitest"
 import { randomBytes } from "node:crypto"
 import { Client } from "pg"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
@@ -12,6 +13,7 @@ import { makeDataDirectory, type Service, startService } from "./Service.js"
 export interface ClusterNode extends Service {
   readonly client: Api
   readonly url: string
+  readonly role: string
 }
 
 interface NodeOptions {
@@ -85,7 +87,7 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
     await service.ready
     const url = /"service\.ready".*?"url":"([^"]+)"/.exec(service.output())?.[1] ?? ""
     const dev = { baseUrl: url, apiKey } as Api["dev"]
-    const node: ClusterNode = { ...service, url, client: apiOf(dev) }
+    const node: ClusterNode = { ...service, url, role: own["SVC_ROLE"] ?? "all", client: apiOf(dev) }
     alive.add(node)
     void node.ended.then(() => alive.delete(node))
     return node
@@ -121,7 +123,9 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
     },
     end: async () => {
       try {
-        for (const node of alive) await assertSound(async (target) => (await node.client.call("GET", target)).body)
+        for (const node of alive)
+          if (node.role === "runner") assert.strictEqual((await fetch(`${node.url}/readyz`)).status, 200)
+          else await assertSound(async (target) => (await node.client.call("GET", target)).body)
         const trouble = [...alive].flatMap((node) => node.trouble())
         if (trouble.length > 0) throw new Error(`a node said: ${trouble.join("\n")}`)
       } finally {

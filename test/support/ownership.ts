@@ -12,6 +12,9 @@ const ownership = (nodes: number) =>
       onLeave: () => Effect.void,
       leave: Effect.void,
       nodes: () => nodes,
+      heldSince: () => 0,
+      ownerOf: () => null,
+      isRunner: true,
       seat: () => null,
       isAlone: nodes === 1
     })

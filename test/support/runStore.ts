@@ -106,6 +106,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
 
   const table = Runs.of({
     get: (_, id) => Effect.sync(() => Option.fromNullable(runs.get(id))),
+    isKnown: (_, id) => Effect.sync(() => runs.has(id)),
     takeOver: (id) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
         const run = runs.get(id)

@@ -1,13 +1,11 @@
 /**
- * Accepts runs: an Instant run is driven at once and its caller gets the result; any other is committed to the start
- * queue. Cancels runs, wherever they are driven.
+ * Accepts runs: an Instant run is driven at once, here or by its owner on another node, and its caller gets the result; any
+ * other is committed to the start queue. Cancels runs, wherever they are driven.
  */
-import { Context, Duration, Effect, Layer, Schedule } from "effect"
-import { decide, evolve } from "../../domain/run/Execution.js"
-import { TooManyRuns, type Unavailable } from "../../domain/Failure.js"
+import { Effect, Layer } from "effect"
+import { type TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { StartEntry } from "../../domain/run/RunJournal.js"
-import { hasRoom, isPlanFull } from "../../domain/run/StartPolicy.js"
 import { Executions, type StartResult, type StartRequest } from "../ports/run/Executions.js"
 import { Faults } from "../ports/Faults.js"
 import { Journal, notStored, type OpenRun } from "../ports/run/Journal.js"
@@ -15,18 +13,19 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/run/Runnables.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
+import { makeDirectStart } from "./DirectStart.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { nextOwnedId } from "./OwnedId.js"
 import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
-import { Execution } from "./Protocol.js"
 import { makeCancellation, unavailable } from "./RunCancellation.js"
-import type { DriveOutcome, RunSpec } from "./RunSpec.js"
+import { makeRemoteStart } from "./RemoteStart.js"
+import type { DirectStart } from "./StartOrder.js"
 
-/** A message whose answer may be lost is sent again after this time, and one that failed after the pause. */
-const askAgain = Duration.seconds(5)
-const askPause = Duration.millis(200)
-/** How long after its deadline a run may take to be ended. */
-const endPatience = 5_000
+/** Owners that are asked for room for an Instant run. */
+const fullTries = 4
+
+/** What became of a start that was to be driven at once. */
+type Started = StartResult | { readonly _tag: "Full" } | { readonly _tag: "MustWait" }
 
 /** `slots`: runs that this node drives at a time; `hasRoom` tells how many Instant runs it takes. */
 export const layer = (options: { readonly slots: number }) =>
@@ -41,67 +40,52 @@ export const layer = (options: { readonly slots: number }) =>
       const live = yield* LiveRuns
       const clock = yield* Effect.clock
       const faults = yield* Faults
-      const execution = yield* Execution.client
+      const direct = yield* makeDirectStart(options)
+      const remote = yield* makeRemoteStart
 
       // --- Acceptance ---
 
-      const runInline = (
-        request: StartRequest,
-        run: OpenRun,
-        start: StartEntry
-      ): Effect.Effect<StartResult, Unavailable> => {
-        const claim = claimOf(request, run.createdAt)
-        const spec: RunSpec = {
-          run,
-          runnable: request.runnable,
-          start,
-          history: null,
-          hasRow: false,
-          nextSeq: 1,
-          journalBytes: 0,
-          ...(claim === undefined ? {} : { claim }),
-          ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
-        }
-        // Forked in LiveRuns: the run goes on when the caller is interrupted.
-        const settled = Effect.async<DriveOutcome>((resume) =>
-          live.launch(spec, (outcome) => resume(Effect.succeed(outcome)))
-        )
-        return Effect.flatMap(settled, (outcome) => startResultOf(run, outcome))
-      }
+      const startHere = (order: DirectStart): Effect.Effect<Started, Unavailable | TooManyRuns> =>
+        Effect.flatMap(direct(order), (outcome): Effect.Effect<Started, Unavailable> => {
+          const { run } = order
+          switch (outcome._tag) {
+            case "Ended":
+              return Effect.succeed({ _tag: "Ended", end: outcome.end })
+            case "Repeated":
+              return Effect.succeed({ _tag: "Repeated", target: targetOf(outcome.target), hash: outcome.hash })
+            case "Suspended":
+              return Effect.succeed({ _tag: "Accepted", run })
+            case "Fenced":
+              return ownership.isAlone
+                ? Effect.fail(unavailable("the run goes on with the next start"))
+                : Effect.as(remote.awaitEnd(run), { _tag: "Moved", run } as const)
+            case "Unwritten":
+              return Effect.fail(notStored(outcome))
+            case "Full":
+            case "MustWait":
+              return Effect.succeed(outcome)
+          }
+        })
 
-      const startResultOf = (run: OpenRun, outcome: DriveOutcome): Effect.Effect<StartResult, Unavailable> => {
-        switch (outcome._tag) {
-          case "Ended":
-            return Effect.succeed({ _tag: "Ended", end: outcome.end })
-          case "Repeated":
-            return Effect.succeed({ _tag: "Repeated", target: targetOf(outcome.target), hash: outcome.hash })
-          case "Suspended":
-            return Effect.succeed({ _tag: "Accepted", run })
-          case "Fenced":
-            return ownership.isAlone
-              ? Effect.fail(unavailable("the run goes on with the next start"))
-              : Effect.as(awaitEnd(run), { _tag: "Moved", run } as const)
-          case "Unwritten":
-            return Effect.fail(notStored(outcome))
-        }
-      }
-
-      /** Waits for the end of a run that another node has taken, until its deadline. Nodes may move it again meanwhile. */
-      const awaitEnd = ({ deadlineAt, id, organisationId }: OpenRun) =>
-        execution(id)
-          .AwaitEnd({ organisationId })
-          .pipe(
-            Effect.mapInputContext<never, never>(() => Context.empty()),
-            Effect.timeout(askAgain),
-            // A node that dies does not answer, or answers with a defect.
-            Effect.sandbox,
-            Effect.retry(Schedule.spaced(askPause)),
-            Effect.timeoutFail({
-              duration: Duration.millis(Math.max(0, deadlineAt - clock.unsafeCurrentTimeMillis()) + endPatience),
-              onTimeout: () => unavailable("the run goes on on another node")
-            }),
-            Effect.mapError(() => unavailable("the run goes on on another node"))
-          )
+      const startThere = (order: DirectStart): Effect.Effect<Started, Unavailable | TooManyRuns> =>
+        ownership.ownerOf(order.run.shard) === null && !ownership.isRunner
+          ? Effect.fail(noRunner())
+          : Effect.map(remote.start(order), (outcome): Started => {
+              const { run } = order
+              switch (outcome._tag) {
+                case "Ended":
+                  return { _tag: "Ended", end: { ...outcome.end, run } }
+                case "Repeated":
+                  return { _tag: "Repeated", target: targetOf(outcome.target), hash: outcome.hash }
+                case "Accepted":
+                  return { _tag: "Accepted", run }
+                case "Recorded":
+                  return { _tag: "Moved", run }
+                case "Full":
+                case "MustWait":
+                  return outcome
+              }
+            })
 
       const enqueue = (
         request: StartRequest,
@@ -147,25 +131,32 @@ export const layer = (options: { readonly slots: number }) =>
           return Effect.zipRight(runnables.keepDraft(request.runnable, request.retention), accept(request))
         })
 
-      const accept: Executions["Type"]["start"] = (request) =>
-        Effect.suspend((): ReturnType<Executions["Type"]["start"]> => {
+      const accept = (
+        request: StartRequest,
+        tries = fullTries
+      ): Effect.Effect<StartResult, Unavailable | TooManyRuns> =>
+        Effect.suspend(() => {
           const now = clock.unsafeCurrentTimeMillis()
           const id = nextOwnedId(identifiers, ownership)
           const run = pendingRun(request, { id, shard: ownership.shardOf(id), engine: sandbox.engine, now })
-          const entry = startEntry(request, now)
-          if (request.runnable.tier !== "instant" || request.parent !== undefined) return enqueue(request, run, entry)
-          const { concurrentRuns } = request
-          if (
-            concurrentRuns !== null &&
-            isPlanFull(live.countByOrganisation().get(run.organisationId) ?? 0, concurrentRuns)
-          )
-            return Effect.fail(new TooManyRuns({ limit: concurrentRuns }))
-          if (!hasRoom("instant", live.size(), options.slots))
-            return Effect.fail(unavailable("this node runs as much as it can"))
-          const started = decide(run, { _tag: "Start", at: now })
-          return started._tag === "Started"
-            ? runInline(request, evolve(run, started), entry)
-            : enqueue(request, run, entry)
+          const start = startEntry(request, now)
+          if (request.runnable.tier !== "instant" || request.parent !== undefined) return enqueue(request, run, start)
+          const { concurrentRuns, runnable } = request
+          const claim = claimOf(request, now) ?? null
+          const order = { run, runnable, start, concurrentRuns, claim, audit: request.audit?.(id) ?? null }
+          const isHere = ownership.owns(run.shard)
+          return Effect.flatMap(isHere ? startHere(order) : startThere(order), (started) => {
+            switch (started._tag) {
+              case "MustWait":
+                return enqueue(request, run, start)
+              case "Full":
+                return isHere || tries <= 1
+                  ? Effect.fail(unavailable("this node runs as much as it can"))
+                  : accept(request, tries - 1)
+              default:
+                return Effect.succeed(started)
+            }
+          })
         })
 
       return Executions.of({ start, cancel: yield* makeCancellation, liveCount: Effect.sync(() => live.size()) })
@@ -174,3 +165,5 @@ export const layer = (options: { readonly slots: number }) =>
 
 /** The target of a claim that a run made is always a run's id. */
 const targetOf = (target: string): ExecutionId => target as ExecutionId
+
+const noRunner = () => new Unavailable({ reason: "no node runs workflows at the moment", retryAfterSeconds: 2 })

@@ -6,9 +6,10 @@ import type { Ownership } from "../ports/Ownership.js"
 /** Ids that are drawn until one belongs to a shard of this node. */
 const idTries = 64
 
-/** An id of a shard that this node owns, so that the run needs no message to another node. */
+/** An id of a shard that this node owns, if it owns any, so that the run needs no message to another node. */
 export const nextOwnedId = (identifiers: Identifiers["Type"], ownership: Ownership["Type"]): ExecutionId => {
   let id = identifiers.next("exec")
-  for (let i = 0; i < idTries && !ownership.owns(ownership.shardOf(id)); i++) id = identifiers.next("exec")
+  const tries = ownership.isRunner ? idTries : 0
+  for (let i = 0; i < tries && !ownership.owns(ownership.shardOf(id)); i++) id = identifiers.next("exec")
   return id
 }

@@ -12,7 +12,7 @@ import type { LogChunk, OpenRun, RunChange, StepRow } from "../ports/run/Journal
 import type { GuestOutput, Turn } from "../ports/run/Sandbox.js"
 import type { CallNotes } from "./calls/HostCall.js"
 import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
-import type { RunSpec } from "./RunSpec.js"
+import { inFirstChange, type RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./calls/CallTimers.js"
 import { isTimer } from "./calls/HostCall.js"
 import { type Offload, Recorded, shownValue, stepName, stepRow, type TracedCall } from "./Trace.js"
@@ -380,10 +380,7 @@ export class Progress {
       retention: run.retention,
       epoch: this.hasRow ? run.epoch : null,
       ...(opens ? { open: run } : {}),
-      ...(this.isFirstChange && spec.claim !== undefined ? { claim: spec.claim } : {}),
-      ...(this.isFirstChange && spec.seat !== undefined ? { seat: spec.seat } : {}),
-      ...(this.isFirstChange && spec.audit !== undefined ? { audit: spec.audit } : {}),
-      ...(this.isFirstChange && spec.settles !== undefined ? { settles: spec.settles } : {}),
+      ...(this.isFirstChange ? inFirstChange(spec) : {}),
       ...(journal.length > 0 ? { journal } : {}),
       ...(this.steps.length > 0 ? { steps: this.steps } : {}),
       ...(this.logs.length > 0 ? { logs: this.logs } : {}),

@@ -1,12 +1,23 @@
 /**
- * Messages to the execution actor, the address of one run in the cluster. No run depends on them: they make the run's
- * owner act before its next write is refused, and tell of its end who waits on another node.
+ * Messages to the execution actor, the address of one run in the cluster: they start an Instant run on the node that owns
+ * it, make the run's owner act before its next write is refused, and tell of its end who waits on another node.
  */
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
-import { Unavailable } from "../../domain/Failure.js"
+import { TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import { OrganisationId } from "../../domain/Ids.js"
+import { StartOrder, StartOutcome } from "./StartOrder.js"
+
+/**
+ * Drives an Instant run, and answers once it has ended or is suspended. A repetition is answered like the first, or that the
+ * run is recorded.
+ */
+export const Start = Rpc.make("Start", {
+  payload: { order: StartOrder },
+  success: StartOutcome,
+  error: Schema.Union(Unavailable, TooManyRuns)
+})
 
 /** Stops driving a run that was ended elsewhere. Idempotent. */
 export const Stop = Rpc.make("Stop", { payload: { status: Schema.Literal("cancelled", "timed_out") } })
@@ -15,4 +26,7 @@ export const Stop = Rpc.make("Stop", { payload: { status: Schema.Literal("cancel
 export const AwaitEnd = Rpc.make("AwaitEnd", { payload: { organisationId: OrganisationId }, error: Unavailable })
 
 /** The entity of a run; its id is the execution id. */
-export const Execution = Entity.make("Execution", [Stop, AwaitEnd]).annotate(ClusterSchema.ClientTracingEnabled, false)
+export const Execution = Entity.make("Execution", [Start, Stop, AwaitEnd]).annotate(
+  ClusterSchema.ClientTracingEnabled,
+  false
+)

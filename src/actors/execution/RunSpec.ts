@@ -3,7 +3,7 @@ import type { AuditEntry } from "../../domain/audit/Audit.js"
 import type { RunError } from "../../domain/run/Execution.js"
 import type { Json } from "../../domain/Json.js"
 import type { History, StartEntry } from "../../domain/run/RunJournal.js"
-import type { AppendFailure, Claim, FinishedRun, OpenRun, EventSettlement } from "../ports/run/Journal.js"
+import type { AppendFailure, Claim, FinishedRun, OpenRun, EventSettlement, RunChange } from "../ports/run/Journal.js"
 import type { Runnable } from "../ports/run/Runnables.js"
 
 /**
@@ -44,6 +44,19 @@ export interface RunSpec {
   /** The event that starts the run: settled by the first commit, which fails if another node has the event. */
   readonly settles?: EventSettlement
 }
+
+/** What the first change of a run has besides its rows. */
+export const inFirstChange = ({
+  audit,
+  claim,
+  seat,
+  settles
+}: RunSpec): Pick<RunChange, "audit" | "claim" | "seat" | "settles"> => ({
+  ...(claim === undefined ? {} : { claim }),
+  ...(seat === undefined ? {} : { seat }),
+  ...(audit === undefined ? {} : { audit }),
+  ...(settles === undefined ? {} : { settles })
+})
 
 /** How driving a run on this node ended. */
 export type DriveOutcome =

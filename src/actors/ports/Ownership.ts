@@ -7,6 +7,12 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     /** The shard of an id: from 1 on, the same on every node. */
     readonly shardOf: (id: string) => number
     readonly owns: (shard: number) => boolean
+    /** Since when this node holds the shard, in Unix milliseconds: who held it before may have begun what is asked for. */
+    readonly heldSince: (shard: number) => number
+    /** Who holds the shard, as far as this node knows: equal for shards of one node. `null`: nobody, or a lone node. */
+    readonly ownerOf: (shard: number) => string | null
+    /** Whether this node ever holds shards: one that only serves requests does not. */
+    readonly isRunner: boolean
     readonly ownedShards: () => ReadonlyArray<number>
     /**
      * Calls `stop` with shards that this node is about to give up, and which `owns` denies already; another node takes

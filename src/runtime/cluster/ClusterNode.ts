@@ -5,24 +5,26 @@
 import { RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardId, Sharding, ShardingConfig } from "@effect/cluster"
 import { SocketServer } from "@effect/platform"
 import { RpcSerialization, RpcServer } from "@effect/rpc"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Effect, HashRing, Layer, Option, Redacted } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { OperatorError } from "../process/OperatorError.js"
 import type { NodeSettings } from "../configuration/Config.js"
 import { clusterKeys } from "./ClusterSecret.js"
 import { frames } from "./Frames.js"
-import { holdsShards } from "./NodeRow.js"
+import { holdsShards, type NodeRow } from "./NodeRow.js"
 import { make as makeMembership, Membership } from "./Membership.js"
-import { Leaving, layer as runnerStorage, shardGroup, shardWeight } from "./ShardLocks.js"
+import { layer as runnerStorage, Leaving, runnersAmong, shardGroup, shardWeight } from "./ShardLocks.js"
 import { clients, serve } from "./NodeTransport.js"
 import { onSeat } from "./Seat.js"
 import { noStorage, withFewServices } from "./SingleNode.js"
 
 /** Short intervals, so that shards move within a second: the library's defaults take half a minute. */
-const settings = (address: RunnerAddress.RunnerAddress): Partial<ShardingConfig.ShardingConfig["Type"]> => ({
-  runnerAddress: Option.some(address),
-  runnerListenAddress: Option.some(address),
+const settings = (
+  address: Option.Option<RunnerAddress.RunnerAddress>
+): Partial<ShardingConfig.ShardingConfig["Type"]> => ({
+  runnerAddress: address,
+  runnerListenAddress: address,
   runnerShardWeight: shardWeight,
   simulateRemoteSerialization: false,
   refreshAssignmentsInterval: "200 millis",
@@ -44,13 +46,17 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
       const keys = clusterKeys(Redacted.value(node.secrets))
       const [first] = keys
       if (first === undefined) return yield* new OperatorError({ message: "SVC_CLUSTER_SECRET is missing." })
-      const server = yield* serve(keys, node.listen, node.port)
-      const { address: bound } = server
-      const port = bound._tag === "TcpAddress" ? bound.port : node.port
-      const address = new RunnerAddress.RunnerAddress({ host: node.host, port })
+      const isRunner = node.role !== "api"
+      const server = isRunner ? yield* serve(keys, node.listen, node.port) : undefined
+      const port = server?.address._tag === "TcpAddress" ? server.address.port : node.port
       const membership = yield* makeMembership({
         owner,
-        facts: { role: node.role, address: `${node.host}:${port}`, build, secrets: keys.map(({ proof }) => proof) },
+        facts: {
+          role: node.role,
+          address: isRunner ? `${node.host}:${port}` : null,
+          build,
+          secrets: keys.map(({ proof }) => proof)
+        },
         nextId: () => identifiers.next("node"),
         onRefused: (refusal) =>
           Effect.zipRight(
@@ -59,60 +65,91 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
           )
       })
       const seat = Layer.succeed(Membership, membership)
-      const sharding = RunnerServer.layer.pipe(
-        Layer.provide(RpcServer.layerProtocolSocketServer),
-        Layer.provideMerge(withFewServices),
+      const address = new RunnerAddress.RunnerAddress({ host: node.host, port })
+      const runners = withFewServices.pipe(
         Layer.provideMerge(Runners.layerRpc),
-        Layer.provide([clients(first), Layer.succeed(SocketServer.SocketServer, server), RunnerHealth.layerNoop]),
+        Layer.provide([clients(first), RunnerHealth.layerNoop]),
         Layer.provide(Layer.succeed(RpcSerialization.RpcSerialization, frames)),
         Layer.provideMerge(noStorage),
         Layer.provideMerge(runnerStorage),
-        Layer.provideMerge(ShardingConfig.layer(settings(address)))
+        Layer.provideMerge(ShardingConfig.layer(settings(isRunner ? Option.some(address) : Option.none())))
       )
-      return Layer.provideMerge(ownership, sharding).pipe(
+      // A node without shards only sends messages.
+      const sharding =
+        server === undefined
+          ? runners
+          : RunnerServer.layer.pipe(
+              Layer.provide(RpcServer.layerProtocolSocketServer),
+              Layer.provide([
+                Layer.succeed(SocketServer.SocketServer, server),
+                Layer.succeed(RpcSerialization.RpcSerialization, frames)
+              ]),
+              Layer.provideMerge(runners)
+            )
+      return Layer.provideMerge(ownership(isRunner), sharding).pipe(
         Layer.provide(Layer.sync(Leaving, () => new Set())),
         Layer.provideMerge(seat)
       )
     })
   )
 
-const ownership = Layer.effect(
-  Ownership,
-  Effect.gen(function* () {
-    const sharding = yield* Sharding.Sharding
-    const membership = yield* Membership
-    const leaving = yield* Leaving
-    const { shardsPerGroup } = yield* ShardingConfig.ShardingConfig
-    const ids = Array.from({ length: shardsPerGroup }, (_, i) => ShardId.make(shardGroup, i + 1))
-    // Ids of entities are branded strings of the library.
-    const shardOf = (id: string) => sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
-    const owns = (shard: number) => {
-      const id = ids[shard - 1]
-      return (
-        id !== undefined &&
-        membership.isHolding() &&
-        sharding.hasShardId(id) &&
-        membership.seat()?.shards.has(shard) === true
-      )
-    }
-    return Ownership.of({
-      shardOf,
-      owns,
-      ownedShards: () =>
-        membership.isHolding() ? ids.filter((id) => sharding.hasShardId(id)).map(({ id }) => id) : [],
-      onLeave: (stop) =>
-        Effect.acquireRelease(
-          Effect.sync(() => void leaving.add(stop)),
-          () => Effect.sync(() => void leaving.delete(stop))
-        ),
-      leave: Effect.gen(function* () {
-        const seat = membership.seat()
-        if (seat !== undefined) yield* Effect.ignore(onSeat(seat.announceLeaving))
-      }),
-      // A node without a seat gets none that was ever taken: its first commits are refused.
-      seat: () => membership.seat()?.id ?? "",
-      isAlone: false,
-      nodes: () => Math.max(1, membership.members().filter(holdsShards).length)
+const ownership = (isRunner: boolean) =>
+  Layer.effect(
+    Ownership,
+    Effect.gen(function* () {
+      const sharding = yield* Sharding.Sharding
+      const membership = yield* Membership
+      const leaving = yield* Leaving
+      const { shardsPerGroup } = yield* ShardingConfig.ShardingConfig
+      const ids = Array.from({ length: shardsPerGroup }, (_, i) => ShardId.make(shardGroup, i + 1))
+      // Ids of entities are branded strings of the library.
+      const shardOf = (id: string) =>
+        sharding.getShardId(id as Parameters<typeof sharding.getShardId>[0], shardGroup).id
+      const owns = (shard: number) => {
+        const id = ids[shard - 1]
+        return (
+          id !== undefined &&
+          membership.isHolding() &&
+          sharding.hasShardId(id) &&
+          membership.seat()?.shards.has(shard) === true
+        )
+      }
+      let known: { readonly key: string; readonly owners: ReadonlyArray<RunnerAddress.RunnerAddress> } | undefined
+      /** As the library assigns shards, which does not tell. */
+      const ownerOf = (shard: number): string | null => {
+        const members = membership.members()
+        const key = members.map(({ address, isLeaving }) => `${address} ${isLeaving}`).join()
+        if (known?.key !== key) known = { key, owners: ownersAmong(members, shardsPerGroup) }
+        const owner = known.owners[shard - 1]
+        return owner === undefined ? null : `${owner.host}:${owner.port}`
+      }
+      return Ownership.of({
+        shardOf,
+        owns,
+        ownedShards: () =>
+          membership.isHolding() ? ids.filter((id) => sharding.hasShardId(id)).map(({ id }) => id) : [],
+        onLeave: (stop) =>
+          Effect.acquireRelease(
+            Effect.sync(() => void leaving.add(stop)),
+            () => Effect.sync(() => void leaving.delete(stop))
+          ),
+        leave: Effect.gen(function* () {
+          const seat = membership.seat()
+          if (seat !== undefined) yield* Effect.ignore(onSeat(seat.announceLeaving))
+        }),
+        heldSince: (shard) => membership.seat()?.shards.get(shard) ?? Date.now(),
+        isRunner,
+        ownerOf,
+        // A node without a seat gets none that was ever taken: its first commits are refused.
+        seat: () => membership.seat()?.id ?? "",
+        isAlone: false,
+        nodes: () => Math.max(1, membership.members().filter(holdsShards).length)
+      })
     })
-  })
-)
+  )
+
+/** The owner of each shard, in their order. */
+const ownersAmong = (members: ReadonlyArray<NodeRow>, shards: number): ReadonlyArray<RunnerAddress.RunnerAddress> => {
+  const addresses = runnersAmong(members).flatMap(([{ address }, isHealthy]) => (isHealthy ? [address] : []))
+  return HashRing.getShards(HashRing.addMany(HashRing.make<RunnerAddress.RunnerAddress>(), addresses), shards) ?? []
+}

@@ -2,14 +2,10 @@
 import { Schema } from "effect"
 import { rowDecoder } from "../postgres/record/Table.js"
 
-/** What a node does: all, only its HTTP surfaces, or everything but those. */
-export const NodeRole = Schema.Literal("all", "api", "runner")
-export type NodeRole = typeof NodeRole.Type
-
 const Row = {
   id: Schema.String,
   number: Schema.Int,
-  role: NodeRole,
+  role: Schema.Literal("all", "api", "runner"),
   address: Schema.NullOr(Schema.String),
   build: Schema.String,
   secrets: Schema.Array(Schema.String),

@@ -10,8 +10,9 @@ import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { processName, sessionName } from "../process/ProcessName.js"
 import { withServerSettings } from "../postgres/database/Pools.js"
 import { holderSql, lockKey as databaseLock, nodeSession, refusalOf } from "../postgres/database/DatabaseLock.js"
+import type { NodeRole } from "../configuration/Config.js"
 import { canTalk } from "./ClusterSecret.js"
-import { decodeNode, isGone, lockClasses, type NodeRow, membersSql, type NodeRole } from "./NodeRow.js"
+import { decodeNode, isGone, lockClasses, type NodeRow, membersSql } from "./NodeRow.js"
 
 /** What the other nodes know of this one. */
 export interface NodeFacts {
@@ -31,8 +32,8 @@ const endMillis = 1_000
 export interface Seat {
   readonly id: string
   readonly number: number
-  /** The shards whose locks the session holds. */
-  readonly shards: Set<number>
+  /** The shards whose locks the session holds, with the time of the lock in Unix milliseconds. */
+  readonly shards: Map<number, number>
   /** Reports a sign of life, and reads all nodes, this one included. `undefined`: others have taken the seat away. */
   readonly beat: () => Promise<ReadonlyArray<NodeRow> | undefined>
   /** Locks these shards, without those that another session has locked. The seat is lost if it fails. */
@@ -165,7 +166,7 @@ const seat = async (client: Client, id: string, facts: NodeFacts, { close, orEnd
     `INSERT INTO nodes (id, number, role, address, build, secrets, process) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [id, number, role, address, build, secrets, processName]
   )
-  const shards = new Set<number>()
+  const shards = new Map<number, number>()
   let last = Promise.resolve()
   /** Changes the locks after the change before, whose outcome it depends on. */
   const inTurn = (change: () => Promise<void>): Promise<void> => {
@@ -189,7 +190,7 @@ const seat = async (client: Client, id: string, facts: NodeFacts, { close, orEnd
           "SELECT shard, pg_try_advisory_lock($1, shard) AS ok FROM unnest($2::integer[]) AS shard",
           [lockClasses.shard, missing]
         )
-        for (const { ok, shard } of found.rows) if (ok) shards.add(shard)
+        for (const { ok, shard } of found.rows) if (ok) shards.set(shard, Date.now())
       }),
     unlock: (given) =>
       inTurn(async () => {

@@ -5,7 +5,7 @@
 import { MachineId, Runner, RunnerAddress, RunnerStorage, type ShardId } from "@effect/cluster"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { Membership } from "./Membership.js"
-import { holdsShards } from "./NodeRow.js"
+import { holdsShards, type NodeRow } from "./NodeRow.js"
 import { onSeat, type Seat } from "./Seat.js"
 
 export const shardGroup = "default"
@@ -73,7 +73,7 @@ export const layer = Layer.effect(
     let forgotten: ReadonlySet<number> = new Set()
     const giveUpForgotten = (known: ReadonlyArray<ShardId.ShardId>) => {
       const ids = new Set(known.map(({ id }) => id))
-      const unknown = acquiring > 0 ? [] : [...(membership.seat()?.shards ?? [])].filter((id) => !ids.has(id))
+      const unknown = acquiring > 0 ? [] : [...(membership.seat()?.shards.keys() ?? [])].filter((id) => !ids.has(id))
       // It may be about to note one: only what it did not know the last time either is given up.
       const given = unknown.filter((id) => forgotten.has(id))
       forgotten = new Set(unknown)
@@ -92,18 +92,7 @@ export const layer = Layer.effect(
     return RunnerStorage.RunnerStorage.of({
       register: () => Effect.map(membership.awaitSeat, ({ number }) => MachineId.make(number % machineIds)),
       unregister: () => Effect.void,
-      getRunners: Effect.map(membership.awaitSeat, () => {
-        const nodes = membership.members().filter(holdsShards)
-        // A node that leaves counts as unhealthy, so that the library gives its shards to others. If all nodes leave, there
-        // are no others, and each keeps its own.
-        const areAllLeaving = nodes.every(({ isLeaving }) => isLeaving)
-        return nodes.flatMap(({ address: text, isLeaving }) => {
-          const address = text === null ? undefined : parseAddress(text)
-          return address === undefined
-            ? []
-            : [[new Runner.Runner({ address, groups: [shardGroup], weight: shardWeight }), areAllLeaving || !isLeaving]]
-        })
-      }),
+      getRunners: Effect.map(membership.awaitSeat, () => runnersAmong(membership.members())),
       setRunnerHealth: () => Effect.void,
       acquire: (_, shards) => {
         const wanted = [...shards]
@@ -114,7 +103,7 @@ export const layer = Layer.effect(
         return Effect.map(giveUpForgotten(known), () => held(known))
       },
       release: (_, { id }) => release(id),
-      releaseAll: () => giveUp(new Set(membership.seat()?.shards))
+      releaseAll: () => giveUp(new Set(membership.seat()?.shards.keys()))
     })
   })
 )
@@ -125,4 +114,19 @@ export const parseAddress = (text: string): RunnerAddress.RunnerAddress | undefi
   return host === undefined || port === undefined
     ? undefined
     : new RunnerAddress.RunnerAddress({ host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) })
+}
+
+/**
+ * The nodes that hold shards, and whether others may give them shards. A node that leaves counts as unhealthy, so that the
+ * library gives its shards to others. If all nodes leave, there are no others, and each keeps its own.
+ */
+export const runnersAmong = (members: ReadonlyArray<NodeRow>): Array<[runner: Runner.Runner, isHealthy: boolean]> => {
+  const nodes = members.filter(holdsShards)
+  const areAllLeaving = nodes.every(({ isLeaving }) => isLeaving)
+  return nodes.flatMap(({ address: text, isLeaving }) => {
+    const address = text === null ? undefined : parseAddress(text)
+    return address === undefined
+      ? []
+      : [[new Runner.Runner({ address, groups: [shardGroup], weight: shardWeight }), areAllLeaving || !isLeaving]]
+  })
 }

@@ -72,6 +72,9 @@ const ownership = Layer.effect(
     return Ownership.of({
       shardOf,
       owns: () => true,
+      heldSince: () => 0,
+      ownerOf: () => null,
+      isRunner: true,
       ownedShards: () => all,
       onLeave: () => Effect.void,
       leave: Effect.void,

@@ -14,9 +14,12 @@ export type Database = { readonly _tag: "Embedded" } | { readonly _tag: "Externa
 /** All settings with their defaults; secrets are redacted. */
 export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof readConfig>>
 
+/** What a node does: it serves requests (`api`), holds shards and does their work (`runner`), or both. */
+export type NodeRole = "all" | "api" | "runner"
+
 /** What makes this process a node of a cluster. */
 export interface NodeSettings {
-  readonly role: "all"
+  readonly role: NodeRole
   /** At least one; the first is in use. */
   readonly secrets: Redacted.Redacted<ReadonlyArray<string>>
   /** Where others reach it; port 0 is a free one. */
@@ -25,6 +28,13 @@ export interface NodeSettings {
   /** The address to listen on. */
   readonly listen: string
 }
+
+/** Whether this process holds shards and does their work. */
+export const doesWork = ({ node }: Pick<ServiceConfig, "node">): boolean => Option.getOrNull(node)?.role !== "api"
+
+/** Whether this process serves requests. */
+export const servesRequests = ({ node }: Pick<ServiceConfig, "node">): boolean =>
+  Option.getOrNull(node)?.role !== "runner"
 
 /** The configuration of this process. */
 export class Settings extends Context.Tag("svc/Settings")<Settings, ServiceConfig>() {}

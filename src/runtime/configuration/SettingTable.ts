@@ -152,9 +152,9 @@ export const settingTable = {
     {
       name: "SVC_ROLE",
       meaning:
-        "all makes this process one of several nodes on one database, which share the work (docs/operate.md). Also `svc start --role`."
+        "Makes this process one of several nodes on one database (docs/operate.md): api serves requests, runner does the work, all does both. Also `svc start --role`."
     },
-    oneOfTexts("all"),
+    oneOfTexts("all", "api", "runner"),
     "none: the only process on its database"
   ),
   clusterSecret: secretSetting(

@@ -28,7 +28,12 @@ export const layer = Layer.sync(Wakeups, () => {
   const full = new Set<OrganisationId>()
   const hasQueued = (priority: EventPriority = 4) =>
     signals.some((count, i) => i < priority && count > (emptyAt[i] ?? 0))
+  const listeners: Array<(priority: EventPriority, shard: number) => void> = []
   return Wakeups.of({
+    onQueued: (listener) => void listeners.push(listener),
+    noteQueued: (priority, shard) => {
+      for (const listener of listeners) listener(priority, shard)
+    },
     signalQueued: (priority = 1) => {
       signals[priority - 1] = (signals[priority - 1] ?? 0) + 1
       queue.raise()

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { Settings } from "../configuration/Config.js"
+import { doesWork, Settings } from "../configuration/Config.js"
 import * as Pool from "../sandbox/Pool.js"
 import { asPhase } from "./Phases.js"
 
@@ -18,7 +18,10 @@ const earlierPath = join(dirname(runnerPath), "engines")
 
 /** Needs no database. A start builds it first: a runner takes as long to start as Postgres. */
 export const sandbox = Layer.unwrapEffect(
-  Effect.map(Settings, ({ guestMemory, runners }) =>
-    asPhase("runner")(Pool.layer({ runnerPath, earlierPath, runners, guestMemory: guestMemory * 1_048_576 }))
-  )
+  Effect.map(Settings, (settings) => {
+    const { guestMemory, runners } = settings
+    return doesWork(settings)
+      ? asPhase("runner")(Pool.layer({ runnerPath, earlierPath, runners, guestMemory: guestMemory * 1_048_576 }))
+      : Pool.layerWithoutGuests({ runnerPath, earlierPath })
+  })
 )

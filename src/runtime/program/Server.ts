@@ -3,8 +3,10 @@ import { Duration, Effect, Scope } from "effect"
 import { LiveRuns } from "../../actors/execution/LiveRuns.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { HeldBytes } from "../../actors/ports/HeldBytes.js"
-import { Settings } from "../configuration/Config.js"
+import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { servesRequests, Settings } from "../configuration/Config.js"
 import { make as makeFront } from "../http/Front.js"
+import { probesOnly } from "../http/ProbesOnly.js"
 import { serve } from "../http/NodeServer.js"
 import { planDescriptors } from "../process/Descriptors.js"
 import { markPhase, markStopPhase } from "./Phases.js"
@@ -29,7 +31,8 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   const live = yield* LiveRuns
   const ownership = yield* Ownership
   yield* markPhase("layers")
-  const front = yield* makeFront
+  const whole = yield* makeFront
+  const front = servesRequests(settings) ? whole : probesOnly(whole, yield* Identifiers)
   yield* markPhase("front")
   const markReady = front.markStarting()
   const running = yield* Scope.extend(

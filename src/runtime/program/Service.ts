@@ -11,6 +11,7 @@ import * as EventRuns from "../../actors/execution/EventRuns.js"
 import * as ExecutionActor from "../../actors/execution/Actor.js"
 import * as Executions from "../../actors/execution/Executions.js"
 import * as LiveRuns from "../../actors/execution/LiveRuns.js"
+import * as QueueSignals from "../../actors/execution/QueueSignals.js"
 import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
@@ -52,7 +53,7 @@ import * as Egress from "../egress/Egress.js"
 import * as OperatorNetworks from "../egress/OperatorNetworks.js"
 import * as Surfaces from "../http/Surfaces.js"
 import { resolveSecrets } from "../vault/InstallationSecrets.js"
-import { Settings } from "../configuration/Config.js"
+import { doesWork, Settings } from "../configuration/Config.js"
 import { build } from "./Build.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "./Layers.js"
 import { asPhase } from "./Phases.js"
@@ -258,10 +259,16 @@ const stores = Layer.mergeAll(
   StartQueue.layer
 ).pipe(Layer.provideMerge(records))
 
-/** The way of events from the start queue to their dispatch. */
+/** Background work, on nodes that do it. */
+const onWorkers = <E, R>(work: Layer.Layer<never, E, R>) =>
+  Layer.unwrapEffect(Effect.map(Settings, (settings) => (doesWork(settings) ? work : Layer.empty)))
+
+/** The way of events from the start queue to their dispatch. A node that dispatches none needs no broker. */
 const eventStream = Layer.unwrapEffect(
-  Effect.map(Settings, ({ natsUrl }) =>
-    Option.match(natsUrl, { onNone: () => DirectStream.layer, onSome: (url) => JetStream.layer({ url }) })
+  Effect.map(Settings, (settings) =>
+    Option.isSome(settings.natsUrl) && doesWork(settings)
+      ? JetStream.layer({ url: settings.natsUrl.value })
+      : DirectStream.layer
   )
 )
 
@@ -271,7 +278,9 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 // --- Actors ---
 
 /** The owners of connections: credentials, refreshes, providers' limits. */
-const connections = Layer.mergeAll(ConnectionActor.layer, ConnectionSweep.layer).pipe(Layer.provide(LastUse.Default))
+const connections = Layer.mergeAll(ConnectionActor.layer, onWorkers(ConnectionSweep.layer)).pipe(
+  Layer.provide(LastUse.Default)
+)
 /** Shared by the owners of connections and their callers. */
 const residents = LocalOwners.Default.pipe(Layer.provide(LastUse.Default))
 const connected = Calling.layer.pipe(
@@ -285,21 +294,26 @@ const connected = Calling.layer.pipe(
 
 const actors = Layer.unwrapEffect(
   Effect.gen(function* () {
-    const { natsUrl, runSlots } = yield* Settings
+    const settings = yield* Settings
+    const { natsUrl, runSlots } = settings
     const options = { slots: runSlots }
-    return Layer.mergeAll(
-      Executions.layer(options),
+    const sweeps = Layer.mergeAll(
       Sweep.layer(options),
-      ExecutionActor.layer,
-      TenantActor.layer,
       ScheduleSweep.layer,
       PollSweep.layer,
       SubscriptionSweep.layer,
       HeldSweep.layer,
       ReplaySweep.layer
+    )
+    return Layer.mergeAll(
+      Executions.layer(options),
+      ExecutionActor.layer(options),
+      QueueSignals.layer,
+      TenantActor.layer,
+      onWorkers(sweeps)
     ).pipe(
       Layer.provideMerge(Replay.layer),
-      Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) })),
+      Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) && doesWork(settings) })),
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
       Layer.provideMerge(Layer.merge(EventRuns.layer(options), RateLimits.layer)),
@@ -362,7 +376,9 @@ const useCases = Layer.mergeAll(
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
-  Layer.provideMerge(Layer.mergeAll(Deliver.layer(), Outbound.layer, AddressConfirmations.layer, StateSealing.layer)),
+  Layer.provideMerge(
+    onWorkers(Layer.mergeAll(Deliver.layer(), Outbound.layer, AddressConfirmations.layer, StateSealing.layer))
+  ),
   Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.
@@ -373,7 +389,9 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(asPhase("stores")(stores)),
   Layer.provideMerge(asPhase("cluster")(cluster)),
   Layer.provideMerge(
-    asPhase("maintenance")(Layer.mergeAll(Maintenance.layer, QuotaWarnings.layer, TroubleProbe.layer))
+    asPhase("maintenance")(
+      Layer.merge(onWorkers(Layer.merge(Maintenance.layer, QuotaWarnings.layer)), TroubleProbe.layer)
+    )
   ),
   Layer.provideMerge(asPhase("clock")(clock)),
   Layer.provideMerge(Layer.merge(Layer.sync(BackgroundTasks, makeRegistry), Layer.sync(Commits, makeCommitLog)))

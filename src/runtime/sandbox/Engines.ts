@@ -35,17 +35,23 @@ export interface Engines {
   readonly stop: () => void
 }
 
+/** The names of all engines of this release, the current one first. */
+export const enginesOf = (current: string, earlierPath: string | undefined): Engines["names"] => {
+  const folder = folderIn(earlierPath)
+  return [current, ...(folder === undefined ? [] : listEngines(folder).filter((name) => name !== current))]
+}
+
 /** Fails when no runner of the current engine can be started. */
 export const startEngines = async (options: EngineOptions, currentEngine: CurrentEngine): Promise<Engines> => {
   const current = await startFleet({ ...options, ...currentEngine })
-  const folder = options.earlierPath === undefined ? undefined : join(options.earlierPath, `v${protocolVersion}`)
-  const earlierNames = folder === undefined ? [] : listEngines(folder).filter((name) => name !== currentEngine.engine)
+  const folder = folderIn(options.earlierPath)
+  const names = enginesOf(currentEngine.engine, options.earlierPath)
   const starting = new Map<string, Promise<Fleet>>()
   const running = new Set<Fleet>()
   let stopped = false
 
   const startEarlier = async (engine: string): Promise<Fleet> => {
-    if (folder === undefined || !earlierNames.includes(engine))
+    if (folder === undefined || !names.slice(1).includes(engine))
       throw new Error(`this release contains no engine ${engine}`)
     const directory = join(folder, engine)
     const files = await readRunner(join(directory, "runner.js"), join(directory, "quickjs.wasm"))
@@ -57,7 +63,7 @@ export const startEngines = async (options: EngineOptions, currentEngine: Curren
 
   return {
     current,
-    names: [currentEngine.engine, ...earlierNames],
+    names,
     earlier: (engine) => {
       const existing = starting.get(engine)
       if (existing !== undefined) return existing
@@ -78,6 +84,9 @@ export const startEngines = async (options: EngineOptions, currentEngine: Curren
 }
 
 // --- Private ---
+
+const folderIn = (earlierPath: string | undefined): string | undefined =>
+  earlierPath === undefined ? undefined : join(earlierPath, `v${protocolVersion}`)
 
 const listEngines = (folder: string): ReadonlyArray<string> => {
   try {

@@ -19,7 +19,7 @@ import {
   SessionLost,
   TooManyValues
 } from "../../actors/ports/run/Sandbox.js"
-import { type Engines, startEngines } from "./Engines.js"
+import { type Engines, enginesOf, startEngines } from "./Engines.js"
 import type { Fleet } from "./Fleet.js"
 import { tenantOf } from "./RunnerChoice.js"
 import { defaultGuestMemory, GuestMemory, type GuestHolder } from "./GuestMemory.js"
@@ -93,6 +93,27 @@ export const layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
       const memory = new GuestMemory(options.guestMemory ?? defaultGuestMemory(), runners)
       return Sandbox.of(makeSandbox(engines, memory))
     })
+  )
+
+/** A sandbox that starts no guest, for a node that does no runs: it knows the engine that they begin on. */
+export const layerWithoutGuests = (options: Pick<SandboxOptions, "runnerPath" | "earlierPath">): Layer.Layer<Sandbox> =>
+  Layer.effect(
+    Sandbox,
+    Effect.map(
+      Effect.promise(() => readRunner(options.runnerPath, undefined)),
+      ({ wasm }) => {
+        const engine = engineIdentity(wasm)
+        return Sandbox.of({
+          start: (_program, _limits, _events, done) => {
+            done(new SessionLost({ reason: "runnerDied" }))
+            return { feed: (_, fed) => fed(new SessionLost({ reason: "closed" })), close: () => undefined }
+          },
+          engine,
+          engines: enginesOf(engine, options.earlierPath),
+          jail: Effect.succeed({ level: "full", detail: "no guest starts on this node" })
+        })
+      }
+    )
   )
 
 // --- Private ---

@@ -31,6 +31,8 @@ export class Runs extends Context.Tag("svc/Runs")<
       organisation: OrganisationId,
       id: ExecutionId
     ) => Effect.Effect<Option.Option<OpenRun>, JournalUnavailable>
+    /** Whether the run was ever committed: it is open, or its record is there. */
+    readonly isKnown: (organisation: OrganisationId, id: ExecutionId) => Effect.Effect<boolean, JournalUnavailable>
     /**
      * Makes the caller the run's only writer by raising its epoch, and notes that it computes: a replay follows. The journal that is read afterwards is final, because
      * the previous owner is fenced. `None` when the run has ended.

@@ -11,6 +11,10 @@ export class Wakeups extends Context.Tag("svc/Wakeups")<
   {
     /** Called after a commit that put something of this class in the start queue. Without a class, of any. */
     readonly signalQueued: (priority?: EventPriority) => void
+    /** Called with the class and the shard of each row that a commit of this node put in the start queue. */
+    readonly onQueued: (listener: (priority: EventPriority, shard: number) => void) => void
+    /** Tells the listeners. */
+    readonly noteQueued: (priority: EventPriority, shard: number) => void
     /**
      * Called when a slot for a run became free, or a run waits for its calls: wakes as well, if something may wait.
      * `organisation`: whose run left the slot; what the organisation's limit kept in the start queue is then looked for.

@@ -35,16 +35,21 @@ const needsVault = ({ event, runs }: Unit): boolean => {
   return runs.some((run) => (run.journal?.length ?? 0) > 0) || (written !== undefined && isSealed(written))
 }
 
-/** What a commit wakes on this node; `queued`: the classes of which something may start. */
-const wakeUps = (units: ReadonlyArray<PreparedUnit>) => {
+/** What a commit wakes; `queued`: the classes of which something may start. `note`: called with each row that waits. */
+const wakeUps = (units: ReadonlyArray<PreparedUnit>, note: Wakeups["Type"]["noteQueued"]) => {
   const queued = new Set<EventPriority>()
   let deliveries = false
   for (const { unit } of units) {
     const received = unit.event?.receives
-    if (received !== undefined && received.queue.leasedBy === null && !received.queue.held)
+    if (received !== undefined && received.queue.leasedBy === null && !received.queue.held) {
       queued.add(received.event.priority)
+      note(received.event.priority, received.queue.shard)
+    }
     for (const run of unit.runs) {
-      if (run.enqueue !== undefined) queued.add(run.open?.priority ?? 1)
+      if (run.enqueue !== undefined && run.open !== undefined) {
+        queued.add(run.open.priority)
+        note(run.open.priority, run.open.shard)
+      }
       // The next event of a lane may start once its run has ended.
       if (run.end?.run.record.lane !== undefined) queued.add(run.end.run.priority)
       if (run.deliveries !== undefined && run.deliveries.length > 0) deliveries = true
@@ -63,7 +68,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const trouble = yield* Effect.serviceOption(DatabaseTrouble)
 
       const committed = (units: ReadonlyArray<PreparedUnit>) => {
-        const { deliveries, queued } = wakeUps(units)
+        const { deliveries, queued } = wakeUps(units, wakeups.noteQueued)
         for (const priority of queued) wakeups.signalQueued(priority)
         if (deliveries) wakeups.signalDelivery()
       }

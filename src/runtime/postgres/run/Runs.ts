@@ -16,6 +16,10 @@ import { EventPriority } from "../../../domain/event/Event.js"
 
 const getSql = `SELECT ${selectOpen("runs")} FROM runs WHERE id = $1 AND org = $2`
 
+const isKnownSql = `SELECT EXISTS (SELECT FROM runs WHERE id = $1 AND org = $2)
+  OR EXISTS (SELECT FROM executions WHERE id = $1 AND org = $2) AS known`
+const decodeKnown = rowDecoder("runs", { known: Schema.Boolean })
+
 /** The journal has rows of the run's last activation. The start of a run is there before its first one. */
 const hasGrown = `EXISTS (SELECT FROM journal j WHERE j.id = runs.id AND j.seq >= GREATEST(runs.progress, 1))`
 
@@ -150,8 +154,14 @@ export const layer = Layer.effect(
       return (row === undefined ? after : decodeClock(row).at) - (before + after) / 2
     }).pipe(Effect.mapError(journalUnavailable))
 
+    const isKnown: Runs["Type"]["isKnown"] = Effect.fn("Runs.isKnown")(function* (organisation, id) {
+      const [found] = (yield* sql.unsafe(isKnownSql, [id, organisation])).map(decodeKnown)
+      return found?.known === true
+    }, Effect.mapError(journalUnavailable))
+
     return Runs.of({
       get,
+      isKnown,
       takeOver,
       recordProgress,
       markComputing,

@@ -1,0 +1,30 @@
+/** The handler of a node that serves no requests: it answers probes, and says of all else where it belongs. */
+import { Effect } from "effect"
+import type { Identifiers } from "../../actors/ports/Identifiers.js"
+import { errorReply } from "../../http/ErrorRows.js"
+import { pathOf, type RawReply, type RequestHead } from "../../http/Wire.js"
+import type { Front } from "./Front.js"
+
+const probes = new Set(["/healthz", "/readyz", "/metrics"])
+
+const misdirected = {
+  status: 404,
+  code: "NOT_FOUND",
+  message: "this node runs work and serves no requests: send them to a node with the role api or all"
+}
+
+/** `front` for `/healthz`, `/readyz` and `/metrics`; a 404 that names the right role for all other requests. */
+export const probesOnly = (front: Front, identifiers: Identifiers["Type"]): Front => {
+  const refusal = (): RawReply => errorReply(misdirected, identifiers.next("req"))
+  const refused = Effect.sync(refusal)
+  const isProbe = ({ target }: RequestHead) => probes.has(pathOf(target))
+  return {
+    ...front,
+    execute: () => refused,
+    proxy: () => refused,
+    webhook: () => Effect.sync(() => ({ _tag: "Answered", reply: refusal() }) as const),
+    handle: (request) => (isProbe(request) ? front.handle(request) : refused),
+    recognise: (request) =>
+      isProbe(request) ? front.recognise(request) : Effect.sync(() => ({ _tag: "Refused", reply: refusal() }) as const)
+  }
+}

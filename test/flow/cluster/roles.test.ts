@@ -1,0 +1,125 @@
+/** One `api` node and two `runner` nodes: requests go in at the one, and the others do the work. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { announce } from "../../support/LogExpectations.js"
+import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { eventually } from "../../support/eventually.js"
+import { assertWithin } from "../../support/pace.js"
+import { makeWebhook, sendWebhook } from "../../support/webhooks.js"
+
+let cluster: TestCluster
+let front: ClusterNode
+const runners: Array<ClusterNode> = []
+
+beforeAll(async () => {
+  cluster = await makeCluster()
+  front = await cluster.start({ env: { SVC_ROLE: "api" } })
+}, 120_000)
+afterAll(async () => {
+  await cluster.end()
+}, 120_000)
+
+const echo = (name: string) => front.client.workflow(name, "instant", "export default async (ctx) => ctx.input.n")
+const run = (workflow: string, n: number) =>
+  front.client.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { n } })
+
+describe("an api node", () => {
+  it("accepts work while no node does it, and says of an Instant start that none is there", async () => {
+    const workflow = await echo("first")
+    const refused = await run(workflow, 1)
+    assert.strictEqual(refused.status, 503, JSON.stringify(refused.body))
+    assert.isAtMost(Number(refused.headers.get("retry-after")), 5)
+    const later = await front.client.workflow("later", "standard", "export default async (ctx) => ctx.input.n + 1")
+    const accepted = await run(later, 41)
+    assert.strictEqual(accepted.status, 202, JSON.stringify(accepted.body))
+    const hook = await makeWebhook(front.client, [{ workflowId: workflow }])
+    const sent = await sendWebhook(front.client, hook.path, `{"n":7}`)
+    assert.strictEqual(sent.status, 202, sent.text)
+
+    runners.push(
+      await cluster.start({ env: { SVC_ROLE: "runner" } }),
+      await cluster.start({ env: { SVC_ROLE: "runner" } })
+    )
+    await cluster.whole(2)
+    assert.strictEqual((await front.client.ended(accepted.body.executionId)).output, 42)
+    await eventually(
+      () => front.client.call("GET", "/api/v1/executions?status=completed"),
+      ({ body }) => body.data.some((one: { trigger: { eventId: string } }) => one.trigger.eventId === sent.body.eventId)
+    )
+  }, 60_000)
+
+  it("gives the result of an Instant run, of every runner, and its refusals", async () => {
+    const workflow = await echo("second")
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => run(workflow, n)))
+    for (const [n, answer] of answers.entries()) assert.deepStrictEqual([answer.status, answer.body], [200, n])
+    const fails = await front.client.workflow(
+      "fails",
+      "instant",
+      `export default async () => { throw new Error("no") }`
+    )
+    const failed = await run(fails, 1)
+    assert.strictEqual(failed.status, 200, JSON.stringify(failed.body))
+    const key = { "idempotency-key": "once" }
+    const once = await front.client.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { n: 5 } }, key)
+    const again = await front.client.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { n: 5 } }, key)
+    assert.deepStrictEqual([once.body, again.body], [5, 5])
+    assert.strictEqual(again.headers.get("idempotent-replayed"), "true")
+  }, 60_000)
+
+  it("starts what waits in the queue at once", async () => {
+    const later = await front.client.workflow("at-once", "standard", "export default async (ctx) => ctx.input.n")
+    const waits: Array<number> = []
+    for (let n = 0; n < 20; n++) {
+      const { body } = await run(later, n)
+      const ended = await front.client.ended(body.executionId)
+      waits.push(Date.parse(ended.startedAt) - Date.parse(ended.createdAt))
+    }
+    waits.sort((a, b) => a - b)
+    assertWithin(waits[10] ?? Infinity, 150, `the middle one of ${waits.join()}`)
+  }, 60_000)
+
+  it("cancels a run of another node", async () => {
+    const waits = await front.client.workflow(
+      "waits",
+      "standard",
+      `export default async () => { await new Promise((done) => setTimeout(done, 3_600_000)) }`
+    )
+    const { body } = await run(waits, 1)
+    await eventually(
+      () => front.client.call("GET", `/api/v1/executions/${body.executionId}`),
+      (found) => found.body.data.status === "running"
+    )
+    assert.strictEqual((await front.client.call("POST", `/api/v1/executions/${body.executionId}/cancel`)).status, 200)
+  }, 60_000)
+})
+
+describe("a runner node", () => {
+  it("answers probes, and says of requests where they belong", async () => {
+    const [runner] = runners
+    assert.strictEqual((await fetch(`${runner?.url}/readyz`)).status, 200)
+    for (const path of ["/api/v1/workflows", "/docs"]) {
+      const refused = await fetch(`${runner?.url}${path}`)
+      assert.strictEqual(refused.status, 404)
+      assert.include(await refused.text(), "role api")
+    }
+    const started = await fetch(`${runner?.url}/api/v1/workflows/wf_000000000000/execute`, {
+      method: "POST",
+      body: "{}"
+    })
+    assert.strictEqual(started.status, 404)
+  })
+
+  it("that is killed loses no caller: each run answers once, from the other node", async () => {
+    announce(/"cluster\.node_gone"|RunnerUnavailable|socket/i)
+    const workflow = await front.client.workflow(
+      "slow",
+      "instant",
+      "export default async (ctx) => { await new Promise((done) => setTimeout(done, 1500)); return ctx.input.n }"
+    )
+    const asked = Promise.all(Array.from({ length: 40 }, (_, n) => run(workflow, n)))
+    await new Promise((done) => setTimeout(done, 700))
+    runners[1]?.kill("SIGKILL")
+    const answers = await asked
+    for (const [n, answer] of answers.entries()) assert.deepStrictEqual([answer.status, answer.body], [200, n])
+    await cluster.whole(1)
+  }, 90_000)
+})
