@@ -7,7 +7,7 @@ import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/run/Runnables.js"
 import { notStored } from "../ports/run/Journal.js"
 import { Runs } from "../ports/run/Runs.js"
-import { makeDirectStart } from "./DirectStart.js"
+import { makeDirectStart } from "./Executions.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { unavailable } from "./RunCancellation.js"
 import type { StartOrder } from "./StartOrder.js"
@@ -28,6 +28,8 @@ export const layer = (options: { readonly slots: number }) =>
       const runnables = yield* Runnables
       const ownership = yield* Ownership
       const direct = yield* makeDirectStart(options)
+      // A repetition finds what the order before it has begun.
+      const inTurn = (yield* Effect.makeSemaphore(1)).withPermits(1)
       const { entityId } = yield* Entity.CurrentAddress
       // Entities of this kind are addressed by execution ids only.
       const id = entityId as string as ExecutionId
@@ -79,9 +81,8 @@ export const layer = (options: { readonly slots: number }) =>
       })
 
       return Execution.of({
-        Start: ({ payload: { order } }) => start(order),
-        Stop: () => live.stop(id, Option.none()),
-        AwaitEnd: ({ payload: { organisationId } }) => Effect.asVoid(awaitEnd(organisationId))
+        Start: ({ payload: { order } }) => inTurn(start(order)),
+        Stop: () => live.stop(id, Option.none())
       })
     }),
     { concurrency: "unbounded", maxIdleTime: Duration.seconds(30), disableFatalDefects: true }

@@ -3,9 +3,12 @@
  * other is committed to the start queue. Cancels runs, wherever they are driven.
  */
 import { Effect, Layer } from "effect"
-import { type TooManyRuns, Unavailable } from "../../domain/Failure.js"
+import { TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { StartEntry } from "../../domain/run/RunJournal.js"
+import { decide, evolve } from "../../domain/run/Execution.js"
+import { hasRoom, isPlanFull } from "../../domain/run/StartPolicy.js"
+import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 import { Executions, type StartResult, type StartRequest } from "../ports/run/Executions.js"
 import { Faults } from "../ports/Faults.js"
 import { Journal, notStored, type OpenRun } from "../ports/run/Journal.js"
@@ -13,13 +16,55 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/run/Runnables.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
-import { makeDirectStart } from "./DirectStart.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { nextOwnedId } from "./OwnedId.js"
 import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
 import { makeCancellation, unavailable } from "./RunCancellation.js"
 import { makeRemoteStart } from "./RemoteStart.js"
 import type { DirectStart } from "./StartOrder.js"
+
+/** How a start ended that was to be driven at once. */
+export type DirectOutcome =
+  | DriveOutcome
+  /** Nothing was begun: this node runs as much as it can. */
+  | { readonly _tag: "Full" }
+  /** Nothing was begun: the run must wait in the queue. */
+  | { readonly _tag: "MustWait" }
+
+/**
+ * Makes the function that drives an Instant run on this node until it has ended or is suspended, for callers here and, by
+ * message, on other nodes. `slots`: runs that this node drives at a time.
+ */
+export const makeDirectStart = (options: { readonly slots: number }) =>
+  Effect.gen(function* () {
+    const live = yield* LiveRuns
+    const clock = yield* Effect.clock
+
+    return ({ audit, claim, concurrentRuns, run, runnable, start }: DirectStart) =>
+      Effect.suspend((): Effect.Effect<DirectOutcome, TooManyRuns> => {
+        if (
+          concurrentRuns !== null &&
+          isPlanFull(live.countByOrganisation().get(run.organisationId) ?? 0, concurrentRuns)
+        )
+          return Effect.fail(new TooManyRuns({ limit: concurrentRuns }))
+        if (!hasRoom("instant", live.size(), options.slots)) return Effect.succeed({ _tag: "Full" })
+        const started = decide(run, { _tag: "Start", at: clock.unsafeCurrentTimeMillis() })
+        if (started._tag !== "Started") return Effect.succeed({ _tag: "MustWait" })
+        const spec: RunSpec = {
+          run: evolve(run, started),
+          runnable,
+          start,
+          history: null,
+          hasRow: false,
+          nextSeq: 1,
+          journalBytes: 0,
+          ...(claim === null ? {} : { claim }),
+          ...(audit === null ? {} : { audit })
+        }
+        // Forked in LiveRuns: the run goes on when the caller is interrupted.
+        return Effect.async<DirectOutcome>((resume) => live.launch(spec, (outcome) => resume(Effect.succeed(outcome))))
+      })
+  })
 
 /** Owners that are asked for room for an Instant run. */
 const fullTries = 4
@@ -46,7 +91,7 @@ export const layer = (options: { readonly slots: number }) =>
       // --- Acceptance ---
 
       const startHere = (order: DirectStart): Effect.Effect<Started, Unavailable | TooManyRuns> =>
-        Effect.flatMap(direct(order), (outcome): Effect.Effect<Started, Unavailable> => {
+        Effect.flatMap(direct(order), (outcome): Effect.Effect<Started, Unavailable | TooManyRuns> => {
           const { run } = order
           switch (outcome._tag) {
             case "Ended":
@@ -58,7 +103,7 @@ export const layer = (options: { readonly slots: number }) =>
             case "Fenced":
               return ownership.isAlone
                 ? Effect.fail(unavailable("the run goes on with the next start"))
-                : Effect.as(remote.awaitEnd(run), { _tag: "Moved", run } as const)
+                : startThere(order, 1)
             case "Unwritten":
               return Effect.fail(notStored(outcome))
             case "Full":
@@ -67,10 +112,11 @@ export const layer = (options: { readonly slots: number }) =>
           }
         })
 
-      const startThere = (order: DirectStart): Effect.Effect<Started, Unavailable | TooManyRuns> =>
+      /** `before`: how often this node has begun it. */
+      const startThere = (order: DirectStart, before = 0): Effect.Effect<Started, Unavailable | TooManyRuns> =>
         ownership.ownerOf(order.run.shard) === null && !ownership.isRunner
           ? Effect.fail(noRunner())
-          : Effect.map(remote.start(order), (outcome): Started => {
+          : Effect.map(remote.start(order, before), (outcome): Started => {
               const { run } = order
               switch (outcome._tag) {
                 case "Ended":

@@ -1,12 +1,11 @@
 /**
  * Messages to the execution actor, the address of one run in the cluster: they start an Instant run on the node that owns
- * it, make the run's owner act before its next write is refused, and tell of its end who waits on another node.
+ * it, and make its owner stop before its next write is refused.
  */
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
 import { TooManyRuns, Unavailable } from "../../domain/Failure.js"
-import { OrganisationId } from "../../domain/Ids.js"
 import { StartOrder, StartOutcome } from "./StartOrder.js"
 
 /**
@@ -22,11 +21,5 @@ export const Start = Rpc.make("Start", {
 /** Stops driving a run that was ended elsewhere. Idempotent. */
 export const Stop = Rpc.make("Stop", { payload: { status: Schema.Literal("cancelled", "timed_out") } })
 
-/** Answers once the run is not unfinished any more: then its record says how it ended. Changes nothing. */
-export const AwaitEnd = Rpc.make("AwaitEnd", { payload: { organisationId: OrganisationId }, error: Unavailable })
-
 /** The entity of a run; its id is the execution id. */
-export const Execution = Entity.make("Execution", [Start, Stop, AwaitEnd]).annotate(
-  ClusterSchema.ClientTracingEnabled,
-  false
-)
+export const Execution = Entity.make("Execution", [Start, Stop]).annotate(ClusterSchema.ClientTracingEnabled, false)

@@ -42,14 +42,11 @@ export const makeRemoteStart = Effect.gen(function* () {
     )
   }
 
-  /** Waits for the end of a run that another node has taken. Nodes may move it again meanwhile. */
-  const awaitEnd = (run: OpenRun): Effect.Effect<void, Unavailable> =>
-    Effect.mapError(
-      insist(run, () => execution(run.id).AwaitEnd({ organisationId: run.organisationId })),
-      (error) => (error._tag === "Unavailable" ? error : goesOn())
-    )
-
-  const start = ({ runnable, ...begun }: DirectStart): Effect.Effect<KnownOutcome, Unavailable | TooManyRuns> =>
+  /** `before`: how often the run was begun already. */
+  const start = (
+    { runnable, ...begun }: DirectStart,
+    before: number
+  ): Effect.Effect<KnownOutcome, Unavailable | TooManyRuns> =>
     insist(begun.run, (repetition) =>
       Effect.filterOrFail(
         execution(begun.run.id).Start({
@@ -58,7 +55,7 @@ export const makeRemoteStart = Effect.gen(function* () {
             workflowId: runnable.workflowId,
             version: runnable.version,
             contentHash: runnable.contentHash,
-            repetition
+            repetition: before + repetition
           }
         }),
         (outcome): outcome is KnownOutcome => outcome._tag !== "Moved",
@@ -66,7 +63,7 @@ export const makeRemoteStart = Effect.gen(function* () {
       )
     )
 
-  return { start, awaitEnd }
+  return { start }
 })
 
 /** A failure that the owner has answered with. */

@@ -14,7 +14,8 @@ export const ExecutionStatus = Schema.Literal("pending", "running", "completed",
 export type ExecutionStatus = typeof ExecutionStatus.Type
 
 /** Whether the run has ended. */
-export const isTerminal = (status: ExecutionStatus): boolean => status !== "pending" && status !== "running"
+export const isTerminal = (status: ExecutionStatus): status is Exclude<ExecutionStatus, "pending" | "running"> =>
+  status !== "pending" && status !== "running"
 
 /** What started a run; it never changes. A run again is a `rerun`, however the run before it was started. */
 export const TriggerType = Schema.Literal(

@@ -72,12 +72,11 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
       return jsonReply(200, { challenge: outcome.challenge }, headers)
     case "Ended": {
       const { end, eventId } = outcome
-      const { error, output, run, status } = end
-      const ended = { id: run.id, status, version: run.record.workflowVersion, output, error }
-      const reply = endedReply(ended, requestId, now, { "x-svc-event-id": eventId })
+      const { id, status } = end
+      const reply = endedReply(end, requestId, now, { "x-svc-event-id": eventId })
       if (status !== "timed_out") return reply
       // With the error's body of this surface.
-      return { ...tenantFailureReply(new TimedOut({ executionId: run.id }), requestId, now), headers: reply.headers }
+      return { ...tenantFailureReply(new TimedOut({ executionId: id }), requestId, now), headers: reply.headers }
     }
   }
 }

@@ -77,6 +77,15 @@ describe("an api node", () => {
     assertWithin(waits[10] ?? Infinity, 150, `the middle one of ${waits.join()}`)
   }, 60_000)
 
+  it("answers a webhook with the result of its run", async () => {
+    const workflow = await echo("third")
+    const hook = await makeWebhook(front.client, [{ workflowId: workflow }], { respond: "result" })
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => sendWebhook(front.client, hook.path, `{"n":${n}}`))
+    )
+    for (const [n, answer] of answers.entries()) assert.deepStrictEqual([answer.status, answer.body], [200, n])
+  }, 60_000)
+
   it("cancels a run of another node", async () => {
     const waits = await front.client.workflow(
       "waits",

@@ -20,12 +20,15 @@ import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { triggerOfWebhook } from "../../../domain/trigger/TriggerView.js"
 import { WebhookSecrets } from "../../ports/delivery/WebhookSecrets.js"
 import { Digests } from "../../ports/Digests.js"
+import { Ownership } from "../../ports/Ownership.js"
 import { Events } from "../../ports/event/Events.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
 import { CustomerReads, type KnownCustomer } from "../../ports/organisation/CustomerReads.js"
 import { OrganisationReads } from "../../ports/organisation/OrganisationReads.js"
 import { makeAskedTexts } from "../AskedTexts.js"
+import { makeRecordedEnd } from "./RecordedEnd.js"
 import {
+  endOf,
   organisationRefusal,
   refusalOf,
   type Webhook,
@@ -58,6 +61,8 @@ export const makeTriggerWebhooks = Effect.gen(function* () {
   const customers = yield* CustomerReads
   const secrets = yield* WebhookSecrets
   const digests = yield* Digests
+  const ownership = yield* Ownership
+  const recordedEnd = yield* makeRecordedEnd
   const events = yield* Events
   const askedTextsOf = yield* makeAskedTexts
 
@@ -148,7 +153,15 @@ export const makeTriggerWebhooks = Effect.gen(function* () {
     )
     if (reception._tag !== "Accepted" || reception.watch === undefined) return reception
     const { eventId, watch } = reception
-    const ended = yield* Effect.timeoutOption(watch.ended, Duration.toMillis(webhookResultTimeout)).pipe(
+    const known = Effect.map(watch.ended, (end) => (end === undefined ? undefined : endOf(end)))
+    // Another node may drive the run, or take it over.
+    const awaited = ownership.isAlone
+      ? known
+      : Effect.raceFirst(
+          Effect.flatMap(known, (found) => (found === undefined ? Effect.never : Effect.succeed(found))),
+          recordedEnd(trigger, eventId)
+        )
+    const ended = yield* Effect.timeoutOption(awaited, Duration.toMillis(webhookResultTimeout)).pipe(
       Effect.ensuring(Effect.sync(watch.forget))
     )
     const end = Option.getOrUndefined(ended)

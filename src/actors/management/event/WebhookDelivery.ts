@@ -3,7 +3,7 @@ import type { Effect, Either } from "effect"
 import type { AskedText } from "../../../domain/AskedTexts.js"
 import type { DeliveryProblem } from "../../../domain/event/InboundWebhook.js"
 import { type Failure, Forbidden, InvalidRequest, NotFound, Unauthorized } from "../../../domain/Failure.js"
-import type { OrganisationId } from "../../../domain/Ids.js"
+import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import type { RoundedIntegers } from "../../../domain/LargeIntegers.js"
 import { bodyBytes, largeWebhookBytes } from "../../../domain/Limits.js"
@@ -38,11 +38,26 @@ export interface WebhookPayload {
   readonly rounded: RoundedIntegers | undefined
 }
 
+/** The end of a run, as a sender that waited for it is told. */
+export interface WebhookEnd extends Pick<FinishedRun, "status" | "output" | "error"> {
+  readonly id: ExecutionId
+  readonly version: number | null
+}
+
+/** The same, of a run that this node drove. */
+export const endOf = ({ error, output, run, status }: FinishedRun): WebhookEnd => ({
+  id: run.id,
+  status,
+  version: run.record.workflowVersion,
+  output,
+  error
+})
+
 /** What the sender is answered. */
 export type WebhookOutcome =
   | Reception
   /** The run of the event has ended while its sender waited. */
-  | { readonly _tag: "Ended"; readonly eventId: string; readonly end: FinishedRun }
+  | { readonly _tag: "Ended"; readonly eventId: string; readonly end: WebhookEnd }
   /** No event of the delivery is one that its receiver is for; nothing was recorded. */
   | { readonly _tag: "Unmatched" }
   /** The provider checks the URL. */
