@@ -131,4 +131,28 @@ describe("a runner node", () => {
     for (const [n, answer] of answers.entries()) assert.deepStrictEqual([answer.status, answer.body], [200, n])
     await cluster.whole(1)
   }, 90_000)
+
+  it("that is frozen loses no caller either, and what it wakes with is refused", async () => {
+    announce(/"cluster\.seat_lost"/, { required: true })
+    announce(
+      /"background_task\.failed".*(?:admin_shutdown|Connection terminated|connection error and is not queryable)/
+    )
+    const frozen = await cluster.start({ env: { SVC_ROLE: "runner" } })
+    await cluster.whole(2)
+    const workflow = await front.client.workflow(
+      "frozen",
+      "instant",
+      "export default async (ctx) => { await new Promise((done) => setTimeout(done, 1500)); return ctx.input.n }"
+    )
+    const asked = Promise.all(Array.from({ length: 40 }, (_, n) => run(workflow, n)))
+    await new Promise((done) => setTimeout(done, 700))
+    frozen.kill("SIGSTOP")
+    const answers = await asked
+    frozen.kill("SIGCONT")
+    for (const [n, answer] of answers.entries()) assert.deepStrictEqual([answer.status, answer.body], [200, n])
+    await cluster.whole(2)
+    const { body } = await front.client.call("GET", `/api/v1/executions?workflow_id=${workflow}&page_size=200`)
+    assert.lengthOf(body.data, 40)
+    for (const { status } of body.data) assert.strictEqual(status, "completed")
+  }, 90_000)
 })
