@@ -16,7 +16,7 @@ import * as EventsInHand from "../events/EventsInHand.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError, reasonOf } from "../process/OperatorError.js"
 import { makeCarriedEvents } from "./CarriedEvents.js"
-import { type CarriedMessage, type Link, openLink } from "./Link.js"
+import { type Arrival, type CarriedMessage, type Link, openLink } from "./Link.js"
 import { rowDecoder } from "../postgres/record/Table.js"
 
 export interface JetStreamOptions {
@@ -27,6 +27,8 @@ export interface JetStreamOptions {
 const mostCarried = 64
 /** An event that the broker has not delivered after this time goes the direct way, and so do all until it works again. */
 const patience = Duration.seconds(2)
+/** One that another node may have received and not taken goes the direct way earlier, and the broker stays in use. */
+const patienceWithNode = Duration.millis(600)
 const watchInterval = Duration.millis(500)
 /** How often the stream and its consumers are compared with their definitions. */
 const repairInterval = Duration.seconds(5)
@@ -57,6 +59,7 @@ export const layer = ({ url }: JetStreamOptions) =>
       const wakeups = yield* Wakeups
       const ownership = yield* Ownership
       const faults = yield* Faults
+      const clock = yield* Effect.clock
       const sql = yield* WriterSql
       const [installation] = (yield* sql.unsafe(installationSql)).map(decodeInstallation)
 
@@ -85,13 +88,23 @@ export const layer = ({ url }: JetStreamOptions) =>
         }
       })
 
+      /** When an event was last delivered, to any node. */
+      let arrivedAt = 0
       const onDelivery = (delivery: CarriedMessage) => {
+        arrivedAt = clock.unsafeCurrentTimeMillis()
         // A repeated delivery of an event in hand: only its newest message can be acknowledged.
         if (inHand.has(delivery.notice)) messages.set(delivery.notice.id, delivery)
         else {
           received.push(delivery)
           receivedLatch.unsafeOpen()
         }
+      }
+
+      /** What another node has received is not on its way here any more. */
+      const onArrivals = (arrivals: ReadonlyArray<Arrival>) => {
+        arrivedAt = clock.unsafeCurrentTimeMillis()
+        for (const arrival of arrivals) carried.land(arrival)
+        wakeups.signalQueued()
       }
 
       /** Events that are on their way go the direct way. Their messages have an old claim and start nothing. */
@@ -122,11 +135,11 @@ export const layer = ({ url }: JetStreamOptions) =>
         carried.send(events, yield* Clock.currentTimeMillis)
         yield* Effect.forEach(
           events,
-          ({ claims, id, priority, shard }) =>
+          ({ claims, id, priority }) =>
             withFaultPoints(
               faults,
               "beforePublish",
-              Effect.tryPromise(() => current.publish({ id, priority, shard, claims })),
+              Effect.tryPromise(() => current.publish({ id, priority, claims })),
               "published"
             ),
           { concurrency: "unbounded", discard: true }
@@ -153,11 +166,12 @@ export const layer = ({ url }: JetStreamOptions) =>
       const adoptReceived = Effect.gen(function* () {
         const batch = received.splice(0)
         if (batch.length === 0) return
-        // The message of an event of another node's shard is left to that node.
-        const own = batch.filter(({ notice }) => ownership.owns(notice.shard))
-        const adopted = yield* queue.adopt(own.map(({ notice }) => notice))
+        const adopted = yield* queue.adopt(batch.map(({ notice }) => notice))
         const byId = new Map(adopted.map((event) => [event.id, event]))
-        for (const delivery of own) {
+        const current = link
+        if (current?.isConnected() === true && !ownership.isAlone)
+          yield* Effect.ignore(Effect.try(() => current.tellArrived(batch.map(({ notice }) => notice))))
+        for (const delivery of batch) {
           const event = byId.get(delivery.notice.id)
           carried.land(delivery.notice)
           if (event === undefined || event.claims !== delivery.notice.claims) delivery.ack()
@@ -178,7 +192,8 @@ export const layer = ({ url }: JetStreamOptions) =>
         link?.close().catch(() => undefined)
         link = undefined
         link = yield* Effect.tryPromise({
-          try: () => openLink({ url: Redacted.value(url), installation: installation?.name ?? "svc", onDelivery }),
+          try: () =>
+            openLink({ url: Redacted.value(url), installation: installation?.name ?? "svc", onDelivery, onArrivals }),
           catch: (error) => error
         })
         return link
@@ -210,7 +225,7 @@ export const layer = ({ url }: JetStreamOptions) =>
         if (slow.length === 0) return []
         const ours = new Set(yield* queue.renew(slow.map(({ id }) => id)))
         for (const event of slow) if (!ours.has(event.id)) carried.land(event)
-        return carried.olderThan(now - Duration.toMillis(patience))
+        return carried.olderThan(now - Duration.toMillis(ownership.isAlone ? patience : patienceWithNode))
       })
 
       const watch = Effect.gen(function* () {
@@ -218,7 +233,8 @@ export const layer = ({ url }: JetStreamOptions) =>
         const late = yield* findLate(now)
         if (late.length > 0) {
           yield* recall(late)
-          yield* markAway(`${late.length} events were not delivered within ${Duration.toSeconds(patience)} s`)
+          if (ownership.isAlone || now - arrivedAt > Duration.toMillis(patience))
+            yield* markAway(`${late.length} events were not delivered within ${Duration.toSeconds(patience)} s`)
         }
         if (state._tag === "Away") {
           if (now >= state.retryAt) yield* retry(now)

@@ -23,7 +23,10 @@ import { isObject } from "../../domain/Json.js"
 import { OperatorError } from "../process/OperatorError.js"
 
 /** What a message says of an event. */
-export type Notice = Pick<LeasedEvent, "id" | "priority" | "shard" | "claims">
+export type Notice = Pick<LeasedEvent, "id" | "priority" | "claims">
+
+/** An event that a node has received, as it tells the others. */
+export type Arrival = Pick<Notice, "id" | "claims">
 
 export interface CarriedMessage {
   readonly notice: Notice
@@ -44,6 +47,8 @@ export interface Link {
   readonly repair: () => Promise<boolean>
   /** Resolves when the server has stored the message. */
   readonly publish: (notice: Notice) => Promise<void>
+  /** Tells all nodes that these events have arrived here. May be lost. */
+  readonly tellArrived: (notices: ReadonlyArray<Arrival>) => void
   readonly close: () => Promise<void>
 }
 
@@ -53,6 +58,8 @@ export interface LinkOptions {
   /** Keeps the streams of several installations on one server apart: letters, digits, `-`. */
   readonly installation: string
   readonly onDelivery: (delivery: CarriedMessage) => void
+  /** Events that any node has received. */
+  readonly onArrivals: (arrivals: ReadonlyArray<Arrival>) => void
 }
 
 const classes = [1, 2, 3, 4] as const
@@ -63,6 +70,8 @@ const oldestServer = [2, 9] as const
 
 const streamName = ({ installation }: LinkOptions) => `svc-events-${installation}`
 const subjectOf = ({ installation }: LinkOptions, priority: number | "*") => `svc.events.${installation}.${priority}`
+/** Not a subject of the stream. */
+const arrivalsOf = ({ installation }: LinkOptions) => `svc.arrived.${installation}`
 const consumerName = (priority: number) => `p${priority}`
 
 /** A message is useless after its lease; the age limit is for those that no consumer takes. */
@@ -138,11 +147,23 @@ const refusalOf = ({ info }: NatsConnection): string | undefined => {
 const readNotice = (message: JsMsg): Notice | undefined => {
   const value: unknown = JSON.parse(new TextDecoder().decode(message.data))
   if (!isObject(value)) return undefined
-  const { claims, id, priority, shard } = value
-  if (typeof id !== "string" || typeof claims !== "number" || typeof shard !== "number") return undefined
+  const { claims, id, priority } = value
+  if (typeof id !== "string" || typeof claims !== "number") return undefined
   const found = classes.find((one) => one === priority)
   // Only this module publishes on these subjects, and it publishes ids of events.
-  return found === undefined ? undefined : { id: id as Notice["id"], priority: found, shard, claims }
+  return found === undefined ? undefined : { id: id as Notice["id"], priority: found, claims }
+}
+
+const readArrivals = (data: Uint8Array): ReadonlyArray<Arrival> => {
+  const value: unknown = JSON.parse(new TextDecoder().decode(data))
+  // Only this module publishes on this subject: ids of events.
+  return !Array.isArray(value)
+    ? []
+    : value.flatMap((one: unknown) =>
+        isObject(one) && typeof one["id"] === "string" && typeof one["claims"] === "number"
+          ? [{ id: one["id"] as Arrival["id"], claims: one["claims"] }]
+          : []
+      )
 }
 
 /** Connects; rejects when the server cannot be reached, or cannot serve (`OperatorError`). */
@@ -159,6 +180,11 @@ export const openLink = async (options: LinkOptions): Promise<Link> => {
     await connection.close()
     throw new OperatorError({ message: refusal })
   }
+  connection.subscribe(arrivalsOf(options), {
+    callback: (error, { data }) => {
+      if (error === null) options.onArrivals(readArrivals(data))
+    }
+  })
   const stream = streamConfig(options)
   const client = connection.jetstream({ timeout: requestMillis })
   let isConnected = true
@@ -248,6 +274,10 @@ export const openLink = async (options: LinkOptions): Promise<Link> => {
       // The claim's number lets a repetition pass the server's duplicate window.
       const msgID = `${notice.id}.${notice.claims}`
       await client.publish(subjectOf(options, notice.priority), payload, { msgID, timeout: requestMillis })
+    },
+    tellArrived: (notices) => {
+      const arrivals = notices.map(({ claims, id }) => ({ id, claims }))
+      connection.publish(arrivalsOf(options), new TextEncoder().encode(JSON.stringify(arrivals)))
     },
     close: async () => {
       await connection.close()
