@@ -16,7 +16,7 @@ import * as EventsInHand from "../events/EventsInHand.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError, reasonOf } from "../process/OperatorError.js"
 import { makeCarriedEvents } from "./CarriedEvents.js"
-import { type Arrival, type CarriedMessage, type Link, openLink } from "./Link.js"
+import { type ReceivedNotice, type CarriedMessage, type Link, openLink } from "./Link.js"
 import { rowDecoder } from "../postgres/record/Table.js"
 
 export interface JetStreamOptions {
@@ -101,7 +101,7 @@ export const layer = ({ url }: JetStreamOptions) =>
       }
 
       /** What another node has received is not on its way here any more. */
-      const onArrivals = (arrivals: ReadonlyArray<Arrival>) => {
+      const onArrivals = (arrivals: ReadonlyArray<ReceivedNotice>) => {
         arrivedAt = clock.unsafeCurrentTimeMillis()
         for (const arrival of arrivals) carried.land(arrival)
         wakeups.signalQueued()

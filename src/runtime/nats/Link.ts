@@ -26,7 +26,7 @@ import { OperatorError } from "../process/OperatorError.js"
 export type Notice = Pick<LeasedEvent, "id" | "priority" | "claims">
 
 /** An event that a node has received, as it tells the others. */
-export type Arrival = Pick<Notice, "id" | "claims">
+export type ReceivedNotice = Pick<Notice, "id" | "claims">
 
 export interface CarriedMessage {
   readonly notice: Notice
@@ -48,7 +48,7 @@ export interface Link {
   /** Resolves when the server has stored the message. */
   readonly publish: (notice: Notice) => Promise<void>
   /** Tells all nodes that these events have arrived here. May be lost. */
-  readonly tellArrived: (notices: ReadonlyArray<Arrival>) => void
+  readonly tellArrived: (notices: ReadonlyArray<ReceivedNotice>) => void
   readonly close: () => Promise<void>
 }
 
@@ -59,7 +59,7 @@ export interface LinkOptions {
   readonly installation: string
   readonly onDelivery: (delivery: CarriedMessage) => void
   /** Events that any node has received. */
-  readonly onArrivals: (arrivals: ReadonlyArray<Arrival>) => void
+  readonly onArrivals: (arrivals: ReadonlyArray<ReceivedNotice>) => void
 }
 
 const classes = [1, 2, 3, 4] as const
@@ -154,14 +154,14 @@ const readNotice = (message: JsMsg): Notice | undefined => {
   return found === undefined ? undefined : { id: id as Notice["id"], priority: found, claims }
 }
 
-const readArrivals = (data: Uint8Array): ReadonlyArray<Arrival> => {
+const readArrivals = (data: Uint8Array): ReadonlyArray<ReceivedNotice> => {
   const value: unknown = JSON.parse(new TextDecoder().decode(data))
   // Only this module publishes on this subject: ids of events.
   return !Array.isArray(value)
     ? []
     : value.flatMap((one: unknown) =>
         isObject(one) && typeof one["id"] === "string" && typeof one["claims"] === "number"
-          ? [{ id: one["id"] as Arrival["id"], claims: one["claims"] }]
+          ? [{ id: one["id"] as ReceivedNotice["id"], claims: one["claims"] }]
           : []
       )
 }
