@@ -156,3 +156,22 @@ describe("a runner node", () => {
     for (const { status } of body.data) assert.strictEqual(status, "completed")
   }, 90_000)
 })
+
+describe("an api node that is killed", () => {
+  it("loses nothing that a runner has begun, and its successor shows it", async () => {
+    const workflow = await front.client.workflow(
+      "orphans",
+      "instant",
+      "export default async (ctx) => { await new Promise((done) => setTimeout(done, 1500)); return ctx.input.n }"
+    )
+    const asked = Array.from({ length: 20 }, (_, n) => run(workflow, n).catch(() => "gone"))
+    await new Promise((done) => setTimeout(done, 700))
+    front.kill("SIGKILL")
+    assert.deepStrictEqual(new Set(await Promise.all(asked)), new Set(["gone"]))
+    front = await cluster.start({ env: { SVC_ROLE: "api" } })
+    await eventually(
+      () => front.client.call("GET", `/api/v1/executions?workflow_id=${workflow}&status=completed`),
+      ({ body }) => body.data.length === 20
+    )
+  }, 60_000)
+})
