@@ -1,8 +1,10 @@
 /**
- * The service with a kill point: `SVC_TEST_KILL=point:n` kills it by SIGKILL when it reaches the point the nth time.
+ * The service with a kill point: `SVC_TEST_KILL=point:n` kills it by SIGKILL when it reaches the point the nth time. With
+ * `SVC_TEST_ENCODED=1` it does nothing in place: each message to its own actors is encoded and decoded.
  */
 import { Effect, Exit } from "effect"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
+import { InPlace } from "../../src/actors/ports/InPlace.js"
 import { loadService, startService } from "../../src/runtime/program/Start.js"
 
 const [point, count] = (process.env["SVC_TEST_KILL"] ?? ":0").split(":")
@@ -16,10 +18,15 @@ const at = (passed: FaultPoint) =>
   })
 
 export const main = (): void => {
-  const fiber = Effect.runFork(Effect.provideService(startService(), Faults, { at }))
+  const fiber = Effect.runFork(
+    startService().pipe(
+      Effect.provideService(Faults, { at }),
+      Effect.provideService(InPlace, process.env["SVC_TEST_ENCODED"] !== "1")
+    )
+  )
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => fiber.unsafeInterruptAsFork(fiber.id()))
   fiber.addObserver((exit) => {
-    if (Exit.isFailure(exit)) process.stderr.write(`${String(exit.cause)}\n`)
+    if (Exit.isFailure(exit) && !Exit.isInterrupted(exit)) process.stderr.write(`${String(exit.cause)}\n`)
     process.exit(0)
   })
 }

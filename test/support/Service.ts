@@ -38,12 +38,24 @@ export interface ServiceOptions {
   readonly group?: string | undefined
   /** Starts a further node beside the service on this data directory, without a server; `ready` means that it works. */
   readonly isFurtherNode?: boolean
+  /** Each message of it to its own actors is encoded and decoded. */
+  readonly isEncoded?: boolean
 }
+
+/** `SVC_TEST_ENCODED=1 npx vitest run test/flow` runs the flows with every message encoded. */
+const isEncoded = process.env["SVC_TEST_ENCODED"] === "1"
 
 /** Starts `svc start`, or another command. The end of the test process kills it. */
 export const startService = (options: ServiceOptions): Service => {
   build()
-  const main = options.isFurtherNode === true ? "NodeMain" : options.kill === undefined ? undefined : "FaultyMain"
+  const encodes = isEncoded || options.isEncoded === true
+  const isService = options.command === undefined && options.release === undefined
+  const main =
+    options.isFurtherNode === true
+      ? "NodeMain"
+      : options.kill === undefined && !(encodes && isService)
+        ? undefined
+        : "FaultyMain"
   const program =
     main === undefined ? [options.release ?? bundle, ...(options.command ?? ["start"])] : [buildMain(main)]
   const started = performance.now()
@@ -58,6 +70,7 @@ export const startService = (options: ServiceOptions): Service => {
       // Each runner costs a start a quarter of a second. Tests about several set their number.
       SVC_RUNNERS: "1",
       SVC_TEST_KILL: options.kill,
+      SVC_TEST_ENCODED: encodes ? "1" : "0",
       ...options.env
     },
     stdio: ["ignore", "pipe", "pipe"],

@@ -5,6 +5,7 @@
  */
 import { Clock, Effect, Scope } from "effect"
 import type { ConnectionId } from "../../domain/Ids.js"
+import { InPlace } from "../ports/InPlace.js"
 import { Ownership } from "../ports/Ownership.js"
 import type { GrantRequest, GrantSettlement } from "../ports/connection/Connections.js"
 import { tryGrant, trySettle } from "./CallGrant.js"
@@ -14,12 +15,13 @@ import { LastUse } from "./LastUse.js"
 const make = Effect.gen(function* () {
   const ownership = yield* Ownership
   const uses = yield* LastUse
+  const inPlace = yield* InPlace
   const owners = new Map<ConnectionId, ConnectionOwner>()
 
   /** The owner, unless this node has lost the shard, even when the actor has not yet ended. */
   const find = (id: ConnectionId): ConnectionOwner | undefined => {
     const owner = owners.get(id)
-    return owner !== undefined && ownership.owns(owner.shard) ? owner : undefined
+    return inPlace && owner !== undefined && ownership.owns(owner.shard) ? owner : undefined
   }
 
   return {

@@ -13,6 +13,7 @@ import { Executions, type StartResult, type StartRequest } from "../ports/run/Ex
 import { Faults } from "../ports/Faults.js"
 import { Journal, notStored, type OpenRun } from "../ports/run/Journal.js"
 import { Identifiers } from "../ports/Identifiers.js"
+import { InPlace } from "../ports/InPlace.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/run/Runnables.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
@@ -85,6 +86,7 @@ export const layer = (options: { readonly slots: number }) =>
       const live = yield* LiveRuns
       const clock = yield* Effect.clock
       const faults = yield* Faults
+      const inPlace = yield* InPlace
       const direct = yield* makeDirectStart(options)
       const remote = yield* makeRemoteStart
 
@@ -190,7 +192,7 @@ export const layer = (options: { readonly slots: number }) =>
           const { concurrentRuns, runnable } = request
           const claim = claimOf(request, now) ?? null
           const order = { run, runnable, start, concurrentRuns, claim, audit: request.audit?.(id) ?? null }
-          const isHere = ownership.owns(run.shard)
+          const isHere = inPlace && ownership.owns(run.shard)
           return Effect.flatMap(isHere ? startHere(order) : startThere(order), (started) => {
             switch (started._tag) {
               case "MustWait":

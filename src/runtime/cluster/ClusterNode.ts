@@ -7,6 +7,7 @@ import { SocketServer } from "@effect/platform"
 import { RpcSerialization, RpcServer } from "@effect/rpc"
 import { Effect, HashRing, Layer, Option, Redacted } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
+import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { OperatorError } from "../process/OperatorError.js"
 import type { NodeSettings } from "../configuration/Config.js"
@@ -21,12 +22,13 @@ import { noStorage, withFewServices } from "./SingleNode.js"
 
 /** Short intervals, so that shards move within a second: the library's defaults take half a minute. */
 const settings = (
-  address: Option.Option<RunnerAddress.RunnerAddress>
+  address: Option.Option<RunnerAddress.RunnerAddress>,
+  inPlace: boolean
 ): Partial<ShardingConfig.ShardingConfig["Type"]> => ({
   runnerAddress: address,
   runnerListenAddress: address,
   runnerShardWeight: shardWeight,
-  simulateRemoteSerialization: false,
+  simulateRemoteSerialization: !inPlace,
   refreshAssignmentsInterval: "200 millis",
   shardLockRefreshInterval: "500 millis",
   shardLockExpiration: "5 seconds",
@@ -72,7 +74,9 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
         Layer.provide(Layer.succeed(RpcSerialization.RpcSerialization, frames)),
         Layer.provideMerge(noStorage),
         Layer.provideMerge(runnerStorage),
-        Layer.provideMerge(ShardingConfig.layer(settings(isRunner ? Option.some(address) : Option.none())))
+        Layer.provideMerge(
+          ShardingConfig.layer(settings(isRunner ? Option.some(address) : Option.none(), yield* InPlace))
+        )
       )
       // A node without shards only sends messages.
       const sharding =

@@ -4,13 +4,13 @@
  */
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "@effect/cluster"
 import { Context, Effect, Layer, Scope } from "effect"
+import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 
 const shardGroup = "default"
 
 /** Rare polls: there is no other node, no storage and no runner to watch. */
 const pollSettings: Partial<ShardingConfig.ShardingConfig["Type"]> = {
-  simulateRemoteSerialization: false,
   shardLockExpiration: "5 minutes",
   shardLockRefreshInterval: "1 minute",
   refreshAssignmentsInterval: "1 minute",
@@ -58,7 +58,11 @@ const sharding = withFewServices.pipe(
   Layer.provideMerge(Runners.layerNoop),
   Layer.provideMerge(noStorage),
   Layer.provide([runnerStorage, RunnerHealth.layerNoop]),
-  Layer.provideMerge(ShardingConfig.layer(pollSettings))
+  Layer.provideMerge(
+    Layer.unwrapEffect(
+      Effect.map(InPlace, (inPlace) => ShardingConfig.layer({ ...pollSettings, simulateRemoteSerialization: !inPlace }))
+    )
+  )
 )
 
 const ownership = Layer.effect(
