@@ -78,12 +78,15 @@ describe("a key that is refused", () => {
     const answers = await repeated(4 * refusalLimits.ofOneCaller, () => list(revoked.key, "192.0.2.20"))
     assertLimited(answers, refusalLimits.ofOneCaller)
     assert.strictEqual((await list(full, "192.0.2.20")).status, 200)
-    const started = await svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, {
-      key: revoked.key,
-      from: "192.0.2.20",
-      body: {}
-    })
-    assert.strictEqual(started.status, 429)
+    const started = await repeated(refusalLimits.ofOneCaller + 1, () =>
+      svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, {
+        key: revoked.key,
+        from: "192.0.2.20",
+        body: {}
+      })
+    )
+    // All of them, unless the minute has changed meanwhile.
+    assert.strictEqual(started.at(-1)?.status, 429)
   })
 
   it("is no longer verified after wrong signatures, from that address", async () => {
