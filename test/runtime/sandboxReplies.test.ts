@@ -5,6 +5,7 @@ import { afterAll } from "vitest"
 import type { SandboxFailure } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, doneEvent, limits, type Turn } from "../support/guests.js"
+import { paced } from "../support/pace.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
@@ -128,7 +129,8 @@ describe("A guest that computes behind an unsent answer", () => {
     const { layer } = pool()
     return Effect.gen(function* () {
       for (let i = 0; i < 2; i++) {
-        const fibers = yield* feedAround(slow, limits, { ...quick, cpuPerStepMillis: 50 })
+        const ample = { ...limits, cpuPerStepMillis: paced(limits.cpuPerStepMillis) }
+        const fibers = yield* feedAround(slow, ample, { ...quick, cpuPerStepMillis: 50 })
         const outcomes = (yield* Fiber.join(fibers)).map(outcome)
         assert.deepStrictEqual(outcomes, ["answered", "answered", "answered"])
       }
