@@ -96,7 +96,7 @@ describe("a command", () => {
         ([, name]) => name
       )
     }
-    for (const command of [["verify-events"], ["migrate"], ["keys", "new"]]) {
+    for (const command of [["verify-events"], ["migrate"], ["keys", "new"], ["cluster", "status"]]) {
       const modules = await loaded(...command)
       assert.include(modules, "src/runtime/cli/Cli.ts")
       assert.notInclude(modules, "src/runtime/program/Service.ts")

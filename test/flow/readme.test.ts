@@ -241,6 +241,8 @@ describe.sequential("README.md", () => {
     const baseUrl = /"url":"(http:[^"]+)"/.exec(output)?.[1] ?? ""
     const answer = await fetch(`${baseUrl}/api/v1/customers`, { headers: { authorization: `Bearer ${key}` } })
     assert.strictEqual(answer.status, 200)
+    for (const command of inline.filter((one) => / cluster /.test(one)))
+      assert.include(await run(externalCheckout, command), "300 of 300 shards are held.")
     await stop()
   })
 
@@ -262,7 +264,8 @@ describe.sequential("README.md", () => {
       blocks.filter((block) => !ran.has(block)).map(({ place }) => place),
       []
     )
-    const handled = /^npm run svc -- (?:keys (?:rotate|accept|new)|migrate)$|^npm run svc -- migrate --print$/
+    const handled =
+      /^npm run svc -- (?:keys (?:rotate|accept|new)|migrate|cluster status)$|^npm run svc -- migrate --print$/
     assert.deepStrictEqual(
       inline.filter((command) => !handled.test(command)),
       []

@@ -276,6 +276,8 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/quota/summary": plain,
   "GET /api/v1/quota/daily": plain,
 
+  "GET /api/v1/cluster": plain,
+
   "GET /api/v1/notifications": plain,
   "POST /api/v1/notifications": { body: ({ side, world }) => ({ title: world.unique(), customerId: side.customer }) },
   "GET /api/v1/notifications/:ntf": plain,

@@ -145,5 +145,6 @@ export const tagDescriptions: { readonly [group: string]: string } = {
   webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
   notifications: "Messages for the people of the organisation.",
   quota: "What the organisation and its customers use of their limits.",
+  cluster: "The nodes of the service, and who holds which part of the work.",
   audit: "The record of all changes, reads and refusals, as a chain of hashes."
 }

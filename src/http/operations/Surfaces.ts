@@ -4,6 +4,7 @@ import { apiKeysOperations } from "./ApiKeys.js"
 import { auditOperations } from "./Audit.js"
 import { authProvidersOperations } from "./AuthProviders.js"
 import { callbackSecretOperations } from "./CallbackSecret.js"
+import { clusterOperations } from "./Cluster.js"
 import { configOperations } from "./Config.js"
 import { connectionsOperations } from "./Connections.js"
 import { connectorsOperations } from "./Connectors.js"
@@ -51,6 +52,7 @@ export const surfaceC = [
   ...webhookEndpointsOperations,
   ...notificationsOperations,
   ...quotaOperations,
+  ...clusterOperations,
   ...auditOperations
 ]
 

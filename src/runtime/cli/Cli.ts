@@ -8,6 +8,7 @@ import { OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
 import { backupCommand, restoreCommand } from "./Backup.js"
 import { bootstrapCommand } from "./Bootstrap.js"
+import { clusterCommand } from "./Cluster.js"
 import { keysCommand } from "./Keys.js"
 import { migrateCommand } from "./Migrate.js"
 import { signCommand } from "./Sign.js"
@@ -48,6 +49,7 @@ const svc = Command.make("svc").pipe(
     backupCommand,
     restoreCommand,
     verifyEventsCommand,
+    clusterCommand,
     signCommand
   ])
 )
@@ -61,6 +63,7 @@ const commands: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["backup", []],
   ["restore", []],
   ["verify-events", []],
+  ["cluster", ["status"]],
   ["sign", []]
 ])
 
@@ -71,6 +74,7 @@ const options: Readonly<Record<string, ReadonlyArray<string>>> = {
   bootstrap: ["--organisation="],
   restore: ["--force"],
   "verify-events": ["--since="],
+  cluster: ["--json"],
   sign: ["--secret=", "--method=", "--target=", "--header=", "--body=", "--time=", "--nonce="]
 }
 /** Options that the library adds to every command. */

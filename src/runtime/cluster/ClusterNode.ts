@@ -13,7 +13,7 @@ import { OperatorError } from "../process/OperatorError.js"
 import type { NodeSettings } from "../configuration/Config.js"
 import { clusterKeys } from "./ClusterSecret.js"
 import { frames } from "./Frames.js"
-import { holdsShards, type NodeRow } from "./NodeRow.js"
+import { holdsShards, type NodeRow, shardCount } from "./NodeRow.js"
 import { make as makeMembership, Membership } from "./Membership.js"
 import { layer as runnerStorage, Leaving, runnersAmong, shardGroup, shardWeight } from "./ShardLocks.js"
 import { clients, serve } from "./NodeTransport.js"
@@ -28,6 +28,7 @@ const settings = (
   runnerAddress: address,
   runnerListenAddress: address,
   runnerShardWeight: shardWeight,
+  shardsPerGroup: shardCount,
   simulateRemoteSerialization: !inPlace,
   refreshAssignmentsInterval: "200 millis",
   shardLockRefreshInterval: "500 millis",

@@ -6,13 +6,11 @@
 import { Context, Deferred, Duration, Effect, Redacted, Schedule } from "effect"
 import { AppSql, WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError } from "../process/OperatorError.js"
-import { isGone, type NodeRow } from "./NodeRow.js"
+import { heldMillis, isGone, type NodeRow } from "./NodeRow.js"
 import { endSessionsSql, type NodeFacts, onSeat, type Seat, SeatLost, takeSeat } from "./Seat.js"
 
 /** How often a node gives a sign of life, and looks at the others. */
 const beatInterval = Duration.millis(400)
-/** A node counts on its seat for this long after its last answered sign of life, sent: less than `silenceLimitMillis`. */
-const heldMillis = 3_000
 /** How long a beat may take before the session counts as lost. */
 const beatLimit = Duration.millis(2_500)
 /** Between a lost seat and the next: longer with each, so that a node which flaps moves no shards with each try. */

@@ -1,11 +1,12 @@
 /** A node of a cluster, as its row says. */
 import { Schema } from "effect"
+import { NodeRole } from "../../domain/run/ClusterView.js"
 import { rowDecoder } from "../postgres/record/Table.js"
 
 const Row = {
   id: Schema.String,
   number: Schema.Int,
-  role: Schema.Literal("all", "api", "runner"),
+  role: NodeRole,
   address: Schema.NullOr(Schema.String),
   build: Schema.String,
   secrets: Schema.Array(Schema.String),
@@ -35,7 +36,12 @@ export const membersSql = `
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   ) l ON l.objid = n.number`
 
-/** A node that is silent for longer has lost its seat. Longer than `heldMillis` of `Membership`: it knows before. */
+/** How many shards there are, on every node. */
+export const shardCount = 300
+
+/** A node counts on its seat for this long after its last answered sign of life, sent. */
+export const heldMillis = 3_000
+/** A node that is silent for longer has lost its seat. Longer than `heldMillis`: it knows before. */
 export const silenceLimitMillis = 5_000
 
 /** Whether the node has lost its seat, so that others may take its shards. */

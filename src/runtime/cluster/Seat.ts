@@ -10,7 +10,7 @@ import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { processName, sessionName } from "../process/ProcessName.js"
 import { withServerSettings } from "../postgres/database/Pools.js"
 import { holderSql, lockKey as databaseLock, nodeSession, refusalOf } from "../postgres/database/DatabaseLock.js"
-import type { NodeRole } from "../configuration/Config.js"
+import type { NodeRole } from "../../domain/run/ClusterView.js"
 import { canTalk } from "./ClusterSecret.js"
 import { decodeNode, isGone, lockClasses, type NodeRow, membersSql } from "./NodeRow.js"
 

@@ -6,11 +6,13 @@ import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, Shardin
 import { Context, Effect, Layer, Scope } from "effect"
 import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
+import { shardCount } from "./NodeRow.js"
 
 const shardGroup = "default"
 
 /** Rare polls: there is no other node, no storage and no runner to watch. */
 const pollSettings: Partial<ShardingConfig.ShardingConfig["Type"]> = {
+  shardsPerGroup: shardCount,
   shardLockExpiration: "5 minutes",
   shardLockRefreshInterval: "1 minute",
   refreshAssignmentsInterval: "1 minute",

@@ -3,6 +3,7 @@ import { Config, type ConfigError, ConfigProvider, Context, Effect, Either, Opti
 import { existsSync, readFileSync } from "node:fs"
 import { parseEnv } from "node:util"
 import type { PlanName } from "../../domain/organisation/Plan.js"
+import type { NodeRole } from "../../domain/run/ClusterView.js"
 import { type DatabaseUrls, forEachRole, urlsOfLogin } from "../postgres/database/Roles.js"
 import { closestName } from "../../domain/ClosestName.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -13,9 +14,6 @@ export type Database = { readonly _tag: "Embedded" } | { readonly _tag: "Externa
 
 /** All settings with their defaults; secrets are redacted. */
 export type ServiceConfig = Effect.Effect.Success<ReturnType<typeof readConfig>>
-
-/** What a node does: it serves requests (`api`), holds shards and does their work (`runner`), or both. */
-export type NodeRole = "all" | "api" | "runner"
 
 /** What makes this process a node of a cluster. */
 export interface NodeSettings {

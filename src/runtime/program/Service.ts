@@ -43,6 +43,7 @@ import { openCheckpoints } from "../audit/Checkpoints.js"
 import * as Sealer from "../audit/Sealer.js"
 import * as Trail from "../audit/AuditTrail.js"
 import * as ClusterNode from "../cluster/ClusterNode.js"
+import * as ClusterReads from "../cluster/ClusterReads.js"
 import * as SingleNode from "../cluster/SingleNode.js"
 import * as Computations from "../computing/Computations.js"
 import * as ByteLedger from "../memory/ByteLedger.js"
@@ -97,6 +98,7 @@ import * as RateWindows from "../postgres/organisation/RateWindows.js"
 import { AuditLog } from "../../actors/management/AuditLog.js"
 import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
 import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
+import { ClusterStatus } from "../../actors/management/run/ClusterStatus.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
 import { AuthProviders } from "../../actors/management/connection/AuthProviders.js"
@@ -256,7 +258,8 @@ const stores = Layer.mergeAll(
   ProviderWindows.layer,
   Deliveries.layer,
   DueTasks.layer,
-  StartQueue.layer
+  StartQueue.layer,
+  ClusterReads.layer(build)
 ).pipe(Layer.provideMerge(records))
 
 /** Background work, on nodes that do it. */
@@ -323,14 +326,12 @@ const actors = Layer.unwrapEffect(
 )
 
 const cluster = Layer.unwrapEffect(
-  Effect.gen(function* () {
-    const { node } = yield* Settings
-    const { owner } = yield* Databases
-    return Option.match(node, {
+  Effect.zipWith(Settings, Databases, ({ node }, { owner }) =>
+    Option.match(node, {
       onNone: () => SingleNode.layer,
       onSome: (settings) => ClusterNode.layer(settings, owner, build())
     })
-  })
+  )
 ).pipe(Layer.provide(Crypto.layerIdentifiers))
 
 const organisations = Layer.unwrapEffect(
@@ -343,6 +344,7 @@ const useCases = Layer.mergeAll(
   AuditLog.Default,
   AuthProviders.Default,
   CallbackSecret.Default,
+  ClusterStatus.Default,
   Configuration.Default,
   ConnectorAuthoring.Default,
   ConnectorCatalogue.Default,

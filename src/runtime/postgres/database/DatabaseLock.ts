@@ -42,11 +42,17 @@ const hold = (sql: Sql, onAcquired: Effect.Effect<unknown>) =>
     })
   )
 
-const decodeHolder = rowDecoder("pg_stat_activity", { name: Schema.String, address: Schema.NullOr(Schema.String) })
+/** Who holds the database's lock. `since`: when it connected, Unix milliseconds. */
+export const decodeHolder = rowDecoder("pg_stat_activity", {
+  name: Schema.String,
+  address: Schema.NullOr(Schema.String),
+  since: Schema.Number
+})
 
 /** Who holds the database's lock: a service that is alone, or a node of a cluster, whose nodes share it. */
 export const holderSql = `
-  SELECT application_name AS name, host(client_addr) AS address FROM pg_stat_activity JOIN pg_locks USING (pid)
+  SELECT application_name AS name, host(client_addr) AS address, extract(epoch FROM backend_start)::float8 * 1000 AS since
+  FROM pg_stat_activity JOIN pg_locks USING (pid)
   WHERE locktype = 'advisory' AND granted AND objid = ${lockKey} AND datname = current_database() LIMIT 1`
 
 const refusal = (sql: Sql) =>

@@ -1,0 +1,55 @@
+/** The cluster as the API shows it: its nodes, who holds how many shards, and the unfinished runs of one organisation. */
+import { Schema } from "effect"
+import { AnsweredTime, NullableTime } from "../Time.js"
+
+const described = (description: string) => Schema.NonNegativeInt.annotations({ description })
+
+/** At most this many unfinished runs of an organisation are counted, the oldest ones. */
+export const countedRuns = 100_000
+
+/** `silent`: it gives no sign of life, or its session ended; the others are about to take its shards. `leaving`: it stops. */
+export const NodeCondition = Schema.Literal("alive", "silent", "leaving")
+export type NodeCondition = typeof NodeCondition.Type
+
+/** What a node does: it serves requests (`api`), holds shards and does their work (`runner`), or both. */
+export const NodeRole = Schema.Literal("all", "api", "runner")
+export type NodeRole = typeof NodeRole.Type
+
+/** One node. Without its address, which is the operator's own. */
+export const ClusterNode = Schema.Struct({
+  id: Schema.String.annotations({ description: "another one for each start; `alone`: a service without a cluster" }),
+  number: described("counts the nodes that have ever joined"),
+  role: NodeRole,
+  version: Schema.String.annotations({ description: "the build of the program, shortened" }),
+  state: NodeCondition.annotations({
+    description:
+      "`silent`: it gives no sign of life, and others are about to take its shards; `leaving`: it gives them up itself"
+  }),
+  healthy: Schema.Boolean.annotations({ description: "whether the state is `alive`" }),
+  since: AnsweredTime.annotations({ description: "when it joined" }),
+  secondsSinceHeartbeat: Schema.NonNegative,
+  shards: described("how many shards it holds"),
+  runs: described("unfinished runs of your organisation on these shards"),
+  engine: Schema.NullOr(Schema.String).annotations({
+    description: "the sandbox engine that new runs get there; null: it computes no runs"
+  })
+}).annotations({ identifier: "ClusterNode" })
+export type ClusterNode = typeof ClusterNode.Type
+
+export const ClusterView = Schema.Struct({
+  nodes: Schema.Array(ClusterNode),
+  shards: Schema.Struct({
+    total: described("how many there are"),
+    unowned: described("how many no node holds; their runs wait")
+  }),
+  unfinished: described(
+    `unfinished runs of your organisation; ${countedRuns.toLocaleString("en")} means as many or more`
+  ),
+  oldestUnfinishedAt: NullableTime,
+  lagMs: described("for how long the oldest run that has not started waits, in milliseconds"),
+  engines: Schema.Array(Schema.String).annotations({
+    description:
+      "the sandbox engines of this build, the current one first: a run continues on the one that it began with"
+  })
+}).annotations({ identifier: "Cluster" })
+export type ClusterView = typeof ClusterView.Type

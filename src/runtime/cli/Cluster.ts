@@ -1,0 +1,154 @@
+/** `svc cluster status`: shows the nodes on the database, and who holds its shards. It reads only, and migrates nothing. */
+import { Command, Options } from "@effect/cli"
+import type { SqlError } from "@effect/sql/SqlError"
+import { Console, Effect } from "effect"
+import type { NodeCondition } from "../../domain/run/ClusterView.js"
+import { aloneId, clusterSql, decodeCluster, type NodeStatus } from "../cluster/ClusterReads.js"
+import { secondsOf, shortBuild, stateOf } from "../cluster/ClusterReads.js"
+import { shardCount } from "../cluster/NodeRow.js"
+import { readConfig } from "../configuration/Config.js"
+import { reachEmbedded } from "../embedded/EmbeddedServer.js"
+import { decodeHolder, holderSql, nodeSession } from "../postgres/database/DatabaseLock.js"
+import { sqlStateOf } from "../postgres/database/DatabaseUnavailable.js"
+import { connect } from "../postgres/database/Pools.js"
+import { variableOf } from "../postgres/database/Roles.js"
+import type { Sql } from "../postgres/database/Sql.js"
+import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
+import { OperatorError } from "../process/OperatorError.js"
+
+/** A node as the command shows it; a service that is alone has neither number, address, version nor heartbeat. */
+export interface ListedNode {
+  readonly id: string
+  readonly number: number | null
+  readonly role: string
+  readonly address: string | null
+  readonly version: string | null
+  readonly state: NodeCondition
+  readonly since: string
+  readonly secondsSinceHeartbeat: number | null
+  readonly shards: number
+}
+
+export interface ClusterReport {
+  readonly nodes: ReadonlyArray<ListedNode>
+  readonly shards: { readonly total: number; readonly unowned: number }
+}
+
+/** What is wrong, as one sentence; `null`: every node is alive, and all shards are held. */
+export const problemOf = ({ nodes, shards }: ClusterReport): string | null => {
+  if (nodes.length === 0) return "No svc runs on this database."
+  const problems = [
+    ...(shards.unowned === 0 ? [] : [`${shards.unowned} of ${shards.total} shards are held by no node`]),
+    ...nodes.flatMap((node) => (node.state === "alive" ? [] : [`${nameOf(node)} ${wordsOf(node)}`]))
+  ]
+  const [first = "", ...others] = problems
+  return problems.length === 0 ? null : `${first.replace(/^n/, "N")}${others.map((one) => `, and ${one}`).join("")}.`
+}
+
+/** The table of the nodes, and how many shards they hold. */
+export const tableOf = ({ nodes, shards }: ClusterReport): ReadonlyArray<string> => {
+  const { total, unowned } = shards
+  const rows = nodes.map((node) => [
+    node.id,
+    node.number === null ? "-" : `${node.number}`,
+    node.role,
+    node.address ?? "-",
+    node.version ?? "-",
+    node.state,
+    node.since,
+    node.secondsSinceHeartbeat === null ? "-" : `${node.secondsSinceHeartbeat} s ago`,
+    `${node.shards}`
+  ])
+  const lines = [["NODE", "NUMBER", "ROLE", "ADDRESS", "BUILD", "STATE", "SINCE", "HEARTBEAT", "SHARDS"], ...rows]
+  const widths = (lines[0] ?? []).map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)))
+  const text = lines.map((line) =>
+    line
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd()
+  )
+  return [...(nodes.length === 0 ? [] : [...text, ""]), `${total - unowned} of ${total} shards are held.`]
+}
+
+const json = Options.boolean("json").pipe(Options.withDescription("Print JSON instead of a table"))
+
+const status = Command.make("status", { json }, ({ json }) =>
+  Effect.gen(function* () {
+    const { database, dataDir } = yield* readConfig()
+    const { owner } = database._tag === "External" ? database.urls : (yield* reachEmbedded({ dataDir })).urls
+    const options = {
+      maxConnections: 1,
+      applicationName: "svc cluster status",
+      statementTimeout: "10 seconds"
+    } as const
+    const report = yield* read(yield* connect(owner, { ...options, setting: variableOf(owner, "owner") }))
+    const problem = problemOf(report)
+    if (json) yield* Console.log(JSON.stringify({ ...report, problem }, undefined, 2))
+    else for (const line of tableOf(report)) yield* Console.log(line)
+    if (problem !== null) return yield* new OperatorError({ message: problem })
+  }).pipe(Effect.scoped, Effect.catchTag("SqlError", explained))
+).pipe(
+  Command.withDescription(
+    "Show the nodes and their shards. Ends with 1 unless all shards are held and every node is alive"
+  )
+)
+
+export const clusterCommand = Command.make("cluster").pipe(
+  Command.withDescription("The nodes that share a database"),
+  Command.withSubcommands([status])
+)
+
+// --- Private ---
+
+const read = Effect.fnUntraced(function* (sql: Sql) {
+  const [holder] = (yield* sql.unsafe(holderSql)).map(decodeHolder)
+  // Rows of nodes beside a service that is alone are those of ended processes.
+  if (holder !== undefined && !holder.name.startsWith(nodeSession))
+    return { nodes: [aloneNode(holder)], shards: { total: shardCount, unowned: 0 } }
+  // The runs of no organisation: none are counted.
+  const [found] = (yield* sql.unsafe(clusterSql, [""])).map(decodeCluster)
+  return {
+    nodes: (found?.nodes ?? []).map(listed),
+    shards: { total: shardCount, unowned: Math.max(0, shardCount - (found?.heldShards ?? 0)) }
+  }
+})
+
+const aloneNode = ({ since }: { readonly since: number }): ListedNode => ({
+  id: aloneId,
+  number: null,
+  role: "all",
+  address: null,
+  version: null,
+  state: "alive",
+  since: new Date(since).toISOString(),
+  secondsSinceHeartbeat: null,
+  shards: shardCount
+})
+
+const listed = (node: NodeStatus): ListedNode => ({
+  id: node.id,
+  number: node.number,
+  role: node.role,
+  address: node.address,
+  version: shortBuild(node.build),
+  state: stateOf(node),
+  since: new Date(node.since).toISOString(),
+  secondsSinceHeartbeat: secondsOf(node.silentMillis),
+  shards: node.shards
+})
+
+const nameOf = ({ address, number, role }: ListedNode): string =>
+  `node ${number} (${role}${address === null ? "" : ` at ${address}`})`
+
+const wordsOf = ({ secondsSinceHeartbeat, state }: ListedNode): string =>
+  state === "leaving" ? "is leaving" : `is silent for ${secondsSinceHeartbeat} s`
+
+/** SQLSTATE of a table that does not exist. */
+const undefinedTable = "42P01"
+
+const explained = (error: SqlError): Effect.Effect<never, OperatorError> =>
+  sqlStateOf(error) === undefinedTable
+    ? new OperatorError({
+        message: "This database has no table of nodes: it is of an earlier release, or not migrated. Run svc migrate."
+      })
+    : unreachableError(error)

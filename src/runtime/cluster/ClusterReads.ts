@@ -1,0 +1,137 @@
+/** The port `ClusterReads`, and the statement that it shares with `svc cluster status`. */
+import { Clock, Effect, Layer, Schema } from "effect"
+import { type ClusterReading, ClusterReads } from "../../actors/ports/run/ClusterReads.js"
+import { Ownership } from "../../actors/ports/Ownership.js"
+import { countedRuns, NodeRole, type NodeCondition } from "../../domain/run/ClusterView.js"
+import { firstRow } from "../postgres/database/DatabaseUnavailable.js"
+import { WriterSql } from "../postgres/database/Pools.js"
+import { rowDecoder } from "../postgres/record/Table.js"
+import { heldMillis, lockClasses, shardCount } from "./NodeRow.js"
+
+const NodeStatus = Schema.Struct({
+  id: Schema.String,
+  number: Schema.Int,
+  role: NodeRole,
+  address: Schema.NullOr(Schema.String),
+  build: Schema.String,
+  isLeaving: Schema.Boolean,
+  /** Unix milliseconds. */
+  since: Schema.Number,
+  silentMillis: Schema.Number,
+  isConnected: Schema.Boolean,
+  shards: Schema.Int,
+  runs: Schema.Int
+})
+/** A node with the shards and runs that it has, as `clusterSql` finds it. */
+export type NodeStatus = typeof NodeStatus.Type
+
+const ClusterRow = {
+  nodes: Schema.Array(NodeStatus),
+  heldShards: Schema.Int,
+  unfinished: Schema.Int,
+  oldestUnfinishedAt: Schema.NullOr(Schema.String),
+  lagMillis: Schema.Number
+}
+
+export const decodeCluster = rowDecoder("nodes", ClusterRow)
+
+/**
+ * The nodes, the shards whose locks they hold, and the unfinished runs of the organisation `$1`. Its cost is bounded: the
+ * oldest runs, of which at most `countedRuns` are counted, are found by an index, and locks are in memory.
+ */
+export const clusterSql = `
+  WITH locks AS MATERIALIZED (
+    SELECT pid, classid::bigint AS class, objid::bigint AS object FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 2 AND granted
+      AND classid::bigint IN (${lockClasses.node}, ${lockClasses.shard})
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  ), open AS MATERIALIZED (
+    SELECT shard, status, created_at FROM runs WHERE org = $1 ORDER BY id LIMIT ${countedRuns}
+  ), loads AS (SELECT shard, count(*) AS n FROM open GROUP BY shard
+  ), found AS (
+    SELECT n.id, n.number, n.role, n.address, n.build, n.leaving AS "isLeaving",
+      extract(epoch FROM n.started_at)::float8 * 1000 AS since,
+      greatest(0, extract(epoch FROM now() - n.heartbeat_at)::float8 * 1000) AS "silentMillis",
+      l.pid IS NOT NULL AS "isConnected", count(s.object)::int AS shards, COALESCE(sum(c.n), 0)::int AS runs
+    FROM nodes n LEFT JOIN locks l ON l.class = ${lockClasses.node} AND l.object = n.number
+    LEFT JOIN locks s ON s.class = ${lockClasses.shard} AND s.pid = l.pid LEFT JOIN loads c ON c.shard = s.object
+    GROUP BY n.id, l.pid
+  )
+  SELECT COALESCE((SELECT json_agg(f ORDER BY f.number) FROM found f), '[]') AS nodes,
+    (SELECT count(*)::int FROM locks WHERE class = ${lockClasses.shard}) AS "heldShards",
+    count(*)::int AS unfinished, min(created_at) AS "oldestUnfinishedAt",
+    greatest(0, COALESCE(extract(epoch FROM now() - min(created_at) FILTER (WHERE status = 'pending')), 0))::float8 * 1000
+      AS "lagMillis"
+  FROM open`
+
+/** A node is silent once it no longer counts on its seat itself. */
+export const stateOf = ({ isConnected, isLeaving, silentMillis }: NodeStatus): NodeCondition =>
+  !isConnected || silentMillis > heldMillis ? "silent" : isLeaving ? "leaving" : "alive"
+
+/** Seconds to one decimal. */
+export const secondsOf = (millis: number): number => Math.round(millis / 100) / 10
+
+/** Enough to tell builds apart. */
+export const shortBuild = (build: string): string => build.slice(0, 8)
+
+const viewOf = (node: NodeStatus): ClusterReading["nodes"][number] => {
+  const { build, id, number, role, runs, shards, silentMillis, since } = node
+  const state = stateOf(node)
+  return {
+    id,
+    number,
+    role,
+    version: shortBuild(build),
+    state,
+    healthy: state === "alive",
+    since: new Date(since).toISOString(),
+    secondsSinceHeartbeat: secondsOf(silentMillis),
+    shards,
+    runs
+  }
+}
+
+/** The id of a service that is no node of a cluster. */
+export const aloneId = "alone"
+
+/** `build`: of the program. */
+export const layer = (build: () => string) =>
+  Layer.effect(
+    ClusterReads,
+    Effect.gen(function* () {
+      const sql = yield* WriterSql
+      const { isAlone } = yield* Ownership
+      const startedAt = yield* Clock.currentTimeMillis
+      const ownBuild = yield* Effect.cached(Effect.sync(build))
+      const noReading = { nodes: [], heldShards: 0, unfinished: 0, oldestUnfinishedAt: null, lagMillis: 0 }
+      /** Rows of nodes beside a service that is alone are those of ended processes. */
+      const only = (runs: number) =>
+        Effect.map(ownBuild, (build): NodeStatus => ({
+          id: aloneId,
+          number: 1,
+          role: "all",
+          address: null,
+          build,
+          isLeaving: false,
+          since: startedAt,
+          silentMillis: 0,
+          isConnected: true,
+          shards: shardCount,
+          runs
+        }))
+
+      return ClusterReads.of({
+        read: Effect.fn("ClusterReads.read")(function* (organisation) {
+          const row = yield* firstRow(sql.unsafe(clusterSql, [organisation]), decodeCluster)
+          const { heldShards, lagMillis, nodes, oldestUnfinishedAt, unfinished } = row ?? noReading
+          return {
+            nodes: (isAlone ? [yield* only(unfinished)] : nodes).map(viewOf),
+            shards: { total: shardCount, unowned: isAlone ? 0 : Math.max(0, shardCount - heldShards) },
+            unfinished,
+            oldestUnfinishedAt,
+            lagMs: Math.round(lagMillis)
+          }
+        })
+      })
+    })
+  )
