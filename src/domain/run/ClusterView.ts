@@ -5,7 +5,7 @@ import { AnsweredTime, NullableTime } from "../Time.js"
 const described = (description: string) => Schema.NonNegativeInt.annotations({ description })
 
 /** At most this many unfinished runs of an organisation are counted, the oldest ones. */
-export const countedRuns = 100_000
+export const countedRuns = 10_000
 
 /** `silent`: it gives no sign of life, or its session ended; the others are about to take its shards. `leaving`: it stops. */
 export const NodeCondition = Schema.Literal("alive", "silent", "leaving")
@@ -46,7 +46,7 @@ export const ClusterView = Schema.Struct({
     `unfinished runs of your organisation; ${countedRuns.toLocaleString("en")} means as many or more`
   ),
   oldestUnfinishedAt: NullableTime,
-  lagMs: described("for how long the oldest run that has not started waits, in milliseconds"),
+  lagMs: described("for how long the oldest of these that has not started waits, in milliseconds"),
   engines: Schema.Array(Schema.String).annotations({
     description:
       "the sandbox engines of this build, the current one first: a run continues on the one that it began with"

@@ -3,8 +3,7 @@ import { Command, Options } from "@effect/cli"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Console, Effect } from "effect"
 import type { NodeCondition } from "../../domain/run/ClusterView.js"
-import { aloneId, clusterSql, decodeCluster, type NodeStatus } from "../cluster/ClusterReads.js"
-import { secondsOf, shortBuild, stateOf } from "../cluster/ClusterReads.js"
+import { aloneId, type NodeStatus, readCluster, secondsOf, shortBuild, stateOf } from "../cluster/ClusterReads.js"
 import { shardCount } from "../cluster/NodeRow.js"
 import { readConfig } from "../configuration/Config.js"
 import { reachEmbedded } from "../embedded/EmbeddedServer.js"
@@ -105,11 +104,10 @@ const read = Effect.fnUntraced(function* (sql: Sql) {
   // Rows of nodes beside a service that is alone are those of ended processes.
   if (holder !== undefined && !holder.name.startsWith(nodeSession))
     return { nodes: [aloneNode(holder)], shards: { total: shardCount, unowned: 0 } }
-  // The runs of no organisation: none are counted.
-  const [found] = (yield* sql.unsafe(clusterSql, [""])).map(decodeCluster)
+  const { heldShards, nodes } = yield* readCluster(sql, "")
   return {
-    nodes: (found?.nodes ?? []).map(listed),
-    shards: { total: shardCount, unowned: Math.max(0, shardCount - (found?.heldShards ?? 0)) }
+    nodes: nodes.map(listed),
+    shards: { total: shardCount, unowned: Math.max(0, shardCount - heldShards) }
   }
 })
 

@@ -1,10 +1,11 @@
-/** The port `ClusterReads`, and the statement that it shares with `svc cluster status`. */
+/** The port `ClusterReads`, and the read that it shares with `svc cluster status`. */
 import { Clock, Effect, Layer, Schema } from "effect"
 import { type ClusterReading, ClusterReads } from "../../actors/ports/run/ClusterReads.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { countedRuns, NodeRole, type NodeCondition } from "../../domain/run/ClusterView.js"
-import { firstRow } from "../postgres/database/DatabaseUnavailable.js"
+import { databaseUnavailable } from "../postgres/database/DatabaseUnavailable.js"
 import { WriterSql } from "../postgres/database/Pools.js"
+import type { Sql } from "../postgres/database/Sql.js"
 import { rowDecoder } from "../postgres/record/Table.js"
 import { heldMillis, lockClasses, shardCount } from "./NodeRow.js"
 
@@ -22,7 +23,7 @@ const NodeStatus = Schema.Struct({
   shards: Schema.Int,
   runs: Schema.Int
 })
-/** A node with the shards and runs that it has, as `clusterSql` finds it. */
+/** A node with the shards and runs that it has, as `readCluster` finds it. */
 export type NodeStatus = typeof NodeStatus.Type
 
 const ClusterRow = {
@@ -33,20 +34,20 @@ const ClusterRow = {
   lagMillis: Schema.Number
 }
 
-export const decodeCluster = rowDecoder("nodes", ClusterRow)
+const decodeCluster = rowDecoder("nodes", ClusterRow)
 
 /**
- * The nodes, the shards whose locks they hold, and the unfinished runs of the organisation `$1`. Its cost is bounded: the
- * oldest runs, of which at most `countedRuns` are counted, are found by an index, and locks are in memory.
+ * The nodes, the shards whose locks they hold, and the oldest unfinished runs of the organisation `$1`. The condition and the
+ * order are those of the index `runs_list`: with `org = $1 ORDER BY id` Postgres may scan the older runs of all others.
  */
-export const clusterSql = `
+const clusterSql = `
   WITH locks AS MATERIALIZED (
     SELECT pid, classid::bigint AS class, objid::bigint AS object FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 2 AND granted
       AND classid::bigint IN (${lockClasses.node}, ${lockClasses.shard})
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   ), open AS MATERIALIZED (
-    SELECT shard, status, created_at FROM runs WHERE org = $1 ORDER BY id LIMIT ${countedRuns}
+    SELECT shard, status, created_at FROM runs WHERE org >= $1 AND org <= $1 ORDER BY org DESC, id LIMIT ${countedRuns}
   ), loads AS (SELECT shard, count(*) AS n FROM open GROUP BY shard
   ), found AS (
     SELECT n.id, n.number, n.role, n.address, n.build, n.leaving AS "isLeaving",
@@ -63,6 +64,18 @@ export const clusterSql = `
     greatest(0, COALESCE(extract(epoch FROM now() - min(created_at) FILTER (WHERE status = 'pending')), 0))::float8 * 1000
       AS "lagMillis"
   FROM open`
+
+/** Leaves no other plan than that index, whose cost `countedRuns` bounds. */
+const planSql = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_sort',
+  'enable_incremental_sort', 'jit']) AS name`
+
+const noCluster = { nodes: [], heldShards: 0, unfinished: 0, oldestUnfinishedAt: null, lagMillis: 0 }
+
+/** Reads the cluster, with the runs of the organisation; of an empty id none. At a bounded cost: locks are in memory. */
+export const readCluster = (sql: Sql, organisation: string) =>
+  sql
+    .withTransaction(Effect.zipRight(sql.unsafe(planSql), sql.unsafe(clusterSql, [organisation])))
+    .pipe(Effect.map(([row]) => (row === undefined ? noCluster : decodeCluster(row))))
 
 /** A node is silent once it no longer counts on its seat itself. */
 export const stateOf = ({ isConnected, isLeaving, silentMillis }: NodeStatus): NodeCondition =>
@@ -103,7 +116,6 @@ export const layer = (build: () => string) =>
       const { isAlone } = yield* Ownership
       const startedAt = yield* Clock.currentTimeMillis
       const ownBuild = yield* Effect.cached(Effect.sync(build))
-      const noReading = { nodes: [], heldShards: 0, unfinished: 0, oldestUnfinishedAt: null, lagMillis: 0 }
       /** Rows of nodes beside a service that is alone are those of ended processes. */
       const only = (runs: number) =>
         Effect.map(ownBuild, (build): NodeStatus => ({
@@ -122,8 +134,8 @@ export const layer = (build: () => string) =>
 
       return ClusterReads.of({
         read: Effect.fn("ClusterReads.read")(function* (organisation) {
-          const row = yield* firstRow(sql.unsafe(clusterSql, [organisation]), decodeCluster)
-          const { heldShards, lagMillis, nodes, oldestUnfinishedAt, unfinished } = row ?? noReading
+          const found = yield* Effect.mapError(readCluster(sql, organisation), databaseUnavailable)
+          const { heldShards, lagMillis, nodes, oldestUnfinishedAt, unfinished } = found
           return {
             nodes: (isAlone ? [yield* only(unfinished)] : nodes).map(viewOf),
             shards: { total: shardCount, unowned: isAlone ? 0 : Math.max(0, shardCount - heldShards) },
