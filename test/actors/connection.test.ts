@@ -23,6 +23,7 @@ describe("at the instant of expiry", () => {
         const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), latency) })
         const id = yield* world.connected()
         yield* TestClock.adjust(hour)
+        const before = world.loads()
         const callers = yield* Effect.fork(
           Effect.forEach(Array.from({ length: 1_000 }), () => world.authorize(id), { concurrency: "unbounded" })
         )
@@ -30,6 +31,7 @@ describe("at the instant of expiry", () => {
         yield* TestClock.adjust(latency)
         const answers = yield* Fiber.join(callers)
         assert.isTrue(answers.every(({ _tag }) => _tag === "Granted"))
+        assert.strictEqual(world.loads() - before, 1, "an owner that has nothing in memory reads once for all")
         assert.lengthOf(world.asked, 1)
         assert.strictEqual(refreshTokenOf(world.asked[0] ?? assert.fail()), "refresh-0")
       }

@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 import { attempts } from "../../src/runtime/workspace/Canary.js"
 import { worldOf } from "../support/World.js"
-import { assertWithin } from "../support/pace.js"
+import { assertOnceWithin } from "../support/pace.js"
 
 describe("A workspace", () => {
   let svc: Running
@@ -222,12 +222,11 @@ describe("The whole service", () => {
       ["SELECT json_agg(json_build_object('a', i)) AS v FROM generate_series(1, 45000) i", { rows: 1 }],
       [`SELECT ('[' || repeat('"${"x".repeat(70)}",', 99000) || '1]')::json AS v`, { rows: 1 }]
     ]
-    for (const [sql, expected] of scenario) {
-      const slowest = await slowestHealth(async () => assert.deepStrictEqual(await answered(sql), expected, sql))
-      if (process.env["SVC_TEST_SHOW"] !== undefined) console.log(Math.round(slowest), sql.slice(0, 70))
+    for (const [sql, expected] of scenario)
       // Most of the time goes into the run's journal and trace; a busy machine takes several times as long.
-      assertWithin(slowest, 750, sql.slice(0, 80))
-    }
+      await assertOnceWithin(750, sql.slice(0, 80), () =>
+        slowestHealth(async () => assert.deepStrictEqual(await answered(sql), expected, sql))
+      )
     assert.strictEqual((await fetch(`${dev.baseUrl}/readyz`)).status, 200)
     assert.notMatch(output(), /RangeError|ERR_STRING_TOO_LONG/)
   }, 90_000)

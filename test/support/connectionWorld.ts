@@ -137,6 +137,7 @@ export const makeWorld = (options: WorldOptions) =>
     const events: Array<DomainEvent> = []
     const audit: Array<AuditEntry> = []
     const asked: Array<TokenRequest> = []
+    const counted = { loads: 0 }
     const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
     const identifiers = makeIdentifiers()
     const definition = decodeManifest(options.manifest ?? manifest())
@@ -148,7 +149,15 @@ export const makeWorld = (options: WorldOptions) =>
       })
 
     const store = ConnectionStore.of({
-      load: (id) => Effect.sync(() => Option.fromNullable(rows.get(id))),
+      load: (id) =>
+        Effect.zipRight(
+          // As a statement, during which others ask too.
+          Effect.yieldNow(),
+          Effect.sync(() => {
+            counted.loads += 1
+            return Option.fromNullable(rows.get(id))
+          })
+        ),
       insert: ({ audit: told, connection, credential, events: said, nextLookAt, session }) =>
         Effect.sync(() => {
           const made = { ...connection, isDefault: true }
@@ -376,6 +385,8 @@ export const makeWorld = (options: WorldOptions) =>
       types,
       audit,
       asked,
+      /** How often an owner read its connection from the store. */
+      loads: () => counted.loads,
       now,
       identifiers
     }

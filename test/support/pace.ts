@@ -19,5 +19,19 @@ export const assertWithin = (took: number, millis: number, message?: string): vo
   if (!(took < millis)) assert.isBelow(took, paced(millis), message)
 }
 
+/**
+ * Asserts that `measure` resolves to less than `millis`, paced, in one of three rounds: a delay that the service itself
+ * causes is in each of them, one that the machine adds is not.
+ */
+export const assertOnceWithin = async (
+  millis: number,
+  message: string,
+  measure: () => Promise<number>
+): Promise<void> => {
+  let least = Infinity
+  for (let round = 0; round < 3 && !(least < millis); round++) least = Math.min(least, await measure())
+  assertWithin(least, millis, message)
+}
+
 /** What takes `millis` on a machine at rest, in milliseconds of this machine as it is now: more where it is slower or busy. */
 export const paced = (millis: number): number => millis * Math.max(1, presentMillis() / spinMillis)

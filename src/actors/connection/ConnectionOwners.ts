@@ -19,6 +19,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import { ConnectionStore } from "../ports/connection/ConnectionStore.js"
 import { Connectors } from "../ports/connection/Connectors.js"
+import { makeSharedLoads } from "../SharedLoads.js"
 import type { CommandRefusal } from "./Protocol.js"
 import {
   isRenewable,
@@ -77,9 +78,11 @@ export const make = Effect.gen(function* () {
     return open
   })
 
+  const loads = makeSharedLoads<ConnectionOwner, OpenConnection, CommandRefusal>()
+
   /** The connection, from memory or the store; `NotFound` for another organisation. */
   const read = (self: ConnectionOwner, organisation: string): Effect.Effect<OpenConnection, CommandRefusal> =>
-    Effect.flatMap(self.open === undefined ? load(self) : Effect.succeed(self.open), (open) =>
+    Effect.flatMap(self.open === undefined ? loads(self, load(self)) : Effect.succeed(self.open), (open) =>
       open.connection.organisationId === organisation ? Effect.succeed(open) : notFound()
     )
 

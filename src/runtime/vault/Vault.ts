@@ -3,9 +3,10 @@
  */
 import { describe } from "../telemetry/SafeError.js"
 import { randomBytes } from "node:crypto"
-import { Cache, Duration, Effect, Exit, Layer, Redacted, Ref } from "effect"
+import { Effect, Layer, Redacted, Ref } from "effect"
 import { type OrganisationVault, type Place, Vault, VaultRefused } from "../../actors/ports/Vault.js"
 import { openWith, readSealed, sealWith } from "./Cipher.js"
+import { makeSharedLoads } from "../../actors/SharedLoads.js"
 import { type DataKey, DataKeys, type DataKeysUnavailable } from "./DataKeys.js"
 import { RecentMap } from "../../domain/RecentMap.js"
 import type { Keyring } from "./Keyring.js"
@@ -20,11 +21,12 @@ export interface VaultOptions {
 
 /** How many organisations' keys are cached, and for how long: another node may create a key. */
 const maxCachedOrganisations = 10_000
-const heldFor = Duration.minutes(5)
+const heldMillis = 300_000
 const rewrapBatch = 200
 
 export const make = Effect.fnUntraced(function* (options: VaultOptions) {
   const dataKeys = yield* DataKeys
+  const clock = yield* Effect.clock
   const known = yield* Ref.make(options.keyring)
   const reread =
     options.reread === undefined
@@ -59,7 +61,6 @@ export const make = Effect.fnUntraced(function* (options: VaultOptions) {
     return plain
   })
 
-  /** The same vaults as in the cache of effects, for those who cannot run one. */
   const unlocked = new RecentMap<string, { readonly vault: OrganisationVault; readonly until: number }>(
     maxCachedOrganisations
   )
@@ -70,30 +71,33 @@ export const make = Effect.fnUntraced(function* (options: VaultOptions) {
     const active = all.find((key) => key.active)
     if (active === undefined) return yield* refused(placeOf(org), "the organisation has no active data key")
     const vault = organisationVault(org, plain, active.id)
-    unlocked.set(org, { vault, until: performance.now() + Duration.toMillis(heldFor) })
+    unlocked.set(org, { vault, until: clock.unsafeCurrentTimeMillis() + heldMillis })
     return vault
   })
 
-  const held = yield* Cache.makeWith({
-    capacity: maxCachedOrganisations,
-    lookup: unlock,
-    timeToLive: (exit) => (Exit.isSuccess(exit) ? heldFor : Duration.zero)
-  })
+  const loads = makeSharedLoads<string, OrganisationVault, VaultRefused>()
+
+  const cached = (org: string) => {
+    const found = unlocked.get(org)
+    return found !== undefined && clock.unsafeCurrentTimeMillis() < found.until ? found.vault : undefined
+  }
+  const vaultOf = (org: string) =>
+    Effect.suspend(() => {
+      const found = cached(org)
+      return found === undefined ? loads(org, unlock(org)) : Effect.succeed(found)
+    })
 
   return Vault.of({
-    of: (org) => held.get(org),
-    cached: (org) => {
-      const found = unlocked.get(org)
-      return found !== undefined && performance.now() < found.until ? found.vault : undefined
-    },
+    of: vaultOf,
+    cached,
     opener: (org) =>
       Effect.map(Effect.flatMap(load(org), unwrapAll), (plain) => ({
         open: (place, sealed) => openWithAny(org, plain, place, sealed)
       })),
     seal: (place, secret) =>
-      Effect.map(held.get(place.organisation), (vault) => vault.seal(place, Redacted.value(secret))),
+      Effect.map(vaultOf(place.organisation), (vault) => vault.seal(place, Redacted.value(secret))),
     open: (place, sealed) =>
-      Effect.flatMap(held.get(place.organisation), (vault) =>
+      Effect.flatMap(vaultOf(place.organisation), (vault) =>
         Effect.try({
           try: () => Redacted.make(Buffer.from(vault.open(place, sealed)).toString("utf8")),
           catch: (error) =>

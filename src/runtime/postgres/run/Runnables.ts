@@ -11,6 +11,7 @@ import type { OrganisationId, WorkflowId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
 import { archivedRefusal, latestEnvironment } from "../../../domain/workflow/Workflow.js"
+import { makeSharedLoads } from "../../../actors/SharedLoads.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { execute, rowsOf } from "../database/DatabaseUnavailable.js"
@@ -72,10 +73,12 @@ export const layer = Layer.effect(
         found === undefined ? notFound() : Effect.succeed(found)
       )
 
-    const content = Effect.fnUntraced(function* (workflow: WorkflowId, number: number) {
-      const key = `${workflow}@${number}`
-      const known = versions.get(key)
-      if (known !== undefined) return known
+    const contentLoads = makeSharedLoads<string, Content, NotFound | Unavailable>()
+    const loadContent = Effect.fnUntraced(function* (
+      key: string,
+      workflow: WorkflowId,
+      number: number
+    ): Effect.fn.Return<Content, NotFound | Unavailable> {
       // Not decoded, since a start waits for it.
       const [row] = yield* rowsOf(
         castRows<ContentRow>(
@@ -90,6 +93,12 @@ export const layer = Layer.effect(
       versions.set(key, found)
       return found
     })
+    const content = (workflow: WorkflowId, number: number): Effect.Effect<Content, NotFound | Unavailable> =>
+      Effect.suspend(() => {
+        const key = `${workflow}@${number}`
+        const known = versions.get(key)
+        return known === undefined ? contentLoads(key, loadContent(key, workflow, number)) : Effect.succeed(known)
+      })
 
     const makeRunnable = (
       { deployments: _deployments, publishedVersion: _published, status: _status, ...head }: WorkflowHead,
