@@ -11,6 +11,7 @@ import type { RawReply, RawRequest } from "../../src/http/Wire.js"
 import type { WebhookAddress } from "../../src/http/webhook/Receive.js"
 import { generateSecrets, resolveSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { readConfig, Settings } from "../../src/runtime/configuration/Config.js"
+import * as OpenSockets from "../../src/runtime/postgres/database/OpenSockets.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "../../src/runtime/program/Layers.js"
 import { make as makeFront } from "../../src/runtime/http/Front.js"
 import { server } from "../../src/runtime/program/Server.js"
@@ -58,7 +59,8 @@ const settings = (env: Readonly<Record<string, string>>) =>
         SVC_RUNNERS: "1",
         ...env
       })
-      return Layer.merge(
+      return Layer.mergeAll(
+        OpenSockets.layer,
         Layer.succeed(Settings, config),
         Layer.effect(ProvidedSecrets, resolveSecrets(config, { create: true }))
       )

@@ -3,7 +3,8 @@
  * id. Whoever first sees that a node is gone deletes its row and ends the sessions of its process, since one that is only
  * frozen would keep its locks.
  */
-import { Context, Deferred, Duration, Effect, Redacted, Schedule } from "effect"
+import { Context, Deferred, Duration, Effect, FiberId, Redacted, Schedule } from "effect"
+import { OpenSockets } from "../postgres/database/OpenSockets.js"
 import { AppSql, WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError } from "../process/OperatorError.js"
 import { heldMillis, isGone, type NodeRow } from "./NodeRow.js"
@@ -47,24 +48,35 @@ export interface MembershipOptions {
 /** Takes a seat, and keeps it until the scope ends. Fails if the cluster refuses this node. */
 export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onRefused, owner }: MembershipOptions) {
   const pools = [yield* WriterSql, yield* AppSql]
+  const sockets = yield* OpenSockets
   let seat: Seat | undefined
   let confirmed = { at: -Infinity, wall: -Infinity }
   let members: ReadonlyArray<NodeRow> = []
-  let waiting = yield* Deferred.make<Seat>()
+  let waiting = Deferred.unsafeMake<Seat>(FiberId.none)
+
+  /** At once: shards that the seat held may have new owners, and who asks for a seat must wait for the next. */
+  const vacate = () => {
+    members = []
+    if (seat === undefined) return
+    seat = undefined
+    waiting = Deferred.unsafeMake(FiberId.none)
+  }
+  const occupy = (taken: Seat) => {
+    seat = taken
+    Deferred.unsafeDone(waiting, Effect.succeed(taken))
+  }
 
   const take = Effect.gen(function* () {
     const lost = yield* Deferred.make<never, SeatLost>()
     const onEnd = (reason: string) => {
-      // At once: shards that this session held may have new owners.
-      seat = undefined
+      vacate()
       Deferred.unsafeDone(lost, Effect.fail(new SeatLost(reason)))
     }
     const taken = yield* Effect.acquireRelease(
       onSeat(() => takeSeat(Redacted.value(owner), nextId(), facts, onEnd)),
       (held) =>
         Effect.promise(async () => {
-          seat = undefined
-          members = []
+          vacate()
           await held.leave()
         })
     )
@@ -79,7 +91,8 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
     })
     if (found === undefined) return yield* Effect.fail(new SeatLost("it was silent for too long"))
     confirmed = sent
-    members = found.filter((member) => !isGone(member))
+    // The library waits for itself among them without a pause. Its own row tells of the beat before.
+    members = found.filter((member) => member.id === held.id || !isGone(member))
     for (const gone of found) if (gone.id !== held.id && isGone(gone)) yield* remove(held, gone)
   })
 
@@ -93,7 +106,8 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
       reason: gone.isConnected ? "it is silent" : "its session ended"
     })
     yield* onSeat(() => held.endSessions(ended))
-    for (const pool of pools) yield* Effect.ignore(pool.unsafe(endSessionsSql, [ended]))
+    // Not awaited: a pool may have no connection for a while.
+    for (const pool of pools) yield* Effect.fork(Effect.ignore(pool.unsafe(endSessionsSql, [ended])))
   })
 
   /** Holds one seat until it is lost. `begun`: run once it is taken. */
@@ -102,12 +116,19 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
       Effect.gen(function* () {
         const { lost, taken } = yield* take
         yield* beat(taken)
-        seat = taken
+        occupy(taken)
         yield* begun
-        yield* Deferred.succeed(waiting, taken)
         return yield* Effect.raceFirst(
           Effect.forever(Effect.zipRight(Effect.sleep(beatInterval), beat(taken))),
           Deferred.await(lost)
+        ).pipe(
+          // Others end the sessions of this process, which a silent path does not tell.
+          Effect.tapError(() =>
+            Effect.sync(() => {
+              vacate()
+              sockets.endAll()
+            })
+          )
         )
       })
     )
@@ -127,10 +148,8 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
         Effect.gen(function* () {
           if (yield* Deferred.fail(first, failure)) return yield* Effect.never
           const heldFor = since === undefined ? 0 : performance.now() - since
-          if (since !== undefined) {
-            waiting = yield* Deferred.make<Seat>()
+          if (since !== undefined)
             yield* Effect.annotateLogs(Effect.logWarning("cluster.seat_lost"), { reason: failure.reason })
-          }
           since = undefined
           // A failure makes the schedule go on; a success begins it anew.
           if (heldFor < steadyMillis) return yield* Effect.fail(failure)
@@ -138,6 +157,8 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
     }),
     Effect.retry(returnPauses),
     Effect.forever,
+    // A layer is built without interruptions: what is lost would be waited for.
+    Effect.interruptible,
     Effect.forkScoped
   )
   yield* Effect.mapError(Deferred.await(first), (failure) =>

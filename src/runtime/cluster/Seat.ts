@@ -3,11 +3,11 @@
  * the node's row. Postgres frees the locks when the session ends; the row is deleted by the node, or else by another one.
  */
 import { Effect } from "effect"
-import { Socket } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { Client } from "pg"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { processName, sessionName } from "../process/ProcessName.js"
+import { socketOf } from "../postgres/database/AnswerLimit.js"
 import { withServerSettings } from "../postgres/database/Pools.js"
 import { holderSql, lockKey as databaseLock, nodeSession, refusalOf } from "../postgres/database/DatabaseLock.js"
 import type { NodeRole } from "../../domain/run/ClusterView.js"
@@ -104,10 +104,7 @@ export const takeSeat = async (
 const endSession = async (client: Client, last: Promise<unknown> = Promise.resolve()): Promise<void> => {
   const orderly = last.catch(() => undefined).then(() => client.end().catch(() => undefined))
   await Promise.race([orderly, setTimeout(endMillis, undefined, { ref: false })])
-  const connection: unknown = Reflect.get(client, "connection")
-  const stream: unknown =
-    typeof connection === "object" && connection !== null ? Reflect.get(connection, "stream") : undefined
-  if (stream instanceof Socket) stream.destroy()
+  socketOf(client)?.destroy()
 }
 
 /** Fails if nodes of another build run on the database, which must not be migrated under them. */

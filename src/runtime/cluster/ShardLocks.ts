@@ -49,7 +49,7 @@ export const layer = Layer.effect(
         return seat === undefined ? Effect.void : Effect.ignore(onSeat(() => what(seat)))
       })
     const giveUp = (shards: ReadonlySet<number>) =>
-      Effect.forEach(leaving, (stop) => Effect.timeoutOption(stop(shards), stopLimit), {
+      Effect.forEach(leaving, (stop) => Effect.timeoutOption(Effect.interruptible(Effect.disconnect(stop(shards))), stopLimit), {
         concurrency: "unbounded",
         discard: true
       }).pipe(Effect.zipRight(change((seat) => seat.unlock([...shards]))))

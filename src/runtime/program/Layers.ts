@@ -6,6 +6,7 @@ import { waitForPort } from "../process/Port.js"
 import { startEmbedded, reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { migrate } from "../postgres/database/Migrations.js"
 import * as DatabaseTrouble from "../postgres/database/DatabaseTrouble.js"
+import * as OpenSockets from "../postgres/database/OpenSockets.js"
 import { connect, layer as pools } from "../postgres/database/Pools.js"
 import type { DatabaseUrls } from "../postgres/database/Roles.js"
 import { holdDatabase } from "../postgres/database/DatabaseLock.js"
@@ -106,6 +107,8 @@ const portChecked = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }
 
 const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
 
+const settings = (config: ServiceConfig) =>
+  Layer.mergeAll(Layer.succeed(Settings, config), DatabaseTrouble.layer, OpenSockets.layer)
 const createdSecrets = secrets({ create: true })
 const ownServer = asPhase("postgres")(serverBy(startEmbedded))
 
@@ -114,8 +117,7 @@ const ownServer = asPhase("postgres")(serverBy(startEmbedded))
  * check; built with the same memo map, they are opened once. A failed migration is reported before a pool's failure.
  */
 export const layers = (config: ServiceConfig) => {
-  const settings = Layer.merge(Layer.succeed(Settings, config), DatabaseTrouble.layer)
-  const server = Layer.provideMerge(ownServer, Layer.provideMerge(createdSecrets, settings))
+  const server = Layer.provideMerge(ownServer, Layer.provideMerge(createdSecrets, settings(config)))
   return {
     ahead: Layer.provide(connections, server),
     base: asPhase("secrets checked")(secretsChecked).pipe(
@@ -137,5 +139,5 @@ export const layerUnproven = (config: ServiceConfig) =>
     Layer.provideMerge(migrated),
     Layer.provideMerge(serverBy(reachEmbedded)),
     Layer.provideMerge(secrets({ create: false })),
-    Layer.provideMerge(Layer.merge(Layer.succeed(Settings, config), DatabaseTrouble.layer))
+    Layer.provideMerge(settings(config))
   )

@@ -1,12 +1,15 @@
 /** Makes the template and the databases of workspaces, each with its login, and proves that a login reaches no other. */
 import { Client, type ClientConfig, escapeLiteral, type Pool } from "pg"
 import { workspaceDb } from "../../domain/Limits.js"
+import { limitAnswers } from "../postgres/database/AnswerLimit.js"
 import { attempts, breach } from "./Canary.js"
 import { type DatabaseNames, schemaOf } from "./DatabaseNames.js"
 import { build, mark } from "./Walls.js"
 
 /** Arbitrary, and the same in every release. The second key of the lock is the hash of the database's name. */
 const lockKey = 1_937_137_966
+/** How long a database may take to be created or dropped: its files are copied, and a checkpoint is made. */
+const setupMillis = 300_000
 
 /**
  * Sets databases up on a server. `control`: the database from which the others are managed; `keeper`: the administrator's
@@ -119,6 +122,7 @@ export const withClient = async <A>(config: ClientConfig, body: (client: Client)
   const client = new Client(config)
   client.on("error", () => undefined)
   await client.connect()
+  limitAnswers(client, setupMillis)
   try {
     return await body(client)
   } finally {

@@ -5,6 +5,8 @@
  */
 import { Redacted } from "effect"
 import { type Client, type ClientConfig, Pool } from "pg"
+import { limitAnswers } from "../postgres/database/AnswerLimit.js"
+import type { OpenSockets } from "../postgres/database/OpenSockets.js"
 import { type DatabaseNames, databaseNamesOf } from "./DatabaseNames.js"
 import { makeDatabaseSetup, canarySpace, withClient } from "./DatabaseSetup.js"
 
@@ -13,6 +15,8 @@ export interface WorkspaceDatabasesOptions {
   readonly admin: Redacted.Redacted
   /** The names and passwords of the logins are derived from it. */
   readonly pepper: Redacted.Redacted
+  /** Makes the sockets of all connections. */
+  readonly sockets?: OpenSockets["Type"] | undefined
 }
 
 export interface WorkspaceDatabases {
@@ -39,11 +43,15 @@ const makersAtOnce = 2
 const sweepBatch = 20
 
 /** How to connect to a database as the administrator, or with its own login. */
-const makeLogins = (base: URL, names: DatabaseNames) => {
+const makeLogins = (base: URL, names: DatabaseNames, sockets: OpenSockets["Type"] | undefined) => {
+  const reach = {
+    connectionTimeoutMillis: connectMillis,
+    ...(sockets === undefined ? {} : { stream: sockets.open })
+  }
   const adminTo = (database: string): ClientConfig => {
     const url = new URL(base)
     url.pathname = `/${database}`
-    return { connectionString: url.href, connectionTimeoutMillis: connectMillis, application_name: "svc workspaces" }
+    return { ...reach, connectionString: url.href, application_name: "svc workspaces" }
   }
   const loginTo = (name: string): ClientConfig => {
     const url = new URL(base)
@@ -53,7 +61,7 @@ const makeLogins = (base: URL, names: DatabaseNames) => {
     url.search = new URLSearchParams(
       [...base.searchParams].filter(([parameter]) => parameter.startsWith("ssl"))
     ).toString()
-    return { connectionString: url.href, connectionTimeoutMillis: connectMillis, application_name: "svc.db" }
+    return { ...reach, connectionString: url.href, application_name: "svc.db" }
   }
   return { adminTo, loginTo }
 }
@@ -73,17 +81,19 @@ const makeLanes = (make: (spaceId: string) => Promise<void>) => {
 /** Builds the walls and tests them. Fails if they do not isolate: then no workspace may have a login here. */
 export const openWorkspaceDatabases = async ({
   admin,
-  pepper
+  pepper,
+  sockets
 }: WorkspaceDatabasesOptions): Promise<WorkspaceDatabases> => {
   const base = new URL(Redacted.value(admin))
   const control = base.pathname.slice(1)
   const names = databaseNamesOf(control, pepper)
-  const { adminTo, loginTo } = makeLogins(base, names)
+  const { adminTo, loginTo } = makeLogins(base, names, sockets)
 
   await ensureControl(adminTo("postgres"), adminTo(control), control)
   const keeper = new Pool({ ...adminTo(control), max: 2, idleTimeoutMillis: 10_000, allowExitOnIdle: true })
 
   keeper.on("error", () => undefined)
+  keeper.on("connect", (client) => limitAnswers(client))
   const { makeDatabase, makeTemplate, proveIsolation, withNameLock } = makeDatabaseSetup(
     control,
     names,

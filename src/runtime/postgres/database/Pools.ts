@@ -2,11 +2,13 @@
 import { Reactivity } from "@effect/experimental"
 import { PgClient } from "@effect/sql-pg"
 import { SqlError } from "@effect/sql/SqlError"
-import { Context, Duration, Effect, Layer, Redacted } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { types } from "pg"
 import { DatabaseTrouble, type TroubleRegistry } from "../../../actors/ports/DatabaseTrouble.js"
 import { sessionName } from "../../process/ProcessName.js"
 import { failOnConnectionLoss } from "./ConnectionLoss.js"
+import { limitAnswers } from "./AnswerLimit.js"
+import { OpenSockets } from "./OpenSockets.js"
 import { QueuedPool } from "./QueuedPool.js"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
 import { explainUnreachable } from "./UnreachableDatabase.js"
@@ -34,10 +36,11 @@ export interface PoolOptions {
  * exact, else as text; `numeric` as text; times as `Date`. Fails with `SqlError` when Postgres cannot be reached.
  */
 export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redacted, options: PoolOptions) {
+  const sockets = Option.getOrUndefined(yield* Effect.serviceOption(OpenSockets))
   const acquire = Effect.acquireRelease(
     Effect.tryPromise({
       try: async () => {
-        const pool = makePool(url, options)
+        const pool = makePool(url, options, sockets)
         const first = await pool.connect()
         first.release()
         return pool
@@ -86,7 +89,7 @@ const bothPools = (urls: DatabaseUrls, sizes: PoolSizes, trouble: TroubleRegistr
     )
   )
 
-const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
+const makePool = (url: Redacted.Redacted, options: PoolOptions, sockets: OpenSockets["Type"] | undefined) => {
   const { trouble } = options
   const settings = {
     connectionString: withServerSettings(Redacted.value(url)),
@@ -99,6 +102,7 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
     idleTimeoutMillis: 5_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    ...(sockets === undefined ? {} : { stream: sockets.open }),
     ...(options.statementTimeout === undefined
       ? {}
       : { statement_timeout: Duration.toMillis(options.statementTimeout) }),
@@ -108,6 +112,8 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions) => {
   const pool = new QueuedPool(settings, (sqlState) => {
     if (sqlState !== "") trouble?.note(sqlState)
   })
+  // Without a limit of the server, as for migrations, a statement may take any time.
+  if (options.statementTimeout !== undefined) pool.on("connect", (client) => limitAnswers(client))
   // The pool drops a broken connection by itself; without a listener the error would end the process.
   pool.on("error", () => {})
   return pool

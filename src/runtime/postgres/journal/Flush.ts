@@ -3,6 +3,8 @@ import { Client, DatabaseError } from "pg"
 import { ChangeRefused } from "../../../actors/ports/run/Journal.js"
 import { sessionName } from "../../process/ProcessName.js"
 import { databaseConditionOf } from "../database/DatabaseConditions.js"
+import { limitAnswers } from "../database/AnswerLimit.js"
+import type { OpenSockets } from "../database/OpenSockets.js"
 import { journalUnavailable, sqlStateOf } from "../database/DatabaseUnavailable.js"
 import type { QueuedChange } from "./ChangeQueue.js"
 import type { PreparedUnit } from "./FlushPart.js"
@@ -16,6 +18,8 @@ export const pause = (millis: number) => new Promise<void>((resolve) => setTimeo
 
 export interface FlushOptions {
   readonly connectionString: string
+  /** Makes the sockets of its connections. */
+  readonly sockets?: OpenSockets["Type"] | undefined
   /** Called after each commit. */
   readonly onCommit: (changes: ReadonlyArray<PreparedUnit>) => void
   /** Whether the writer is closed: then a batch is not resent. */
@@ -35,13 +39,13 @@ export type Flush = (
   isResend: boolean
 ) => Promise<Client | undefined>
 
-export const makeFlush = ({ connectionString, isClosed, onCommit, onError }: FlushOptions): Flush => {
+export const makeFlush = ({ connectionString, isClosed, onCommit, onError, sockets }: FlushOptions): Flush => {
   const statementOf = makeStatements()
 
   const flush: Flush = async (idleClient, items, startedAt, isResend) => {
     let client = idleClient
     try {
-      client ??= await connect(connectionString)
+      client ??= await connect(connectionString, sockets)
       const { name, text, values } = statementOf(items, isResend)
       // Not decoded, since every commit waits for it: ids of the statement's own values.
       const { rows } = await client.query<{ id: string; held?: boolean }>({ name, text, values: [...values] })
@@ -109,16 +113,18 @@ const patienceAfter = (error: unknown): number =>
 /** The plans of prepared statements are kept. Those of a short table must also suit a long one. */
 export const planSettings = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off"
 
-const connect = async (connectionString: string): Promise<Client> => {
+const connect = async (connectionString: string, sockets: FlushOptions["sockets"]): Promise<Client> => {
   const client = new Client({
     connectionString,
     application_name: sessionName("svc journal"),
+    ...(sockets === undefined ? {} : { stream: sockets.open }),
     keepAlive: true,
     connectionTimeoutMillis: 5_000
   })
   // The next flush finds out that a connection was lost.
   client.on("error", () => undefined)
   await client.connect()
+  limitAnswers(client)
   await client.query(planSettings)
   return client
 }

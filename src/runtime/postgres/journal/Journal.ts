@@ -12,6 +12,7 @@ import { DatabaseTrouble } from "../../../actors/ports/DatabaseTrouble.js"
 import type { EventPriority } from "../../../domain/event/Event.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/run/Wakeups.js"
+import { OpenSockets } from "../database/OpenSockets.js"
 import { WriterSql } from "../database/Pools.js"
 import { countersOf, openCountersSql } from "../quota/QuotaDecision.js"
 import { makeJournalReads } from "./JournalReads.js"
@@ -66,6 +67,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const vault = yield* Vault
       const wakeups = yield* Wakeups
       const trouble = yield* Effect.serviceOption(DatabaseTrouble)
+      const sockets = Option.getOrUndefined(yield* Effect.serviceOption(OpenSockets))
 
       const committed = (units: ReadonlyArray<PreparedUnit>) => {
         const { deliveries, queued } = wakeUps(units, wakeups.noteQueued)
@@ -76,6 +78,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         Effect.sync(() =>
           makeWriter({
             connectionString: Redacted.value(options.writer),
+            sockets,
             capacity: options.capacity,
             onCommit: committed,
             onError: Option.match(trouble, { onNone: () => () => undefined, onSome: ({ note }) => note })

@@ -7,10 +7,13 @@ import type { Client } from "pg"
 import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
 import type { PreparedUnit } from "./FlushPart.js"
 import { ChangeQueue, type QueuedChange } from "./ChangeQueue.js"
+import type { OpenSockets } from "../database/OpenSockets.js"
 import { makeFlush, pause } from "./Flush.js"
 
 export interface WriterOptions {
   readonly connectionString: string
+  /** Makes the sockets of its connections. */
+  readonly sockets?: OpenSockets["Type"] | undefined
   /** Changes that may be queued; further ones fail with `JournalUnavailable`. */
   readonly capacity: number
   /** Called after each commit. */
