@@ -32,7 +32,7 @@ const makeSeat = () => {
   return { seat: seat as Seat, answer: () => waiting.shift()?.(), unlocked }
 }
 
-const storageOn = (seat: Seat) =>
+const storageOn = (seat: Seat, leaving: Leaving["Type"] = new Set()) =>
   layer.pipe(
     Layer.provide(
       Layer.succeed(
@@ -40,7 +40,7 @@ const storageOn = (seat: Seat) =>
         Membership.of({ isHolding: () => true, members: () => [], seat: () => seat, awaitSeat: Effect.succeed(seat) })
       )
     ),
-    Layer.provide(Layer.sync(Leaving, () => new Set())),
+    Layer.provide(Layer.succeed(Leaving, leaving)),
     Layer.build,
     Effect.map((context) => RunnerStorage.RunnerStorage.pipe(Effect.provide(context))),
     Effect.flatten
@@ -83,6 +83,17 @@ describe("the locks on a node's shards", () => {
       assert.deepStrictEqual(yield* storage.refresh(address, shards(1, 2)), shards(1, 2))
       yield* storage.refresh(address, shards(1, 2))
       assert.deepStrictEqual([...seat.shards.keys()], [1, 2])
+    })
+  )
+
+  it.scopedLive("are given up although what runs on them does not stop", () =>
+    Effect.gen(function* () {
+      const { seat, unlocked } = makeSeat()
+      seat.shards.set(1, 0)
+      // As a run that waits for a commit over a silent path.
+      const storage = yield* storageOn(seat, new Set([() => Effect.uninterruptible(Effect.sleep("1 minute"))]))
+      yield* Effect.uninterruptible(storage.release(address, ShardId.make("default", 1)))
+      assert.deepStrictEqual(unlocked, [[1]])
     })
   )
 

@@ -157,8 +157,6 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
     }),
     Effect.retry(returnPauses),
     Effect.forever,
-    // A layer is built without interruptions: what is lost would be waited for.
-    Effect.interruptible,
     Effect.forkScoped
   )
   yield* Effect.mapError(Deferred.await(first), (failure) =>

@@ -49,10 +49,14 @@ export const layer = Layer.effect(
         return seat === undefined ? Effect.void : Effect.ignore(onSeat(() => what(seat)))
       })
     const giveUp = (shards: ReadonlySet<number>) =>
-      Effect.forEach(leaving, (stop) => Effect.timeoutOption(Effect.interruptible(Effect.disconnect(stop(shards))), stopLimit), {
-        concurrency: "unbounded",
-        discard: true
-      }).pipe(Effect.zipRight(change((seat) => seat.unlock([...shards]))))
+      Effect.forEach(
+        leaving,
+        (stop) => Effect.timeoutOption(Effect.interruptible(Effect.disconnect(stop(shards))), stopLimit),
+        {
+          concurrency: "unbounded",
+          discard: true
+        }
+      ).pipe(Effect.zipRight(change((seat) => seat.unlock([...shards]))))
     /** The shards that the library gives up in one turn are given up together. */
     let batch: Batch | undefined
     const release = Effect.fnUntraced(function* (shard: number) {

@@ -88,7 +88,12 @@ const databaseHeld = Layer.scopedDiscard(
     const { owner } = yield* Databases
     const { node } = yield* Settings
     if (Option.isSome(node)) return
-    yield* holdDatabase(yield* connect(owner, { maxConnections: 2, applicationName: `svc, pid ${process.pid}` }), stop)
+    const sql = yield* connect(owner, {
+      maxConnections: 2,
+      applicationName: `svc, pid ${process.pid}`,
+      statementTimeout: "30 seconds"
+    })
+    yield* holdDatabase(sql, stop)
   })
 )
 

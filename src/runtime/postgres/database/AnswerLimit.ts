@@ -2,7 +2,7 @@
 import { Socket } from "node:net"
 import type { ClientBase } from "pg"
 
-/** The server ends a statement of the pools after a minute at most, with its waits for locks: later no answer comes. */
+/** Above the minute after which the server ends a statement of the pools, with its waits for locks. */
 export const answerMillis = 70_000
 
 /**
