@@ -12,7 +12,7 @@ export const eventually = async <A>(
     const answer = await ask()
     if (found(answer)) return answer
     const waited = performance.now() - started
-    if (waited > millis) throw new Error(`not within ${millis} ms: ${JSON.stringify(answer)?.slice(0, 500)}`)
+    if (waited > millis) throw new Error(`not within ${millis} ms: ${JSON.stringify(answer)?.slice(0, 3_000)}`)
     await new Promise((resolve) => setTimeout(resolve, Math.min(10 + waited / 8, 150)))
   }
 }

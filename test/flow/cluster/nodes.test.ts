@@ -132,7 +132,7 @@ describe("a node that is frozen", () => {
     announce(/"cluster\.seat_lost"/, { required: true })
     // The others ended its sessions.
     announce(
-      /"background_task\.failed".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect)/
+      /"(?:background_task|audit\.seal)[._]failed".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|SealFailed)/
     )
     const runs = await Promise.all(
       Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 30, pause: 250 }))
