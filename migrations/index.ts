@@ -39,6 +39,7 @@ import mailAnswers from "./0036_mail_answers.js"
 import sealedState from "./0037_sealed_state.js"
 import customerTags from "./0038_customer_tags.js"
 import nodes from "./0039_nodes.js"
+import placeLeases from "./0040_place_leases.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -79,5 +80,6 @@ export const migrations = {
   "0036_mail_answers": Effect.asVoid(mailAnswers),
   "0037_sealed_state": Effect.asVoid(sealedState),
   "0038_customer_tags": Effect.asVoid(customerTags),
-  "0039_nodes": Effect.asVoid(nodes)
+  "0039_nodes": Effect.asVoid(nodes),
+  "0040_place_leases": Effect.asVoid(placeLeases)
 }

@@ -226,7 +226,7 @@ describe("events over a NATS server", () => {
           const stream = yield* EventStream
           const queue = yield* StartQueue
           yield* enqueue([{ org: org(1) }])
-          const next = Effect.repeat(Effect.delay(stream.take([1], 4, noneUnderWay), "5 millis"), {
+          const next = Effect.repeat(Effect.delay(stream.take([1], 4, noneUnderWay, null), "5 millis"), {
             until: ({ events }) => events.length > 0
           })
           for (let claims = 1; claims <= 5; claims++) {

@@ -31,7 +31,7 @@ const takeAll = Effect.fnUntraced(function* (count: number, slots: number) {
   const stream = yield* EventStream
   const events: Array<Effect.Effect.Success<ReturnType<typeof stream.take>>["events"][number]> = []
   yield* Effect.gen(function* () {
-    const taken = yield* stream.take([1], slots, noneUnderWay)
+    const taken = yield* stream.take([1], slots, noneUnderWay, null)
     events.push(...taken.events)
     yield* settleEvents(taken.events)
     for (const event of taken.events) stream.finish(event)
@@ -93,13 +93,13 @@ for (const driver of drivers)
             const node = yield* driver.node
             const held = yield* Effect.gen(function* () {
               const stream = yield* EventStream
-              const first = yield* Effect.repeat(stream.take([1], 4, noneUnderWay), {
+              const first = yield* Effect.repeat(stream.take([1], 4, noneUnderWay, null), {
                 until: ({ events }) => events.length > 0
               })
               // Longer than the lease and than the broker's time for an acknowledgement.
               yield* Effect.sleep("11 seconds")
-              assert.lengthOf((yield* (yield* StartQueue).take([1], 4, noneUnderWay)).events, 0)
-              assert.lengthOf((yield* stream.take([1], 4, noneUnderWay)).events, 0)
+              assert.lengthOf((yield* (yield* StartQueue).take([1], 4, noneUnderWay, null)).events, 0)
+              assert.lengthOf((yield* stream.take([1], 4, noneUnderWay, null)).events, 0)
               return first.events
             }).pipe(Effect.provide(node()))
             // The first node is gone without a settlement.

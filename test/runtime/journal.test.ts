@@ -262,15 +262,15 @@ describe("The journal", () => {
             concurrency: "unbounded"
           }
         )
-        const first = (yield* queue.take([shard], 30, none)).runs
+        const first = (yield* queue.take([shard], 30, none, null)).runs
         const shares = [1, 2, 3, 4].map((priority) => first.filter((run) => run.priority === priority).length)
         assert.deepStrictEqual(shares, [16, 8, 4, 2])
-        const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => queue.take([shard], 20, none), {
+        const rest = yield* Effect.forEach(Array.from({ length: 20 }), () => queue.take([shard], 20, none, null), {
           concurrency: "unbounded"
         })
         const ids = [...first, ...rest.flatMap(({ runs: started }) => started)].map((run) => run.id)
         assert.strictEqual(new Set(ids).size, ids.length)
-        const again = (yield* queue.take([shard], 200, none)).runs
+        const again = (yield* queue.take([shard], 200, none, null)).runs
         assert.strictEqual(ids.length + again.length, queued.length)
         assert.isTrue([...first, ...again].every((run) => run.status === "running" && run.epoch === 2))
       })
@@ -293,7 +293,7 @@ describe("The journal", () => {
           const shard = { instant: 901, standard: 902, long: 903 }[tier]
           const pending = openRun({ tier, shard, status: "pending", wakeAt: null, startedAt: null })
           yield* journal.append(openingChange(pending, { enqueue: { notBefore: Date.now() - 1_000 } }))
-          const [claimed] = (yield* queue.take([shard], 1, none)).runs
+          const [claimed] = (yield* queue.take([shard], 1, none, null)).runs
           const run = claimed ?? assert.fail("nothing was claimed")
           const start = decide(pending, { _tag: "Start", at: run.startedAt ?? assert.fail("not started") })
           assert(start._tag === "Started")
@@ -342,12 +342,12 @@ describe("The journal", () => {
         yield* Effect.forEach(Array.from({ length: 3 }), () => enqueue(other, 2), { concurrency: "unbounded" })
         const count = ({ runs: started }: TakenWork, of: typeof organisation) =>
           started.filter(({ organisationId }) => organisationId === of).length
-        const first = yield* queue.take([shard], 20, new Map([[small, 4]]))
+        const first = yield* queue.take([shard], 20, new Map([[small, 4]]), null)
         assert.deepStrictEqual([count(first, small), count(first, other), first.passedOver], [6, 3, [small, other]])
         assert.strictEqual(first.firstWaiting, 1)
-        const full = yield* queue.take([shard], 20, new Map([[small, 10]]))
+        const full = yield* queue.take([shard], 20, new Map([[small, 10]]), null)
         assert.deepStrictEqual(full, { runs: [], events: [], passedOver: [], firstWaiting: null })
-        const later = yield* queue.take([shard], 20, new Map([[small, 9]]))
+        const later = yield* queue.take([shard], 20, new Map([[small, 9]]), null)
         assert.deepStrictEqual([later.runs.length, later.passedOver], [1, [small]])
       })
     )
@@ -368,9 +368,9 @@ describe("The journal", () => {
           )
         const other = "org_01jd0000000000000000000001" as typeof organisation
         yield* Effect.forEach(Array.from({ length: 200 }), () => enqueue(organisation), { concurrency: "unbounded" })
-        yield* queue.take([shard], 20, none)
+        yield* queue.take([shard], 20, none, null)
         yield* enqueue(other)
-        const next = (yield* queue.take([shard], 3, none)).runs
+        const next = (yield* queue.take([shard], 3, none, null)).runs
         assert.include(
           next.map((run) => run.organisationId),
           other

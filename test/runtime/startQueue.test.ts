@@ -17,7 +17,7 @@ const takeMany = Effect.fnUntraced(function* (slots: number, picks: number) {
   const queue = yield* StartQueue
   const events: Array<LeasedEvent> = []
   for (let i = 0; i < picks; i++) {
-    const taken = yield* queue.take(shards, slots, noneUnderWay)
+    const taken = yield* queue.take(shards, slots, noneUnderWay, null)
     events.push(...taken.events)
     yield* settle(taken.events)
   }
@@ -144,7 +144,7 @@ describe("the start queue", () => {
         const other = yield* Effect.provide(StartQueue, newQueue())
         const taken = yield* Effect.forEach(
           Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? queue : other)),
-          (taker) => taker.take(shards, 20, noneUnderWay),
+          (taker) => taker.take(shards, 20, noneUnderWay, null),
           { concurrency: "unbounded" }
         )
         assert.deepStrictEqual(taken.flatMap(ids).sort(), [...rows].sort())
@@ -167,9 +167,12 @@ describe("the start queue", () => {
         const other = yield* Effect.provide(StartQueue, newQueue())
         const order: Array<string> = []
         while (order.length < rows.length) {
-          const both = yield* Effect.all([queue.take(shards, 10, noneUnderWay), other.take(shards, 10, noneUnderWay)], {
-            concurrency: "unbounded"
-          })
+          const both = yield* Effect.all(
+            [queue.take(shards, 10, noneUnderWay, null), other.take(shards, 10, noneUnderWay, null)],
+            {
+              concurrency: "unbounded"
+            }
+          )
           const events = both.flatMap((taken) => taken.events)
           assert.isAtLeast(events.length, 1)
           assert.strictEqual(new Set(events.map(({ lane }) => lane)).size, events.length, "one row of a lane at a time")
@@ -196,10 +199,10 @@ describe("the start queue", () => {
           { org: org(1) }
         ])
         const queue = yield* StartQueue
-        assert.deepStrictEqual(ids(yield* queue.take(shards, 10, noneUnderWay)), [free])
+        assert.deepStrictEqual(ids(yield* queue.take(shards, 10, noneUnderWay, null)), [free])
         yield* sql`DELETE FROM lanes`
         yield* sql`UPDATE start_queue SET held = false WHERE id = ${String(held)}`
-        const taken = yield* queue.take(shards, 10, noneUnderWay)
+        const taken = yield* queue.take(shards, 10, noneUnderWay, null)
         assert.sameMembers(
           taken.events.map(({ lane }) => lane),
           ["held", "busy"]
@@ -234,12 +237,12 @@ describe("the start queue", () => {
         const sql = yield* ownerSql
         yield* enqueue([{ org: org(1), times: 3 }])
         const queue = yield* StartQueue
-        const { events } = yield* queue.take(shards, 3, noneUnderWay)
+        const { events } = yield* queue.take(shards, 3, noneUnderWay, null)
         assert.deepStrictEqual(
           events.map(({ claims }) => claims),
           [1, 1, 1]
         )
-        assert.lengthOf((yield* queue.take(shards, 3, noneUnderWay)).events, 0)
+        assert.lengthOf((yield* queue.take(shards, 3, noneUnderWay, null)).events, 0)
         const [released, renewed, lost] = events.map(({ id }) => id)
         assert(released !== undefined && renewed !== undefined && lost !== undefined)
         yield* queue.release([released])
@@ -247,7 +250,7 @@ describe("the start queue", () => {
         assert.deepStrictEqual(yield* queue.renew([released, renewed]), [renewed])
         yield* sql`UPDATE start_queue SET claimed_until = claimed_until - interval '5 seconds'`
         assert.deepStrictEqual(yield* queue.renew([lost]), [])
-        const again = yield* (yield* Effect.provide(StartQueue, newQueue())).take(shards, 3, noneUnderWay)
+        const again = yield* (yield* Effect.provide(StartQueue, newQueue())).take(shards, 3, noneUnderWay, null)
         assert.sameMembers(ids(again), [released, lost].map(String))
         assert.deepStrictEqual(
           again.events.map(({ claims }) => claims),
@@ -262,7 +265,7 @@ describe("the start queue", () => {
         const sql = yield* ownerSql
         yield* enqueue([{ org: org(1), times: 2 }])
         const queue = yield* StartQueue
-        const [settling, other] = (yield* queue.take(shards, 2, noneUnderWay)).events.map(({ id }) => id)
+        const [settling, other] = (yield* queue.take(shards, 2, noneUnderWay, null)).events.map(({ id }) => id)
         assert(settling !== undefined && other !== undefined)
         const [deleted, over] = yield* Effect.all([Effect.makeLatch(false), Effect.makeLatch(false)])
         const settlement = yield* sql`DELETE FROM start_queue WHERE id = ${settling}`.pipe(
@@ -298,7 +301,7 @@ describe("the start queue", () => {
           yield* enqueue([{ org: org(1) }])
           assert.isTrue(yield* hasWork)
           const queue = yield* StartQueue
-          assert.lengthOf((yield* queue.take(shards, 1, noneUnderWay)).events, 1)
+          assert.lengthOf((yield* queue.take(shards, 1, noneUnderWay, null)).events, 1)
           assert.isFalse(yield* hasWork)
           yield* sql`UPDATE start_queue SET claimed_until = now() WHERE claimed_by IS NOT NULL`
           assert.isTrue(yield* hasWork)
@@ -309,9 +312,9 @@ describe("the start queue", () => {
       Effect.gen(function* () {
         yield* empty
         yield* enqueue([{ org: org(1), times: 5 }])
-        yield* (yield* StartQueue).take(shards, 5, noneUnderWay)
+        yield* (yield* StartQueue).take(shards, 5, noneUnderWay, null)
         const restarted = yield* Effect.provide(StartQueue, newQueue(aloneNode))
-        assert.lengthOf((yield* restarted.take(shards, 5, noneUnderWay)).events, 5)
+        assert.lengthOf((yield* restarted.take(shards, 5, noneUnderWay, null)).events, 5)
       })
     )
 
@@ -326,14 +329,14 @@ describe("the start queue", () => {
           { org: org(2), priority: 3, times: 10 }
         ])
         const queue = yield* StartQueue
-        const taken = yield* queue.take(shards, 64, noneUnderWay)
+        const taken = yield* queue.take(shards, 64, noneUnderWay, null)
         assert.deepStrictEqual(
           countBy(taken, ({ organisationId }) => organisationId),
           new Map([[org(2), 10]])
         )
         assert.deepStrictEqual([taken.firstWaiting, taken.passedOver], [3, []])
         yield* sql`UPDATE organisations SET status = 'active' WHERE id = ${org(7)}`
-        const later = yield* queue.take(shards, 64, noneUnderWay)
+        const later = yield* queue.take(shards, 64, noneUnderWay, null)
         assert.deepStrictEqual([later.events.length, later.firstWaiting], [10, 1])
         yield* sql`DELETE FROM organisations WHERE id = ${org(7)}`
       }).pipe(Effect.scoped)
@@ -350,7 +353,7 @@ describe("the start queue", () => {
           { org: org(2), priority: 3, times: 400 }
         ])
         const queue = yield* StartQueue
-        const first = yield* queue.take(shards, 64, new Map([[org(1), 4]]))
+        const first = yield* queue.take(shards, 64, new Map([[org(1), 4]]), null)
         const shares = countBy(first, ({ organisationId }) => organisationId)
         assert.deepStrictEqual([shares.get(org(1)), shares.get(org(2))], [6, 58])
         yield* settle(first.events)
@@ -362,7 +365,8 @@ describe("the start queue", () => {
             new Map([
               [org(1), 9],
               [org(2), 5]
-            ])
+            ]),
+            null
           )
           fourth += countBy(taken, ({ priority }) => priority).get(4) ?? 0
           yield* settle(taken.events)

@@ -46,7 +46,9 @@ export const dispatch = (effects: Array<string>, slots = 32) =>
     const stream = yield* EventStream
     const wakeups = yield* Wakeups
     for (;;) {
-      const { events } = yield* Effect.orElseSucceed(stream.take([1], slots, noneUnderWay), () => ({ events: [] }))
+      const { events } = yield* Effect.orElseSucceed(stream.take([1], slots, noneUnderWay, null), () => ({
+        events: []
+      }))
       if (events.length === 0) {
         yield* Effect.race(wakeups.awaitQueued, Effect.sleep("100 millis"))
         continue

@@ -5,7 +5,7 @@ import { Sharding } from "@effect/cluster"
 import { Duration, Effect, FiberId, Layer, Redacted, Runtime, TestClock } from "effect"
 import { assert } from "vitest"
 import * as ExecutionsLive from "../../src/actors/execution/Executions.js"
-import * as LiveRuns from "../../src/actors/execution/LiveRuns.js"
+import * as RunPlaces from "../../src/actors/execution/RunPlaces.js"
 import * as Sweep from "../../src/actors/execution/Sweep.js"
 import { Patterns } from "../../src/actors/Patterns.js"
 import { Computations } from "../../src/actors/ports/Computations.js"
@@ -158,7 +158,7 @@ export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorld
     Layer.mock(WorkspaceDb, {}),
     Wakeups.layer
   )
-  const live = LiveRuns.layer.pipe(Layer.provideMerge(ports))
+  const live = RunPlaces.layer.pipe(Layer.provideMerge(ports))
   const layer = Layer.merge(ExecutionsLive.layer({ slots }), Sweep.layer({ slots })).pipe(Layer.provideMerge(live))
 
   return { ...store, guestHost, sent, aborted, onSend, scripts, layer }

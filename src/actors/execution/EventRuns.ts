@@ -2,13 +2,14 @@
 import { Effect, Layer } from "effect"
 import { decide, evolve } from "../../domain/run/Execution.js"
 import type { ExecutionId } from "../../domain/Ids.js"
-import { hasRoom, isPlanFull } from "../../domain/run/StartPolicy.js"
+import { hasRoom } from "../../domain/run/StartPolicy.js"
 import { EventRuns } from "../ports/event/EventRuns.js"
 import type { StartRequest } from "../ports/run/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
 import { LiveRuns } from "./LiveRuns.js"
+import { RunPlaces } from "./RunPlaces.js"
 import { pendingRun, startEntry } from "./PendingRun.js"
 import { nextOwnedId } from "./OwnedId.js"
 
@@ -21,6 +22,7 @@ export const layer = (options: { readonly slots: number }) =>
       const ownership = yield* Ownership
       const sandbox = yield* Sandbox
       const live = yield* LiveRuns
+      const places = yield* RunPlaces
       const clock = yield* Effect.clock
 
       const accept = (request: StartRequest, id: ExecutionId) => {
@@ -30,9 +32,11 @@ export const layer = (options: { readonly slots: number }) =>
       }
 
       return EventRuns.of({
+        // Without places the run waits in the queue.
+        makeRoom: (organisation, concurrentRuns) => Effect.ignore(places.makeRoom(organisation, concurrentRuns)),
         reserve: (organisation, concurrentRuns, wasQueued) => {
           if (!hasRoom("event", live.size(), options.slots)) return undefined
-          if (isPlanFull(live.countByOrganisation().get(organisation) ?? 0, concurrentRuns)) return undefined
+          if (!places.hasRoom(organisation, concurrentRuns)) return undefined
           const id = nextOwnedId(identifiers, ownership)
           return live.reserve(id, organisation, wasQueued) ? id : undefined
         },

@@ -7,7 +7,7 @@ import { TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { StartEntry } from "../../domain/run/RunJournal.js"
 import { decide, evolve } from "../../domain/run/Execution.js"
-import { hasRoom, isPlanFull } from "../../domain/run/StartPolicy.js"
+import { hasRoom } from "../../domain/run/StartPolicy.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 import { Executions, type StartResult, type StartRequest } from "../ports/run/Executions.js"
 import { Faults } from "../ports/Faults.js"
@@ -22,6 +22,7 @@ import { nextOwnedId } from "./OwnedId.js"
 import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
 import { makeCancellation, unavailable } from "./RunCancellation.js"
 import { makeRemoteStart } from "./RemoteStart.js"
+import { RunPlaces } from "./RunPlaces.js"
 import type { DirectStart } from "./StartOrder.js"
 
 /** How a start ended that was to be driven at once. */
@@ -39,14 +40,12 @@ export type DirectOutcome =
 export const makeDirectStart = (options: { readonly slots: number }) =>
   Effect.gen(function* () {
     const live = yield* LiveRuns
+    const places = yield* RunPlaces
     const clock = yield* Effect.clock
 
-    return ({ audit, claim, concurrentRuns, run, runnable, start }: DirectStart) =>
+    const begin = ({ audit, claim, concurrentRuns, run, runnable, start }: DirectStart) =>
       Effect.suspend((): Effect.Effect<DirectOutcome, TooManyRuns> => {
-        if (
-          concurrentRuns !== null &&
-          isPlanFull(live.countByOrganisation().get(run.organisationId) ?? 0, concurrentRuns)
-        )
+        if (concurrentRuns !== null && !places.hasRoom(run.organisationId, concurrentRuns))
           return Effect.fail(new TooManyRuns({ limit: concurrentRuns }))
         if (!hasRoom("instant", live.size(), options.slots)) return Effect.succeed({ _tag: "Full" })
         const started = decide(run, { _tag: "Start", at: clock.unsafeCurrentTimeMillis() })
@@ -65,6 +64,9 @@ export const makeDirectStart = (options: { readonly slots: number }) =>
         // Forked in LiveRuns: the run goes on when the caller is interrupted.
         return Effect.async<DirectOutcome>((resume) => live.launch(spec, (outcome) => resume(Effect.succeed(outcome))))
       })
+
+    return (order: DirectStart): Effect.Effect<DirectOutcome, TooManyRuns | Unavailable> =>
+      Effect.zipRight(places.makeRoom(order.run.organisationId, order.concurrentRuns), begin(order))
   })
 
 /** Owners that are asked for room for an Instant run. */

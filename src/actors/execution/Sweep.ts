@@ -2,6 +2,7 @@
  * Finds runs of this node's shards that are orphaned, due, queued or past their deadline. Takes over the first two,
  * starts queued ones while slots are free, and ends the overdue.
  */
+import { RunPlaces } from "./RunPlaces.js"
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { decide, tiers } from "../../domain/run/Execution.js"
 import type { EventPriority } from "../../domain/event/Event.js"
@@ -42,6 +43,7 @@ const sweep = (options: SweepOptions) =>
     const runs = yield* Runs
     const stream = yield* EventStream
     const live = yield* LiveRuns
+    const places = yield* RunPlaces
     const ownership = yield* Ownership
     const wakeups = yield* Wakeups
     const { engines } = yield* Sandbox
@@ -137,10 +139,16 @@ const sweep = (options: SweepOptions) =>
         if (slots === 0) return
         const signals = wakeups.queuedSignals()
         const taken = yield* claiming.withPermits(1)(
-          Effect.tap(stream.take(ownership.ownedShards(), slots, live.countByOrganisation()), ({ runs: started }) =>
-            Effect.sync(() => {
-              for (const { id, organisationId } of started) live.reserve(id, organisationId, true)
-            })
+          places.whileTaking(
+            (taker) =>
+              Effect.tap(
+                stream.take(ownership.ownedShards(), slots, live.countByOrganisation(), taker),
+                ({ runs: started }) =>
+                  Effect.sync(() => {
+                    for (const { id, organisationId } of started) live.reserve(id, organisationId, true)
+                  })
+              ),
+            ({ events, runs: started }) => [...started, ...events].map(({ organisationId }) => organisationId)
           )
         )
         firstWaiting = taken.firstWaiting ?? 4

@@ -1,8 +1,9 @@
-/** The organisation's actor decides how large a lease is; Postgres counts what was granted. */
+/** The organisation's actor grants nodes their parts of its limits; Postgres counts what was granted. */
 import { Entity } from "@effect/cluster"
 import { Duration, Effect } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { Ownership } from "../ports/Ownership.js"
+import { PlaceHoldings } from "../ports/organisation/PlaceHoldings.js"
 import { RateWindows } from "../ports/organisation/RateLimits.js"
 import { OrganisationLimits } from "./Protocol.js"
 
@@ -12,6 +13,7 @@ const leaseShare = 4
 export const layer = OrganisationLimits.toLayer(
   Effect.gen(function* () {
     const windows = yield* RateWindows
+    const holdings = yield* PlaceHoldings
     const { nodes } = yield* Ownership
     const { entityId } = yield* Entity.CurrentAddress
     // Entities of this kind are addressed by organisation ids only.
@@ -31,7 +33,8 @@ export const layer = OrganisationLimits.toLayer(
           .take(organisation, bucket, minute, size(bucket, minute, limit, most), limit)
           .pipe(Effect.tap((lease) => Effect.sync(() => left.set(bucket, { minute, calls: lease.left })))),
       GiveBack: ({ payload: { bucket, calls, limit, minute } }) =>
-        Effect.ignore(windows.take(organisation, bucket, minute, -calls, limit))
+        Effect.ignore(windows.take(organisation, bucket, minute, -calls, limit)),
+      HoldPlaces: ({ payload }) => Effect.map(holdings.hold({ ...payload, organisation }), (held) => ({ held }))
     })
   }),
   { concurrency: "unbounded", maxIdleTime: Duration.minutes(5), disableFatalDefects: true }

@@ -24,8 +24,26 @@ export const GiveBack = Rpc.make("GiveBack", {
   payload: { bucket: Schema.String, minute: Schema.Number, limit: Schema.Int, calls: Schema.Int }
 })
 
+/**
+ * Sets how many places of a kind a node holds at once, with those in use; `null` if its seat is gone, or a later request
+ * came first. See the port `PlaceHoldings`.
+ */
+export const HoldPlaces = Rpc.make("HoldPlaces", {
+  payload: {
+    kind: Schema.Literal("runs"),
+    seat: Schema.String,
+    turn: Schema.Number,
+    used: Schema.Int,
+    wanted: Schema.Int,
+    most: Schema.Int
+  },
+  success: Schema.Struct({ held: Schema.NullOr(Schema.Int) }),
+  error: Unavailable
+})
+
 /** The entity of an organisation's limits; its id is the organisation's. */
-export const OrganisationLimits = Entity.make("OrganisationLimits", [LeaseOrganisationCalls, GiveBack]).annotate(
-  ClusterSchema.ClientTracingEnabled,
-  false
-)
+export const OrganisationLimits = Entity.make("OrganisationLimits", [
+  LeaseOrganisationCalls,
+  GiveBack,
+  HoldPlaces
+]).annotate(ClusterSchema.ClientTracingEnabled, false)

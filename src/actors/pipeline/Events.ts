@@ -215,8 +215,10 @@ export const layer = (options: EventsOptions) =>
             isBehind: wakeups.hasQueued(event.priority),
             isAcceptingFirst: load.comesFirst()
           })
+        const { concurrentRuns } = plans[organisation.plan]
+        if (isDirect) yield* runs.makeRoom(event.organisationId, concurrentRuns)
         const slot: ExecutionId | undefined = isDirect
-          ? runs.reserve(event.organisationId, plans[organisation.plan].concurrentRuns, false)
+          ? runs.reserve(event.organisationId, concurrentRuns, false)
           : undefined
         // Of several runs none is the answer.
         const watch = watches && matched.length === 1 ? dispatch.watchEnd(event.id) : undefined

@@ -146,14 +146,14 @@ export const layer = ({ url }: JetStreamOptions) =>
         ).pipe(Effect.catchAll(({ error }) => markAway(`a message was not stored: ${reasonOf(error)}`)))
       })
 
-      const take: StartQueue["Type"]["take"] = Effect.fnUntraced(function* (shards, slots, underWay) {
+      const take: StartQueue["Type"]["take"] = Effect.fnUntraced(function* (shards, slots, underWay, taker) {
         const events = carried.take(slots)
         const room = slots - events.length - carried.size()
         if (room <= 0) return { ...nothing, events }
         const current = state._tag === "Open" ? link : undefined
         const limit = current === undefined ? room : Math.min(room, mostCarried - carried.carriedCount())
         if (limit <= 0) return { ...nothing, events }
-        const taken = yield* queue.take(shards, limit, carried.countByOrganisation(underWay))
+        const taken = yield* queue.take(shards, limit, carried.countByOrganisation(underWay), taker)
         if (current === undefined) {
           inHand.add(taken.events)
           return { ...taken, events: [...events, ...taken.events] }

@@ -10,7 +10,7 @@ import { LastUse } from "../../actors/connection/LastUse.js"
 import * as EventRuns from "../../actors/execution/EventRuns.js"
 import * as ExecutionActor from "../../actors/execution/Actor.js"
 import * as Executions from "../../actors/execution/Executions.js"
-import * as LiveRuns from "../../actors/execution/LiveRuns.js"
+import * as RunPlaces from "../../actors/execution/RunPlaces.js"
 import * as QueueSignals from "../../actors/execution/QueueSignals.js"
 import * as Sweep from "../../actors/execution/Sweep.js"
 import * as Deliver from "../../actors/pipeline/Deliver.js"
@@ -94,7 +94,7 @@ import * as OrganisationReads from "../postgres/organisation/OrganisationReads.j
 import * as Nonces from "../postgres/organisation/Nonces.js"
 import * as ProviderWindows from "../postgres/connection/ProviderWindows.js"
 import * as QuotaWarnings from "../postgres/quota/QuotaWarnings.js"
-import * as RateWindows from "../postgres/organisation/RateWindows.js"
+import * as LimitCounters from "../postgres/organisation/LimitCounters.js"
 import { AuditLog } from "../../actors/management/AuditLog.js"
 import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
 import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
@@ -254,7 +254,7 @@ const stores = Layer.mergeAll(
   EndpointSubscriptions.layer,
   Nonces.layer,
   ExecutionReads.layer,
-  RateWindows.layer,
+  LimitCounters.layer,
   ProviderWindows.layer,
   Deliveries.layer,
   DueTasks.layer,
@@ -320,7 +320,7 @@ const actors = Layer.unwrapEffect(
       Layer.provideMerge(WebhookSecrets.layer),
       Layer.provideMerge(Dispatch.layer),
       Layer.provideMerge(Layer.merge(EventRuns.layer(options), RateLimits.layer)),
-      Layer.provideMerge(Layer.mergeAll(LiveRuns.layer, eventStream, IntakeLoad.layer))
+      Layer.provideMerge(Layer.mergeAll(RunPlaces.layer, eventStream, IntakeLoad.layer))
     )
   })
 )

@@ -3,6 +3,7 @@
  * share the starts 8:4:2:1, the organisations of a class share them equally, and so do the customers of an organisation.
  */
 import { Context, Duration, type Effect } from "effect"
+import type { PlaceTaker } from "../organisation/PlaceHoldings.js"
 import type { EventPriority } from "../../../domain/event/Event.js"
 import type { EventId, OrganisationId } from "../../../domain/Ids.js"
 import type { JournalUnavailable, OpenRun } from "./Journal.js"
@@ -60,12 +61,14 @@ export class StartQueue extends Context.Tag("svc/StartQueue")<
     readonly node: string
     /**
      * Takes up to `slots` rows of these shards in fair order: starts runs and leases events. No organisation exceeds its
-     * plan's concurrent runs. `underWay`: runs and events that this node drives already, by organisation.
+     * plan's concurrent runs. `underWay`: runs and events that this node drives already, by organisation. `taker`: the
+     * node's seat in a cluster, which then holds places for all of these; `null` for a lone node.
      */
     readonly take: (
       shards: ReadonlyArray<number>,
       slots: number,
-      underWay: ReadonlyMap<OrganisationId, number>
+      underWay: ReadonlyMap<OrganisationId, number>,
+      taker: PlaceTaker | null
     ) => Effect.Effect<TakenWork, JournalUnavailable>
     /**
      * Leases events to this node that came by another path, such as a broker: those that still have these claims and

@@ -10,8 +10,8 @@ export const layer = Layer.scoped(
     const queue = yield* StartQueue
     const inHand = yield* EventsInHand.make()
     return EventStream.of({
-      take: (shards, slots, underWay) =>
-        Effect.tap(queue.take(shards, slots, underWay), ({ events }) => Effect.sync(() => inHand.add(events))),
+      take: (shards, slots, underWay, taker) =>
+        Effect.tap(queue.take(shards, slots, underWay, taker), ({ events }) => Effect.sync(() => inHand.add(events))),
       finish: inHand.remove,
       status: Effect.succeed({ driver: "postgres", ok: true, detail: "", carried: 0 })
     })

@@ -6,6 +6,7 @@ import { Effect, Layer, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import { type OpenRun } from "../../../actors/ports/run/Journal.js"
 import { type LeasedEvent, StartQueue } from "../../../actors/ports/run/StartQueue.js"
+import type { PlaceTaker } from "../../../actors/ports/organisation/PlaceHoldings.js"
 import type { EventPriority } from "../../../domain/event/Event.js"
 import type { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { plans } from "../../../domain/organisation/Plan.js"
@@ -29,15 +30,22 @@ type TakenRow = OpenRun & {
   readonly lane: string | null
 }
 
-const takeSql = `SELECT ${selectOpen("(t.run)")}, t.event AS "eventId", t.org AS "eventOrganisation",
+/** Of a lone node, or of one in a cluster, whose seat and turn are `$8` and `$9`. */
+const takeSql = (
+  isInCluster: boolean
+) => `SELECT ${selectOpen("(t.run)")}, t.event AS "eventId", t.org AS "eventOrganisation",
     t.priority AS "eventPriority", t.shard AS "eventShard", t.claims, t.lane, t.found IS NULL AS "isNone", w.first AS "firstWaiting"
   FROM (SELECT min(c.priority) AS first FROM queue_classes c CROSS JOIN (SELECT ARRAY(
       SELECT b.org FROM unnest($4::text[], $5::int[]) AS b (org, n) JOIN organisations o ON o.id = b.org
       JOIN unnest($6::text[], $7::int[]) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most
       UNION ALL SELECT o.id FROM organisations o WHERE o.status <> 'active') AS orgs) AS filled
     WHERE EXISTS (SELECT FROM svc_waiting_organisations(c.priority, filled.orgs, '', 1))) w
-  LEFT JOIN LATERAL (SELECT *, true AS found FROM svc_take_queued(
-    $1::int[], $2, $3, interval '${kind.lease.seconds} seconds', $4::text[], $5::int[], $6::text[], $7::int[])) t ON true`
+  LEFT JOIN LATERAL (SELECT *, true AS found FROM svc_take_queued${isInCluster ? "_in_cluster" : ""}(
+    $1::int[], $2, $3, interval '${kind.lease.seconds} seconds', $4::text[], $5::int[], $6::text[], $7::int[]${
+      isInCluster ? ", $8, $9" : ""
+    })) t ON true`
+const takeAloneSql = takeSql(false)
+const takeInClusterSql = takeSql(true)
 
 const adoptSql = `UPDATE start_queue w SET claimed_by = $3, claimed_until = ${leaseEnd(kind)}
   FROM unnest($1::text[], $2::int[]) AS m (id, claims)
@@ -91,11 +99,15 @@ export const layer = Layer.effect(
     const take = Effect.fn("StartQueue.take")(function* (
       shards: ReadonlyArray<number>,
       slots: number,
-      underWay: ReadonlyMap<OrganisationId, number>
+      underWay: ReadonlyMap<OrganisationId, number>,
+      taker: PlaceTaker | null
     ) {
+      const values = [shards, slots, node, [...underWay.keys()], [...underWay.values()], planNames, planLimits]
       // Not decoded, since a burst takes hundreds of rows at once, each 2 µs of the main loop before any run starts.
       const rows = yield* castRows<TakenRow>(
-        sql.unsafe(takeSql, [shards, slots, node, [...underWay.keys()], [...underWay.values()], planNames, planLimits])
+        taker === null
+          ? sql.unsafe(takeAloneSql, values)
+          : sql.unsafe(takeInClusterSql, [...values, taker.seat, taker.turn])
       )
       const runs: Array<OpenRun> = []
       const events: Array<LeasedEvent> = []

@@ -1,0 +1,124 @@
+/** What an organisation may do at once, over all nodes together: never more, and all of it while demand lasts. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { eventually } from "../../support/eventually.js"
+
+/** Of the plan `starter`, with 60 calls a minute: the test makes 56. */
+const mostRuns = 10
+const holdMillis = 1_500
+
+let cluster: TestCluster
+let provider: Server
+let url = ""
+const nodes: Array<ClusterNode> = []
+/** The requests that are open, by the run that sent them: a call of a killed node stays open, and its run repeats it. */
+const open = new Map<string, number>()
+/** The most runs at once that had a request open. */
+let most = 0
+let queued = ""
+let instant = ""
+
+const code = `export default async (ctx) => {
+  for (let i = 0; i < ctx.input.calls; i++) await (await fetch("URL/" + ctx.input.n, { method: "POST" })).text()
+  return ctx.input.n
+}`
+
+beforeAll(async () => {
+  provider = createServer((request, response) => {
+    const run = request.url ?? ""
+    request.resume()
+    open.set(run, (open.get(run) ?? 0) + 1)
+    most = Math.max(most, open.size)
+    setTimeout(() => {
+      const left = (open.get(run) ?? 1) - 1
+      if (left === 0) open.delete(run)
+      else open.set(run, left)
+      response.end("ok")
+    }, holdMillis)
+  })
+  await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve))
+  url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
+  cluster = await makeCluster()
+  nodes.push(await cluster.start(), await cluster.start(), await cluster.start())
+  await cluster.whole(3)
+  const [first] = nodes
+  assert.isDefined(first)
+  queued = await first.client.workflow("queued", "standard", code.replace("URL", url))
+  instant = await first.client.workflow("instant", "instant", code.replace("URL", url))
+  await cluster.sql("UPDATE organisations SET plan = 'starter'")
+  // What the nodes know of an organisation may be a second old.
+  await new Promise((done) => setTimeout(done, 1_000))
+}, 120_000)
+afterAll(async () => {
+  await cluster.sql("UPDATE organisations SET plan = 'unlimited'")
+  await new Promise((done) => setTimeout(done, 1_000))
+  await cluster.end()
+  provider.closeAllConnections()
+  provider.close()
+}, 60_000)
+
+/** How many of the runs that waited in the queue have ended well. */
+const completed = async () => {
+  const [row] = await cluster.sql<{ n: number }>(
+    "SELECT count(*)::int AS n FROM executions WHERE workflow_id = $1 AND status = 'completed'",
+    [queued]
+  )
+  return row?.n ?? 0
+}
+const nodeAt = (n: number): ClusterNode => nodes[n % nodes.length] ?? assert.fail()
+
+/** Starts runs that wait in the queue, at all nodes in turn, and waits until they have ended. */
+const runMany = async (name: string, runs: number, calls: number, meanwhile: () => Promise<void>) => {
+  most = 0
+  const before = await completed()
+  const started = await Promise.all(
+    Array.from({ length: runs }, (_, n) => nodeAt(n).client.run(queued, { n: `${name}${n}`, calls }))
+  )
+  for (const { body, status } of started) assert.strictEqual(status, 202, JSON.stringify(body))
+  await meanwhile()
+  await eventually(completed, (n) => n === before + runs, 60_000)
+}
+
+describe("the runs of an organisation at once", () => {
+  it("are as many as its plan allows on three nodes together, and no more", async () => {
+    await runMany("plain", 20, 1, () => Promise.resolve())
+    assert.strictEqual(most, mostRuns)
+  })
+
+  it("are no more when Instant runs come to all nodes while others wait", async () => {
+    const refusals: Array<number> = []
+    await runMany("beside", 10, 1, async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, n) => nodeAt(n).client.run(instant, { n: `instant${n}`, calls: 1 }))
+      )
+      refusals.push(...answers.map(({ status }) => status).filter((status) => status !== 200))
+    })
+    assert.isAtMost(most, mostRuns)
+    // A full organisation is told so.
+    for (const status of refusals) assert.strictEqual(status, 429)
+  })
+
+  it("are no more when a node is killed and others take its runs over", async () => {
+    await runMany("killed", 10, 2, async () => {
+      await new Promise((done) => setTimeout(done, 700))
+      nodes.pop()?.kill("SIGKILL")
+      await cluster.whole(2)
+    })
+    assert.isAtMost(most, mostRuns)
+    assert.isAtLeast(most, mostRuns - 2)
+  }, 90_000)
+
+  it("may be all on one node, when the others have none", async () => {
+    // What the killed node held counts for five seconds.
+    await new Promise((done) => setTimeout(done, 5_500))
+    const only = nodeAt(0)
+    most = 0
+    const answers = await Promise.all(
+      Array.from({ length: mostRuns }, (_, n) => only.client.run(instant, { n: `only${n}`, calls: 1 }))
+    )
+    assert.isAtMost(most, mostRuns)
+    for (const { body, status } of answers) assert.strictEqual(status, 200, JSON.stringify(body))
+  })
+})
