@@ -11,7 +11,7 @@ import { onTestFinished } from "vitest"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
 import { announce } from "../support/LogExpectations.js"
-import { makeDataDirectory, startService, type ServiceOptions } from "../support/Service.js"
+import { makeDataDirectory, prepareData, startService, type ServiceOptions } from "../support/Service.js"
 
 // A refusal is one sentence, which each test asserts.
 announce(/^[^{]/)
@@ -236,7 +236,7 @@ describe("commands", () => {
 describe("the files of the data directory", () => {
   it("a key file that others can read or that is a link refuses the start, and says what to do", async () => {
     const { dataDir } = place()
-    await startAndStop({ dataDir })
+    await prepareData(dataDir)
     for (const name of ["master.keys", "key.pepper"]) {
       const file = path.join(dataDir, name)
       fs.chmodSync(file, 0o644)

@@ -135,7 +135,7 @@ export const makeDataDirectory = (parent = inject("runDirectory")) => {
 export const prepareData = async (dataDir: string): Promise<void> => {
   if (fs.existsSync(dataDir)) return
   const prepared = path.join(inject("runDirectory"), "prepared")
-  if (!fs.existsSync(prepared)) await makePrepared(prepared)
+  await makeOnce(prepared, makePrepared)
   // Files keep their owners: Postgres runs as a user of its own if the tests run as root.
   const { status, stderr } = spawnSync("cp", ["-a", prepared, dataDir], { encoding: "utf8" })
   if (status !== 0) throw new Error(stderr)
@@ -147,17 +147,33 @@ const makePrepared = async (prepared: string): Promise<void> => {
   await service.ready
   service.kill("SIGTERM")
   await service.ended
+  const postgres = path.join(draft, "postgres")
   // Tests kill processes, not the machine: what Postgres has written survives them without being flushed to the disk.
   fs.appendFileSync(
-    path.join(draft, "postgres", "cluster", "data", "postgresql.auto.conf"),
+    path.join(postgres, "cluster", "data", "postgresql.auto.conf"),
     "fsync = off\nfull_page_writes = off\n"
   )
-  try {
-    fs.renameSync(draft, prepared)
-  } catch (error) {
-    // Another worker was faster.
-    if (!fs.existsSync(prepared)) throw error
-    fs.rmSync(draft, { recursive: true, force: true })
+  // A start links the program's files, which would be copied here.
+  for (const name of fs.readdirSync(postgres).filter((one) => one.startsWith("native-")))
+    fs.rmSync(path.join(postgres, name), { recursive: true })
+  fs.renameSync(draft, prepared)
+}
+
+/** Makes what stands at `place`, unless it exists; meanwhile the other workers of the run, which need it too, wait. */
+const makeOnce = async (place: string, make: (place: string) => Promise<void>): Promise<void> => {
+  const lock = `${place}.making`
+  while (!fs.existsSync(place)) {
+    try {
+      fs.mkdirSync(lock)
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      continue
+    }
+    try {
+      if (!fs.existsSync(place)) await make(place)
+    } finally {
+      fs.rmdirSync(lock)
+    }
   }
 }
 

@@ -29,17 +29,17 @@ interface Entry {
 }
 
 /** The newest entries of an actor; `later`: the counted ones, too, which are written at the end of their minute. */
-const newest = async ({ id }: TestCaller, query = "", later: Ask["later"] = 0): Promise<ReadonlyArray<Entry>> =>
+const newest = async ({ id }: TestCaller, count: number, later: Ask["later"] = 0): Promise<ReadonlyArray<Entry>> =>
   (
-    await world.svc.ask("GET", `/api/v1/audit?actor_id=${id}&page_size=200${query}`, {
+    await world.svc.ask("GET", `/api/v1/audit?actor_id=${id}&page_size=${count}`, {
       key: world.svc.first.key,
       later
     })
   ).body.data
 
-/** The one entry of the request that was answered. */
+/** The one entry of the request that was answered, which is the actor's last one. */
 const entryOf = async (caller: TestCaller, { headers }: Answer): Promise<Entry> => {
-  const find = async () => (await newest(caller)).filter(({ requestId }) => requestId === headers["x-request-id"])
+  const find = async () => (await newest(caller, 20)).filter(({ requestId }) => requestId === headers["x-request-id"])
   const [entry, ...others] = await eventually(find, (found) => found.length > 0)
   assert.deepStrictEqual(others, [])
   return entry ?? assert.fail("no entry")
@@ -98,7 +98,7 @@ export const auditMatrix = (start: () => Promise<World>, callers: TestCallers) =
       const uncounted = new Set(routes.filter(isChange).map(actionOf))
       const actions = [...new Set(reads.map(actionOf))].filter((action) => !uncounted.has(action))
       const found = async (later: Ask["later"]) =>
-        (await newest(full, "", later)).filter(({ action }) => actions.includes(action))
+        (await newest(full, 200, later)).filter(({ action }) => actions.includes(action))
       // The minute ends for all of them at once.
       await eventually(
         () => found("61 seconds"),
