@@ -41,6 +41,8 @@ const own: Reasons = {
   "src/runtime/backup/Backup.ts": "the operator's database, by a command",
   "src/runtime/embedded/EmbeddedServer.ts": "statements of the service at its start",
   "src/runtime/cluster/Seat.ts": "our own table of nodes",
+  "src/runtime/supervisor/NodeProcess.ts": "log lines of nodes, 4 MiB at most",
+  "src/runtime/supervisor/Control.ts": "answers of the own supervisor, by a command",
   "src/runtime/postgres/database/Roles.ts": "statements of the service at its start",
   "src/runtime/workspace/DatabaseSetup.ts": "statements of the service that create a workspace's database",
   "src/runtime/postgres/journal/Flush.ts": "answers to flushes: ids",

@@ -11,6 +11,7 @@ import { bootstrapCommand } from "./Bootstrap.js"
 import { clusterCommand } from "./Cluster.js"
 import { keysCommand } from "./Keys.js"
 import { migrateCommand } from "./Migrate.js"
+import { restartCommand } from "./Restart.js"
 import { signCommand } from "./Sign.js"
 import { verifyEventsCommand } from "./VerifyEvents.js"
 
@@ -21,14 +22,30 @@ const role = Options.text("role").pipe(
   Options.optional
 )
 
-const startCommand = Command.make("start", { role }, ({ role }) =>
-  Effect.flatMap(
-    Effect.promise(() => import("../program/Start.js")),
+const nodes = Options.text("nodes").pipe(
+  Options.withDescription(
+    "Run so many runner nodes on this machine, 1 to 64, and an api node for every three of them; auto: for its cores and memory"
+  ),
+  Options.optional
+)
+
+const startCommand = Command.make("start", { role, nodes }, ({ nodes, role }) =>
+  Effect.gen(function* () {
+    if (Option.isSome(nodes)) {
+      const { startNodes } = yield* Effect.promise(() => import("../supervisor/Supervisor.js"))
+      const refusal = Option.isSome(role) ? rolesOfNodes : undefined
+      return yield* refusal ?? startNodes(nodes.value)
+    }
+    const { startService } = yield* Effect.promise(() => import("../program/Start.js"))
     // The configuration says what is wrong with a role.
-    ({ startService }) =>
-      startService(undefined, Option.match(role, { onNone: () => ({}), onSome: (name) => ({ SVC_ROLE: name }) }))
-  )
+    const flags = Option.match(role, { onNone: () => ({}), onSome: (name) => ({ SVC_ROLE: name }) })
+    return yield* startService({ flags })
+  })
 ).pipe(Command.withDescription("Run the service"))
+
+const rolesOfNodes = new OperatorError({
+  message: "Start with --role or with --nodes: --nodes gives its nodes their roles."
+})
 
 /** Loads what it needs of the service when it runs: the other commands answer without it. */
 const first = Effect.fnUntraced(function* (name: string) {
@@ -43,6 +60,7 @@ const svc = Command.make("svc").pipe(
   Command.withDescription("An open integration platform. Without a variable set, `svc start` needs nothing else."),
   Command.withSubcommands([
     startCommand,
+    restartCommand,
     migrateCommand,
     bootstrapCommand(first),
     keysCommand,
@@ -57,6 +75,7 @@ const svc = Command.make("svc").pipe(
 /** Every command with its own commands. */
 const commands: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["start", []],
+  ["restart", []],
   ["migrate", []],
   ["bootstrap", []],
   ["keys", ["new", "rotate", "accept"]],
@@ -69,7 +88,7 @@ const commands: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
 
 /** The options of each command; those with a value end with `=`. */
 const options: Readonly<Record<string, ReadonlyArray<string>>> = {
-  start: ["--role="],
+  start: ["--role=", "--nodes="],
   migrate: ["--admin-url=", "--print"],
   bootstrap: ["--organisation="],
   restore: ["--force"],

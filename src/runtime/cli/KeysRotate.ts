@@ -2,7 +2,7 @@
 import { Command } from "@effect/cli"
 import { Clock, Console, Effect, Option, Redacted } from "effect"
 import { readConfig, Settings } from "../configuration/Config.js"
-import { rotateMasterKeys, resolveSecrets } from "../vault/InstallationSecrets.js"
+import { keysFolder, rotateMasterKeys, resolveSecrets } from "../vault/InstallationSecrets.js"
 import { layerBeside } from "../program/Layers.js"
 import { OperatorError } from "../process/OperatorError.js"
 import { layerPostgres } from "../vault/DataKeys.js"
@@ -24,14 +24,14 @@ const rewrapWithActive = Effect.gen(function* () {
 
 /** The previous key stays until the next rotation: a recent backup or process may know only that one. */
 const keysToKeep = Effect.gen(function* () {
-  const { dataDir } = yield* Settings
+  const folder = keysFolder(yield* Settings)
   // Completes an interrupted rotation first: then no data key needs an older master key.
   const { active } = yield* rewrapWithActive
-  yield* rotateMasterKeys(dataDir, [active])
+  yield* rotateMasterKeys(folder, [active])
   const now = yield* rewrapWithActive
   yield* Console.log(
     `The master key ${now.active} is active now; ${now.count} data keys are wrapped by it. ` +
-      `The key ${active} stays in ${dataDir}/master.keys until the next rotation.`
+      `The key ${active} stays in ${folder}/master.keys until the next rotation.`
   )
 })
 

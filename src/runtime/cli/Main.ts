@@ -1,18 +1,28 @@
-/** The program's entry. `svc start` runs without loading the command line; every other command loads it. */
+/**
+ * The program's entry. `svc start` and `svc start --nodes` run without loading the command line; every other command loads
+ * it. A supervisor starts its nodes by `svc start --supervised`, which is for no one else.
+ */
 import { Cause, Effect, Exit, Option } from "effect"
 import type { OperatorError } from "../process/OperatorError.js"
 import type { KeepCompiled } from "../program/CompiledCode.js"
 import { prettyCause } from "../telemetry/SafeError.js"
 
 const starting = () => import("../program/Start.js")
+const supervising = () => import("../supervisor/Supervisor.js")
 const commandLine = () => import("./Cli.js")
 
 const program = (keepCompiled?: KeepCompiled) =>
   Effect.suspend((): Effect.Effect<void, OperatorError> => {
-    const [, , command, ...rest] = process.argv
-    return command === "start" && rest.length === 0
-      ? Effect.flatMap(Effect.promise(starting), ({ startService: start }) => start(keepCompiled))
-      : Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
+    const [, , command, option, value, ...others] = process.argv
+    if (command === "start" && others.length === 0) {
+      if (option === undefined)
+        return Effect.flatMap(Effect.promise(starting), ({ startService }) => startService({ keepCompiled }))
+      if (option === "--supervised" && value !== undefined)
+        return Effect.flatMap(Effect.promise(supervising), ({ startSupervised }) => startSupervised(keepCompiled))
+      if (option === "--nodes" && value !== undefined)
+        return Effect.flatMap(Effect.promise(supervising), ({ startNodes }) => startNodes(value, keepCompiled))
+    }
+    return Effect.flatMap(Effect.promise(commandLine), ({ cli }) => cli(process.argv))
   })
 
 /** Prints an `OperatorError` as its message only, and any other error, a bug, as its kind and frames. */
@@ -60,7 +70,7 @@ export const main = (keepCompiled?: KeepCompiled): void => {
 /** Loads the modules of all commands without running one, so that the build can cache V8's compiled code. */
 export const load = async (): Promise<void> => {
   const { loadService } = await starting()
-  await Promise.all([loadService(), commandLine()])
+  await Promise.all([loadService(), supervising(), commandLine()])
 }
 
 /** The documents to serve, for the build, which leaves them beside the program. */

@@ -84,7 +84,7 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
   }
   const { databaseUrl, ownerUrl, writerUrl, appUrl, auditUrl, host, port, publicUrl, defaultPlan, ...others } =
     found.right
-  const { clusterSecret, nodeAddress, nodeListen, role, ...rest } = others
+  const { nodeAddress, nodeListen, role, ...rest } = others
   const database = databaseOf({
     login: databaseUrl,
     owner: ownerUrl,
@@ -103,7 +103,7 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
         ...address,
         role: name,
         // `missing` has checked it.
-        secrets: Option.getOrThrow(clusterSecret),
+        secrets: Option.getOrThrow(rest.clusterSecret),
         listen: Option.getOrElse(nodeListen, () => address.host)
       }
     }),
@@ -119,7 +119,8 @@ export const withPort = (config: ServiceConfig, port: number): ServiceConfig => 
   publicUrl: config.publicUrl === ownUrl(config.host, config.port) ? ownUrl(config.host, port) : config.publicUrl
 })
 
-const ownUrl = (host: string, port: number) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+/** The base URL of a service on this address. */
+export const ownUrl = (host: string, port: number) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** One sentence for each unknown variable `SVC_…`. */
 const unknownVariables = (env: Readonly<Record<string, string>>) =>
@@ -148,6 +149,7 @@ const variables = Config.all({
   writerConnections: settingTable.writerConnections.config,
   masterKeys: settingTable.masterKeys.config,
   keyPepper: settingTable.keyPepper.config,
+  keysDir: settingTable.keysDir.config,
   role: settingTable.role.config,
   clusterSecret: settingTable.clusterSecret.config,
   nodeAddress: settingTable.nodeAddress.config,
@@ -191,6 +193,7 @@ const missing = (found: Variables): ReadonlyArray<string> => {
     ]
   })
   if (!external) return ofNode
+  const hasKeys = Option.isSome(found.keysDir)
   const names = [
     settingTable.ownerUrl.name,
     settingTable.writerUrl.name,
@@ -204,12 +207,12 @@ const missing = (found: Variables): ReadonlyArray<string> => {
       : own.flatMap((url, at) =>
           Option.isNone(url) ? [`${names[at]} is missing: set all four, or SVC_DATABASE_URL.`] : []
         )),
-    ...(Option.isSome(found.masterKeys)
+    ...(hasKeys || Option.isSome(found.masterKeys)
       ? []
       : [
           "SVC_MASTER_KEYS is missing: with a Postgres of yours svc keeps no keys itself. `npm run svc -- keys new` makes one."
         ]),
-    ...(Option.isSome(found.keyPepper)
+    ...(hasKeys || Option.isSome(found.keyPepper)
       ? []
       : [
           "SVC_KEY_PEPPER is missing: with a Postgres of yours svc keeps no keys itself. `npm run svc -- keys new` makes one."

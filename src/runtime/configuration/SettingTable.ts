@@ -231,6 +231,15 @@ export const settingTable = {
     readPepper,
     "made in SVC_DATA_DIR with the embedded Postgres; required otherwise"
   ),
+  keysDir: optionalSetting(
+    {
+      name: "SVC_KEYS_DIR",
+      meaning:
+        "The directory of the files master.keys and key.pepper, which are used where SVC_MASTER_KEYS and SVC_KEY_PEPPER are not set. They are not made there."
+    },
+    anyText,
+    "SVC_DATA_DIR with the embedded Postgres"
+  ),
   defaultPlan: optionalSetting(
     {
       name: "SVC_DEFAULT_PLAN",

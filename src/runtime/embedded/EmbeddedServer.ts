@@ -35,6 +35,7 @@ export interface Embedded {
   readonly adopted: boolean
 }
 
+/** Where the embedded Postgres is, and how it runs. */
 export interface EmbeddedOptions {
   readonly dataDir: string
   /** False turns `fsync` off: a power failure may destroy the data. For tests only. */

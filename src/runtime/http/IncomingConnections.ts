@@ -3,10 +3,14 @@
  * has owed the rest of a request's head, for longest is closed; if there is none, the one that has owed the rest of a
  * body for longest. If every connection waits for an answer, the new one is refused.
  */
+import { Effect, Schedule } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import { countDropped } from "../telemetry/Metrics.js"
 import { hasBody } from "./BodyReceiver.js"
+
+/** While the server hands over, a connection on which nothing comes for this long is closed. */
+const longIdleMillis = 2_000
 
 const refusal = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -61,6 +65,25 @@ export class IncomingConnections {
     this.halfSent.delete(socket)
     this.idle.add(socket)
   }
+
+  /** Waits until no connection is open; closes those that are idle for long. */
+  readonly settled: Effect.Effect<void> = Effect.suspend(() => {
+    const idleSince = new Map<Socket, number>()
+    const closeIdle = () => {
+      const now = performance.now()
+      for (const socket of idleSince.keys()) if (!this.idle.has(socket)) idleSince.delete(socket)
+      for (const socket of this.idle) {
+        const since = idleSince.get(socket) ?? now
+        idleSince.set(socket, since)
+        if (now - since >= longIdleMillis) socket.destroySoon()
+      }
+      return this.open.size
+    }
+    return Effect.repeat(Effect.sync(closeIdle), {
+      until: (open) => open === 0,
+      schedule: Schedule.spaced("50 millis")
+    })
+  })
 
   readonly readings = () => ({
     capacity: this.most,

@@ -5,6 +5,7 @@
  */
 import { Context, Duration, Effect, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { Server as NetServer } from "node:net"
 import type { Duplex } from "node:stream"
 import type { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
@@ -47,6 +48,8 @@ export interface ServerOptions {
   readonly ledger: HeldBytes["Type"]
   /** The most connections of clients. */
   readonly connections?: number
+  /** A bound socket, on which other processes accept, too. */
+  readonly socket?: NetServer | undefined
 }
 
 export interface RunningServer {
@@ -57,6 +60,11 @@ export interface RunningServer {
    * ones; then refuses probes, too. The server listens until its scope closes.
    */
   readonly leave: (patience: Duration.Duration) => Effect.Effect<void>
+  /**
+   * Accepts no further connection, and serves those that are open until each has ended with an answer, or was idle for
+   * two seconds. Another process accepts on the same socket.
+   */
+  readonly handOver: Effect.Effect<void>
 }
 
 const executePath = /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/
@@ -104,13 +112,17 @@ const mistakeIn = (request: IncomingMessage): string | undefined => {
   return hosts > 1 ? "the header Host must be there only once" : undefined
 }
 
-const listen = (server: Server, { host, port }: ServerOptions) =>
+const backlog = 1024
+
+const listen = (server: Server, { host, port, socket }: ServerOptions) =>
   Effect.async<number, OperatorError>((resume) => {
     server.once("error", (error) => resume(portRefusal(error, host, port)))
-    server.listen({ host, port, backlog: 1024 }, () => {
+    const onListening = () => {
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
-    })
+    }
+    if (socket === undefined) server.listen({ host, port, backlog }, onListening)
+    else server.listen(socket, backlog, onListening)
   })
 
 const headOf = (request: IncomingMessage): RequestHead => ({
@@ -329,6 +341,12 @@ export const serve = (
     return {
       port,
       connections: connections,
+      handOver: Effect.suspend(() => {
+        gate.finish()
+        // Not that of HTTP, which closes idle connections at once: a request may be on its way on one of them.
+        NetServer.prototype.close.call(server)
+        return connections.settled
+      }),
       leave: (patience) =>
         Effect.zipRight(
           gate.leave(patience),

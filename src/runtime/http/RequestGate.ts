@@ -1,5 +1,5 @@
 /**
- * Which requests the server accepts: all; while it leaves, probes only; then none. Counts the accepted ones until they
+ * Which requests the server accepts: all, also while it hands over; while it leaves, probes only; then none. Counts the accepted ones until they
  * are answered.
  */
 import { type Duration, Effect, Schedule } from "effect"
@@ -8,18 +8,19 @@ import { type Duration, Effect, Schedule } from "effect"
 const probePath = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 
 export class RequestGate {
-  private state: "open" | "leaving" | "closed" = "open"
+  private state: "open" | "finishing" | "leaving" | "closed" = "open"
   private accepted = 0
   private refused = 0
 
-  /** Whether the node leaves: its connections close with their answers. */
+  /** Whether the node leaves or hands over: its connections close with their answers. */
   get isLeaving(): boolean {
     return this.state !== "open"
   }
 
   /** Whether the request may be answered; counts it until `onClosed`. */
   admit(target: string): boolean {
-    const isAdmitted = this.state === "open" || (this.state === "leaving" && probePath.test(target))
+    const isOpen = this.state === "open" || this.state === "finishing"
+    const isAdmitted = isOpen || (this.state === "leaving" && probePath.test(target))
     this.count(isAdmitted, 1)
     return isAdmitted
   }
@@ -27,6 +28,11 @@ export class RequestGate {
   /** For each request, when its response has closed. */
   onClosed(isAdmitted: boolean): void {
     this.count(isAdmitted, -1)
+  }
+
+  /** Accepts requests still, and lets their connections close with the answers. */
+  finish(): void {
+    if (this.state === "open") this.state = "finishing"
   }
 
   /** Refuses requests from now on, and waits at most `patience` for the answers to those that were accepted. */

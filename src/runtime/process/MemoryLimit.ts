@@ -8,8 +8,11 @@ export const memoryLimit = (): number => {
 }
 
 /** Memory with which a node serves at its limits; a machine of 1 GiB has a little less. */
-const enoughMemory = 960 * 1_048_576
+const enoughMemory = 1_024 * 1_048_576
+const lessOfMachine = 64 / 1_024
 
-/** What a start with this limit says of too little memory; `undefined` if it is enough. */
-export const littleMemory = (limit: number) =>
-  limit < enoughMemory ? { memoryMiB: Math.floor(limit / 1_048_576), neededMiB: 1024 } : undefined
+/** What a start with this limit says of too little memory; `undefined` if it is enough. `needed`: bytes. */
+export const littleMemory = (limit: number, needed = enoughMemory) =>
+  limit < needed * (1 - lessOfMachine)
+    ? { memoryMiB: Math.floor(limit / 1_048_576), neededMiB: needed / 1_048_576 }
+    : undefined

@@ -80,7 +80,8 @@ const readEarlier = (config: ServiceConfig, baseUrl: string) =>
     )
   )
 
-const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl: string) {
+/** Creates the first organisation and its example, and writes `dev.json`. */
+export const makeFirstStart = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl: string) {
   const first = yield* makeFirstOrganisation("My organisation", config.defaultPlan)
   const example = yield* makeExample(first)
   const secrets = yield* CallbackSecrets
@@ -98,17 +99,23 @@ const make = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl
 })
 
 /**
- * Creates the first organisation and its example at the first start, and writes `dev.json`; returns it if it was
- * created. Only with an embedded Postgres: `svc bootstrap` creates the first organisation in an operator's Postgres.
+ * Whether this is the first start with an embedded Postgres, which `makeFirstStart` prepares; a later one updates
+ * `dev.json`. `svc bootstrap` creates the first organisation in an operator's Postgres.
  */
-export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config: ServiceConfig, baseUrl: string) {
-  if (config.database._tag !== "Embedded") return Option.none<DevFile>()
+export const isFirstStart = Effect.fn("Welcome.isFirst")(function* (config: ServiceConfig, baseUrl: string) {
+  if (config.database._tag !== "Embedded") return false
   const sql = yield* WriterSql
-  if (countOf(yield* sql`SELECT count(*)::int AS n FROM organisations`) === 0)
-    return Option.some(yield* make(config, baseUrl))
+  if (countOf(yield* sql`SELECT count(*)::int AS n FROM organisations`) === 0) return true
   const earlier = yield* readEarlier(config, baseUrl)
   if (Option.isSome(earlier)) yield* write(config, earlier.value)
-  return Option.none<DevFile>()
+  return false
+})
+
+/** Prepares a first start, and returns what it created. */
+export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config: ServiceConfig, baseUrl: string) {
+  return (yield* isFirstStart(config, baseUrl))
+    ? Option.some(yield* makeFirstStart(config, baseUrl))
+    : Option.none<DevFile>()
 })
 
 /** Prints the greeting beside the log. The key stands in it on a terminal only: elsewhere the output may be kept. */

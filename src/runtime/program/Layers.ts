@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { type ServiceConfig, Settings } from "../configuration/Config.js"
 import { type InstallationSecrets, resolveSecrets } from "../vault/InstallationSecrets.js"
 import { waitForPort } from "../process/Port.js"
-import { startEmbedded, reachEmbedded } from "../embedded/EmbeddedServer.js"
+import { type EmbeddedOptions, startEmbedded, reachEmbedded } from "../embedded/EmbeddedServer.js"
 import { migrate } from "../postgres/database/Migrations.js"
 import * as DatabaseTrouble from "../postgres/database/DatabaseTrouble.js"
 import * as OpenSockets from "../postgres/database/OpenSockets.js"
@@ -38,14 +38,17 @@ const secrets = (options: { readonly create: boolean }) =>
 // --- Postgres ---
 
 /** Depends on the secrets only so that they are created before the data that is sealed with them. */
-const serverBy = (server: typeof startEmbedded | typeof reachEmbedded) =>
+const serverBy = (server: typeof startEmbedded | typeof reachEmbedded, more: Pick<EmbeddedOptions, "settings"> = {}) =>
   Layer.scopedContext(
     Effect.gen(function* () {
       const { database, dataDir, workspaceUrl } = yield* Settings
       yield* ProvidedSecrets
       const { admin, urls } =
         database._tag === "Embedded"
-          ? yield* Effect.map(server({ dataDir }), (own) => ({ admin: Option.some(own.admin), urls: own.urls }))
+          ? yield* Effect.map(server({ dataDir, ...more }), (own) => ({
+              admin: Option.some(own.admin),
+              urls: own.urls
+            }))
           : { admin: Option.none(), urls: database.urls }
       const workspaces = Option.orElse(workspaceUrl, () => Option.map(admin, otherDatabase))
       return Context.make(Databases, urls).pipe(Context.add(WorkspaceServer, workspaces))
@@ -112,7 +115,7 @@ const portChecked = Layer.effectDiscard(Effect.flatMap(Settings, ({ host, port }
 
 const stop = Effect.sync(() => void process.kill(process.pid, "SIGTERM"))
 
-const settings = (config: ServiceConfig) =>
+const settingsOf = (config: ServiceConfig) =>
   Layer.mergeAll(Layer.succeed(Settings, config), DatabaseTrouble.layer, OpenSockets.layer)
 const createdSecrets = secrets({ create: true })
 const ownServer = asPhase("postgres")(serverBy(startEmbedded))
@@ -120,20 +123,33 @@ const ownServer = asPhase("postgres")(serverBy(startEmbedded))
 /**
  * `base`: the checked database and secrets. `ahead`: the connection pools, which the start opens beside the migration
  * check; built with the same memo map, they are opened once. A failed migration is reported before a pool's failure.
+ * `isPortHeld`: another process holds the port, and passes it on.
  */
-export const layers = (config: ServiceConfig) => {
-  const server = Layer.provideMerge(ownServer, Layer.provideMerge(createdSecrets, settings(config)))
+export const layers = (config: ServiceConfig, { isPortHeld = false }: { readonly isPortHeld?: boolean } = {}) => {
+  const server = Layer.provideMerge(ownServer, Layer.provideMerge(createdSecrets, settingsOf(config)))
   return {
     ahead: Layer.provide(connections, server),
     base: asPhase("secrets checked")(secretsChecked).pipe(
       Layer.provideMerge(asPhase("database locked")(databaseHeld)),
       Layer.provideMerge(asPhase("pools")(connections)),
       Layer.provideMerge(asPhase("migrated")(migrated)),
-      Layer.provideMerge(asPhase("port checked")(portChecked)),
+      Layer.provideMerge(isPortHeld ? Layer.empty : asPhase("port checked")(portChecked)),
       Layer.provideMerge(server)
     )
   }
 }
+
+/**
+ * What a supervisor holds for its nodes: the secrets and Postgres, the embedded one with these settings. `prepared`: the
+ * checked and migrated database, while its nodes have not begun.
+ */
+export const layersOfNodes = (config: ServiceConfig, settings: NonNullable<EmbeddedOptions["settings"]>) => ({
+  server: serverBy(startEmbedded, { settings }).pipe(
+    Layer.provideMerge(createdSecrets),
+    Layer.provideMerge(settingsOf(config))
+  ),
+  prepared: secretsChecked.pipe(Layer.provideMerge(connections), Layer.provideMerge(migrated))
+})
 
 /** The layers of a command that uses the database, beside a service that may be running. */
 export const layerBeside = (config: ServiceConfig) => Layer.provideMerge(secretsChecked, layerUnproven(config))
@@ -144,5 +160,5 @@ export const layerUnproven = (config: ServiceConfig) =>
     Layer.provideMerge(migrated),
     Layer.provideMerge(serverBy(reachEmbedded)),
     Layer.provideMerge(secrets({ create: false })),
-    Layer.provideMerge(settings(config))
+    Layer.provideMerge(settingsOf(config))
   )

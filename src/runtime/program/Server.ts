@@ -9,6 +9,7 @@ import { make as makeFront } from "../http/Front.js"
 import { probesOnly } from "../http/ProbesOnly.js"
 import { serve } from "../http/NodeServer.js"
 import { planDescriptors } from "../process/Descriptors.js"
+import type { PortHandle } from "../process/SupervisorLink.js"
 import { markPhase, markStopPhase } from "./Phases.js"
 
 /** Of the time that a stop may take, what is left to close everything after the last open request was answered. */
@@ -20,10 +21,12 @@ const finishing = Duration.seconds(1)
  * Serves until its scope closes; then leaves: accepts no new work, gives runs a second to finish, leaves the rest to
  * another node or start, and answers the requests that it accepted. From then on until `listener` closes, which should
  * be after everything else, it refuses requests as `Unavailable`. `/readyz` reports ready once `prepare` is done.
+ * `socket`: a bound one to accept on, instead of the port.
  */
 export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   prepare: Effect.Effect<A, E, R>,
-  listener: Scope.Scope
+  listener: Scope.Scope,
+  socket?: PortHandle
 ) {
   const settings = yield* Settings
   const { host, port, shutdownGrace } = settings
@@ -36,7 +39,7 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   yield* markPhase("front")
   const markReady = front.markStarting()
   const running = yield* Scope.extend(
-    serve(front, { host, port, ledger: yield* HeldBytes, connections: incoming }),
+    serve(front, { host, port, ledger: yield* HeldBytes, connections: incoming, socket }),
     listener
   )
   yield* markPhase("listening")

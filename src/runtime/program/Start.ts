@@ -2,12 +2,17 @@
 import { Duration, Effect, Layer, Logger, Option, Runtime, RuntimeFlags, RuntimeFlagsPatch, type Scope } from "effect"
 import {
   environment,
+  ownUrl,
   readConfig,
   readLogFormat,
+  servesRequests,
   type ServiceConfig,
   Settings,
   withPort
 } from "../configuration/Config.js"
+import type { SqlError } from "@effect/sql/SqlError"
+import type { NotFound, Unavailable } from "../../domain/Failure.js"
+import type { SupervisorLink } from "../process/SupervisorLink.js"
 import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
 import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
@@ -48,12 +53,27 @@ export const loadService = async () => {
 /** One turn of the event loop, with its input and output. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
+/** How the service is started. */
+export interface StartOptions {
+  /** Keeps the compiled code; absent if the program runs from it. */
+  readonly keepCompiled?: KeepCompiled | undefined
+  /** Variables that go before others. */
+  readonly flags?: Readonly<Record<string, string>>
+  /** To the supervisor of which this process is a node. */
+  readonly link?: SupervisorLink
+}
+
 /** `listener`: the scope in which the server listens; it closes last, so that requests are refused until the end. */
-const run = Effect.fnUntraced(function* (config: ServiceConfig, listener: Scope.Scope, keepCompiled?: KeepCompiled) {
+const run = Effect.fnUntraced(function* (
+  config: ServiceConfig,
+  listener: Scope.Scope,
+  { keepCompiled, link }: StartOptions
+) {
   // Layers that two builds share are built once.
   const memoMap = yield* Layer.makeMemoMap
   const scope = yield* Effect.scope
-  const { ahead, base } = layers(config)
+  const isPortHeld = link !== undefined && servesRequests(config)
+  const { ahead, base } = layers(config, { isPortHeld })
   const begin = <A, E>(layer: Layer.Layer<A, E>) =>
     Effect.forkScoped(Effect.exit(Layer.buildWithMemoMap(layer, memoMap, scope)))
   yield* begin(base)
@@ -62,10 +82,16 @@ const run = Effect.fnUntraced(function* (config: ServiceConfig, listener: Scope.
   const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* Effect.promise(loadService)
   yield* markPhase("service loaded")
   const serving = Effect.gen(function* () {
-    const { prepared: made } = yield* serverAfter(prepareFirstStart(config, config.publicUrl), listener)
+    const socket = isPortHeld ? yield* link.port : undefined
+    const { prepared: made, running } = yield* serverAfter(
+      prepareFirstStart(config, config.publicUrl),
+      listener,
+      socket
+    )
     if (Option.isSome(made)) yield* printGreeting(config, made.value)
-    yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
-      url: config.publicUrl,
+    if (link !== undefined) yield* link.ready(isPortHeld ? running.handOver : Effect.void)
+    yield* Effect.annotateLogs(Effect.logInfo(link === undefined ? "service.ready" : "node.ready"), {
+      url: link === undefined ? config.publicUrl : ownUrl(config.host, config.port),
       afterMillis: Math.round(performance.now())
     })
     yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
@@ -120,29 +146,40 @@ const exported = <A, E, R>(config: ServiceConfig, body: Effect.Effect<A, E, R>) 
         ({ exporter }) => Effect.provide(body, exporter(config))
       )
 
-/** Refuses a start with too few file descriptors, and warns of too little memory, each with the figure. */
-const checkResources = Effect.fnUntraced(function* (config: ServiceConfig) {
-  yield* Effect.try({
+/** Warns of less memory than `needed` bytes, with both figures. */
+export const checkMemory = (needed?: number) =>
+  Effect.suspend(() => {
+    const little = littleMemory(memoryLimit(), needed)
+    return little === undefined ? Effect.void : Effect.annotateLogs(Effect.logWarning("service.little_memory"), little)
+  })
+
+/** Refuses a start with too few file descriptors, with the figure. */
+const checkDescriptors = (config: ServiceConfig) =>
+  Effect.try({
     try: () => planDescriptors(config),
     catch: (error) => (error instanceof OperatorError ? error : new OperatorError({ message: String(error) }))
   })
-  const little = littleMemory(memoryLimit())
-  if (little !== undefined) yield* Effect.annotateLogs(Effect.logWarning("service.little_memory"), little)
-})
 
-/** Runs until interrupted; then drains and closes everything that it opened. `flags`: variables that go before others. */
-export const startService = (keepCompiled?: KeepCompiled, flags: Readonly<Record<string, string>> = {}) =>
+/**
+ * Runs `body` with the configuration until it is interrupted; then closes everything that it opened, which ends the
+ * process if it takes longer than the grace. `body` gets the scope that closes last.
+ */
+export const runService = (
+  flags: Readonly<Record<string, string>>,
+  body: (
+    config: ServiceConfig,
+    last: Scope.Scope
+  ) => Effect.Effect<void, OperatorError | SqlError | Unavailable | NotFound, Scope.Scope>
+) =>
   Effect.gen(function* () {
     forgetFiberRoots()
     yield* markPhase("loaded")
     const asked = yield* readConfig(environment(flags))
-    yield* checkResources(asked)
     const config = asked.port === 0 ? withPort(asked, yield* freePort(asked.host)) : asked
     const running = Effect.gen(function* () {
       yield* endOverdueStop(config.shutdownGrace)
       yield* logStop
-      const listener = yield* Effect.scope
-      return yield* Effect.scoped(run(config, listener, keepCompiled))
+      return yield* Effect.scoped(body(config, yield* Effect.scope))
     })
     return yield* exported(config, Effect.scoped(running)).pipe(
       Effect.provide(Logger.minimumLogLevel(config.logLevel)),
@@ -151,10 +188,21 @@ export const startService = (keepCompiled?: KeepCompiled, flags: Readonly<Record
       Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
     )
   }).pipe(
-    (body) => Effect.flatMap(readLogFormat(), (format) => Effect.provide(body, Logging.layer(format))),
+    (started) => Effect.flatMap(readLogFormat(), (format) => Effect.provide(started, Logging.layer(format))),
     Effect.catchTags({
       SqlError: unreachableError,
       NotFound: ({ what }) => new OperatorError({ message: `The ${what} is not there.` }),
       Unavailable: ({ reason }) => new OperatorError({ message: `svc cannot start: ${reason}.` })
+    })
+  )
+
+/** Runs until interrupted; then drains and closes everything that it opened. */
+export const startService = (options: StartOptions = {}) =>
+  runService(options.flags ?? {}, (config, last) =>
+    Effect.gen(function* () {
+      yield* checkDescriptors(config)
+      // A supervisor warns once for all of its nodes.
+      if (options.link === undefined) yield* checkMemory()
+      return yield* run(config, last, options)
     })
   )

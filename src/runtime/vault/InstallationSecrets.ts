@@ -23,9 +23,15 @@ export interface InstallationSecrets {
 /** Where the secrets may come from. */
 export interface SecretSources {
   readonly dataDir: string
+  /** Where the files are, if they are not in the data directory; none are made there. */
+  readonly keysDir: Option.Option<string>
   readonly masterKeys: Option.Option<Redacted.Redacted<Keyring>>
   readonly keyPepper: Option.Option<Redacted.Redacted>
 }
+
+/** The directory of the files. */
+export const keysFolder = ({ dataDir, keysDir }: Pick<SecretSources, "dataDir" | "keysDir">): string =>
+  Option.getOrElse(keysDir, () => dataDir)
 
 /** Reads `id:base64` of 32 bytes each, separated by commas; fails with what to write instead. */
 export const readMasterKeys: ReadText<Keyring> = (text) =>
@@ -54,9 +60,10 @@ export const resolveSecrets = Effect.fn("InstallationSecrets.resolve")(function*
   options: { readonly create: boolean }
 ) {
   const fresh = generateSecrets(new Date(yield* Clock.currentTimeMillis))
-  const fileOf = (name: string) => path.join(sources.dataDir, name)
+  const fileOf = (name: string) => path.join(keysFolder(sources), name)
+  const mayCreate = options.create && Option.isNone(sources.keysDir)
   const kept = <A>(name: string, text: string, parse: ReadText<A>, variable: string) =>
-    readOrCreate(fileOf(name), parse, variable, options.create ? text : undefined)
+    readOrCreate(fileOf(name), parse, variable, mayCreate ? text : undefined)
   const masterKeys = Option.isSome(sources.masterKeys)
     ? sources.masterKeys.value
     : yield* kept(secretFiles.masterKeys, fresh.masterKeys, readMasterKeys, variables.masterKeys)
@@ -74,8 +81,8 @@ export const resolveSecrets = Effect.fn("InstallationSecrets.resolve")(function*
  * Adds a new active master key to the file and keeps the keys named in `needed`. Readers see the old file or the new
  * one; the caller must prevent concurrent rotations.
  */
-export const rotateMasterKeys = Effect.fnUntraced(function* (dataDir: string, needed: ReadonlyArray<string>) {
-  const file = path.join(dataDir, secretFiles.masterKeys)
+export const rotateMasterKeys = Effect.fnUntraced(function* (folder: string, needed: ReadonlyArray<string>) {
+  const file = path.join(folder, secretFiles.masterKeys)
   const fresh = newMasterKey(new Date(yield* Clock.currentTimeMillis))
   yield* Effect.try({
     try: () => {

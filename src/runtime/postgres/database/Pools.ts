@@ -56,6 +56,7 @@ export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redac
   return failOnConnectionLoss(yield* PgClient.fromPool({ acquire, applicationName: options.applicationName }))
 }, Effect.provide(Reactivity.layer))
 
+/** The most connections of each pool. */
 export interface PoolSizes {
   readonly app: number
   readonly writer: number
