@@ -144,7 +144,7 @@ export const layers = (config: ServiceConfig, { isPortHeld = false }: { readonly
  * checked and migrated database, while its nodes have not begun.
  */
 export const layersOfNodes = (config: ServiceConfig, settings: NonNullable<EmbeddedOptions["settings"]>) => ({
-  server: serverBy(startEmbedded, { settings }).pipe(
+  server: asPhase("postgres")(serverBy(startEmbedded, { settings })).pipe(
     Layer.provideMerge(createdSecrets),
     Layer.provideMerge(settingsOf(config))
   ),

@@ -10,7 +10,7 @@ import { OperatorError } from "../process/OperatorError.js"
 import { openLink } from "../process/SupervisorLink.js"
 import type { KeepCompiled } from "../program/CompiledCode.js"
 import { printGreeting } from "../program/FirstStart.js"
-import { markStopPhase } from "../program/Phases.js"
+import { markPhase, markStopPhase, takePhases } from "../program/Phases.js"
 import { checkMemory, runService, startService } from "../program/Start.js"
 import { listen } from "./Control.js"
 import { type KeptNode, keep } from "./KeptNode.js"
@@ -57,6 +57,7 @@ const supervise = Effect.fnUntraced(function* (config: ServiceConfig, runners: n
   const port = yield* wasKilled ? Effect.retry(held, leftNodes) : held
   const clusterSecret = yield* clusterSecretOf(config)
   const { created, postgres } = yield* openPostgres(config, runners, wasKilled)
+  yield* markPhase("database prepared")
 
   const keeping = yield* Scope.make()
   const stopNodes = (role: PlannedNode["role"]) =>
@@ -84,6 +85,7 @@ const supervise = Effect.fnUntraced(function* (config: ServiceConfig, runners: n
       keeping
     )
     kept.push(one)
+    yield* Effect.forkIn(Effect.zipRight(one.ready, markPhase(node.name)), keeping)
     return one
   })
   const nodes = plannedNodes(runners)
@@ -100,6 +102,7 @@ const supervise = Effect.fnUntraced(function* (config: ServiceConfig, runners: n
     nodes: nodes.map(({ name }) => name).join(),
     afterMillis: Math.round(performance.now())
   })
+  yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
   return yield* Effect.never
 })
 
