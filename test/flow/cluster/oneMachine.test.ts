@@ -2,7 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Api, api } from "../../support/api.js"
+import { type Api, api, apiOf } from "../../support/api.js"
+import { makeCluster, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { isSameProcess, treeOf } from "../../support/processes.js"
@@ -260,4 +261,40 @@ describe("a start with --nodes that cannot be", () => {
   it("says of svc restart how to start several nodes", async () => {
     assert.match(await refused(["restart"]), /^No svc with several nodes runs on [^\n]+\n$/)
   })
+})
+
+describe("on an operator's Postgres", () => {
+  const own = makeDataDirectory()
+  let cluster: TestCluster
+  beforeAll(async () => {
+    cluster = await makeCluster()
+  }, 60_000)
+  afterAll(async () => {
+    await cluster.end()
+    own.remove()
+  }, 60_000)
+
+  it("svc start --nodes is refused with both figures if that accepts too few connections", async () => {
+    const limit = (most: number) => cluster.sql(`ALTER DATABASE "${cluster.database.name}" CONNECTION LIMIT ${most}`)
+    await limit(40)
+    const tried = startService({ dataDir: own.dataDir, env: cluster.env, command: ["start", "--nodes", "2"] })
+    assert.strictEqual(await tried.ended, 1)
+    assert.match(
+      tried.output(),
+      /^Postgres accepts 40 connections, and 2 runner and 1 api nodes need \d+: raise max_connections, or start fewer nodes\.$/m
+    )
+    assert.notInclude(tried.output(), "node.ready")
+    await limit(-1)
+  }, 60_000)
+
+  it("svc start --nodes serves, and ends with 0", async () => {
+    const nodes = startService({ dataDir: own.dataDir, env: cluster.env, command: ["start", "--nodes", "1"] })
+    await nodes.ready
+    const baseUrl = /"service\.ready".*?"url":"([^"]+)"/.exec(nodes.output())?.[1] ?? ""
+    const caller = apiOf({ baseUrl, apiKey: cluster.apiKey } as Api["dev"])
+    const workflow = await caller.workflow("own", "instant", "export default async (ctx) => ctx.input.n")
+    assert.strictEqual((await caller.run(workflow, { n: 3 })).body, 3)
+    nodes.kill("SIGINT")
+    assert.strictEqual(await nodes.ended, 0, nodes.output())
+  }, 60_000)
 })
