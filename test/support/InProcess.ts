@@ -106,7 +106,7 @@ export const start = async (
   const run = <A, E>(effect: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof layer>>>) =>
     runtime.runPromise(Effect.withTracerEnabled(effect, false))
   const scope = await Effect.runPromise(Scope.make())
-  const pair = await run(makeFront)
+  const pair = await run(Scope.extend(makeFront, scope))
   const violationOf = makeDocumentCheck()
 
   const organisation = (name: string, plan: PlanName = "unlimited") =>

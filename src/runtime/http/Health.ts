@@ -13,6 +13,7 @@ import { DatabaseTrouble, type OngoingTrouble } from "../../actors/ports/Databas
 import { type MissingAction, findMissingActions } from "../postgres/MissingActions.js"
 import { pendingMigrations } from "../postgres/database/Migrations.js"
 import { WriterSql } from "../postgres/database/Pools.js"
+import { watchIdleCores } from "./IdleCores.js"
 import { auditSeal } from "../../domain/Limits.js"
 import { rowDecoder } from "../postgres/record/Table.js"
 
@@ -49,6 +50,7 @@ export const make = Effect.gen(function* () {
   const failedJobs = yield* FailedJobs
 
   const trouble = yield* DatabaseTrouble
+  const noteOfCores = yield* watchIdleCores
 
   /** Whether the database answers, and what it refuses. `works`: work can be accepted. */
   const checkDatabase = sql`SELECT 1`.pipe(
@@ -149,8 +151,11 @@ export const make = Effect.gen(function* () {
       dbQuery: { ok: db.answers && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
     }
     const degraded = Object.values(checks).some(({ ok }) => !ok)
+    const note = noteOfCores()
     return jsonReply(ready ? 200 : 503, {
       status: phase ?? (!ready ? "not_ready" : degraded ? "degraded" : "ready"),
+      // Advice, which makes no check fail.
+      ...(note === undefined ? {} : { notes: [note] }),
       // How strong the jail is depends on the machine only: it makes no node degraded.
       checks: { ...checks, jail: { ok: jail.level === "full", level: jail.level, detail: jail.detail } }
     })
