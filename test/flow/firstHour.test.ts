@@ -64,7 +64,10 @@ describe("a command", () => {
   it("that does not exist is refused with the closest one, and what there is", async () => {
     for (const [command, wanted] of [
       [["keys", "rotat"], "svc keys has no command rotat. Did you mean rotate? Its commands: new, rotate, accept."],
-      [["verify-event"], "svc has no command verify-event. Did you mean verify-events? Its commands: start, migrate,"],
+      [
+        ["verify-event"],
+        "svc has no command verify-event. Did you mean verify-events? Its commands: start, restart, migrate,"
+      ],
       [["strat"], "Did you mean start?"],
       [["frobnicate"], "svc has no command frobnicate. Its commands: start,"]
     ] as const) {
