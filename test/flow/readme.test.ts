@@ -265,7 +265,7 @@ describe.sequential("README.md", () => {
       []
     )
     const handled =
-      /^npm run svc -- (?:keys (?:rotate|accept|new)|migrate|cluster status)$|^npm run svc -- migrate --print$/
+      /^npm run svc -- (?:keys (?:rotate|accept|new)|migrate|cluster status|restart)$|^npm run svc -- migrate --print$/
     assert.deepStrictEqual(
       inline.filter((command) => !handled.test(command)),
       []
