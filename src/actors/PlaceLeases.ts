@@ -110,7 +110,11 @@ export const makePlaceLeases = (kind: PlaceKind, inUse: () => ReadonlyMap<Organi
             // An actor on a dying node answers with a defect.
             Effect.sandbox,
             Effect.mapError(
-              () => new Unavailable({ reason: "the organisation's runs cannot be counted now", retryAfterSeconds: 1 })
+              () =>
+                new Unavailable({
+                  reason: "what the organisation does at once cannot be counted now",
+                  retryAfterSeconds: 1
+                })
             ),
             Effect.map(({ held }) => {
               if (held === null || ownership.seat() !== seat || lastTaken > asked.turn) return
@@ -196,13 +200,13 @@ export const makePlaceLeases = (kind: PlaceKind, inUse: () => ReadonlyMap<Organi
         new Set([...holdings.keys(), ...inUse().keys()]),
         (organisation) => {
           const holding = holdingOf(organisation)
-          return inTurn(holding, () => adjust(organisation, holding, seat))
+          // An owner that cannot be asked now, as while its shard moves, is asked at the next look.
+          return Effect.ignore(inTurn(holding, () => adjust(organisation, holding, seat)))
         },
         { concurrency: requestsAtOnce, discard: true }
       )
     })
-    const task = yield* backgroundTask("places.adjust", look)
-    if (knownSeat !== null) yield* repeatEvery(lookInterval, task.run)
+    if (knownSeat !== null) yield* repeatEvery(lookInterval, (yield* backgroundTask(`places.${kind}`, look)).run)
 
     return { hasRoom, makeRoom, whileTaking }
   })

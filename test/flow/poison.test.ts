@@ -1,4 +1,5 @@
 /** The death of a runner counts against the run that computed in it, and not against the runs beside it. */
+import { paced } from "../support/pace.js"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
@@ -106,11 +107,11 @@ const terminal = (id: string) =>
   eventually(
     () => execution(id),
     ({ status }) => status === "completed" || status === "failed",
-    100_000
+    paced(100_000)
   )
 
 describe("A run that takes its runner down", () => {
-  it("is retried in runners of its own, and fails as poisoned after five deaths", { timeout: 150_000 }, async () => {
+  it("is retried in runners of its own, and fails as poisoned after five deaths", { timeout: 600_000 }, async () => {
     // Five deaths and the pauses between them take longer than an Instant run may, on a slow machine.
     const [bad, good] = [await workflow(computes, "standard"), await workflow(`return await svc.state.get("k")`)]
     const waiting = await workflow("await new Promise((r) => setTimeout(r, 900)); return 'unharmed'", "standard")

@@ -9,7 +9,7 @@ import { resolveSecrets } from "./src/runtime/vault/InstallationSecrets.ts"
 const [dataDir, at] = process.argv.slice(2)
 while (Date.now() < Number(at));
 const { keyPepper, masterKeys } = await Effect.runPromise(
-  resolveSecrets({ dataDir, masterKeys: Option.none(), keyPepper: Option.none() }, { create: true })
+  resolveSecrets({ dataDir, keysDir: Option.none(), masterKeys: Option.none(), keyPepper: Option.none() }, { create: true })
 )
 console.log(Redacted.value(masterKeys).active, Redacted.value(keyPepper))`
 

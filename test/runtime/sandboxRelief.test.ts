@@ -6,7 +6,7 @@ import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, doneEvent, effectSandbox, end, limits, program, startEvent, type Turn } from "../support/guests.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
-import { assertWithin } from "../support/pace.js"
+import { assertWithin, paced } from "../support/pace.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
@@ -103,7 +103,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 2, spare: true, onStarted
         assert.deepStrictEqual(end(yield* short("org_one")), { t: "ret", v: 7 })
         assert.strictEqual(started().length, 1)
 
-        const attack = yield* Effect.fork(endless("org_evil", { ...limits, cpuPerStepMillis: 30_000 }))
+        const attack = yield* Effect.fork(endless("org_evil", { ...limits, cpuPerStepMillis: paced(30_000) }))
         yield* Effect.sleep("20 millis")
         assert.deepStrictEqual(end(yield* short("org_victim")), { t: "ret", v: 7 })
         const ended = Option.getOrNull(yield* Fiber.poll(attack))

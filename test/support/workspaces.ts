@@ -1,6 +1,7 @@
 /**
  * `svc.db` without the rest of the service, on fresh databases: runs statements of any workspace of any organisation.
  */
+import { SharedSessions } from "../../src/runtime/workspace/SharedSessions.js"
 import { Effect, Either, Layer, Logger, LogLevel, ManagedRuntime, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { Client } from "pg"
@@ -49,6 +50,8 @@ export const startWorkspaces = async (options: { readonly bytes?: number; readon
       workspaceDb({ admin: Option.some(Redacted.make(Database.databaseUrl(admin, `${name}_ws`))), pepper, ...options })
     )
   ).pipe(
+    // Of a lone node, whose turns bound the sessions of an organisation.
+    Layer.provide(Layer.succeed(SharedSessions, { acquire: () => Effect.succeed(() => undefined) })),
     Layer.provideMerge(
       Layer.scopedDiscard(
         Effect.flatMap(Database.TestDatabase, ({ name }) =>

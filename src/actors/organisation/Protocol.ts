@@ -2,6 +2,7 @@
 import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
+import { placeKinds } from "../ports/organisation/PlaceHoldings.js"
 import { Unavailable } from "../../domain/Failure.js"
 
 /** The calls that were granted: fewer than requested, or none, when the window is nearly used up. */
@@ -30,7 +31,7 @@ export const GiveBack = Rpc.make("GiveBack", {
  */
 export const HoldPlaces = Rpc.make("HoldPlaces", {
   payload: {
-    kind: Schema.Literal("runs"),
+    kind: Schema.Literal(...placeKinds),
     seat: Schema.String,
     turn: Schema.Number,
     used: Schema.Int,

@@ -4,6 +4,8 @@
  * frozen would keep its locks.
  */
 import { Context, Deferred, Duration, Effect, FiberId, Redacted, Schedule } from "effect"
+import type { OrganisationId } from "../../domain/Ids.js"
+import { Commits } from "../postgres/database/CommitLog.js"
 import { OpenSockets } from "../postgres/database/OpenSockets.js"
 import { AppSql, WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -49,6 +51,7 @@ export interface MembershipOptions {
 export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onRefused, owner }: MembershipOptions) {
   const pools = [yield* WriterSql, yield* AppSql]
   const sockets = yield* OpenSockets
+  const commits = yield* Commits
   let seat: Seat | undefined
   let confirmed = { at: -Infinity, wall: -Infinity }
   let members: ReadonlyArray<NodeRow> = []
@@ -73,7 +76,14 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
       Deferred.unsafeDone(lost, Effect.fail(new SeatLost(reason)))
     }
     const taken = yield* Effect.acquireRelease(
-      onSeat(() => takeSeat(Redacted.value(owner), nextId(), facts, onEnd)),
+      onSeat(() =>
+        takeSeat(Redacted.value(owner), nextId(), facts, {
+          onEnd,
+          seats: () => members.map(({ id }) => id),
+          // Other nodes send ids of organisations only.
+          onChange: (organisation) => commits.recordCommit(organisation as OrganisationId)
+        })
+      ),
       (held) =>
         Effect.promise(async () => {
           vacate()
@@ -165,6 +175,9 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
       : failure
   )
 
+  commits.announceBy((organisation) =>
+    Effect.suspend(() => (seat === undefined ? Effect.void : Effect.promise(seat.tellChange.bind(seat, organisation))))
+  )
   return Membership.of({
     isHolding: () =>
       seat !== undefined &&

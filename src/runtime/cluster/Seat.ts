@@ -11,6 +11,7 @@ import { socketOf } from "../postgres/database/AnswerLimit.js"
 import { withServerSettings } from "../postgres/database/Pools.js"
 import { holderSql, lockKey as databaseLock, nodeSession, refusalOf } from "../postgres/database/DatabaseLock.js"
 import type { NodeRole } from "../../domain/run/ClusterView.js"
+import { type ChangeNoticesOptions, openChangeNotices } from "./ChangeNotices.js"
 import { canTalk } from "./ClusterSecret.js"
 import { decodeNode, isGone, lockClasses, type NodeRow, membersSql } from "./NodeRow.js"
 
@@ -46,6 +47,8 @@ export interface Seat {
   readonly endSessions: (process: string) => Promise<void>
   /** Says that this node gives its shards to the others. */
   readonly announceLeaving: () => Promise<void>
+  /** Tells the other nodes that records of the organisation have changed; see `ChangeNotices`. */
+  readonly tellChange: (organisation: string) => Promise<void>
   /** Gives the seat up. */
   readonly leave: () => Promise<void>
 }
@@ -59,16 +62,17 @@ export const endSessionsSql = `
   SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE usename = current_user AND pid <> pg_backend_pid() AND right(application_name, length($1) + 1) = ' ' || $1`
 
+/** What a seat hears, and asks. */
+export interface SeatEvents extends Omit<ChangeNoticesOptions, "seat"> {
+  /** Called once when the session ends by itself. */
+  readonly onEnd: (reason: string) => void
+}
+
 /**
- * Takes a seat. `onEnd` is called once when the session ends by itself. Rejects with `OperatorError` when this node
- * cannot be one of the cluster's, else with the database's error.
+ * Takes a seat. Rejects with `OperatorError` when this node cannot be one of the cluster's, else with the database's
+ * error.
  */
-export const takeSeat = async (
-  url: string,
-  id: string,
-  facts: NodeFacts,
-  onEnd: (reason: string) => void
-): Promise<Seat> => {
+export const takeSeat = async (url: string, id: string, facts: NodeFacts, events: SeatEvents): Promise<Seat> => {
   const client = new Client({
     connectionString: withServerSettings(url),
     application_name: sessionName(nodeSession),
@@ -80,7 +84,7 @@ export const takeSeat = async (
   const end = (reason: string) => {
     if (!isOpen) return
     isOpen = false
-    onEnd(reason)
+    events.onEnd(reason)
   }
   client.on("error", (error) => end(reasonOf(error)))
   client.on("end", () => end("its session ended"))
@@ -92,7 +96,7 @@ export const takeSeat = async (
     })
   await client.connect()
   try {
-    return await seat(client, id, facts, { close: () => (isOpen = false), orEnd })
+    return await seat(client, id, facts, { ...events, close: () => (isOpen = false), orEnd })
   } catch (error) {
     isOpen = false
     await endSession(client)
@@ -133,12 +137,17 @@ const otherBuild = (build: string, nodes: ReadonlyArray<NodeRow>): OperatorError
 }
 
 /** Ends the seat: `close` in order, `orEnd` when a statement on locks fails. */
-interface Ending {
+interface SeatHooks extends SeatEvents {
   readonly close: () => void
   readonly orEnd: <A>(statement: Promise<A>) => Promise<A>
 }
 
-const seat = async (client: Client, id: string, facts: NodeFacts, { close, orEnd }: Ending): Promise<Seat> => {
+const seat = async (
+  client: Client,
+  id: string,
+  facts: NodeFacts,
+  { close, onChange, orEnd, seats }: SeatHooks
+): Promise<Seat> => {
   const shared = await client.query<{ ok: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS ok", [databaseLock])
   if (shared.rows[0]?.ok !== true) {
     const { rows } = await client.query(holderSql)
@@ -163,6 +172,7 @@ const seat = async (client: Client, id: string, facts: NodeFacts, { close, orEnd
     `INSERT INTO nodes (id, number, role, address, build, secrets, process) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [id, number, role, address, build, secrets, processName]
   )
+  const notices = await openChangeNotices(client, { seat: id, onChange, seats })
   const shards = new Map<number, number>()
   let last = Promise.resolve()
   /** Changes the locks after the change before, whose outcome it depends on. */
@@ -202,6 +212,7 @@ const seat = async (client: Client, id: string, facts: NodeFacts, { close, orEnd
       const removed = await client.query("DELETE FROM nodes WHERE id = $1", [member.id])
       return removed.rowCount === 1 ? now.process : undefined
     },
+    tellChange: notices.tell,
     endSessions: async (process) => void (await client.query(endSessionsSql, [process])),
     announceLeaving: async () => void (await client.query("UPDATE nodes SET leaving = true WHERE id = $1", [id])),
     leave: async () => {

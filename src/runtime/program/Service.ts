@@ -56,7 +56,8 @@ import * as Surfaces from "../http/Surfaces.js"
 import { resolveSecrets } from "../vault/InstallationSecrets.js"
 import { doesWork, Settings } from "../configuration/Config.js"
 import { build } from "./Build.js"
-import { Databases, ProvidedSecrets, WorkspaceServer } from "./Layers.js"
+import { Databases, ProvidedSecrets } from "./Layers.js"
+import * as WorkspaceLayers from "./Workspaces.js"
 import { asPhase } from "./Phases.js"
 import { bundleOf, sandbox } from "./Processes.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
@@ -145,8 +146,6 @@ import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
 import * as Wakeups from "../process/Wakeups.js"
-import * as WorkspaceDb from "../workspace/WorkspaceDb.js"
-import * as WorkspaceStorage from "../workspace/WorkspaceStorage.js"
 
 const journalCapacity = 20_000
 
@@ -212,16 +211,8 @@ export const records = Layer.merge(Changes.layer, Pages.Default).pipe(
   Layer.provideMerge(pure)
 )
 
-const workspaces = Layer.unwrapEffect(
-  Effect.gen(function* () {
-    const admin = yield* WorkspaceServer
-    const { keyPepper } = yield* ProvidedSecrets
-    return WorkspaceStorage.layer.pipe(Layer.provideMerge(WorkspaceDb.layer({ admin, pepper: keyPepper })))
-  })
-)
-
 const stores = Layer.mergeAll(
-  workspaces,
+  WorkspaceLayers.layer,
   journal,
   Runs.layer,
   Runnables.layer,

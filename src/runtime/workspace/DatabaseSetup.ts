@@ -10,6 +10,8 @@ import { build, mark } from "./Walls.js"
 const lockKey = 1_937_137_966
 /** How long a database may take to be created or dropped: its files are copied, and a checkpoint is made. */
 const setupMillis = 300_000
+/** So many nodes keep idle connections of a workspace for a while, beside those in use. */
+const mostNodes = 64
 
 /**
  * Sets databases up on a server. `control`: the database from which the others are managed; `keeper`: the administrator's
@@ -52,7 +54,7 @@ export const makeDatabaseSetup = (
       const exists = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [name])
       const login = [
         `${exists.rowCount === 0 ? "CREATE" : "ALTER"} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT`,
-        `NOREPLICATION NOBYPASSRLS CONNECTION LIMIT ${2 * workspaceDb.connectionsPerOrganisation}`,
+        `NOREPLICATION NOBYPASSRLS CONNECTION LIMIT ${mostNodes * workspaceDb.connectionsPerOrganisation}`,
         `PASSWORD ${escapeLiteral(names.password(name))}`
       ].join(" ")
       const settings = Object.entries(sessionSettings(spaceId)).map(

@@ -12,6 +12,12 @@ export const dbRefusal = (message: string, code: string, more: Partial<DbRefused
 
 export const dbOff = (reason: string): DbRefused => dbRefusal(`svc.db is off: ${reason}`, "DB_OFF")
 
+/** More statements and transactions of an organisation at once than may wait. */
+export const tooManyAtOnce = (reason: string): DbRefused =>
+  dbRefusal(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
+    transient: true
+  })
+
 export const dbFull = (limit: number): DbRefused =>
   dbRefusal(
     `the workspace's database holds more than its ${limit} bytes: DELETE, TRUNCATE or DROP something first`,

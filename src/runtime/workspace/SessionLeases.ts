@@ -7,7 +7,8 @@ import { workspaceDb } from "../../domain/Limits.js"
 import type { SqlCommand } from "../../domain/SqlCommand.js"
 import { readResult } from "./StatementResult.js"
 import { makeSessionPool } from "./SessionPool.js"
-import { dbFull, dbRefusalOf, dbRefusal, tooMuchMemory } from "./Refusals.js"
+import type { SharedSessions } from "./SharedSessions.js"
+import { dbFull, dbRefusalOf, tooManyAtOnce, tooMuchMemory } from "./Refusals.js"
 import { makeMemoryWatch } from "./Memory.js"
 import type { WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import type { DatabaseSession } from "./DatabaseSession.js"
@@ -39,10 +40,11 @@ export interface TenantStatement {
 
 export type SessionLeases = ReturnType<typeof makeSessionLeases>
 
-/** The sessions of calls. `limit`: of a workspace, in bytes. */
+/** The sessions of calls. `limit`: of a workspace, in bytes. `shared`: those of all nodes. */
 export const makeSessionLeases = (
   server: WorkspaceDatabaseServer,
   limit: number,
+  shared: SharedSessions["Type"],
   onDefect: (cause: unknown) => void
 ) => {
   const started = performance.now()
@@ -92,10 +94,15 @@ export const makeSessionLeases = (
     restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
   ): Effect.Effect<LeasedSession, DbRefused> =>
     restore(turns.acquire(organisationId, kind)).pipe(
-      Effect.mapError((reason) =>
-        dbRefusal(`too many statements and transactions of the organisation at once (${reason}): try again`, "53300", {
-          transient: true
-        })
+      Effect.mapError(tooManyAtOnce),
+      Effect.flatMap((releaseTurn) =>
+        Effect.map(
+          Effect.onError(restore(shared.acquire(organisationId)), () => Effect.sync(releaseTurn)),
+          (releasePlace) => () => {
+            releasePlace()
+            releaseTurn()
+          }
+        )
       ),
       Effect.flatMap((release) =>
         askServer(async (workspaces) => {

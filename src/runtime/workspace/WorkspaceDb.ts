@@ -13,6 +13,7 @@ import { dbRefusal, dbOff } from "./Refusals.js"
 import { OpenSockets } from "../postgres/database/OpenSockets.js"
 import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import { makeTransactions } from "./Transactions.js"
+import { SharedSessions } from "./SharedSessions.js"
 import { makeSessionLeases } from "./SessionLeases.js"
 
 export interface WorkspaceDbOptions {
@@ -27,7 +28,7 @@ export interface WorkspaceDbOptions {
 const preparation = "2 seconds"
 /** Interval of sweeps for databases that are empty and idle. */
 const sweepInterval = Duration.minutes(10)
-export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
+export const layer = (options: WorkspaceDbOptions) =>
   Layer.scoped(
     WorkspaceDb,
     Effect.gen(function* () {
@@ -39,6 +40,7 @@ export const layer = (options: WorkspaceDbOptions): Layer.Layer<WorkspaceDb> =>
       const { db, dropEmpty, stop } = make(
         server,
         options.bytes ?? workspaceDb.bytes,
+        yield* SharedSessions,
         (cause) => void Runtime.runFork(runtime)(logDefect(cause))
       )
       yield* Effect.addFinalizer(() => Effect.promise(stop))
@@ -65,8 +67,13 @@ const off = (reason: string) =>
 const logDefect = (cause: unknown): Effect.Effect<void> =>
   Effect.logError("workspace_db.answer_failed", Cause.die(cause))
 
-const make = (server: WorkspaceDatabaseServer, limit: number, onDefect: (cause: unknown) => void) => {
-  const sessions = makeSessionLeases(server, limit, onDefect)
+const make = (
+  server: WorkspaceDatabaseServer,
+  limit: number,
+  shared: SharedSessions["Type"],
+  onDefect: (cause: unknown) => void
+) => {
+  const sessions = makeSessionLeases(server, limit, shared, onDefect)
   const { askServer, dropEmpty, returnSession, runInterruptible, runStatement, takeSession } = sessions
   const transactions = makeTransactions(sessions)
 

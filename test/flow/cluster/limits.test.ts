@@ -3,6 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { workspaceDb } from "../../../src/domain/Limits.js"
 import { eventually } from "../../support/eventually.js"
 
 /** Of the plan `starter`, with 60 calls a minute: the test makes 56. */
@@ -47,13 +48,9 @@ beforeAll(async () => {
   assert.isDefined(first)
   queued = await first.client.workflow("queued", "standard", code.replace("URL", url))
   instant = await first.client.workflow("instant", "instant", code.replace("URL", url))
-  await cluster.sql("UPDATE organisations SET plan = 'starter'")
-  // What the nodes know of an organisation may be a second old.
-  await new Promise((done) => setTimeout(done, 1_000))
+  await setPlan("starter")
 }, 120_000)
 afterAll(async () => {
-  await cluster.sql("UPDATE organisations SET plan = 'unlimited'")
-  await new Promise((done) => setTimeout(done, 1_000))
   await cluster.end()
   provider.closeAllConnections()
   provider.close()
@@ -66,6 +63,11 @@ const completed = async () => {
     [queued]
   )
   return row?.n ?? 0
+}
+const setPlan = async (plan: string) => {
+  await cluster.sql("UPDATE organisations SET plan = $1", [plan])
+  // What the nodes know of an organisation may be a second old.
+  await new Promise((done) => setTimeout(done, 1_000))
 }
 const nodeAt = (n: number): ClusterNode => nodes[n % nodes.length] ?? assert.fail()
 
@@ -122,3 +124,37 @@ describe("the runs of an organisation at once", () => {
     for (const { body, status } of answers) assert.strictEqual(status, 200, JSON.stringify(body))
   })
 })
+
+describe("the sessions of svc.db of an organisation at once", () => {
+  it("are as many on all nodes together as on one, and no statement is refused", async () => {
+    await setPlan("unlimited")
+    const { maxAtOnce, answers } = await askAll()
+    for (const { body, status } of answers)
+      assert.deepStrictEqual([status, body], [200, 4_000_000], JSON.stringify(body))
+    assert.strictEqual(maxAtOnce, workspaceDb.connectionsPerOrganisation)
+  }, 60_000)
+})
+
+/** Runs on all nodes that each make a long statement, and how many of these ran at once. */
+const askAll = async () => {
+  const slow = await nodeAt(0).client.workflow(
+    "slow_statement",
+    "instant",
+    `export default async () => (await svc.db.query("SELECT count(*)::int AS rows_of_many FROM generate_series(1, 4000000)"))[0].rows_of_many`
+  )
+  let maxAtOnce = 0
+  const asking = { isOver: false }
+  const watching = (async () => {
+    while (!asking.isOver) {
+      const [row] = await cluster.sql<{ n: number }>(
+        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%rows_of_many FROM%' AND pid <> pg_backend_pid()"
+      )
+      maxAtOnce = Math.max(maxAtOnce, row?.n ?? 0)
+      await new Promise((done) => setTimeout(done, 50))
+    }
+  })()
+  const answers = await Promise.all(Array.from({ length: 9 }, (_, n) => nodeAt(n).client.run(slow)))
+  asking.isOver = true
+  await watching
+  return { maxAtOnce, answers }
+}

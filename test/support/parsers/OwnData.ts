@@ -135,6 +135,9 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/Validation.ts#decodeLeniently",
     "src/domain/connector/Validation.ts#decodeStrictly"
   ],
+  "a notice of another node, which Postgres limits to 8,000 bytes": [
+    "src/runtime/cluster/ChangeNotices.ts#openChangeNotices"
+  ],
   "writes a request, and parses nothing": [
     "src/runtime/oauth/TokenEndpoint.ts#asForm",
     "src/runtime/oauth/TokenEndpoint.ts#formEncoded"

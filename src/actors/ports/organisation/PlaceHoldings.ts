@@ -3,8 +3,9 @@ import { Context, type Effect } from "effect"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 
-/** What is counted. */
-export type PlaceKind = "runs"
+/** What is counted: runs, and sessions of `svc.db`. */
+export const placeKinds = ["runs", "db"] as const
+export type PlaceKind = (typeof placeKinds)[number]
 
 /** Who takes places by the statement that begins what needs them: the seat, and the turn of its request. */
 export interface PlaceTaker {

@@ -102,7 +102,7 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   ...makeKeyLocks(sql)
 })
 
-/** Records the commit of a transaction that wrote, so that read caches of this node drop older values. */
+/** Announces the commit of a transaction that wrote, so that the read caches of all nodes drop older values. */
 const recordWrites = <A, E, R>(
   commits: Commits["Type"],
   organisation: OrganisationId,
@@ -113,11 +113,7 @@ const recordWrites = <A, E, R>(
     if (outer !== undefined) return transaction
     const state = { isWritten: false }
     return Effect.locally(transaction, transactionWrites, state).pipe(
-      Effect.tap(() =>
-        Effect.sync(() => {
-          if (state.isWritten) commits.recordCommit(organisation)
-        })
-      )
+      Effect.tap(() => Effect.suspend(() => (state.isWritten ? commits.announceCommit(organisation) : Effect.void)))
     )
   })
 

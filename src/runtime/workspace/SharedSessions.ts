@@ -1,0 +1,62 @@
+/**
+ * The sessions of `svc.db` that an organisation uses at once, over all nodes together. On a node the turns decide who is
+ * next; in a cluster the one whose turn it is also needs a place, and waits for it as for its turn.
+ */
+import { Context, Effect, Layer } from "effect"
+import { makePlaceLeases } from "../../actors/PlaceLeases.js"
+import type { DbRefused } from "../../actors/ports/run/WorkspaceDb.js"
+import type { OrganisationId } from "../../domain/Ids.js"
+import { workspaceDb } from "../../domain/Limits.js"
+import { tooManyAtOnce } from "./Refusals.js"
+import type { Release } from "./Turns.js"
+
+export class SharedSessions extends Context.Tag("svc/workspace/SharedSessions")<
+  SharedSessions,
+  {
+    /** Waits for a place, half a minute at most. */
+    readonly acquire: (organisation: OrganisationId) => Effect.Effect<Release, DbRefused>
+  }
+>() {}
+
+const pause = "50 millis"
+
+export const layer = Layer.scoped(
+  SharedSessions,
+  Effect.gen(function* () {
+    const inUse = new Map<OrganisationId, number>()
+    const places = yield* makePlaceLeases("db", () => inUse)
+    const most = workspaceDb.connectionsPerOrganisation
+
+    const add = (organisation: OrganisationId, by: number) => {
+      const now = (inUse.get(organisation) ?? 0) + by
+      if (now > 0) inUse.set(organisation, now)
+      else inUse.delete(organisation)
+    }
+    const tryTake = (organisation: OrganisationId): Release | undefined => {
+      if (!places.hasRoom(organisation, most)) return undefined
+      add(organisation, 1)
+      let isHeld = true
+      return () => {
+        if (isHeld) add(organisation, -1)
+        isHeld = false
+      }
+    }
+    const wait = Effect.fnUntraced(function* (organisation: OrganisationId) {
+      for (;;) {
+        // An owner that cannot be asked now is asked again.
+        yield* Effect.ignore(places.makeRoom(organisation, most))
+        const release = tryTake(organisation)
+        if (release !== undefined) return release
+        yield* Effect.sleep(pause)
+      }
+    })
+
+    return SharedSessions.of({
+      acquire: (organisation) =>
+        Effect.timeoutFail(wait(organisation), {
+          duration: workspaceDb.waitMillis,
+          onTimeout: () => tooManyAtOnce("waited too long")
+        })
+    })
+  })
+)
