@@ -12,7 +12,11 @@ export const eventually = async <A>(
     const answer = await ask()
     if (found(answer)) return answer
     const waited = performance.now() - started
-    if (waited > millis) throw new Error(`not within ${millis} ms: ${JSON.stringify(answer)?.slice(0, 3_000)}`)
+    if (waited > millis) throw new Error(`not within ${millis} ms: ${shortened(JSON.stringify(answer) ?? "")}`)
     await new Promise((resolve) => setTimeout(resolve, Math.min(10 + waited / 8, 150)))
   }
 }
+
+/** What was found first tells what it is, and the end how far it came. */
+const shortened = (text: string): string =>
+  text.length < 3_000 ? text : `${text.slice(0, 1_000)} … ${text.slice(-2_000)}`

@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ClusterNode, makeCluster, shardCount, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
-import { assertWithin } from "../../support/pace.js"
+import { assertWithin, paced } from "../../support/pace.js"
 import { type Provider, startProvider } from "../../support/provider.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
@@ -144,7 +144,7 @@ describe("a node that is frozen", () => {
     assertWithin(Date.now() - frozenAt, 12_000)
     nodeAt(2).kill("SIGCONT")
     await cluster.whole(3)
-    for (const id of runs) assert.strictEqual((await nodeAt(0).client.ended(id, 60_000)).status, "completed")
+    for (const id of runs) assert.strictEqual((await nodeAt(0).client.ended(id, paced(60_000))).status, "completed")
     for (const n of runs.keys()) {
       const calls = provider.requests.filter(({ url }) => url.startsWith(`/freeze${n}/`))
       const twice = calls.length - new Set(calls.map(({ url }) => url)).size
@@ -156,7 +156,7 @@ describe("a node that is frozen", () => {
       (await nodeAt(2).client.ended(await begin(nodeAt(2), { n: "awake", calls: 1 }))).status,
       "completed"
     )
-  }, 120_000)
+  }, 600_000)
 })
 
 describe("the caller who waits for a run", () => {
