@@ -1,7 +1,8 @@
 /** Starts the child processes of a bench, and ends them with it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { isTrouble, lineReader, machineLines } from "../../test/support/LogLines.js"
+import { splitLines } from "../../src/runtime/process/Lines.js"
+import { isTrouble, machineLines } from "../../test/support/LogLines.js"
 import type { LoadOrder, LoadResult } from "../load.js"
 import type { StubCounts } from "../stub.js"
 
@@ -32,7 +33,7 @@ export const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, 
   alive.add(child)
   let output = ""
   const trouble: Array<string> = []
-  const lines = lineReader((text) => {
+  const lines = splitLines((text) => {
     if (isTrouble({ stream: "stdout", text }) && !machineLines.some((one) => one.test(text))) trouble.push(text)
   })
   const watchers = new Set<() => void>()

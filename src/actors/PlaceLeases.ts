@@ -15,7 +15,10 @@ import { OrganisationLimits } from "./organisation/Protocol.js"
 export interface PlaceLeases {
   /** Whether one more may begin now. `most`: the organisation's limit; `null` for none. */
   readonly hasRoom: (organisation: OrganisationId, most: number | null) => boolean
-  /** Asks for places if there is no room. Ask `hasRoom` again afterwards, since others may have been faster. */
+  /**
+   * Asks for places if there is no room. Ask `hasRoom` at once afterwards, since others may have been faster. Fails if
+   * nobody can say whether there is room, as while this node has no seat.
+   */
   readonly makeRoom: (organisation: OrganisationId, most: number | null) => Effect.Effect<void, Unavailable>
   /**
    * Runs `take`, which takes places itself and begins at once what it took; `null` for a lone node. `taken`: the
@@ -49,6 +52,11 @@ const looksBeforeReturn = 2
 const mostSpare = 16
 const requestsAtOnce = 16
 const requestTimeout = Duration.seconds(2)
+/** How often a start asks again whose answer does not count. */
+const mostRepeats = 10
+
+const unknown = () =>
+  new Unavailable({ reason: "what the organisation does at once cannot be counted now", retryAfterSeconds: 1 })
 
 /** `inUse`: how many of each organisation's places are in use on this node. */
 export const makePlaceLeases = (kind: PlaceKind, inUse: () => ReadonlyMap<OrganisationId, number>) =>
@@ -95,7 +103,7 @@ export const makePlaceLeases = (kind: PlaceKind, inUse: () => ReadonlyMap<Organi
       return used < Math.min(holding.places, most)
     }
 
-    /** Asks the organisation's actor for `wanted` places in all. */
+    /** Asks the organisation's actor for `wanted` places in all. Returns whether its answer counts. */
     const request = (organisation: OrganisationId, holding: Holding, seat: string, wanted: number) =>
       Effect.suspend(() => {
         // What is given back is not used from now on.
@@ -109,39 +117,46 @@ export const makePlaceLeases = (kind: PlaceKind, inUse: () => ReadonlyMap<Organi
             Effect.timeout(requestTimeout),
             // An actor on a dying node answers with a defect.
             Effect.sandbox,
-            Effect.mapError(
-              () =>
-                new Unavailable({
-                  reason: "what the organisation does at once cannot be counted now",
-                  retryAfterSeconds: 1
-                })
-            ),
-            Effect.map(({ held }) => {
-              if (held === null || ownership.seat() !== seat || lastTaken > asked.turn) return
+            Effect.mapError(unknown),
+            Effect.flatMap(({ held }) => {
+              if (lastTaken > asked.turn) return Effect.succeed(false)
+              if (held === null || ownership.seat() !== seat) return Effect.fail(unknown())
               holding.isUncertain = false
               holding.places = held
               holding.emptyUntil = held > used ? 0 : clock.unsafeCurrentTimeMillis() + emptyMillis
+              return Effect.succeed(true)
             })
           )
       })
 
-    /** Runs `ask` when no other request of the organisation is under way, and no statement takes places. */
-    const inTurn = <E>(holding: Holding, ask: () => Effect.Effect<void, E>) =>
-      holding.asking.withPermits(1)(Effect.zipRight(mayAsk.await, Effect.suspend(ask)))
+    /**
+     * Runs `ask` when no other request of the organisation is under way, and no statement takes places; again after a
+     * statement that began meanwhile, whose answer does not count.
+     */
+    const inTurn = (holding: Holding, ask: () => Effect.Effect<boolean, Unavailable>) =>
+      Effect.zipRight(mayAsk.await, Effect.suspend(ask)).pipe(
+        Effect.filterOrFail(
+          (counts) => counts,
+          () => "asked too early" as const
+        ),
+        Effect.retry({ times: mostRepeats, while: (failure) => failure === "asked too early" }),
+        Effect.mapError((failure) => (failure === "asked too early" ? unknown() : failure)),
+        Effect.asVoid,
+        holding.asking.withPermits(1)
+      )
 
-    const makeRoom = (organisation: OrganisationId, most: number | null): Effect.Effect<void, Unavailable> => {
-      if (most === null || seatNow() === null || hasRoom(organisation, most)) return Effect.void
-      return Effect.suspend(() => {
+    const makeRoom = (organisation: OrganisationId, most: number | null): Effect.Effect<void, Unavailable> =>
+      Effect.suspend(() => {
+        if (most === null || seatNow() === null || hasRoom(organisation, most)) return Effect.void
         const holding = holdingOf(organisation)
         return inTurn(holding, () => {
           const seat = seatNow()
-          if (seat === null || hasRoom(organisation, most)) return Effect.void
-          if (holding.emptyUntil > clock.unsafeCurrentTimeMillis()) return Effect.void
+          const isFull = holding.emptyUntil > clock.unsafeCurrentTimeMillis()
+          if (seat === null || hasRoom(organisation, most) || isFull) return Effect.succeed(true)
           holding.most = most
           return request(organisation, holding, seat, Math.min(most, usedBy(organisation) + 1 + spareOf(most)))
         })
       })
-    }
 
     const whileTaking: PlaceLeases["whileTaking"] = (take, taken) =>
       Effect.suspend(() => {
@@ -190,7 +205,7 @@ export const makePlaceLeases = (kind: PlaceKind, inUse: () => ReadonlyMap<Organi
           return request(organisation, holding, seat, kept)
         }
         if (used === 0 && holding.places === 0 && !holding.isUncertain) holdings.delete(organisation)
-        return Effect.void
+        return Effect.succeed(true)
       })
 
     const look = Effect.suspend(() => {

@@ -1,5 +1,4 @@
 /** The death of a runner counts against the run that computed in it, and not against the runs beside it. */
-import { paced } from "../support/pace.js"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
@@ -12,6 +11,7 @@ import { WriterSql } from "../support/Sql.js"
 import { execution, run, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
+import { paced } from "../support/pace.js"
 import { assertSound } from "../support/proofs.js"
 
 /** Every test kills runners, some during their start, and also computing workers, whose command line is the same. */

@@ -9,7 +9,8 @@ import {
   shareOf,
   tooFewConnections
 } from "../../src/runtime/supervisor/NodePlan.js"
-import { namedLine, splitLines } from "../../src/runtime/supervisor/NodeLog.js"
+import { splitLines } from "../../src/runtime/process/Lines.js"
+import { namedLine } from "../../src/runtime/supervisor/NodeLog.js"
 
 const gibibyte = 1_024 * 1_048_576
 

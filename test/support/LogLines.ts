@@ -28,19 +28,3 @@ export const isTrouble = ({ stream, text }: PrintedLine): boolean => {
 
 /** Lines that depend only on the machine of the tests: which jail of runners works on it. */
 export const machineLines: ReadonlyArray<RegExp> = [/sandbox\.jail_incomplete/]
-
-/** Splits chunks of text into lines; `end` reports a last line without a line break. */
-export const lineReader = (onLine: (text: string) => void) => {
-  let rest = ""
-  return {
-    push: (piece: string) => {
-      const lines = (rest + piece).split("\n")
-      rest = lines.pop() ?? ""
-      for (const line of lines) onLine(line)
-    },
-    end: () => {
-      if (rest !== "") onLine(rest)
-      rest = ""
-    }
-  }
-}

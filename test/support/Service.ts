@@ -7,7 +7,8 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { inject } from "vitest"
 import { hear, unannouncedLines } from "./LogExpectations.js"
-import { isTrouble, lineReader } from "./LogLines.js"
+import { splitLines } from "../../src/runtime/process/Lines.js"
+import { isTrouble } from "./LogLines.js"
 import { hasServer, recordProcess } from "./TestRun.js"
 
 export interface Service {
@@ -88,7 +89,7 @@ export const startService = (options: ServiceOptions): Service => {
     for (const stream of ["stdout", "stderr"] as const) {
       // The error stream of a command is its answer, which the test reads.
       const isHeard = (text: string) => isTrouble({ stream: options.command === undefined ? stream : "stdout", text })
-      const lines = lineReader((text) => {
+      const lines = splitLines((text) => {
         if (isHeard(text)) hear(text)
       })
       child[stream].setEncoding("utf8").on("data", (text: string) => {

@@ -42,6 +42,17 @@ export interface TestCluster {
 
 export const shardCount = 300
 
+/** The node of this number, or of its remainder: tests ask all nodes in turn. */
+export const nodeOf = (nodes: ReadonlyArray<ClusterNode>, at: number): ClusterNode =>
+  nodes[at % nodes.length] ?? assert.fail("there is no node")
+
+/** Starts a run that the queue starts, and returns its id. */
+export const beginRun = async ({ client }: ClusterNode, workflow: string, input: object): Promise<string> => {
+  const answer = await client.run(workflow, input)
+  assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
+  return answer.body.executionId
+}
+
 export const makeCluster = async (more: Readonly<Record<string, string>> = {}): Promise<TestCluster> => {
   const scope = Effect.runSync(Scope.make())
   const database = await Effect.runPromise(Scope.extend(freshDatabase, scope))

@@ -2,7 +2,6 @@
  * Finds runs of this node's shards that are orphaned, due, queued or past their deadline. Takes over the first two,
  * starts queued ones while slots are free, and ends the overdue.
  */
-import { RunPlaces } from "./RunPlaces.js"
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { decide, tiers } from "../../domain/run/Execution.js"
 import type { EventPriority } from "../../domain/event/Event.js"
@@ -19,6 +18,7 @@ import { Sandbox } from "../ports/run/Sandbox.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { make as makeActivation } from "./RunActivation.js"
+import { RunPlaces } from "./RunPlaces.js"
 import { runError } from "./RunSpec.js"
 
 const sweepInterval = Duration.millis(500)

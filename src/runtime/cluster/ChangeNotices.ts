@@ -27,16 +27,21 @@ const mostTogether = 200
 /** Organisations whose changes are told together: those of the time in which the notice before was sent. */
 interface Batch {
   readonly organisations: Set<string>
-  readonly answered: Promise<void>
   readonly end: () => void
+  /** Resolves at `end`, or when the first of its changes has waited long enough. */
+  readonly ended: Promise<void>
 }
 
 const newBatch = (): Batch => {
   let end = (): void => undefined
-  const answered = new Promise<void>((resolve) => {
-    end = resolve
+  const ended = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, patienceMillis)
+    end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
   })
-  return { organisations: new Set(), answered, end }
+  return { organisations: new Set(), end, ended }
 }
 
 /** Listens on the session. */
@@ -62,19 +67,14 @@ export const openChangeNotices = async (
     void notify(dropped, [sender, of, seat])
   })
 
-  const awaitAnswers = (of: number, { end }: Batch) => {
+  const awaitAnswers = (of: number, { end, ended }: Batch) => {
     const missing = new Set(seats().filter((id) => id !== seat))
-    const finish = () => {
-      clearTimeout(timer)
-      open.delete(of)
-      end()
-    }
-    const timer = setTimeout(finish, patienceMillis)
-    if (missing.size === 0) return finish()
+    if (missing.size === 0) return end()
     open.set(of, (by) => {
       missing.delete(by)
-      if (missing.size === 0) finish()
+      if (missing.size === 0) end()
     })
+    void ended.then(() => open.delete(of))
   }
 
   const send = async () => {
@@ -95,7 +95,7 @@ export const openChangeNotices = async (
       if (batch !== last) waiting.push(batch)
       batch.organisations.add(organisation)
       if (!isSending) void send()
-      return batch.answered
+      return batch.ended
     }
   }
 }

@@ -136,7 +136,7 @@ const otherBuild = (build: string, nodes: ReadonlyArray<NodeRow>): OperatorError
       })
 }
 
-/** Ends the seat: `close` in order, `orEnd` when a statement on locks fails. */
+/** What a seat hears and asks, and how it ends: `close` in order, `orEnd` when a statement on locks fails. */
 interface SeatHooks extends SeatEvents {
   readonly close: () => void
   readonly orEnd: <A>(statement: Promise<A>) => Promise<A>

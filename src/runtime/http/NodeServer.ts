@@ -343,7 +343,7 @@ export const serve = (
       connections: connections,
       handOver: Effect.suspend(() => {
         gate.finish()
-        // Not that of HTTP, which closes idle connections at once: a request may be on its way on one of them.
+        // `close` of an HTTP server also closes idle connections at once, and a request may be on its way on one of them.
         NetServer.prototype.close.call(server)
         return connections.settled
       }),

@@ -1,6 +1,6 @@
 /**
- * Which requests the server accepts: all, also while it hands over; while it leaves, probes only; then none. Counts the accepted ones until they
- * are answered.
+ * Which requests the server accepts: all, also while it hands over; while it leaves, probes only; then none. Counts the
+ * accepted ones until they are answered.
  */
 import { type Duration, Effect, Schedule } from "effect"
 

@@ -6,6 +6,7 @@ import { Effect, Runtime, type Scope } from "effect"
 import { chmodSync, rmSync } from "node:fs"
 import { connect, createServer, type Socket } from "node:net"
 import * as path from "node:path"
+import { splitLines } from "../process/Lines.js"
 import { makeDirectory, OperatorError, reasonOf } from "../process/OperatorError.js"
 
 /** One line of an answer: what was done, or at the end how it went. */
@@ -82,16 +83,12 @@ export const askForRestart = (dataDir: string, onDone: (text: string) => void): 
           message: `No svc with several nodes runs on ${path.resolve(dataDir)}: start one with \`npm start -- --nodes 2\`. To restart a single process, stop it and start it again.`
         })
       : Effect.async<void, OperatorError>((resume) => {
-          let rest = ""
-          socket.setEncoding("utf8").on("data", (text: string) => {
-            const lines = (rest + text).split("\n")
-            rest = lines.pop() ?? ""
-            for (const line of lines) {
-              const reply = JSON.parse(line) as Reply // of the same program
-              if ("done" in reply) onDone(reply.done)
-              else resume(reply.ended === null ? Effect.void : new OperatorError({ message: reply.ended }))
-            }
+          const { push } = splitLines((line) => {
+            const reply = JSON.parse(line) as Reply // of the same program
+            if ("done" in reply) onDone(reply.done)
+            else resume(reply.ended === null ? Effect.void : new OperatorError({ message: reply.ended }))
           })
+          socket.setEncoding("utf8").on("data", push)
           const gone = () =>
             resume(new OperatorError({ message: "svc has ended before all nodes were replaced: see its log." }))
           socket.once("error", gone)

@@ -2,8 +2,9 @@
 import { Deferred, Duration, Effect, FiberId, Option } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import type { Readable, Writable } from "node:stream"
+import { splitLines } from "../process/Lines.js"
 import type { PortHandle, ToNode, ToSupervisor } from "../process/SupervisorLink.js"
-import { namedLine, splitLines } from "./NodeLog.js"
+import { namedLine } from "./NodeLog.js"
 import type { PlannedNode } from "./NodePlan.js"
 
 /** How a process ended: one of both is `null`. */

@@ -15,7 +15,7 @@ export const holdPort = (
   port: number
 ): Effect.Effect<{ readonly handle: PortHandle; readonly close: () => void }, OperatorError, Scope.Scope> =>
   Effect.gen(function* () {
-    // A socket that is bound only tells nobody that its port is taken.
+    // While nobody listens on a port, the system lets another program bind it as well.
     yield* waitForPort(host, port)
     return yield* Effect.acquireRelease(
       Effect.tryPromise({

@@ -1,6 +1,6 @@
 /** What one node answered to a change, all nodes know in the next request: what they had read before is dropped. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { announce } from "../../support/LogExpectations.js"
 import { assertOnceWithin } from "../../support/pace.js"
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => cluster.end(), 60_000)
 
-const nodeAt = (at: number): ClusterNode => nodes[at % nodes.length] ?? assert.fail()
+const nodeAt = (at: number) => nodeOf(nodes, at)
 
 describe("a change that one node has answered", () => {
   it("holds in the next request to each node: a published version", async () => {

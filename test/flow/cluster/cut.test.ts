@@ -3,7 +3,7 @@
  * back, it takes part again as a new node, without a restart.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { beginRun, type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { assertWithin, paced } from "../../support/pace.js"
@@ -61,17 +61,9 @@ afterAll(async () => {
   await provider.close()
 }, 60_000)
 
-const nodeAt = (at: number): ClusterNode => {
-  const node = nodes[at]
-  assert.isDefined(node)
-  return node
-}
+const nodeAt = (at: number) => nodeOf(nodes, at)
 
-const begin = async (node: ClusterNode, n: string, input: object): Promise<string> => {
-  const answer = await node.client.run(flow, { url: provider.url, n, ...input })
-  assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
-  return answer.body.executionId
-}
+const begin = (node: ClusterNode, n: string, input: object) => beginRun(node, flow, { url: provider.url, n, ...input })
 
 const requestsOf = (n: string) => provider.requests.filter(({ url }) => url.startsWith(`/${n}/`))
 

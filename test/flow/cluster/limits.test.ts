@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { workspaceDb } from "../../../src/domain/Limits.js"
 import { eventually } from "../../support/eventually.js"
 
@@ -69,7 +69,7 @@ const setPlan = async (plan: string) => {
   // What the nodes know of an organisation may be a second old.
   await new Promise((done) => setTimeout(done, 1_000))
 }
-const nodeAt = (n: number): ClusterNode => nodes[n % nodes.length] ?? assert.fail()
+const nodeAt = (at: number) => nodeOf(nodes, at)
 
 /** Starts runs that wait in the queue, at all nodes in turn, and waits until they have ended. */
 const runMany = async (name: string, runs: number, calls: number, meanwhile: () => Promise<void>) => {

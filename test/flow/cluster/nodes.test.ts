@@ -1,6 +1,6 @@
 /** Several nodes are one system: each run and connection has one owner, whichever node is asked, and the others take over. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type ClusterNode, makeCluster, shardCount, type TestCluster } from "../../support/cluster.js"
+import { beginRun, type ClusterNode, makeCluster, nodeOf, shardCount, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { assertWithin, paced } from "../../support/pace.js"
@@ -37,17 +37,9 @@ afterAll(async () => {
   await provider.close()
 }, 60_000)
 
-const nodeAt = (at: number): ClusterNode => {
-  const node = nodes[at]
-  assert.isDefined(node)
-  return node
-}
+const nodeAt = (at: number) => nodeOf(nodes, at)
 
-const begin = async (node: ClusterNode, input: object): Promise<string> => {
-  const answer = await node.client.run(flow, { url: provider.url, ...input })
-  assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
-  return answer.body.executionId
-}
+const begin = (node: ClusterNode, input: object) => beginRun(node, flow, { url: provider.url, ...input })
 
 describe("three nodes on one database", () => {
   it("divide the shards", async () => {

@@ -138,6 +138,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   "a notice of another node, which Postgres limits to 8,000 bytes": [
     "src/runtime/cluster/ChangeNotices.ts#openChangeNotices"
   ],
+  "lines of the service's own processes, in pieces of 4 MiB at most": ["src/runtime/process/Lines.ts#splitLines"],
   "writes a request, and parses nothing": [
     "src/runtime/oauth/TokenEndpoint.ts#asForm",
     "src/runtime/oauth/TokenEndpoint.ts#formEncoded"

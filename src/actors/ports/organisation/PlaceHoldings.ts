@@ -13,7 +13,7 @@ export interface PlaceTaker {
   readonly turn: number
 }
 
-/** A seat's request. Of two, the one with the higher `turn` counts, in whatever order they arrive. */
+/** A request of a seat, which numbers its requests by `turn`. One that arrives after a later one changes nothing. */
 export interface PlaceRequest extends PlaceTaker {
   readonly kind: PlaceKind
   readonly organisation: OrganisationId
