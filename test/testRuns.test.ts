@@ -71,12 +71,12 @@ const reportOf = (): ReadonlyArray<FileReport> => {
 }
 
 describe("The end of a run of tests", () => {
-  it("names each failed test, its file, and the first line of its error", () => {
+  it("names each failed test, its file, and its error in one line", () => {
     const report = reportOf()
     const lines = summary.failures(report).toSorted()
     assert.lengthOf(lines, 4, lines.join("\n"))
     assert.strictEqual(lines[0], "FAILED (no file) > (outside a test): too late")
-    assert.strictEqual(lines[1], "FAILED |few| fails.test.ts > a group > fails: first line")
+    assert.strictEqual(lines[1], "FAILED |few| fails.test.ts > a group > fails: first line ⏎ second line")
     assert.strictEqual(lines[2], "FAILED |few| hooks.test.ts > a group (its hooks): no service")
     assert.match(lines[3] ?? "", /^FAILED \|few\| loads\.test\.ts > \(the file\): .*missing\.js/)
     assert.sameMembers(

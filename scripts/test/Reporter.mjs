@@ -3,21 +3,26 @@
 import { appendFileSync } from "node:fs"
 import { relative } from "node:path"
 
-/** The first line of an error. */
-const firstLine = (error) => {
-  const [line = ""] = String(error?.message || error?.name || error).split("\n")
-  return line.trim()
-}
+const textOf = (error) => String(error?.message || error?.name || error)
+
+/** The message of an error in one line: the log lines that a service should not have written are below its first one. */
+const oneLine = (error) =>
+  textOf(error)
+    .split("\n")
+    .map((line) => line.trim().slice(0, 1_000))
+    .filter((line) => line !== "")
+    .slice(0, 5)
+    .join(" ⏎ ")
 
 /** Every failed test, group of tests (its hooks), and the file itself if it could not be loaded. */
 const failuresOf = (module) => [
-  ...module.errors().map((error) => ({ test: "(the file)", error: firstLine(error) })),
+  ...module.errors().map((error) => ({ test: "(the file)", error: oneLine(error) })),
   ...[...module.children.allSuites()].flatMap((suite) =>
-    suite.errors().map((error) => ({ test: `${suite.fullName} (its hooks)`, error: firstLine(error) }))
+    suite.errors().map((error) => ({ test: `${suite.fullName} (its hooks)`, error: oneLine(error) }))
   ),
   ...[...module.children.allTests("failed")].map((test) => ({
     test: test.fullName,
-    error: firstLine(test.result().errors?.[0])
+    error: oneLine(test.result().errors?.[0])
   })),
   ...[...module.children.allTests("pending")].map((test) => ({ test: test.fullName, error: "it has no result" }))
 ]
@@ -26,7 +31,7 @@ const failuresOf = (module) => [
  * A worker waits 60 s for the answer to each result that it sends, and then reports this error. The results arrive all
  * the same, late: a machine that stood still is no failure. A test whose result is lost is one (`failuresOf`).
  */
-const isLateAnswer = (error) => firstLine(error).startsWith('[vitest-worker]: Timeout calling "onTaskUpdate"')
+const isLateAnswer = (error) => textOf(error).startsWith('[vitest-worker]: Timeout calling "onTaskUpdate"')
 
 const secondsOf = (module) => {
   const { collectDuration, duration, environmentSetupDuration, prepareDuration, setupDuration } = module.diagnostic()
@@ -52,7 +57,7 @@ export default class Reporter {
     // A file that could not be loaded has no end of its own.
     for (const module of modules) if (!this.#written.has(module)) this.onTestModuleEnd(module)
     for (const error of errors.filter((error) => !isLateAnswer(error))) {
-      const failures = [{ test: "(outside a test)", error: firstLine(error) }]
+      const failures = [{ test: "(outside a test)", error: oneLine(error) }]
       this.#write({ file: "(no file)", seconds: 0, passed: 0, failures })
     }
     this.#write({

@@ -42,7 +42,7 @@ export const grown = (times, calibration, recorded) => {
     )
 }
 
-/** Project, file, test and the first line of the error, for each failure. */
+/** Project, file, test and the error, for each failure. */
 export const failures = (report) =>
   report.flatMap(({ failures: found, file, project }) =>
     found.map(({ error, test }) => `FAILED ${project === undefined ? "" : `|${project}| `}${file} > ${test}: ${error}`)

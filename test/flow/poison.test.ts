@@ -53,14 +53,16 @@ const moment = (millis: number) => new Promise((resolve) => setTimeout(resolve, 
 
 /** Kills the runner that computes, again and again until `isOver`. Returns the killed processes. */
 const killWhatComputes = async (isOver: () => boolean) => {
+  // More than a start takes on this machine, and less than the CPU time that a step may take.
+  const fewTicks = Math.min(120, paced(25))
   const killed = new Array<number>()
   const seen = new Map<number, number>()
   for (; !isOver(); await moment(50)) {
     for (const { pid, ticks } of runners()) {
       const idle = seen.get(pid)
-      // The first sample is the cost of its start; a quarter of a second more is computing.
+      // The first sample is the cost of its start; much more is computing.
       if (idle === undefined) seen.set(pid, ticks)
-      else if (ticks - idle > 25 && !killed.includes(pid)) {
+      else if (ticks - idle > fewTicks && !killed.includes(pid)) {
         killed.push(pid)
         process.kill(pid, "SIGKILL")
       }
