@@ -3,7 +3,7 @@ import { RunnerAddress, Runners } from "@effect/cluster"
 import { SocketServer } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
 import { Rpc, RpcClient, RpcGroup, RpcSerialization, RpcServer } from "@effect/rpc"
-import { Arbitrary, Context, Effect, FastCheck, Layer, Schema } from "effect"
+import { Arbitrary, Context, Effect, Exit, FastCheck, Fiber, Layer, Schema, Scope } from "effect"
 import * as net from "node:net"
 import { Connection } from "../../src/actors/connection/Protocol.js"
 import { Execution } from "../../src/actors/execution/Protocol.js"
@@ -73,6 +73,24 @@ const listenIn = (port: number) =>
   )
 
 describe("the connection between two nodes", () => {
+  it.live("does not keep a node that stops, also before it is secured or given to anyone", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { address } = yield* Scope.extend(serve(clusterKeys([secret]), "127.0.0.1", 0), scope)
+      const port = address._tag === "TcpAddress" ? address.port : 0
+      const bare = net.connect(port, "127.0.0.1")
+      const ended = new Promise((resolve) => bare.once("close", resolve))
+      yield* Effect.promise(() => new Promise((resolve) => bare.once("connect", resolve)))
+      // Nobody serves it: its answer does not come.
+      assert.isUndefined(yield* ask(port, secret, "hello"))
+      const peer = yield* Effect.fork(ask(port, secret, "hello"))
+      yield* Effect.sleep("200 millis")
+      yield* Effect.timeout(Scope.close(scope, Exit.void), "5 seconds")
+      yield* Effect.promise(() => ended)
+      yield* Fiber.interrupt(peer)
+    })
+  )
+
   it.scopedLive("needs the cluster's secret on both sides", () =>
     Effect.gen(function* () {
       const port = yield* serveEcho(secret)

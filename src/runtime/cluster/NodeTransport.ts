@@ -7,7 +7,7 @@ import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import { Socket, SocketServer } from "@effect/platform"
 import { RpcClient, RpcSerialization } from "@effect/rpc"
 import { Effect, FiberSet, Layer, Schedule } from "effect"
-import type { AddressInfo } from "node:net"
+import type * as net from "node:net"
 import * as tls from "node:tls"
 import type { OperatorError } from "../process/OperatorError.js"
 import { nodePortRefusal } from "../process/Port.js"
@@ -22,22 +22,35 @@ const handshakeMillis = 5_000
 const openTimeout = "1 second"
 const reopenEvery = "100 millis"
 
-/** Listens for other nodes until the scope ends. `port` 0 takes a free one. */
-const listen = (keys: ReadonlyArray<ClusterKey>, host: string, port: number) =>
-  Effect.acquireRelease(
+/**
+ * Listens for other nodes until the scope ends. `port` 0 takes a free one. The end of the scope ends every connection: one
+ * in its handshake, or that came as the node stopped, has nobody else who would, and its peer has no reason to.
+ */
+const listen = (keys: ReadonlyArray<ClusterKey>, host: string, port: number) => {
+  const open = new Set<net.Socket>()
+  return Effect.acquireRelease(
     Effect.async<tls.Server, OperatorError>((resume) => {
       const server = tls.createServer({
         ...suite,
         handshakeTimeout: handshakeMillis,
         pskCallback: (_, identity) => keys.find((one) => one.identity === identity)?.key ?? null
       })
+      server.on("connection", (socket) => {
+        open.add(socket)
+        socket.once("close", () => open.delete(socket))
+      })
       // A connection without the secret ends in its handshake; it is no trouble of this node.
       server.on("tlsClientError", (_, socket) => socket.destroy())
       server.once("error", (cause) => resume(nodePortRefusal(cause, host, port)))
       server.listen({ host, port, exclusive: true }, () => resume(Effect.succeed(server)))
     }),
-    (server) => Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
+    (server) =>
+      Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        for (const socket of open) socket.destroy()
+      })
   )
+}
 
 /** The server of the node port, for the library's protocol. */
 export const serve = Effect.fn("NodeTransport.serve")(function* (
@@ -47,7 +60,7 @@ export const serve = Effect.fn("NodeTransport.serve")(function* (
 ) {
   const server = yield* listen(keys, host, port)
   // Listening on a port, it has such an address.
-  const address = server.address() as AddressInfo
+  const address = server.address() as net.AddressInfo
   const run: SocketServer.SocketServer["Type"]["run"] = <R, E, _>(
     handler: (socket: Socket.Socket) => Effect.Effect<_, E, R>
   ) =>
