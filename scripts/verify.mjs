@@ -11,8 +11,7 @@ const code = ["src", "test", "migrations", "bench", "scripts"]
 
 /** The name and the command of each check, the longest first. */
 const checks = [
-  ["effect", process.execPath, "scripts/effectRules.mjs"],
-  ["types", "tsc"],
+  ["types", process.execPath, "scripts/typeRules.mjs"],
   ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
   ["lint", "oxlint", ...code],
   ["format", "oxfmt", "--check", ...code],
