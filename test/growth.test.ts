@@ -3,7 +3,6 @@ import { afterEach, assert, describe, it } from "@effect/vitest"
 import { setImmediate } from "node:timers/promises"
 import { findExcess } from "./support/growth.js"
 import { answerParsers } from "./support/parsers/Answers.js"
-import { bodyCases, membersUpTo } from "./support/parsers/Endpoints.js"
 import { headerParsers, textParsers } from "./support/parsers/Headers.js"
 import { requestParsers } from "./support/parsers/Requests.js"
 import { storedParsers } from "./support/parsers/Stored.js"
@@ -17,18 +16,5 @@ describe.each(parsers.map((row) => [row.covers.join(", "), row] as const))("%s",
   it.each(cases)("%s", (_, prepare) => {
     const excess = findExcess(prepare, (run) => run(), most)
     if (excess !== undefined) assert.fail(excess)
-  })
-})
-
-const members = new Map([...new Set(bodyCases.map(({ most }) => most))].map((most) => [most, membersUpTo(most)]))
-
-describe.each(bodyCases.map((row) => [row.name, row] as const))("a body of %s", (_, body) => {
-  it("that does not fit is refused at a cost by its length, in a bounded time, whatever its members are", async () => {
-    for (const member of body.members)
-      for (const { most, name, ofSize } of members.get(body.most) ?? []) {
-        const excess = findExcess(ofSize, (value) => body.refuse({ [member]: value }), most)
-        if (excess !== undefined) assert.fail(`${member}, ${name}: ${excess}`)
-        await setImmediate()
-      }
   })
 })

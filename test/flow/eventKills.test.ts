@@ -10,7 +10,7 @@ import { makeDataDirectory, prepareData, type Service, startService } from "../s
 
 // `npm run test:kill` runs the long form.
 const long = process.env["SVC_TEST_LONG"] === "1"
-const events = long ? 10_000 : 600
+const events = long ? 10_000 : 300
 const points = [
   "parsed",
   "committed",
@@ -105,11 +105,11 @@ for (const driver of ["Postgres alone", "JetStream"])
 
     const keepAlive = async (stopped: () => boolean): Promise<void> => {
       for (let next = 0; !stopped(); next++) {
-        const kill = next < kills ? `${killPoints[next % killPoints.length]}:${20 + next * 5}` : undefined
+        const kill = next < kills ? `${killPoints[next % killPoints.length]}:${10 + next * (long ? 5 : 2)}` : undefined
         await restart(kill)
         if (kill === undefined) return
         await current.ended
-        if (next % 3 === 2) await letRunsEnd()
+        if (next % 4 === 3) await letRunsEnd()
       }
     }
 

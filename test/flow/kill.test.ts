@@ -9,7 +9,7 @@ import { makeDataDirectory, prepareData, type Service, startService } from "../s
 
 // `npm run test:kill` runs the long form.
 const long = process.env["SVC_TEST_LONG"] === "1"
-const runs = long ? 10_000 : 1_000
+const runs = long ? 10_000 : 500
 const kills = long ? 50 : 8
 const points = [
   "parsed",

@@ -103,7 +103,7 @@ const ask = async (operation: Operation, target: string, body: Json | undefined,
   assert.isBelow(answer.status, 500, `${what}: ${answer.text}`)
 }
 
-/** A place in a body gets every number and a third of the other extremes; with SVC_TEST_LONG all of them. */
+/** A parameter or member gets every number and a third of the other extremes; with SVC_TEST_LONG all of them. */
 const isAll = process.env["SVC_TEST_LONG"] !== undefined
 const valuesAt = (place: number): ReadonlyArray<Json> =>
   values.filter(
@@ -130,14 +130,18 @@ describe("no extreme in a scalar is an error of the service", () => {
     "%s",
     async (_name, operation) => {
       const body = operation.body === undefined ? undefined : ordinary(operation.body)
-      for (const { in: place, name } of operation.parameters) {
-        await each((value) => {
-          if (place === "path") return ask(operation, targetOf(operation, [String(name), encoded(value)]), body)
-          if (place === "query") return ask(operation, `${targetOf(operation)}?${String(name)}=${encoded(value)}`, body)
-          return typeof value === "string" && /^[ -~]*$/.test(value)
-            ? ask(operation, targetOf(operation), body, { [String(name)]: value })
-            : Promise.resolve()
-        })
+      for (const [at, { in: place, name }] of operation.parameters.entries()) {
+        await each(
+          (value) => {
+            if (place === "path") return ask(operation, targetOf(operation, [String(name), encoded(value)]), body)
+            if (place === "query")
+              return ask(operation, `${targetOf(operation)}?${String(name)}=${encoded(value)}`, body)
+            return typeof value === "string" && /^[ -~]*$/.test(value)
+              ? ask(operation, targetOf(operation), body, { [String(name)]: value })
+              : Promise.resolve()
+          },
+          valuesAt(at + place.length)
+        )
       }
       const within = operation.body === undefined ? [] : places(operation.body)
       for (const [at, path] of within.entries())
