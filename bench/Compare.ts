@@ -6,6 +6,7 @@
 import { startStub } from "./support/Children.js"
 import { failDearer, isDearer } from "./support/Dearer.js"
 import { publish, type Service, startService } from "./support/Service.js"
+import { median, ratios } from "./support/Ratios.js"
 import { Table } from "./support/Table.js"
 import {
   levels,
@@ -35,17 +36,7 @@ const startBuild = async (name: string, program: string, source: string): Promis
   return { name, service, target: serviceTarget(service, name, await publish(service, "compared", source)) }
 }
 
-const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
-
 const perRequest = ({ cpu }: Measurement): number => cpu.own + cpu.runners + cpu.postgres
-
-/** The smallest, the median and the largest ratio of all rounds. */
-const ratios = <M>(own: ReadonlyArray<M>, other: ReadonlyArray<M>, of: (measurement: M) => number): string => {
-  const ratioPerRound = own.map((measurement, round) => of(measurement) / of(other[round] ?? measurement))
-  return [Math.min(...ratioPerRound), median(ratioPerRound), Math.max(...ratioPerRound)]
-    .map((ratio) => ratio.toFixed(2))
-    .join(" … ")
-}
 
 const compareAt = async (title: string, makeTable: Table, own: Build, other: Build, level: Level): Promise<void> => {
   const measurements = { own: new Array<Measurement>(), other: new Array<Measurement>() }

@@ -3,6 +3,7 @@
  * allocated between them. With `--compare <git ref>` beside another build, in turns.
  */
 import { startStub } from "./support/Children.js"
+import { median } from "./support/Ratios.js"
 import { launch, awaitService, makeDataDirectory, publish, type Service } from "./support/Service.js"
 import { Table } from "./support/Table.js"
 import { measureAt, serviceTarget, type Target, warmUp } from "./support/Throughput.js"
@@ -43,8 +44,6 @@ const measureRound = async ({ service, target }: Traced): Promise<number> => {
   const { count } = await measureAt(new Table(), target, 64)
   return (allocated((await service.child.printed("")).slice(before)) * 1024) / count
 }
-
-const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
 
 export const garbage = async (): Promise<void> => {
   const other = process.env["SVC_BENCH_OTHER"]

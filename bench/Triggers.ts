@@ -1,6 +1,7 @@
 /** What 20,000 triggers of other organisations cost the webhooks of one: bursts without them and beside them, in turns. */
 import { startStub } from "./support/Children.js"
 import { sql } from "./support/Database.js"
+import { median } from "./support/Ratios.js"
 import { type Service, startService } from "./support/Service.js"
 import { Table } from "./support/Table.js"
 import { makeWebhook, measureBurst } from "./W3.js"
@@ -27,9 +28,6 @@ const remove = (service: Service) =>
     "DELETE FROM organisations WHERE id LIKE 'org_000000%'",
     "VACUUM ANALYZE triggers"
   )
-
-const median = (values: ReadonlyArray<number>): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 export const triggers = async (): Promise<void> => {
   const table = new Table("triggers of others", "acks/s", "runs/s")

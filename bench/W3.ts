@@ -74,7 +74,7 @@ export const measureBurst = async (service: Service, webhook: Webhook, stub: Stu
   }
 }
 
-const measureRate = async (webhook: Webhook, stub: Stub, perSecond: number) => {
+export const measureRate = async (webhook: Webhook, stub: Stub, perSecond: number) => {
   await stub.reset()
   const { result } = await load({ ...order(webhook), perSecond, count: perSecond * rateSeconds }, () => 0)
   await awaitCalls(stub, result.count)

@@ -3,6 +3,7 @@
  * and what the idle service holds in memory.
  */
 import { setTimeout as pause } from "node:timers/promises"
+import { median } from "./support/Ratios.js"
 import { publish, type Service, startService } from "./support/Service.js"
 import { Table } from "./support/Table.js"
 
@@ -12,9 +13,6 @@ const settleMillis = 10_000
 /** What the service logs of its start: when each phase ended, in milliseconds since its process began. */
 const phasesLine = /"service\.start_phases".*?"annotations":(\{.*?\})/
 type Phases = Readonly<Record<string, number>>
-
-const median = (values: ReadonlyArray<number>): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 /** The ways in which a service is started, after what end of the one before. */
 const starts = [

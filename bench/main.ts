@@ -9,6 +9,7 @@ import { connector } from "./Connector.js"
 import { eventPages } from "./EventPages.js"
 import { fairness } from "./Fairness.js"
 import { garbage } from "./Garbage.js"
+import { nodes } from "./Nodes.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { pauses } from "./Pauses.js"
 import { prelude } from "./Prelude.js"
@@ -41,6 +42,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   sleep,
   replay,
   garbage,
+  nodes,
   queued,
   rewrap,
   sandbox,
@@ -66,6 +68,7 @@ const onDemand = new Set([
   "garbage",
   "long-list",
   "long-events",
+  "nodes",
   "pauses",
   "rewrap",
   "sandbox",

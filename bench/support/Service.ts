@@ -61,8 +61,8 @@ process.prependListener("exit", () => {
   }
 })
 
-/** Also matches the line of earlier builds, which `--compare` starts. */
-const ready = /ready.*?http:\/\/127\.0\.0\.1:(\d+)/
+/** Also matches the line of earlier builds, which `--compare` starts. Not `node.ready`, before which others are awaited. */
+const ready = /(?<!node\.)ready.*?http:\/\/127\.0\.0\.1:(\d+)/
 
 export interface Start {
   readonly dataDir: string
@@ -71,6 +71,8 @@ export interface Start {
   readonly node?: ReadonlyArray<string>
   /** Another build's program. */
   readonly program?: string
+  /** Words after the program. Default: `start`. */
+  readonly command?: ReadonlyArray<string>
   /** By `npm start`, or by `bin/svc start`. Default: the built program without a check of the sources. */
   readonly npm?: boolean
   readonly launcher?: boolean
@@ -90,10 +92,16 @@ const nodeArguments = (program: string): ReadonlyArray<string> => {
 }
 
 /** The words after `node`: what `bin/svc` becomes is started as it would be. */
-const wordsOf = ({ launcher = false, node = [], npm = false, program = "dist/svc.js" }: Omit<Start, "dataDir">) =>
+const wordsOf = ({
+  command = ["start"],
+  launcher = false,
+  node = [],
+  npm = false,
+  program = "dist/svc.js"
+}: Omit<Start, "dataDir">) =>
   npm
     ? [npmProgram(), "start", "--silent"]
-    : [...nodeArguments(program), ...node, launcher ? "scripts/run.mjs" : program, "start"]
+    : [...nodeArguments(program), ...node, launcher ? "scripts/run.mjs" : program, ...command]
 
 export const launch = ({ dataDir, env = {}, ...options }: Start): Child =>
   start(wordsOf(options), {
@@ -105,11 +113,11 @@ export const launch = ({ dataDir, env = {}, ...options }: Start): Child =>
     ...env
   })
 
-/** Waits until the service is ready. */
-export const awaitService = async (child: Child, dataDir: string): Promise<Service> => {
+/** Waits until the service is ready. `apiKey`: instead of the one in `dev.json`. */
+export const awaitService = async (child: Child, dataDir: string, apiKey?: string): Promise<Service> => {
   const port = Number(ready.exec(await child.printed(ready))?.[1])
   const dev: DevFile = JSON.parse(readFileSync(join(dataDir, "dev.json"), "utf8"))
-  const headers = { authorization: `Bearer ${dev.apiKey}`, "content-type": "application/json" }
+  const headers = { authorization: `Bearer ${apiKey ?? dev.apiKey}`, "content-type": "application/json" }
   const call: Service["call"] = async (method, path, body) => {
     const init = body === undefined ? {} : { body: JSON.stringify(body) }
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...init })

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 
 /**
- * The usage of the service itself, its Postgres and its runners. CPU time in milliseconds; memory in MB, where each of
+ * The usage of the service itself (with its nodes, if it is their supervisor), its Postgres and its runners. CPU time in milliseconds; memory in MB, where each of
  * the processes that share a page counts its part of it.
  */
 export interface Usage {
@@ -42,6 +42,15 @@ const listProcesses = (): ReadonlyArray<Process> =>
     }
   })
 
+/** Whether a child of the supervisor is a node. */
+const isNode = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("svc.js\0")
+  } catch {
+    return false
+  }
+}
+
 /** CPU time that the whole machine has spent, in milliseconds. */
 export const machineMillis = (): number => {
   const [, ...fields] = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/ +/).map(Number)
@@ -75,7 +84,7 @@ export const readUsage = (pid: number, postgresPid: number): Usage => {
   const memory = { own: 0, postgres: 0, runners: 0 }
   for (const process of all) {
     const part =
-      process.pid === pid
+      process.pid === pid || (process.parent === pid && isNode(process.pid))
         ? "own"
         : isBelow(process, postgresPid)
           ? "postgres"

@@ -131,17 +131,13 @@ describe("no extreme in a scalar is an error of the service", () => {
     async (_name, operation) => {
       const body = operation.body === undefined ? undefined : ordinary(operation.body)
       for (const [at, { in: place, name }] of operation.parameters.entries()) {
-        await each(
-          (value) => {
-            if (place === "path") return ask(operation, targetOf(operation, [String(name), encoded(value)]), body)
-            if (place === "query")
-              return ask(operation, `${targetOf(operation)}?${String(name)}=${encoded(value)}`, body)
-            return typeof value === "string" && /^[ -~]*$/.test(value)
-              ? ask(operation, targetOf(operation), body, { [String(name)]: value })
-              : Promise.resolve()
-          },
-          valuesAt(at + place.length)
-        )
+        await each((value) => {
+          if (place === "path") return ask(operation, targetOf(operation, [String(name), encoded(value)]), body)
+          if (place === "query") return ask(operation, `${targetOf(operation)}?${String(name)}=${encoded(value)}`, body)
+          return typeof value === "string" && /^[ -~]*$/.test(value)
+            ? ask(operation, targetOf(operation), body, { [String(name)]: value })
+            : Promise.resolve()
+        }, valuesAt(at))
       }
       const within = operation.body === undefined ? [] : places(operation.body)
       for (const [at, path] of within.entries())

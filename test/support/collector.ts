@@ -1,5 +1,5 @@
 /** An OpenTelemetry collector that keeps every byte, and a search for secrets in all their encodings. */
-import { createServer } from "node:http"
+import { createTestServer } from "./httpServer.js"
 import type { AddressInfo } from "node:net"
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib"
 
@@ -25,7 +25,7 @@ const plain = (encoding: string | undefined, body: Buffer): Buffer => {
 
 export const startCollector = async (): Promise<Collector> => {
   const received: Array<{ readonly path: string; readonly text: string }> = []
-  const server = createServer((request, response) => {
+  const server = createTestServer((request, response) => {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {

@@ -2,10 +2,11 @@
  * A provider behind the proxy. A test scripts what it writes on the socket, path by path, and sees which requests are
  * open.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { connect, publishConnector, startCalls, stopCalls, svc, systems } from "./calls.js"
 import { eventually } from "./eventually.js"
+import { createTestServer } from "./httpServer.js"
 
 /** `nth`: the number of this request among those to the path, from 1. */
 type Script = (request: IncomingMessage, response: ServerResponse, nth: number) => void
@@ -32,7 +33,7 @@ export const startFlowingProvider = async (
   const scripts = new Map<string, Script>()
   const asked = new Map<string, number>()
   let open = 0
-  const server = createServer((request, response) => {
+  const server = createTestServer((request, response) => {
     const path = request.url ?? ""
     const nth = (asked.get(path) ?? 0) + 1
     asked.set(path, nth)

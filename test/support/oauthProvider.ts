@@ -1,6 +1,6 @@
 /** A provider with OAuth, API keys and an API. A test sets rotation and delays; the provider records all requests. */
 import { createHash, randomBytes } from "node:crypto"
-import { createServer } from "node:http"
+import { createTestServer } from "./httpServer.js"
 import type { AddressInfo } from "node:net"
 
 interface Call {
@@ -93,7 +93,7 @@ export const startOAuthProvider = async (): Promise<OAuthProvider> => {
     return invalid
   }
 
-  const server = createServer((request, response) => {
+  const server = createTestServer((request, response) => {
     let body = ""
     request.setEncoding("utf8").on("data", (text: string) => {
       body += text

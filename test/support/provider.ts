@@ -1,6 +1,7 @@
 /** A system that workflows call: it answers after a millisecond and records the requests. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
+import { createTestServer } from "./httpServer.js"
 
 export interface Request {
   readonly method: string
@@ -29,7 +30,7 @@ const ok: Answer = (request, response) => {
 
 export const startProvider = async (answer: Answer = ok): Promise<Provider> => {
   const requests: Array<Request> = []
-  const server: Server = createServer((incoming, response) => {
+  const server: Server = createTestServer((incoming, response) => {
     let body = ""
     incoming.setEncoding("utf8").on("data", (text: string) => {
       body += text

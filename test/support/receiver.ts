@@ -1,6 +1,6 @@
 /** A server that receives callbacks, keeps them, and answers as a test scripts. */
-import * as http from "node:http"
 import type { AddressInfo } from "node:net"
+import { createTestServer } from "./httpServer.js"
 
 export interface Received {
   readonly path: string
@@ -24,7 +24,7 @@ export interface Receiver {
 export const startReceiver = async (): Promise<Receiver> => {
   const received: Array<Received> = []
   const planned = new Map<string, Array<readonly [status: number, headers?: Record<string, string>]>>()
-  const server = http.createServer((request, response) => {
+  const server = createTestServer((request, response) => {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {

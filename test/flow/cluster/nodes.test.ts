@@ -126,6 +126,10 @@ describe("a node that is frozen", () => {
     announce(
       /"(?:background_task|audit\.seal)[._]failed".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|SealFailed)/
     )
+    // Timed before there are runs: it holds the loop, and with it the provider.
+    const patience = paced(60_000)
+    // The time that it was frozen counts as time in which its runner did not answer.
+    announce(/"sandbox\.runner_(?:not_started|replaced)"|"computing\.worker\.replaced"/)
     const runs = await Promise.all(
       Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 30, pause: 250 }))
     )
@@ -136,7 +140,10 @@ describe("a node that is frozen", () => {
     assertWithin(Date.now() - frozenAt, 12_000)
     nodeAt(2).kill("SIGCONT")
     await cluster.whole(3)
-    for (const id of runs) assert.strictEqual((await nodeAt(0).client.ended(id, paced(60_000))).status, "completed")
+    for (const id of runs) {
+      const run = await nodeAt(0).client.ended(id, patience)
+      assert.strictEqual(run.status, "completed", JSON.stringify(run))
+    }
     for (const n of runs.keys()) {
       const calls = provider.requests.filter(({ url }) => url.startsWith(`/freeze${n}/`))
       const twice = calls.length - new Set(calls.map(({ url }) => url)).size
