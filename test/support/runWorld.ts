@@ -18,6 +18,7 @@ import { Egress } from "../../src/actors/ports/Egress.js"
 import type { StartRequest } from "../../src/actors/ports/run/Executions.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { Journal } from "../../src/actors/ports/run/Journal.js"
+import type { Ownership } from "../../src/actors/ports/Ownership.js"
 import { KeyValues } from "../../src/actors/ports/run/KeyValues.js"
 import { IntakeLoad } from "../../src/actors/ports/event/IntakeLoad.js"
 import { type Runnable, Runnables } from "../../src/actors/ports/run/Runnables.js"
@@ -94,12 +95,14 @@ export interface RunWorldOptions {
   readonly caps?: ReadonlyMap<OrganisationId, number>
   /** How long a request takes. */
   readonly answerAfter?: Duration.DurationInput
+  /** Default: a node that is alone. */
+  readonly node?: Layer.Layer<Ownership>
 }
 
 /**
  * Starts a node. Its egress never answers a request to a URL with `hang`, and answers any other request with its URL.
  */
-export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorldOptions) => {
+export const makeRunWorld = ({ answerAfter, caps, guests, node = aloneNode, slots = 10 }: RunWorldOptions) => {
   const store = makeRunStore(caps)
   const guestHost = makeScriptedSandbox(guests)
   const sent: Array<string> = []
@@ -135,7 +138,7 @@ export const makeRunWorld = ({ answerAfter, caps, guests, slots = 10 }: RunWorld
     Layer.succeed(Sandbox, guestHost.sandbox),
     Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),
     Layer.succeed(Identifiers, makeIdentifiers()),
-    aloneNode,
+    node,
     egress,
     Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]), cached: () => undefined }),
     Layer.mock(Runnables, {

@@ -148,7 +148,7 @@ export const layer = Layer.scoped(
       if (live !== undefined && live.driven === undefined) table.remove(id, live, { _tag: "Fenced" })
     }
 
-    /** Leaves a run that was taken up while the node was about to leave. */
+    /** Leaves a run that was taken up while the node was about to leave, or its shard left. */
     const leaveTo = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
       if (spec.mark?.isSet === true) runFork(unmark([spec.run]))
       release(spec.run.id)
@@ -156,8 +156,8 @@ export const layer = Layer.scoped(
     }
 
     const launch = (spec: RunSpec, settle: (outcome: DriveOutcome) => void) => {
-      if (isLeaving) return leaveTo(spec, settle)
-      const { id } = spec.run
+      const { id, shard } = spec.run
+      if (isLeaving || (spec.hasRow && !ownership.owns(shard))) return leaveTo(spec, settle)
       const seat = spec.hasRow ? null : ownership.seat()
       const now = clock.unsafeCurrentTimeMillis()
       table.noteLaunch(spec.run.priority, now)
@@ -165,7 +165,10 @@ export const layer = Layer.scoped(
         launchedAt: now,
         isCleared: false,
         deadlineAt: spec.run.deadlineAt,
-        driven: drive(seat === null ? spec : { ...spec, seat }, (outcome) => table.remove(id, live, outcome)),
+        driven: drive(seat === null ? spec : { ...spec, seat }, (outcome) => {
+          if (outcome._tag === "Fenced" && spec.mark?.isSet === true) runFork(unmark([spec.run]))
+          table.remove(id, live, outcome)
+        }),
         settle,
         organisationId: spec.run.organisationId,
         since: now,
@@ -187,24 +190,29 @@ export const layer = Layer.scoped(
         ? Effect.void
         : Effect.ignore(Effect.timeoutOption(Effect.interruptible(runStore.unmarkComputing(runs)), unmarkPatience))
 
-    /** Stops runs together: all, or those of some shards. */
+    /**
+     * Stops runs together: all, or those of some shards. Whoever waits for it no longer finds each of them stopped and out
+     * of its slot all the same: one that were left would be resumed by nobody.
+     */
     const stopAll = (shards?: ReadonlySet<number>) =>
-      Effect.suspend(() =>
-        Effect.zipRight(
-          unmark(table.takeMarked(shards)),
+      Effect.suspend(() => {
+        const marked = table.takeMarked(shards)
+        const stopped = [...table.entries()].filter(
+          ([, { driven }]) => shards === undefined || shards.has(driven?.progress.run.shard ?? 0)
+        )
+        return Effect.zipRight(
           Effect.forEach(
-            [...table.entries()].filter(
-              ([, { driven }]) => shards === undefined || shards.has(driven?.progress.run.shard ?? 0)
-            ),
+            stopped,
             ([id, live]) =>
-              Effect.zipRight(
+              Effect.ensuring(
                 stopDriving(live),
                 Effect.sync(() => table.remove(id, live, { _tag: "Fenced" }))
               ),
             { concurrency: "unbounded", discard: true }
-          )
+          ),
+          unmark(marked)
         )
-      )
+      })
 
     /** Commits the starts of runs of these shards that have committed nothing, so that another node can resume them. */
     const commitStarts = (shards: ReadonlySet<number>) =>
@@ -222,7 +230,7 @@ export const layer = Layer.scoped(
       })
 
     // Another node resumes them.
-    yield* ownership.onLeave((shards) => Effect.zipRight(commitStarts(shards), stopAll(shards)))
+    yield* ownership.onLeave((shards) => Effect.ensuring(commitStarts(shards), stopAll(shards)))
 
     return LiveRuns.of({
       reserve,

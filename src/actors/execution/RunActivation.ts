@@ -5,6 +5,7 @@ import type { ExecutionId } from "../../domain/Ids.js"
 import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
 import { buildHistory, type StartEntry } from "../../domain/run/RunJournal.js"
 import { Faults } from "../ports/Faults.js"
+import { Ownership } from "../ports/Ownership.js"
 import { Journal, type OpenRun } from "../ports/run/Journal.js"
 import { type Runnable, Runnables } from "../ports/run/Runnables.js"
 import { Runs } from "../ports/run/Runs.js"
@@ -26,6 +27,7 @@ export const make = Effect.gen(function* () {
   const live = yield* LiveRuns
   const runnables = yield* Runnables
   const wakeups = yield* Wakeups
+  const ownership = yield* Ownership
   const { messagesOf } = yield* makeEndMessages
   const faults = yield* Faults
   const { engine, engines } = yield* Sandbox
@@ -139,13 +141,20 @@ export const make = Effect.gen(function* () {
       Effect.sync(() => live.release(id))
     )
 
-  /** Takes the run over under a new epoch and drives it. The caller must have reserved its slot. */
+  /**
+   * Takes the run over under a new epoch and drives it, unless its shard has left this node. The caller must have reserved
+   * its slot.
+   */
   const takeOver = (id: ExecutionId, alone = false) =>
     releaseAfter(
       id,
-      Effect.flatMap(
-        runs.takeOver(id),
-        Option.match({ onNone: () => Effect.void, onSome: (taken) => activate(taken, { claimed: false, alone }) })
+      Effect.suspend(() =>
+        ownership.owns(ownership.shardOf(id))
+          ? Effect.flatMap(
+              runs.takeOver(id),
+              Option.match({ onNone: () => Effect.void, onSome: (taken) => activate(taken, { claimed: false, alone }) })
+            )
+          : Effect.void
       )
     )
 

@@ -91,6 +91,8 @@ export const make = Effect.gen(function* () {
     private readonly memory: RunMemory
     private readonly inbox: Array<MachineEvent> = []
     private isStepping = false
+    /** What the machine asked for before is not done any more. */
+    private hasGivenUp = false
     private session: GuestSession | undefined
     /** Gives up the calls that are being made. */
     private readonly calls = new Map<PendingCall, () => void>()
@@ -152,6 +154,7 @@ export const make = Effect.gen(function* () {
     }
 
     private execute(command: MachineCommand): void {
+      if (this.hasGivenUp) return
       switch (command._tag) {
         case "StartGuest":
           this.session = sandbox.start(command.program, guestLimits, command.events, this.onTurn)
@@ -265,10 +268,20 @@ export const make = Effect.gen(function* () {
     private die(cause: Cause.Cause<unknown>): void {
       const { id } = this.progress.run
       runFork(Effect.annotateLogs(Effect.logError("run.driving_failed", cause), { executionId: id }))
+      this.giveUp({ _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
+    }
+
+    /** Leaves the run to its owner, which may be this node again. */
+    private leave(): void {
+      this.giveUp({ _tag: "Fenced" })
+    }
+
+    private giveUp(outcome: DriveOutcome): void {
+      this.hasGivenUp = true
       this.machine.step({ _tag: "Stopped" }, clock.unsafeCurrentTimeMillis())
       this.abort()
       this.session?.close()
-      this.settled({ _tag: "Unwritten", reason: "an unexpected error; the run goes on" })
+      this.settled(outcome)
     }
 
     /** Goes on with `next` after a point at which a test may kill the process. */
@@ -311,8 +324,8 @@ export const make = Effect.gen(function* () {
       this.at("beforeCall", () => {
         // Only a test's fault point takes time, in which the run may have ended.
         if (this.machine.isOver) return
-        // Another node may have the run, since this one was frozen or cut off: `Ownership.onLeave` stops it.
-        if (!ownership.owns(this.progress.run.shard)) return
+        // Another node may have the run, since this one was frozen or cut off, or was only slow: whoever owns it goes on.
+        if (!ownership.owns(this.progress.run.shard)) return this.leave()
         if (typeof run === "function") this.beginCall(call, (done) => run(holding, done), holding)
         else this.forkCall(call, countedIn(holding, run), holding)
       })
