@@ -310,6 +310,9 @@ export const egress = {
   connectionsPerOrigin: 128
 } as const
 
+/** Connections of the node port: with so many other nodes, in each direction, and in their handshake at a time. */
+export const nodePort = { peers: 64, handshakes: 64 } as const
+
 /** Connections of clients to a node; fewer where the process may not open as many files. */
 export const incomingConnections = 10_000
 

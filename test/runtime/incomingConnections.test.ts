@@ -1,7 +1,7 @@
 /** The connections of clients are bounded: idle and half-sent ones give way to new ones, the oldest first. */
 import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { failureReply } from "../../src/http/ErrorRows.js"
 import { jsonReply } from "../../src/http/Wire.js"
 import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
@@ -109,7 +109,7 @@ describe("when one more connection arrives than the node may have", () => {
 })
 
 describe("the descriptors of the process", () => {
-  const use = { appConnections: 10, writerConnections: 10, runners: 2 }
+  const use = { appConnections: 10, writerConnections: 10, runners: 2, node: Option.none() }
 
   it("leave room for connections in both directions beside what svc itself needs", () => {
     for (const limit of [256, 1024, 65_536, 1_048_576]) {
@@ -117,6 +117,12 @@ describe("the descriptors of the process", () => {
       assert.isAtLeast(Math.min(incoming, outgoing), 32)
       assert.isAtMost(incoming + outgoing, limit - 100)
     }
+  })
+
+  it("leave room for connections with other nodes", () => {
+    const node = { ...use, node: Option.some({}) }
+    assert.isAtMost(planDescriptors(node, 1024).incoming, planDescriptors(use, 1024).incoming - 90)
+    assert.throws(() => planDescriptors(node, 256), /may open 256/)
   })
 
   it("refuse a start with the figure that it needs", () => {

@@ -10,9 +10,11 @@ import { Execution } from "../../src/actors/execution/Protocol.js"
 import { ShardQueue } from "../../src/actors/execution/QueueSignals.js"
 import { OrganisationLimits } from "../../src/actors/organisation/Protocol.js"
 import { ProviderLimit } from "../../src/actors/provider/Protocol.js"
+import { nodePort } from "../../src/domain/Limits.js"
 import { canTalk, clusterKeys } from "../../src/runtime/cluster/ClusterSecret.js"
 import { frames, maxFrameBytes } from "../../src/runtime/cluster/Frames.js"
 import { clients, serve } from "../../src/runtime/cluster/NodeTransport.js"
+import { eventually } from "../support/eventually.js"
 
 const secret = "a".repeat(32)
 const other = "b".repeat(32)
@@ -88,6 +90,32 @@ describe("the connection between two nodes", () => {
       yield* Effect.timeout(Scope.close(scope, Exit.void), "5 seconds")
       yield* Effect.promise(() => ended)
       yield* Fiber.interrupt(peer)
+    })
+  )
+
+  it.scopedLive("finds room beside any number of others that show no secret", () =>
+    Effect.gen(function* () {
+      const port = yield* serveEcho(secret)
+      let ended = 0
+      const others = Array.from({ length: 4 * nodePort.handshakes }, () =>
+        net
+          .connect(port, "127.0.0.1")
+          .on("error", () => undefined)
+          .once("close", () => (ended += 1))
+          .resume()
+      )
+      yield* Effect.addFinalizer(() => Effect.sync(() => others.forEach((socket) => socket.destroy())))
+      yield* Effect.promise(async () => {
+        for (const socket of others) if (socket.connecting) await new Promise((done) => socket.once("connect", done))
+      })
+      yield* Effect.promise(() =>
+        eventually(
+          async () => others.length - ended,
+          (left) => left <= nodePort.handshakes
+        )
+      )
+      assert.strictEqual(others.length - ended, nodePort.handshakes)
+      assert.strictEqual(yield* ask(port, secret, "hello"), "hello")
     })
   )
 

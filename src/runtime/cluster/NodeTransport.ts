@@ -9,6 +9,7 @@ import { RpcClient, RpcSerialization } from "@effect/rpc"
 import { Effect, FiberSet, Layer, Schedule } from "effect"
 import type * as net from "node:net"
 import * as tls from "node:tls"
+import { nodePort } from "../../domain/Limits.js"
 import type { OperatorError } from "../process/OperatorError.js"
 import { nodePortRefusal } from "../process/Port.js"
 import type { ClusterKey } from "./ClusterSecret.js"
@@ -28,6 +29,8 @@ const reopenEvery = "100 millis"
  */
 const listen = (keys: ReadonlyArray<ClusterKey>, host: string, port: number) => {
   const open = new Set<net.Socket>()
+  /** Those of `open` that have not shown the secret. */
+  const handshaking = new Set<net.Socket>()
   return Effect.acquireRelease(
     Effect.async<tls.Server, OperatorError>((resume) => {
       const server = tls.createServer({
@@ -37,7 +40,18 @@ const listen = (keys: ReadonlyArray<ClusterKey>, host: string, port: number) => 
       })
       server.on("connection", (socket) => {
         open.add(socket)
-        socket.once("close", () => open.delete(socket))
+        handshaking.add(socket)
+        socket.once("close", () => {
+          open.delete(socket)
+          handshaking.delete(socket)
+        })
+        // Whoever has no secret gets no further than here: the earliest one makes room.
+        if (handshaking.size > nodePort.handshakes) for (const earliest of handshaking) return void earliest.destroy()
+      })
+      server.on("secureConnection", (secured) => {
+        for (const socket of handshaking)
+          if (socket.remotePort === secured.remotePort && socket.remoteAddress === secured.remoteAddress)
+            handshaking.delete(socket)
       })
       // A connection without the secret ends in its handshake; it is no trouble of this node.
       server.on("tlsClientError", (_, socket) => socket.destroy())

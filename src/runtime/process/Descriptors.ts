@@ -1,6 +1,7 @@
 /** Divides the file descriptors of this process among what svc itself needs, outgoing and incoming connections. */
 import { readFileSync } from "node:fs"
-import { egress, incomingConnections, workspaceDb } from "../../domain/Limits.js"
+import { Option } from "effect"
+import { egress, incomingConnections, nodePort, workspaceDb } from "../../domain/Limits.js"
 import { OperatorError } from "./OperatorError.js"
 
 /** How many connections the node may have. */
@@ -14,6 +15,8 @@ export interface DescriptorUse {
   readonly appConnections: number
   readonly writerConnections: number
   readonly runners: number
+  /** Settings of a node of a cluster. */
+  readonly node: Option.Option<unknown>
 }
 
 /** Log, files, event loop, listener, broker, locks of the database, and pipes of a Postgres or runner that starts. */
@@ -35,12 +38,13 @@ export const readDescriptorLimit = (): number | undefined => {
 
 /** The shares of a limit. Throws an `OperatorError` with the figure that is needed if it is too low. */
 export const planDescriptors = (
-  { appConnections, runners, writerConnections }: DescriptorUse,
+  { appConnections, node, runners, writerConnections }: DescriptorUse,
   limit: number | undefined = readDescriptorLimit()
 ): DescriptorPlan => {
   const most = { outgoing: egress.connections, incoming: incomingConnections }
   if (limit === undefined) return most
-  const own = base + appConnections + writerConnections + workspaceDb.connectionsPerNode + perRunner * runners
+  const nodes = Option.isSome(node) ? 2 * nodePort.peers + nodePort.handshakes : 0
+  const own = base + appConnections + writerConnections + workspaceDb.connectionsPerNode + perRunner * runners + nodes
   const needed = own + 2 * fewest
   if (limit < needed)
     throw new OperatorError({
