@@ -41,6 +41,7 @@ const own: Reasons = {
   "src/runtime/backup/Backup.ts": "the operator's database, by a command",
   "src/runtime/embedded/EmbeddedServer.ts": "statements of the service at its start",
   "src/runtime/cluster/Seat.ts": "our own table of nodes",
+  "src/runtime/postgres/database/SlowStatements.ts": "one number",
   "src/runtime/supervisor/NodeProcess.ts": "log lines of nodes, 4 MiB at most",
   "src/runtime/supervisor/Control.ts": "answers of the own supervisor, by a command",
   "src/runtime/postgres/database/Roles.ts": "statements of the service at its start",

@@ -1,6 +1,6 @@
 /** A background task: reports its passes to the registry, and logs failures without flooding the log. */
 import { Clock, type Duration, Effect, Schedule } from "effect"
-import { BackgroundTasks } from "./ports/BackgroundTasks.js"
+import { BackgroundTasks, type TaskOptions } from "./ports/BackgroundTasks.js"
 
 /** Failures in a row at which a failing task is logged; also every thousandth. */
 const loggedFailures: ReadonlySet<number> = new Set([1, 3, 10, 30, 100, 300])
@@ -18,14 +18,15 @@ export interface BackgroundTask {
 
 /**
  * Registers a task under `name`, by which `/readyz`, the metrics and the log know it. A `pass` that may take more than a
- * minute is a function: it must run the given effect whenever it has done a part of its work.
+ * few seconds is a function: it must run the given effect whenever it has done a part of its work.
  */
 export const backgroundTask = Effect.fnUntraced(function* <E, R>(
   name: string,
-  pass: Effect.Effect<unknown, E, R> | ((advance: Effect.Effect<void>) => Effect.Effect<unknown, E, R>)
+  pass: Effect.Effect<unknown, E, R> | ((advance: Effect.Effect<void>) => Effect.Effect<unknown, E, R>),
+  options: TaskOptions = {}
 ) {
   const context = yield* Effect.context<R>()
-  const report = (yield* BackgroundTasks).register(name)
+  const report = (yield* BackgroundTasks).register(name, options)
   const now = Clock.currentTimeMillis
   const advance = Effect.map(now, report.recordStart)
   const run = advance.pipe(

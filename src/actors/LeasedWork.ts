@@ -31,6 +31,8 @@ export interface PlacedOptions<J extends StoredJob, E> {
 export interface RepeatOptions {
   /** How often work is looked for. */
   readonly interval: Duration.Duration
+  /** The work belongs to this node's shards. Default: any node takes it. */
+  readonly isOfShards?: boolean
   /** Once an interval, before the pass. */
   readonly reconcile?: Effect.Effect<unknown, Unavailable>
   /** A pass also begins when one of these ends. */
@@ -135,14 +137,14 @@ const onceAn = (interval: Duration.Duration, effect: Effect.Effect<unknown, Unav
 const repeatSweep = (
   task: StoredJobTask,
   pass: Pass,
-  { interval, places = [], reconcile = Effect.void, wakes = [] }: RepeatOptions
+  { interval, isOfShards = false, places = [], reconcile = Effect.void, wakes = [] }: RepeatOptions
 ) => {
   const reconciled = onceAn(interval, reconcile)
   const whole = (advance: Effect.Effect<void>) =>
     Effect.zipRight(reconciled, typeof pass === "function" ? pass(advance) : pass)
   return Effect.gen(function* () {
     const { untilDue } = yield* PassTimes
-    const { run } = yield* backgroundTask(task, whole)
+    const { run } = yield* backgroundTask(task, whole, { isOfShards })
     return Effect.flatMap(run, (succeeded) =>
       Effect.raceAll(
         succeeded

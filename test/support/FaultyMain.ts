@@ -1,5 +1,6 @@
 /**
  * The service with a kill point: `SVC_TEST_KILL=point:n` kills it by SIGKILL when it reaches the point the nth time. With
+ * `SVC_TEST_HANG=point` whatever reaches that point stays there. With
  * `SVC_TEST_ENCODED=1` it does nothing in place: each message to its own actors is encoded and decoded.
  */
 import { Effect, Exit } from "effect"
@@ -10,7 +11,9 @@ import { loadService, startService } from "../../src/runtime/program/Start.js"
 const [point, count] = (process.env["SVC_TEST_KILL"] ?? ":0").split(":")
 let left = Number(count)
 
-const at = (passed: FaultPoint) =>
+const at = (passed: FaultPoint) => (passed === process.env["SVC_TEST_HANG"] ? Effect.never : killAt(passed))
+
+const killAt = (passed: FaultPoint) =>
   Effect.sync(() => {
     if (passed !== point) return
     left -= 1
@@ -27,7 +30,7 @@ export const main = (): void => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => fiber.unsafeInterruptAsFork(fiber.id()))
   fiber.addObserver((exit) => {
     if (Exit.isFailure(exit) && !Exit.isInterrupted(exit)) process.stderr.write(`${String(exit.cause)}\n`)
-    process.exit(0)
+    process.exit()
   })
 }
 

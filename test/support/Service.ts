@@ -6,6 +6,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { inject } from "vitest"
+import type { FaultPoint } from "../../src/actors/ports/Faults.js"
 import { hear, unannouncedLines } from "./LogExpectations.js"
 import { splitLines } from "../../src/runtime/process/Lines.js"
 import { isTrouble } from "./LogLines.js"
@@ -35,6 +36,8 @@ export interface ServiceOptions {
   readonly release?: string
   /** `point:n`: the process kills itself by SIGKILL when it reaches this kill point the nth time. */
   readonly kill?: string
+  /** Whatever reaches this kill point hangs there. */
+  readonly hang?: FaultPoint
   /** The file of a control group that the process enters (`test/support/memoryGroup.ts`). */
   readonly group?: string | undefined
   /** Starts a further node beside the service on this data directory, without a server; `ready` means that it works. */
@@ -54,7 +57,7 @@ export const startService = (options: ServiceOptions): Service => {
   const main =
     options.isFurtherNode === true
       ? "NodeMain"
-      : options.kill === undefined && !(encodes && isService)
+      : options.kill === undefined && options.hang === undefined && !(encodes && isService)
         ? undefined
         : "FaultyMain"
   const program =
@@ -71,6 +74,7 @@ export const startService = (options: ServiceOptions): Service => {
       // Each runner costs a start a quarter of a second. Tests about several set their number.
       SVC_RUNNERS: "1",
       SVC_TEST_KILL: options.kill,
+      SVC_TEST_HANG: options.hang,
       SVC_TEST_ENCODED: encodes ? "1" : "0",
       ...options.env
     },

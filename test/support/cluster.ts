@@ -3,6 +3,7 @@ import { Effect, Exit, Redacted, Scope } from "effect"
 import { assert } from "vitest"
 import { randomBytes } from "node:crypto"
 import { Client } from "pg"
+import type { FaultPoint } from "../../src/actors/ports/Faults.js"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { type Api, apiOf } from "./api.js"
 import { type Database, databaseUrl, dropWorkspaces, freshDatabase } from "./Database.js"
@@ -18,6 +19,7 @@ export interface ClusterNode extends Service {
 
 interface NodeOptions {
   readonly kill?: string
+  readonly hang?: FaultPoint
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -89,10 +91,11 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
   const client = new Client({ connectionString: Redacted.value(database.admin) })
   await client.connect()
 
-  const start: TestCluster["start"] = async ({ env: own = {}, kill } = {}) => {
+  const start: TestCluster["start"] = async ({ env: own = {}, hang, kill } = {}) => {
     const service = startService({
       dataDir: directory(),
       env: { ...env, SVC_ROLE: "all", ...own },
+      ...(hang === undefined ? {} : { hang }),
       ...(kill === undefined ? {} : { kill })
     })
     await service.ready

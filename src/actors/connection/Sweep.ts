@@ -66,7 +66,7 @@ const make = Effect.gen(function* () {
 
   const tidying = yield* backgroundTask("connections.tidy", sweeps.tidy)
   yield* repeatEvery(tidyInterval, tidying.run)
-  yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, places: [places] }))
+  yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, isOfShards: true, places: [places] }))
 })
 
 export const layer = Layer.scopedDiscard(make)

@@ -115,7 +115,7 @@ export const layer = Layer.scoped(
       // Runs that were starting at the last check do not count as such any more.
       wakeups.signalSlot()
     })
-    const task = yield* backgroundTask("runs.deadlines", checkRuns)
+    const task = yield* backgroundTask("runs.deadlines", checkRuns, { isOfShards: true })
     const startChecks = yield* pollWhileBusy(
       checkInterval,
       task.run.pipe(

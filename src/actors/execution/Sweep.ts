@@ -31,6 +31,8 @@ const suspectsAtOnce = 32
 const fewSuspects = 4
 const survivalInterval = Duration.seconds(1)
 
+const ofShards = { isOfShards: true }
+
 interface SweepOptions {
   /** Runs that may be driven at a time. */
   readonly slots: number
@@ -79,7 +81,13 @@ const sweep = (options: SweepOptions) =>
 
     // --- The passes ---
 
-    const resumeDue = Effect.gen(function* () {
+    /** A step of the pass after each of the runs. */
+    const stepAfter =
+      (advance: Effect.Effect<void>) =>
+      <E>(body: Effect.Effect<void, E>) =>
+        Effect.ensuring(body, advance)
+
+    const resumeDue = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
       const slots = startable().due
       if (slots === 0) return
       const due = yield* claiming.withPermits(1)(
@@ -92,7 +100,7 @@ const sweep = (options: SweepOptions) =>
       if (suspects.length > 0) yield* suspectsLatch.open
       yield* forEachRun(
         due.filter((run) => !isSuspect(run)),
-        ({ id }) => takeOver(id)
+        ({ id }) => stepAfter(advance)(takeOver(id))
       )
     })
 
@@ -133,7 +141,7 @@ const sweep = (options: SweepOptions) =>
       if (survivors.length > 0) yield* runs.clearActivations(survivors)
     })
 
-    const startQueued = Effect.gen(function* () {
+    const startQueued = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
       for (;;) {
         const slots = startable().queued
         if (slots === 0) return
@@ -153,17 +161,21 @@ const sweep = (options: SweepOptions) =>
         )
         firstWaiting = taken.firstWaiting ?? 4
         yield* dispatchLeased(taken.events)
-        yield* forEachRun(taken.runs, (run) => releaseAfter(run.id, activate(run, { claimed: true, alone: false })))
+        yield* forEachRun(taken.runs, (run) =>
+          stepAfter(advance)(releaseAfter(run.id, activate(run, { claimed: true, alone: false })))
+        )
         wakeups.awaitSlotsOf(taken.passedOver)
         // Runs were passed over because their organisations are full: other organisations may fill the free slots.
         const isEmpty = taken.runs.length + taken.events.length < slots && taken.passedOver.length === 0
         wakeups.clearQueued(signals, isEmpty ? null : taken.firstWaiting)
         if (isEmpty) return
+        yield* advance
       }
     })
 
-    const endOverdue = Effect.gen(function* () {
+    const endOverdue = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
       for (const { id, organisationId } of yield* runs.findOverdue(ownership.ownedShards(), overdueBatch)) {
+        yield* advance
         // LiveRuns ends the runs that this node drives, with their metrics.
         if (live.has(id)) continue
         const found = yield* runs.get(organisationId, id)
@@ -189,11 +201,11 @@ const sweep = (options: SweepOptions) =>
     const overdueLatch = yield* Effect.makeLatch(false)
     const awaitAndClose = (latch: Effect.Latch) => Effect.zipLeft(latch.await, latch.close)
 
-    const resuming = yield* backgroundTask("runs.resume", resumeDue)
-    const resumingSuspects = yield* backgroundTask("runs.resume_suspects", resumeSuspects)
-    const clearing = yield* backgroundTask("runs.clear_suspicion", clearSurvivors)
-    const ending = yield* backgroundTask("runs.end_overdue", endOverdue)
-    const starting = yield* backgroundTask("runs.start_queued", startQueued)
+    const resuming = yield* backgroundTask("runs.resume", resumeDue, ofShards)
+    const resumingSuspects = yield* backgroundTask("runs.resume_suspects", resumeSuspects, ofShards)
+    const clearing = yield* backgroundTask("runs.clear_suspicion", clearSurvivors, ofShards)
+    const ending = yield* backgroundTask("runs.end_overdue", endOverdue, ofShards)
+    const starting = yield* backgroundTask("runs.start_queued", startQueued, ofShards)
 
     /** One query tells which passes have work, and wakes those. */
     const findWork = yield* backgroundTask(
@@ -210,8 +222,11 @@ const sweep = (options: SweepOptions) =>
         if (work.overdue) yield* overdueLatch.open
         if (work.queued !== null && canStart) wakeups.signalQueued(work.queued)
         if (work.deliveries) wakeups.signalDelivery()
-      })
+      }),
+      ofShards
     )
+    // Something may always be due.
+    yield* findWork.reportWaiting(true)
 
     const loop = (task: BackgroundTask, pause: Effect.Effect<unknown>) =>
       Effect.zipRight(task.run, pause).pipe(Effect.forever, Effect.interruptible, Effect.forkScoped)

@@ -14,6 +14,10 @@ export interface TaskStatus {
   readonly waitingSince: number | null
   /** Jobs that are left, of a task that has a fixed number of them; `null` for other tasks, and when none is left. */
   readonly remaining: number | null
+  /** How often a pass has begun, done a part of its work or ended: a task that works counts on. */
+  readonly steps: number
+  /** Its work belongs to this node's shards: no other node does it while this one holds them. */
+  readonly isOfShards: boolean
 }
 
 /** How a task reports its passes. `now`: Unix milliseconds. */
@@ -29,9 +33,15 @@ export interface TaskReport {
   readonly recordRemaining: (jobs: number) => void
 }
 
+/** What kind of task it is. */
+export interface TaskOptions {
+  /** See `TaskStatus`. */
+  readonly isOfShards?: boolean
+}
+
 export interface TaskRegistry {
   /** The report of a task. Two tasks of one name share it. */
-  readonly register: (name: string) => TaskReport
+  readonly register: (name: string, options?: TaskOptions) => TaskReport
   readonly statuses: () => ReadonlyArray<TaskStatus>
 }
 
@@ -49,12 +59,16 @@ export const isFailing = (status: TaskStatus, now: number): boolean => {
   return waitingSince !== null && now - Math.max(waitingSince, succeededAt ?? 0) > patienceMillis
 }
 
+/** Whether a pass of the task runs, or work waits for one. */
+export const isBusy = ({ runningSince, waitingSince }: TaskStatus): boolean =>
+  runningSince !== null || waitingSince !== null
+
 /** An empty registry: one for each node, kept in memory. */
 export const makeRegistry = (): TaskRegistry => {
   const statuses = new Map<string, TaskStatus>()
   return {
     statuses: () => [...statuses.values()],
-    register: (name) => {
+    register: (name, { isOfShards = false } = {}) => {
       const change = (more: Partial<TaskStatus>): TaskStatus => {
         const before = statuses.get(name) ?? {
           name,
@@ -63,18 +77,21 @@ export const makeRegistry = (): TaskRegistry => {
           succeededAt: null,
           runningSince: null,
           waitingSince: null,
-          remaining: null
+          remaining: null,
+          steps: 0,
+          isOfShards
         }
         const after = { ...before, ...more }
         statuses.set(name, after)
         return after
       }
+      const step = (more: Partial<TaskStatus>): TaskStatus => change({ ...more, steps: change({}).steps + 1 })
       change({})
       return {
-        recordStart: (now) => void change({ runningSince: now }),
-        recordSuccess: (now) => void change({ failuresInARow: 0, succeededAt: now, runningSince: null }),
+        recordStart: (now) => void step({ runningSince: now }),
+        recordSuccess: (now) => void step({ failuresInARow: 0, succeededAt: now, runningSince: null }),
         recordFailure: () => {
-          const { failures, failuresInARow } = change({ runningSince: null })
+          const { failures, failuresInARow } = step({ runningSince: null })
           return change({ failuresInARow: failuresInARow + 1, failures: failures + 1 }).failuresInARow
         },
         recordWaiting: (isWaiting, now) => {

@@ -18,6 +18,7 @@ export type FaultPoint =
   | "terminal"
   | "intentWritten"
   | "tokenReceived"
+  | "asked"
 
 /** Points at which a test kills or delays the process; in production nothing happens there. */
 export interface FaultPoints {

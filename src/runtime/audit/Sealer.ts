@@ -144,9 +144,9 @@ export const layer = (checkpoints: CheckpointFile) =>
       /** After another node took the position the head is read again. A damaged chain fails each time. */
       const sealBatch = (org: OrganisationId) => Effect.retry(seal(org), { times: 3, while: isPositionTaken })
 
-      const sealAll = (org: OrganisationId) =>
+      const sealAll = (org: OrganisationId, advance: Effect.Effect<void>) =>
         Effect.gen(function* () {
-          while (yield* sealBatch(org));
+          while (yield* Effect.zipLeft(sealBatch(org), advance));
           failing.delete(org)
         }).pipe(
           Effect.catchAll((error) => {
@@ -173,7 +173,7 @@ export const layer = (checkpoints: CheckpointFile) =>
       ).pipe(Effect.tap(() => Effect.sync(() => void (branchesAreClosed = true))))
       // Before the first request; what fails now is tried again, and told, by the background task.
       yield* Effect.ignore(closeBranches)
-      const pass = Effect.gen(function* () {
+      const pass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
         yield* closeBranches
         const shards = new Set(ownership.ownedShards())
         const hasGained = [...shards].some((shard) => !sealedShards.has(shard))
@@ -186,7 +186,7 @@ export const layer = (checkpoints: CheckpointFile) =>
         if (found === undefined) return
         const gained = (found.every ?? []).filter((org) => !sealedShards.has(ownership.shardOf(org)))
         for (const org of new Set([...found.organisations, ...gained, ...failing])) {
-          if (ownership.owns(ownership.shardOf(org))) yield* sealAll(org)
+          if (ownership.owns(ownership.shardOf(org))) yield* sealAll(org, advance)
           else failing.delete(org)
         }
         sealedBelow = found.xmin
@@ -195,7 +195,9 @@ export const layer = (checkpoints: CheckpointFile) =>
         if (failing.size > 0) return yield* Effect.fail(new SealFailed(failing.size))
       })
 
-      const task = yield* backgroundTask("audit.seal", pass)
+      const task = yield* backgroundTask("audit.seal", pass, { isOfShards: true })
+      // Something may always be unsealed.
+      yield* task.reportWaiting(true)
       // The last pass waits for the running one: two at once would want the same position.
       const turn = yield* Effect.makeSemaphore(1)
       const run = turn.withPermits(1)(task.run)

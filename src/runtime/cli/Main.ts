@@ -63,7 +63,8 @@ export const main = (keepCompiled?: KeepCompiled): void => {
   fiber.addObserver((exit) => {
     const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
     if (failed) process.stderr.write(`${messageOf(exit.cause)}\n`, () => process.exit(1))
-    else process.exit(0)
+    // 0, unless what began the stop has set another.
+    else process.exit()
   })
 }
 

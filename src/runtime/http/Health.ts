@@ -6,6 +6,7 @@ import { AuditTrail } from "../../actors/ports/AuditTrail.js"
 import { BackgroundTasks, isFailing } from "../../actors/ports/BackgroundTasks.js"
 import { EventStream } from "../../actors/ports/event/EventStream.js"
 import { FailedJobs } from "../../actors/ports/FailedJobs.js"
+import { isWorking, ShardWatch } from "../../actors/shard/ShardWatch.js"
 import { StartQueue } from "../../actors/ports/run/StartQueue.js"
 import { WorkspaceDb } from "../../actors/ports/run/WorkspaceDb.js"
 import { jsonReply, type RawReply } from "../../http/Wire.js"
@@ -44,6 +45,7 @@ export const make = Effect.gen(function* () {
   const workspaceDb = yield* WorkspaceDb
   const trail = yield* AuditTrail
   const tasks = yield* BackgroundTasks
+  const shards = yield* ShardWatch
 
   const stream = yield* EventStream
   const queue = yield* StartQueue
@@ -110,6 +112,13 @@ export const make = Effect.gen(function* () {
     Effect.catchAll(({ reason }) => Effect.succeed({ ok: false, detail: reason }))
   )
 
+  /** Whether this node does the work of the shards that it holds. */
+  const checkShards = Effect.sync(() => {
+    const reading = shards.reading()
+    const { held, overdue, unanswered } = reading
+    return { ok: isWorking(reading), held, unanswered, overdueTasks: overdue }
+  })
+
   /** The way of events, and what waits. A broker that is away only degrades: events go the direct way. */
   const checkEvents = Effect.gen(function* () {
     const { carried, detail, driver, ok } = yield* stream.status
@@ -138,13 +147,15 @@ export const make = Effect.gen(function* () {
     const setAside = db.answers ? yield* findSetAside : []
     const sealed = db.answers ? yield* checkAudit : { ok: false, detail: unanswered }
     const events = yield* checkEvents
+    const owned = yield* checkShards
     const phase = phaseOf()
-    const ready = db.works && lacking.length === 0 && phase === null
+    const ready = db.works && owned.ok && lacking.length === 0 && phase === null
     const checks = {
       database: db.check,
       migrations: { ok: lacking.length === 0, missing: lacking },
       engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
       tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside, inProgress: findRemaining() },
+      shards: owned,
       audit: sealed,
       events,
       actions: { ok: gone.length === 0, lost: gone },

@@ -37,6 +37,7 @@ import * as TenantActor from "../../actors/organisation/Actor.js"
 import * as CallbackSecrets from "../../actors/organisation/CallbackSecrets.js"
 import * as RateLimits from "../../actors/organisation/RateLimits.js"
 import * as PassTimes from "../../actors/PassTimes.js"
+import * as ShardActor from "../../actors/shard/Actor.js"
 import * as Addresses from "../process/Addresses.js"
 import * as Clock from "../postgres/database/DatabaseClock.js"
 import { openCheckpoints } from "../audit/Checkpoints.js"
@@ -57,6 +58,7 @@ import { resolveSecrets } from "../vault/InstallationSecrets.js"
 import { doesWork, Settings } from "../configuration/Config.js"
 import { build } from "./Build.js"
 import { Databases, ProvidedSecrets } from "./Layers.js"
+import * as NodeEnd from "./NodeEnd.js"
 import * as WorkspaceLayers from "./Workspaces.js"
 import { asPhase } from "./Phases.js"
 import { bundleOf, sandbox } from "./Processes.js"
@@ -304,6 +306,7 @@ const actors = Layer.unwrapEffect(
       ExecutionActor.layer(options),
       QueueSignals.layer,
       TenantActor.layer,
+      ShardActor.layer,
       onWorkers(sweeps)
     ).pipe(
       Layer.provideMerge(Replay.layer),
@@ -373,6 +376,7 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
     onWorkers(Layer.mergeAll(Deliver.layer(), Outbound.layer, AddressConfirmations.layer, StateSealing.layer))
   ),
   Layer.provideMerge(CallbackSecrets.layer),
+  Layer.provideMerge(NodeEnd.layer),
   Layer.provideMerge(asPhase("actors")(actors)),
   // A runner takes about as long to start as what is below.
   Layer.provideMerge(sandbox),

@@ -10,6 +10,7 @@ import { HeldBytes, type LedgerReadings } from "../../actors/ports/HeldBytes.js"
 import { FailedJobs } from "../../actors/ports/FailedJobs.js"
 import { StartQueue } from "../../actors/ports/run/StartQueue.js"
 import { BackgroundTasks, isFailing, type TaskStatus } from "../../actors/ports/BackgroundTasks.js"
+import { isWorking, type ShardReading, ShardWatch } from "../../actors/shard/ShardWatch.js"
 import type { RawReply } from "../../http/Wire.js"
 import { DatabaseTrouble, type TroubleRegistry } from "../../actors/ports/DatabaseTrouble.js"
 import { contentType, exposition, type Gauge } from "./Exposition.js"
@@ -77,6 +78,16 @@ const databaseReadings = (trouble: TroubleRegistry): ReadonlyArray<Gauge> => [
   }))
 ]
 
+const shardReadings = (reading: ShardReading): ReadonlyArray<Gauge> => [
+  gauge("svc_shards_held", "Shards that this node holds.", reading.held),
+  gauge(
+    "svc_shards_unanswered",
+    "Those of them that were asked, and did not answer in time.",
+    reading.unanswered.length
+  ),
+  gauge("svc_shards_working", "Whether the node does the work of its shards.", isWorking(reading) ? 1 : 0)
+]
+
 const taskReadings = (status: TaskStatus, now: number): ReadonlyArray<Gauge> => {
   const labels = { task: status.name }
   return [
@@ -116,6 +127,7 @@ export const make = Effect.gen(function* () {
   const egress = yield* Egress
   const trouble = yield* DatabaseTrouble
   const places = yield* OutwardPlaces
+  const shards = yield* ShardWatch
 
   /** Empty while the database does not answer. */
   const auditReadings = Effect.map(Effect.option(trail.backlog), (backlog): ReadonlyArray<Gauge> =>
@@ -167,6 +179,7 @@ export const make = Effect.gen(function* () {
         ...processReadings(),
         gauge("svc_runs_live", "Runs that this node drives now.", live.size()),
         gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth()),
+        ...shardReadings(shards.reading()),
         ...ledgerReadings(ledger.readings()),
         ...egressReadings(yield* egress.readings),
         ...placeReadings(places),
