@@ -40,6 +40,7 @@ import sealedState from "./0037_sealed_state.js"
 import customerTags from "./0038_customer_tags.js"
 import nodes from "./0039_nodes.js"
 import placeLeases from "./0040_place_leases.js"
+import auditCheckpoints from "./0041_audit_checkpoints.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -81,5 +82,6 @@ export const migrations = {
   "0037_sealed_state": Effect.asVoid(sealedState),
   "0038_customer_tags": Effect.asVoid(customerTags),
   "0039_nodes": Effect.asVoid(nodes),
-  "0040_place_leases": Effect.asVoid(placeLeases)
+  "0040_place_leases": Effect.asVoid(placeLeases),
+  "0041_audit_checkpoints": Effect.asVoid(auditCheckpoints)
 }

@@ -50,14 +50,15 @@ const entryOf = (
   count: 1
 })
 
-/** Run once at the start, before anything is sealed. */
+/** Run once at the start, before anything is sealed. Returns the organisations whose branch was closed. */
 export const closeLostBranches = Effect.fnUntraced(function* (
   sql: WriterSql["Type"],
   identifiers: Identifiers["Type"],
   checkpoints: CheckpointFile
 ) {
   const known = checkpoints.all()
-  if (known.length === 0) return
+  const closed: Array<OrganisationId> = []
+  if (known.length === 0) return closed
   const ends = new Map(
     (yield* endsOf(
       sql,
@@ -76,10 +77,12 @@ export const closeLostBranches = Effect.fnUntraced(function* (
       yield* sql.unsafe(insertAuditRows("$1"), [JSON.stringify([row])])
     }
     yield* checkpoints.close(checkpoint, resumed)
+    closed.push(checkpoint.organisationId)
     yield* Effect.annotateLogs(Effect.logWarning("audit.branch_closed"), {
       organisationId: checkpoint.organisationId,
       closedSeq: checkpoint.seq,
       resumedSeq: end?.seq ?? 0
     })
   }
+  return closed
 })

@@ -16,12 +16,15 @@ import { operatorText } from "../../domain/OperatorText.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import type { CheckpointFile } from "./Checkpoints.js"
 import { closeLostBranches } from "./OlderData.js"
+import { makeSharedCheckpoints } from "./SharedCheckpoints.js"
 import { castRows } from "../postgres/database/Sql.js"
 import { storedDocument } from "../../domain/Json.js"
 import { rowDecoder } from "../postgres/record/Table.js"
 
 /** So that an entry is sealed within a second of its commit. */
 const interval = "700 millis"
+/** How often a node of a cluster looks for the checkpoints of the others. */
+const adoptInterval = "5 seconds"
 /** Entries that are read, hashed and sealed together: they hold the main loop for about 3 ms. */
 export const batch = 250
 
@@ -70,6 +73,7 @@ export const layer = (checkpoints: CheckpointFile) =>
       const digests = yield* Digests
       const ownership = yield* Ownership
       const identifiers = yield* Identifiers
+      const shared = makeSharedCheckpoints(sql, checkpoints)
       /** Ends of the chains that this node extended last. */
       const heads = new Map<OrganisationId, Head>()
       /** Organisations whose chain could not be extended. */
@@ -169,10 +173,16 @@ export const layer = (checkpoints: CheckpointFile) =>
       let sealedShards: ReadonlySet<number> = new Set()
       let branchesAreClosed = false
       const closeBranches = Effect.suspend(() =>
-        branchesAreClosed ? Effect.void : closeLostBranches(sql, identifiers, checkpoints)
+        branchesAreClosed
+          ? Effect.void
+          : shared.adopt.pipe(
+              Effect.zipRight(closeLostBranches(sql, identifiers, checkpoints)),
+              Effect.flatMap(shared.shareAll)
+            )
       ).pipe(Effect.tap(() => Effect.sync(() => void (branchesAreClosed = true))))
       // Before the first request; what fails now is tried again, and told, by the background task.
       yield* Effect.ignore(closeBranches)
+      const writeCheckpoints = (all: boolean) => Effect.flatMap(checkpoints.write({ all }), shared.share)
       const pass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
         yield* closeBranches
         const shards = new Set(ownership.ownedShards())
@@ -191,7 +201,7 @@ export const layer = (checkpoints: CheckpointFile) =>
         }
         sealedBelow = found.xmin
         sealedShards = shards
-        yield* checkpoints.write({ all: false })
+        yield* writeCheckpoints(false)
         if (failing.size > 0) return yield* Effect.fail(new SealFailed(failing.size))
       })
 
@@ -202,7 +212,9 @@ export const layer = (checkpoints: CheckpointFile) =>
       const turn = yield* Effect.makeSemaphore(1)
       const run = turn.withPermits(1)(task.run)
       yield* repeatEvery(interval, run, "later")
-      yield* Effect.addFinalizer(() => Effect.zipRight(run, Effect.ignoreLogged(checkpoints.write({ all: true }))))
+      const adopting = yield* backgroundTask("audit.adopt_checkpoints", shared.adopt)
+      if (!ownership.isAlone) yield* repeatEvery(adoptInterval, adopting.run, "later")
+      yield* Effect.addFinalizer(() => Effect.zipRight(run, Effect.ignoreLogged(writeCheckpoints(true))))
     })
   )
 
