@@ -1,6 +1,12 @@
-/** A node that does not do the work of its shards says so, gives them up and ends, and the others do the work. */
+/**
+ * A node that does not do the work of its shards says so, gives them up and ends, and the others do the work. The audit chain
+ * verifies on every node, whichever sealed it.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { beginRun, type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { Effect } from "effect"
+import { Ownership } from "../../../src/actors/ports/Ownership.js"
+import { layer as singleNode } from "../../../src/runtime/cluster/SingleNode.js"
+import { beginRun, type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { paced } from "../../support/pace.js"
@@ -9,10 +15,12 @@ let cluster: TestCluster
 let sound: ClusterNode
 let flow = ""
 
+// Of the build with kill points, as nodes that hang; it reaches none.
+const startSound = () => cluster.start({ kill: "parsed:0" })
+
 beforeAll(async () => {
   cluster = await makeCluster()
-  // Of the build with kill points, as the others; it reaches none.
-  sound = await cluster.start({ kill: "parsed:0" })
+  sound = await startSound()
   flow = await sound.client.workflow(
     "waits",
     "standard",
@@ -26,30 +34,37 @@ afterAll(async () => {
   await cluster.end()
 }, 60_000)
 
+interface Readiness {
+  readonly status: string
+  readonly checks: {
+    readonly shards: {
+      readonly held: number
+      readonly unanswered: ReadonlyArray<number>
+      readonly overdueTasks: ReadonlyArray<string>
+    }
+  }
+}
+
 const readyz = async ({ url }: ClusterNode) => {
   const answer = await fetch(`${url}/readyz`)
-  const {
-    checks
-  }: {
-    readonly checks: {
-      readonly shards: { readonly unanswered: ReadonlyArray<number>; readonly overdueTasks: ReadonlyArray<string> }
-    }
-  } = JSON.parse(await answer.text())
+  const { checks }: Readiness = JSON.parse(await answer.text())
   return { status: answer.status, ...checks.shards }
 }
 const isWorking = async ({ url }: ClusterNode) =>
   /^svc_shards_working (\d)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1]
 
-/** A hanging node ends after 45 s: the long form. */
+/** A node that hangs ends after 30 s more: in the long form. */
 const isLong = process.env["SVC_TEST_LONG"] === "1"
+const hangs = isLong ? (["asked", "claimed"] as const) : (["asked"] as const)
 
-describe.runIf(isLong)("a node whose shards do nothing", () => {
-  it.each(["asked", "claimed"] as const)(
-    "because what is %s hangs is seen, ends, and its runs complete elsewhere",
+describe("a node whose shards do nothing", () => {
+  it.each(hangs)(
+    "because what is %s hangs is seen, and its runs complete elsewhere when it has ended",
     async (hang) => {
-      announce(/"node\.does_not_work"/, { required: true })
+      if (isLong) announce(/"node\.does_not_work"/, { required: true })
       // Half of them move to the node that hangs.
-      const runs = await Promise.all(Array.from({ length: 40 }, (_, n) => beginRun(sound, flow, { n, millis: 45_000 })))
+      const millis = isLong ? 45_000 : 10_000
+      const runs = await Promise.all(Array.from({ length: 40 }, (_, n) => beginRun(sound, flow, { n, millis })))
       const node = await cluster.start({ hang })
       await cluster.whole(2)
       const seen = await eventually(
@@ -58,12 +73,14 @@ describe.runIf(isLong)("a node whose shards do nothing", () => {
         paced(25_000)
       )
       assert.strictEqual(await isWorking(node), "0")
+      assert.isAbove(seen.held, 0)
       assert.strictEqual(seen.unanswered.length > 0, hang === "asked", JSON.stringify(seen))
       assert.deepStrictEqual(seen.overdueTasks, hang === "claimed" ? ["runs.resume"] : [])
       assert.deepInclude(await readyz(sound), { status: 200, unanswered: [], overdueTasks: [] })
       assert.strictEqual(await isWorking(sound), "1")
 
-      assert.strictEqual(await node.ended, 70)
+      if (!isLong) node.kill("SIGKILL")
+      assert.strictEqual(await node.ended, isLong ? 70 : null)
       await cluster.whole(1)
       for (const [n, id] of runs.entries()) {
         const run = await sound.client.ended(id, paced(60_000))
@@ -72,4 +89,75 @@ describe.runIf(isLong)("a node whose shards do nothing", () => {
     },
     180_000
   )
+})
+
+interface Verification {
+  readonly ok: boolean
+  readonly checked: number
+  readonly unsealed: number
+  readonly checkpoint: { readonly organisationId: string; readonly seq: number } | null
+}
+
+const verify = async ({ client }: ClusterNode): Promise<Verification> =>
+  (await client.call("GET", "/api/v1/audit/verify")).body.data
+
+/** The session of Postgres that holds the locks of a shard. */
+const holderOf = async (shard: number) => {
+  const [row] = await cluster.sql<{ pid: number }>(
+    `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid::bigint = 1937137969
+     AND objid::bigint = $1 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    [shard]
+  )
+  return row?.pid
+}
+const shardOf = (id: string) =>
+  Effect.runPromise(
+    Effect.scoped(
+      Effect.provide(
+        Effect.map(Ownership, (ownership) => ownership.shardOf(id)),
+        singleNode
+      )
+    )
+  )
+
+describe("the audit chain", () => {
+  it("verifies on every node after the node that sealed it was killed, against the same checkpoint", async () => {
+    announce(/"cluster\.node_gone"|RunnerUnavailable|socket/i)
+    const changeAt = async ({ client }: ClusterNode, name: string) =>
+      assert.strictEqual((await client.call("POST", "/api/v1/customers", { name })).status, 201)
+    const isSealed = ({ checkpoint, unsealed }: Verification) => unsealed === 0 && checkpoint !== null
+    const first = sound
+    const firstSession = await holderOf(1)
+    const second = await startSound()
+    await cluster.whole(2)
+    await changeAt(first, "before")
+    const before = await eventually(() => verify(first), isSealed, paced(10_000))
+    assert.deepInclude(before, { ok: true })
+    const known = await eventually(
+      () => verify(second),
+      ({ checkpoint }) => (checkpoint?.seq ?? 0) >= (before.checkpoint?.seq ?? Infinity),
+      paced(15_000)
+    )
+    assert.isTrue(known.ok)
+
+    const shard = await shardOf(before.checkpoint?.organisationId ?? "")
+    const [sealer, other] = (await holderOf(shard)) === firstSession ? [first, second] : [second, first]
+    sealer.kill("SIGKILL")
+    sound = other
+    await cluster.whole(1)
+    await changeAt(other, "after")
+    const after = await eventually(() => verify(other), isSealed, paced(10_000))
+    assert.deepInclude(after, { ok: true })
+    assert.isAbove(after.checked, before.checked)
+    assert.isAtLeast(after.checkpoint?.seq ?? 0, before.checkpoint?.seq ?? Infinity)
+
+    // It has no file of its own.
+    const joined = await startSound()
+    await cluster.whole(2)
+    for (const at of [0, 1]) {
+      const found = await eventually(() => verify(nodeOf([other, joined], at)), isSealed, paced(10_000))
+      assert.deepInclude(found, { ok: true })
+      assert.isAtLeast(found.checkpoint?.seq ?? 0, after.checkpoint?.seq ?? Infinity)
+    }
+  }, 120_000)
 })
