@@ -8,6 +8,8 @@ import {
   JournalUnavailable,
   type RunChange
 } from "../../../actors/ports/run/Journal.js"
+import { repeatEvery } from "../../../actors/BackgroundTask.js"
+import { BackgroundTasks } from "../../../actors/ports/BackgroundTasks.js"
 import { DatabaseTrouble } from "../../../actors/ports/DatabaseTrouble.js"
 import type { EventPriority } from "../../../domain/event/Event.js"
 import { Vault } from "../../../actors/ports/Vault.js"
@@ -23,6 +25,8 @@ import { isSealed } from "./EventRow.js"
 import { makeWriter } from "./Writer.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"
 
+/** How often it is seen whether changes wait. */
+const lookInterval = "1 second"
 /** Names of counters that are remembered. */
 const maxOpenCounters = 10_000
 
@@ -69,7 +73,10 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const trouble = yield* Effect.serviceOption(DatabaseTrouble)
       const sockets = Option.getOrUndefined(yield* Effect.serviceOption(OpenSockets))
 
+      const clock = yield* Effect.clock
+      const report = (yield* BackgroundTasks).register("runs.commit", { isOfShards: true })
       const committed = (units: ReadonlyArray<PreparedUnit>) => {
+        report.recordSuccess(clock.unsafeCurrentTimeMillis())
         const { deliveries, queued } = wakeUps(units, wakeups.noteQueued)
         for (const priority of queued) wakeups.signalQueued(priority)
         if (deliveries) wakeups.signalDelivery()
@@ -85,6 +92,10 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
           })
         ),
         (writer) => Effect.promise(() => writer.close())
+      )
+      yield* repeatEvery(
+        lookInterval,
+        Effect.sync(() => report.recordWaiting(writer.pending() > 0, clock.unsafeCurrentTimeMillis()))
       )
 
       const write = (prepared: PreparedUnit) =>
