@@ -37,8 +37,7 @@ export interface ShardWatchOptions {
   readonly end: (reading: ShardReading) => Effect.Effect<void>
 }
 
-/** Every second tick so many shards are asked: all of a lone node within three minutes. */
-const askedTogether = 4
+/** A further shard is asked every so many ticks: all of a lone node within ten minutes. What hangs is seldom one alone. */
 const ticksBetweenAsks = 2
 /** As many shards may owe an answer: more tell nothing new. */
 const mostUnanswered = 16
@@ -82,12 +81,10 @@ const watch = Effect.fnUntraced(function* ({ databaseWorks, end }: ShardWatchOpt
       { onlyIfMissing: true }
     )
 
-  /** The next shards in turn. */
-  const nextOf = (held: ReadonlyArray<number>): ReadonlyArray<number> => {
-    const later = held.filter((shard) => shard > lastAsked)
-    const next = [...later, ...held.slice(0, held.length - later.length)].slice(0, askedTogether)
-    lastAsked = next.at(-1) ?? 0
-    return next.filter((shard) => !open.has(shard))
+  /** The next shard in turn. */
+  const nextOf = (held: ReadonlyArray<number>): number | undefined => {
+    const closed = held.filter((shard) => !open.has(shard))
+    return closed.find((shard) => shard > lastAsked) ?? closed[0]
   }
 
   const askShards = Effect.fnUntraced(function* (held: ReadonlyArray<number>) {
@@ -99,10 +96,11 @@ const watch = Effect.fnUntraced(function* ({ databaseWorks, end }: ShardWatchOpt
       }
     }
     if (tick % ticksBetweenAsks !== 0 || open.size >= mostUnanswered) return
-    for (const shard of nextOf(held)) {
-      open.set(shard, 0)
-      yield* ask(shard)
-    }
+    const next = nextOf(held)
+    if (next === undefined) return
+    lastAsked = next
+    open.set(next, 0)
+    yield* ask(next)
   })
 
   /** Counts a tick in which this process ran. */
