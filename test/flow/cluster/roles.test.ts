@@ -135,7 +135,7 @@ describe("a runner node", () => {
   it("that is frozen loses no caller either, and what it wakes with is refused", async () => {
     announce(/"cluster\.seat_lost"/, { required: true })
     announce(
-      /"background_task\.failed".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect)/
+      /"(?:background_task|audit\.seal)[._]failed".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|SealFailed)/
     )
     const frozen = await cluster.start({ env: { SVC_ROLE: "runner" } })
     await cluster.whole(2)
