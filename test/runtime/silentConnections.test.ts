@@ -7,14 +7,14 @@ import { limitAnswers } from "../../src/runtime/postgres/database/AnswerLimit.js
 import * as OpenSockets from "../../src/runtime/postgres/database/OpenSockets.js"
 import { connect } from "../../src/runtime/postgres/database/Pools.js"
 import { layer, TestDatabase } from "../support/Database.js"
-import { startSilentProxy } from "../support/silentProxy.js"
+import { startPathProxy } from "../support/pathProxy.js"
 
 /** A proxy before the test's server, and the writer's login through it. */
 const silentPath = Effect.gen(function* () {
   const { urls } = yield* TestDatabase
   const url = new URL(Redacted.value(urls.writer))
   const proxy = yield* Effect.acquireRelease(
-    Effect.promise(() => startSilentProxy(Number(url.port))),
+    Effect.promise(() => startPathProxy(Number(url.port))),
     ({ close }) => Effect.sync(close)
   )
   url.hostname = "127.0.0.1"

@@ -8,7 +8,7 @@ import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { assertWithin, paced } from "../../support/pace.js"
 import { type Provider, startProvider } from "../../support/provider.js"
-import { type SilentProxy, startSilentProxy } from "../../support/silentProxy.js"
+import { type PathProxy, startPathProxy } from "../../support/pathProxy.js"
 
 /** How long a node counts on its seat. */
 const heldMillis = 3_000
@@ -18,7 +18,7 @@ const calls = 120
 
 let cluster: TestCluster
 let provider: Provider
-let proxy: SilentProxy
+let proxy: PathProxy
 let nodes: ReadonlyArray<ClusterNode> = []
 let flow = ""
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
   provider = await startProvider()
   cluster = await makeCluster()
   const { port } = new URL(cluster.env["SVC_DATABASE_URL_OWNER"] ?? "")
-  proxy = await startSilentProxy(Number(port))
+  proxy = await startPathProxy(Number(port))
   const first = await cluster.start()
   nodes = [first, await cluster.start(), await cluster.start({ env: throughProxy(cluster.env) })]
   await cluster.whole(3)
