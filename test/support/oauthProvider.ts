@@ -14,6 +14,8 @@ export interface OAuthProvider {
   readonly url: string
   /** The bodies of the requests to the token endpoint. */
   readonly tokenRequests: ReadonlyArray<{ readonly [name: string]: string }>
+  /** When each of them arrived, in Unix milliseconds. */
+  readonly tokenRequestedAt: ReadonlyArray<number>
   readonly revoked: ReadonlyArray<string>
   /** The headers and targets of the requests to the API. */
   readonly calls: ReadonlyArray<Call>
@@ -24,7 +26,7 @@ export interface OAuthProvider {
     expiresIn: number
     /** If set, the answer of the token endpoint. */
     refuses: { status: number; body: object } | undefined
-    /** Whether the reuse of a refresh token ends the grant. */
+    /** Whether the reuse of a refresh token ends its grant. */
     strict: boolean
     apiStatus: number
   }
@@ -41,13 +43,15 @@ const secret = () => `canary_${randomBytes(12).toString("hex")}`
 
 export const startOAuthProvider = async (): Promise<OAuthProvider> => {
   const tokenRequests: Array<{ readonly [name: string]: string }> = []
+  const tokenRequestedAt: Array<number> = []
   const revoked: Array<string> = []
   const calls: Array<Call> = []
   const codes = new Map<string, string>()
   /** The expiry of each access token, in Unix milliseconds. */
   const access = new Map<string, number>()
-  let refresh = new Set<string>()
-  const spent = new Set<string>()
+  /** The grant of each refresh token that is valid, and of each that was used up. */
+  const refresh = new Map<string, string>()
+  const spent = new Map<string, string>()
   const behaviour: OAuthProvider["behaviour"] = {
     latencyMillis: 0,
     rotates: true,
@@ -61,11 +65,12 @@ export const startOAuthProvider = async (): Promise<OAuthProvider> => {
     const token = secret()
     access.set(token, Date.now() + behaviour.expiresIn * 1_000)
     const next = before !== undefined && !behaviour.rotates ? before : secret()
+    const grant = (before === undefined ? undefined : refresh.get(before)) ?? secret()
     if (before !== undefined && behaviour.rotates) {
       refresh.delete(before)
-      spent.add(before)
+      spent.set(before, grant)
     }
-    refresh.add(next)
+    refresh.set(next, grant)
     return {
       access_token: token,
       token_type: "Bearer",
@@ -89,7 +94,8 @@ export const startOAuthProvider = async (): Promise<OAuthProvider> => {
     }
     const given = form["refresh_token"] ?? ""
     if (refresh.has(given)) return [200, granted(given)]
-    if (behaviour.strict && spent.has(given)) refresh = new Set()
+    const reused = spent.get(given)
+    for (const [valid, grant] of refresh) if (behaviour.strict && grant === reused) refresh.delete(valid)
     return invalid
   }
 
@@ -106,6 +112,7 @@ export const startOAuthProvider = async (): Promise<OAuthProvider> => {
       if (target === "/token") {
         const form = Object.fromEntries(new URLSearchParams(body))
         tokenRequests.push(form)
+        tokenRequestedAt.push(Date.now())
         const [status, value] = token(form)
         setTimeout(() => json(status, value), behaviour.latencyMillis)
       } else if (target === "/revoke") {
@@ -128,6 +135,7 @@ export const startOAuthProvider = async (): Promise<OAuthProvider> => {
   return {
     url,
     tokenRequests,
+    tokenRequestedAt,
     revoked,
     calls,
     behaviour,

@@ -1,0 +1,156 @@
+/**
+ * A trial: a cluster of one `api` node and three `runner` nodes under load, whose nodes are killed, frozen, cut off, stopped
+ * and joined as a seed draws it. Ends with everything healed and all work done, and judges each promise.
+ */
+import { Effect, Exit, Scope } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+import { makeCluster, type TestCluster } from "../cluster.js"
+import { eventually } from "../eventually.js"
+import { startNats } from "../natsServer.js"
+import { startOAuthProvider } from "../oauthProvider.js"
+import { paced } from "../pace.js"
+import { assertSound } from "../proofs.js"
+import { startProvider } from "../provider.js"
+import { createSecondOrganisation } from "../secondOrganisation.js"
+import { makeDataDirectory } from "../Service.js"
+import { makeTickSchedules } from "../tickSchedules.js"
+import { makeAccessLoad } from "./AccessLoad.js"
+import { makeConnectionLoad } from "./ConnectionLoad.js"
+import { makeFaults } from "./Faults.js"
+import { makeStarter, type TrialNode } from "./Nodes.js"
+import { drawFaults } from "./Plan.js"
+import { makeRunLoad } from "./RunLoad.js"
+import { judgeRuns } from "./RunVerdict.js"
+import { makeTrial, type Trial } from "./Trial.js"
+
+interface ChaosOptions {
+  readonly seed: number
+  readonly durationMillis: number
+  /** A directory for the logs of the nodes, one file for each. */
+  readonly logs?: string | undefined
+  /** Told what happens, as it happens. */
+  readonly print: (line: string) => void
+}
+
+const schedules = 30
+const wholeMillis = 15_000
+/** Until all accepted work has ended. */
+const drainMillis = 120_000
+/** Until the last event has been told to those who wait for it. */
+const restMillis = 1_500
+
+/** Returns the violations, after it has printed the table. */
+export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptions): Promise<ReadonlyArray<string>> => {
+  const begun = performance.now()
+  const trial = makeTrial((line) => print(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(6)} s  ${line}`))
+  const { nodes, say, tried, violated } = trial
+  const scope = Effect.runSync(Scope.make())
+  const nats = await Effect.runPromise(Scope.extend(startNats(), scope))
+  const provider = await startProvider()
+  const tokens = await startOAuthProvider()
+  const cluster = await makeCluster()
+  const place = makeDataDirectory()
+  try {
+    const start = makeStarter(cluster, nats.port)
+    const faults = makeFaults(trial, nats, start)
+    await Promise.all((["api", "runner", "runner", "runner"] as const).map(faults.join))
+    const front = nodes.find(({ role }) => role === "api")
+    if (front === undefined) throw new Error("no api node started")
+    await cluster.whole(3)
+    const stranger = await createSecondOrganisation(place.dataDir, "Stranger", cluster.env)
+    const runs = await makeRunLoad(trial, front, provider)
+    const connections = await makeConnectionLoad(trial, front, tokens)
+    const access = makeAccessLoad(trial, stranger, () => [...runs.accepted.values()])
+    const flow = await front.node.client.workflow("tick", "standard", "export default async (ctx) => ctx.event.id")
+    const ticks = await makeTickSchedules(front.node.client, cluster.sql, { flow, schedules, missed: 1 })
+
+    say(`the load begins; seed ${seed}`)
+    const loads = [runs.send(), connections.send(), access.send()]
+    await faults.run(drawFaults(seed, durationMillis))
+    const healedAt = Date.now()
+    say("all faults are over")
+    trial.isOver = true
+    await recover(trial, cluster, healedAt)
+    await Promise.all(loads)
+    say("all work was accepted")
+    const until = new Date(Date.now() - restMillis)
+    await drain(trial, cluster)
+    tried("ticks", (await ticks.summarise(until)).ticks)
+    for (const tick of await ticks.wrong(until)) violated("ticks", JSON.stringify(tick))
+    await ticks.remove()
+    await judgeRuns(trial, cluster, runs, provider)
+    await connections.judge()
+    judgeSecrets(trial, nodes)
+  } finally {
+    if (logs !== undefined) keepLogs(logs, nodes)
+    for (const one of nodes) one.isGone = true
+    await cluster.end().catch((error: unknown) => violated("recovery", String(error)))
+    await provider.close()
+    await tokens.close()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    place.remove()
+  }
+  print(`\n${trial.table()}`)
+  print(
+    trial.violations().length === 0
+      ? `\nNo promise was violated. Seed ${seed}.`
+      : `\n${trial.violations().length} violations. Again: npm run chaos -- --duration ${durationMillis / 1_000}s --seed ${seed}`
+  )
+  return trial.violations()
+}
+
+/** All shards have an owner soon after the last fault. */
+const recover = async ({ nodes, say, tried, violated }: Trial, cluster: TestCluster, healedAt: number) => {
+  tried("recovery")
+  const holders = () => nodes.filter(({ isGone, role }) => role === "runner" && !isGone).length
+  try {
+    await cluster.whole(holders())
+    const took = Date.now() - healedAt
+    if (took > paced(wholeMillis)) violated("recovery", `all shards were held after ${took} ms`)
+    say(`all shards are held, ${took} ms after the last fault`)
+  } catch (error) {
+    violated("recovery", `not all shards are held: ${String(error)}`)
+  }
+}
+
+/** What has not ended, with the place in Postgres of the process that holds its shard. */
+const openSql = `
+  SELECT r.id, to_jsonb(r) - 'record' AS run, r.record->>'workflowName' AS workflow, a.application_name AS owner,
+    (SELECT jsonb_agg(s.record) FROM steps s WHERE s.id = r.id) AS steps, now() AS now FROM runs r
+  LEFT JOIN pg_locks l ON l.classid::bigint = 1937137969 AND l.objid::bigint = r.shard AND l.granted
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  LEFT JOIN pg_stat_activity a USING (pid)
+  UNION ALL SELECT q.id, to_jsonb(q), NULL, NULL, NULL, now() FROM start_queue q LIMIT 50`
+
+/** Awaits the end of all runs, and that the cluster finds itself sound. */
+const drain = async ({ ask, nodes, say, violated }: Trial, cluster: TestCluster) => {
+  const began = performance.now()
+  const open = () => cluster.sql<{ readonly id: string }>(openSql)
+  await eventually(open, (rows) => rows.length === 0, drainMillis).catch(async () => {
+    for (const row of await open()) violated("ends", `open after ${drainMillis} ms: ${JSON.stringify(row)}`)
+  })
+  await pause(restMillis)
+  const get = async (target: string) => (await ask("GET", target))?.body
+  await assertSound(get).catch((error: unknown) => violated("recovery", String(error)))
+  for (const one of nodes.filter(({ isGone }) => !isGone)) {
+    const { status } = await fetch(`${one.node.url}/readyz`)
+    if (status !== 200) violated("recovery", `${one.name} is not ready`)
+  }
+  say(`all work has ended, ${Math.round(performance.now() - began)} ms later`)
+}
+
+const keepLogs = (directory: string, nodes: ReadonlyArray<TrialNode>) => {
+  fs.mkdirSync(directory, { recursive: true })
+  for (const { name, node } of nodes) fs.writeFileSync(path.join(directory, `${name}.log`), node.output())
+}
+
+/** The provider's tokens and the secrets of the connector have a mark. */
+const judgeSecrets = ({ tried, violated }: Trial, nodes: ReadonlyArray<TrialNode>) => {
+  for (const { name, node } of nodes) {
+    const lines = node.output().split("\n")
+    tried("secrets", lines.length)
+    for (const line of lines) if (line.includes("canary_")) violated("secrets", `${name}: ${line.slice(0, 300)}`)
+  }
+}
