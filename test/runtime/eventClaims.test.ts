@@ -135,6 +135,11 @@ describe("An event that is dispatched several times at once", () => {
           deliveries: [],
           at: Date.now()
         })
+        // Its node has lost its seat: it takes nothing away.
+        const unseated = yield* Effect.flip(
+          journal.append(openingChange(openRun(), { settles: settles(0), seat: "node_gone" }))
+        )
+        assert.strictEqual(unseated._tag, "Fenced")
         const starts = [0, 0, 1, 0].map((claims) => openingChange(openRun(), { settles: settles(claims) }))
         const other = openingChange(openRun())
         assert.deepStrictEqual(yield* together([other, ...starts].map(journal.append)), [

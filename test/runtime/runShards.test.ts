@@ -45,6 +45,10 @@ describe("Runs of several shards", () => {
         yield* journal.append(openingChange(openRun(), { seat: "node_a" }))
         const lost = yield* Effect.flip(journal.append(openingChange(openRun(), { seat: "node_b" })))
         assert.strictEqual(lost._tag, "Fenced")
+        // What is refused takes no key: the next try of its caller begins the run.
+        const claim = { scope: "idem", key: "of a lost seat", hash: "a", expiresAt: Date.now() + 60_000 } as const
+        yield* Effect.flip(journal.append(openingChange(openRun(), { seat: "node_b", claim })))
+        yield* journal.append(openingChange(openRun(), { seat: "node_a", claim }))
         yield* query("BEGIN")
         yield* query("DELETE FROM nodes WHERE id = 'node_a'")
         const late = yield* Effect.fork(Effect.flip(journal.append(openingChange(openRun(), { seat: "node_a" }))))

@@ -4,7 +4,7 @@
  * were still there.
  */
 import { selectOwned } from "./Fence.js"
-import { type FlushPart, type PreparedUnit, recordset, type Row } from "./FlushPart.js"
+import { type FlushPart, type HasPart, type PreparedUnit, recordset, type Row } from "./FlushPart.js"
 import { timestamp } from "./RunColumns.js"
 import { settlements } from "./SettledEvents.js"
 import { claimOfUnit, settlementOf } from "./Unit.js"
@@ -74,6 +74,10 @@ const seats: FlushPart = {
   ]
 }
 
+/** Whether the change needs no seat, or has it. One that is refused takes no key and no place: both would be lost. */
+const isSeated = (has: HasPart): string =>
+  has(seats) ? "(ch.seat IS NULL OR ch.seat IN (SELECT seats.id FROM seats))" : "true"
+
 // --- Claims ---
 
 // A claim that has expired is free, even if it is not yet purged.
@@ -94,7 +98,9 @@ const isFree = `(SELECT 1 FROM claims c WHERE c.org = ch.org AND c.scope = ch.sc
  */
 export const signatures: FlushPart = {
   when: ({ units }) => units.some(({ unit }) => claimOfUnit(unit)?.signatureKey !== undefined),
-  text: () => [takeClaims("signatures", "signature_key", `signature_key IS NOT NULL AND ${isFree}`)]
+  text: ({ has }) => [
+    takeClaims("signatures", "signature_key", `signature_key IS NOT NULL AND ${isFree} AND ${isSeated(has)}`)
+  ]
 }
 
 /** Takes the first keys of claims. */
@@ -104,10 +110,11 @@ export const claims: FlushPart = {
     takeClaims(
       "taken",
       "key",
-      has(signatures)
-        ? `key IS NOT NULL AND (signature_key IS NULL
-            OR (org, scope, signature_key) IN (SELECT s.org, s.scope, s.key FROM signatures s))`
-        : "key IS NOT NULL"
+      `key IS NOT NULL AND ${isSeated(has)} AND ${
+        has(signatures)
+          ? "(signature_key IS NULL OR (org, scope, signature_key) IN (SELECT s.org, s.scope, s.key FROM signatures s))"
+          : "true"
+      }`
     )
   ]
 }
@@ -119,7 +126,7 @@ const takenPlaces: FlushPart = {
   text: ({ has }) =>
     has(settlements)
       ? [
-          `gone AS (DELETE FROM start_queue q USING (SELECT DISTINCT takes, claims FROM ch WHERE takes IS NOT NULL) c
+          `gone AS (DELETE FROM start_queue q USING (SELECT DISTINCT takes, claims FROM ch WHERE takes IS NOT NULL AND ${isSeated(has)}) c
     WHERE q.id = ANY (ARRAY(SELECT takes FROM ch WHERE takes IS NOT NULL)) AND q.id = c.takes AND q.claims = c.claims
     RETURNING q.id)`
         ]
@@ -148,7 +155,7 @@ const accepted: FlushPart = {
      ${has(fence) ? "LEFT JOIN owned ON owned.id = ch.id" : ""}
      ${has(claims) ? "LEFT JOIN taken ON taken.org = ch.org AND taken.scope = ch.scope AND taken.key = ch.key" : ""}
      WHERE ${has(fence) ? "(NOT ch.fenced OR owned.id IS NOT NULL)" : "true"}
-       AND ${has(seats) ? "(ch.seat IS NULL OR ch.seat IN (SELECT seats.id FROM seats))" : "true"}
+       AND ${isSeated(has)}
        AND ${has(claims) ? "(ch.key IS NULL OR taken.key IS NOT NULL)" : "true"}
        AND ${has(settlements) ? "(ch.takes IS NULL OR ch.takes IN (SELECT gone.id FROM gone))" : "true"}
        AND ${has(replays) ? "(ch.letter IS NULL OR ch.letter IN (SELECT again.id FROM again))" : "true"}
