@@ -85,7 +85,7 @@ export const connections = async (): Promise<void> => {
       port.settle({
         organisationId,
         connectionId: connectionId(0),
-        permit: { id: "", credential: -1, lease: null },
+        permit: { credential: -1, lease: null },
         status: 401,
         reading: null
       })

@@ -41,6 +41,7 @@ import customerTags from "./0038_customer_tags.js"
 import nodes from "./0039_nodes.js"
 import placeLeases from "./0040_place_leases.js"
 import auditCheckpoints from "./0041_audit_checkpoints.js"
+import connectionLimits from "./0042_connection_limits.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -83,5 +84,6 @@ export const migrations = {
   "0038_customer_tags": Effect.asVoid(customerTags),
   "0039_nodes": Effect.asVoid(nodes),
   "0040_place_leases": Effect.asVoid(placeLeases),
-  "0041_audit_checkpoints": Effect.asVoid(auditCheckpoints)
+  "0041_audit_checkpoints": Effect.asVoid(auditCheckpoints),
+  "0042_connection_limits": Effect.asVoid(connectionLimits)
 }

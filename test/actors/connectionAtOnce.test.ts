@@ -4,10 +4,9 @@ import { Context, Effect, Exit, Layer, Option, Redacted, Scope, TestClock } from
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { newOwner } from "../../src/actors/connection/ConnectionOwner.js"
 import { LocalOwners } from "../../src/actors/connection/LocalOwners.js"
-import type { CallPermit } from "../../src/actors/ports/connection/Connections.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
-import { unlimited } from "../../src/domain/connection/RateLimiter.js"
+import { unlimited } from "../../src/domain/connection/CallLimits.js"
 import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
 import {
@@ -23,9 +22,6 @@ import {
 const tagOf = (answer: Effect.Effect.Success<ReturnType<World["atOnce"]>>) =>
   answer === undefined ? undefined : answer._tag === "Right" ? answer.right._tag : `refused: ${answer.left._tag}`
 type World = Effect.Effect.Success<ReturnType<typeof makeWorld>>
-
-/** The nth permit that an owner gives, under its first credential. */
-const permitOf = (nth: number): CallPermit => ({ id: `1.${nth}`, credential: 1, lease: null })
 
 describe("a call through a connection whose actor lives on this node", () => {
   it.scoped("takes the fast path for a second after the first call, which wakes the actor", () =>
@@ -106,7 +102,7 @@ describe("a call through a connection whose actor lives on this node", () => {
 
   it.scoped("shares the permits of messages: together never above the limit", () =>
     Effect.gen(function* () {
-      const limited = manifest({}, { rateLimit: { requests: 5, perSeconds: 10, concurrency: 4 } })
+      const limited = manifest({}, { rateLimit: { requests: 5, perSeconds: 10 } })
       const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })
       const id = yield* world.connected(null)
       const tags: Array<string | undefined> = []
@@ -114,12 +110,27 @@ describe("a call through a connection whose actor lives on this node", () => {
         tags.push((yield* world.authorize(id))._tag)
         tags.push(tagOf(yield* world.atOnce(id)))
       }
-      assert.deepStrictEqual(tags, ["Granted", "Granted", "Granted", "Granted", "WaitUntil", "WaitUntil"])
-      assert.isTrue(yield* world.settledAtOnce(id, permitOf(1), 200))
-      assert.strictEqual(tagOf(yield* world.atOnce(id)), "Granted")
-      assert.isTrue(yield* world.settledAtOnce(id, permitOf(2), 200))
+      // The fast path knows that nothing is left once a message has asked for more.
+      assert.deepStrictEqual(tags, ["Granted", "Granted", "Granted", "Granted", "Granted", undefined])
+      assert.strictEqual((yield* world.authorize(id))._tag, "WaitUntil")
       assert.strictEqual(tagOf(yield* world.atOnce(id)), "WaitUntil")
-      assert.isFalse(yield* world.settledAtOnce(id, permitOf(3), 401), "a refusal is the actor's to judge")
+    })
+  )
+
+  it.scoped("gives its place among the calls in flight back, except for a refusal, which the actor must judge", () =>
+    Effect.gen(function* () {
+      const limited = manifest({}, { rateLimit: { perSeconds: 1, concurrency: 1 } })
+      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })
+      const id = yield* world.connected(null)
+      const first = yield* world.authorize(id)
+      assert.strictEqual((yield* world.authorize(id))._tag, "WaitUntil")
+      if (first._tag !== "Granted") return assert.fail("the first call is refused")
+      assert.isTrue(yield* world.settledAtOnce(id, first.permit, 200))
+      // Its report ends in the background.
+      yield* Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
+      const second = yield* world.authorize(id)
+      if (second._tag !== "Granted") return assert.fail("the place is not given back")
+      assert.isFalse(yield* world.settledAtOnce(id, second.permit, 401))
     })
   )
 
@@ -150,7 +161,7 @@ describe("a call through a connection whose actor lives on this node", () => {
       assert.isUndefined(yield* ask)
       assert.isFalse(
         yield* residents.trySettle(self.id, {
-          permit: { id: "1.1", credential: 1, lease: null },
+          permit: { credential: 1, lease: null },
           status: 200,
           reading: null
         })

@@ -1,6 +1,9 @@
 /** Grants of a connection: their origin and lifetime, and the effects of the provider's refusals and limits. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, TestClock } from "effect"
+import { Clock, Effect, TestClock } from "effect"
+import { makeOwnPermits } from "../../src/actors/connection/SharedPermits.js"
+import type { ConnectionId } from "../../src/domain/Ids.js"
+import { limitTable } from "../support/limitTable.js"
 import { readGrant } from "../../src/domain/connection/Grant.js"
 import { freshTokens, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"
 
@@ -113,6 +116,61 @@ describe("the provider's rate limit", () => {
       assert.deepStrictEqual(tags, ["Granted", "Granted", "WaitUntil"])
       yield* TestClock.adjust("11 seconds")
       assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
+    })
+  )
+
+  it.scoped("holds when the connection gets a new owner, which grants what the former one left", () =>
+    Effect.gen(function* () {
+      const limited = manifest({}, { rateLimit: { requests: 5, perSeconds: 10 } })
+      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })
+      const id = yield* world.connected(null)
+      for (let i = 0; i < 3; i++) assert.strictEqual((yield* world.authorize(id))._tag, "Granted")
+      const next = yield* world.node
+      assert.strictEqual((yield* world.authorize(id, next))._tag, "WaitUntil", "the former owner may grant them yet")
+      yield* TestClock.adjust("1 seconds")
+      const tags: Array<string> = []
+      for (let i = 0; i < 3; i++) tags.push((yield* world.authorize(id, next))._tag)
+      assert.deepStrictEqual(tags, ["Granted", "Granted", "WaitUntil"])
+      yield* TestClock.adjust("8 seconds")
+      assert.strictEqual((yield* world.authorize(id, next))._tag, "WaitUntil")
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* world.authorize(id, next))._tag, "Granted")
+    })
+  )
+
+  it.scoped("counts the calls in flight of a former owner, each until its own permit is returned", () =>
+    Effect.gen(function* () {
+      const limited = manifest({}, { rateLimit: { perSeconds: 1, concurrency: 2 } })
+      const world = yield* makeWorld({ answer: () => Effect.never, manifest: limited })
+      const id = yield* world.connected(null)
+      const former = yield* world.authorize(id)
+      const next = yield* world.node
+      const own = yield* world.authorize(id, next)
+      assert.deepStrictEqual([former._tag, own._tag], ["Granted", "Granted"])
+      if (former._tag !== "Granted") return
+      yield* TestClock.adjust("50 seconds")
+      assert.strictEqual((yield* world.authorize(id, next))._tag, "WaitUntil")
+      const last = yield* world.node
+      const settled = { organisationId: organisation, permit: former.permit, status: 200, reading: null }
+      // Once for each time that it is sent: a message may be repeated.
+      for (let n = 0; n < 2; n++) yield* Effect.flatMap(last(id), (actor) => actor.Settle(settled))
+      yield* TestClock.adjust("1 seconds")
+      assert.strictEqual((yield* world.authorize(id, last))._tag, "Granted")
+      assert.strictEqual((yield* world.authorize(id, last))._tag, "WaitUntil")
+    })
+  )
+
+  it.scoped("is stored once for many calls", () =>
+    Effect.gen(function* () {
+      const { counted, windows } = limitTable()
+      const own = makeOwnPermits(windows, () => "l", yield* Effect.scope)
+      const limits = { requests: 1_000, perMillis: 60_000, concurrency: null }
+      const permits = own(organisation, "conn_00000000000000000000000001" as ConnectionId, limits)
+      for (let n = 0; n < 16; n++) {
+        if (permits.take(yield* Clock.currentTimeMillis) === undefined) yield* permits.fetch(1_000)
+        yield* TestClock.adjust("100 millis")
+      }
+      assert.strictEqual(counted.saves, 1)
     })
   )
 })

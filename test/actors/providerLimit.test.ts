@@ -2,36 +2,18 @@
 import { Entity, Sharding, ShardingConfig } from "@effect/cluster"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope, TestClock } from "effect"
-import { layer as permitsLayer, Permits } from "../../src/actors/connection/SharedPermits.js"
+import { Permits } from "../../src/actors/connection/CallPermits.js"
+import { layer as permitsLayer } from "../../src/actors/connection/SharedPermits.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
-import { ProviderWindows, type StoredWindow } from "../../src/actors/ports/connection/ProviderWindows.js"
+import { ProviderWindows } from "../../src/actors/ports/connection/ProviderWindows.js"
 import { layer as limitLayer } from "../../src/actors/provider/Actor.js"
 import { ProviderLimit } from "../../src/actors/provider/Protocol.js"
-import type { CallLimits } from "../../src/domain/connection/RateLimiter.js"
-import { unusedState } from "../../src/domain/connection/SharedLimiter.js"
+import type { CallLimits } from "../../src/domain/connection/CallLimits.js"
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { makeWorld, manifest, organisation } from "../support/connectionWorld.js"
+import { limitTable } from "../support/limitTable.js"
 
 const limits: CallLimits = { requests: 6, perMillis: 10_000, concurrency: null }
-
-/** The table in memory, which outlives every owner. */
-const table = () => {
-  const rows = new Map<string, StoredWindow>()
-  return Layer.succeed(
-    ProviderWindows,
-    ProviderWindows.of({
-      load: (org, connector) =>
-        Effect.sync(() => rows.get(`${org}|${connector}`) ?? { state: unusedState, revision: 0 }),
-      save: (org, connector, { revision, state }) =>
-        Effect.sync(() => {
-          const key = `${org}|${connector}`
-          if ((rows.get(key)?.revision ?? 0) !== revision) return false
-          rows.set(key, { state, revision: revision + 1 })
-          return true
-        })
-    })
-  )
-}
 
 /** An owner of the limit, and a node that requests permits from it. */
 const node = (windows: Layer.Layer<ProviderWindows>) =>
@@ -45,11 +27,14 @@ const node = (windows: Layer.Layer<ProviderWindows>) =>
     const context = yield* Layer.build(
       permitsLayer.pipe(
         Layer.provide(Layer.succeed(Sharding.Sharding, sharding)),
+        Layer.provide(windows),
         Layer.provide(Layer.succeed(Identifiers, makeIdentifiers()))
       )
     )
     return { actor, permits: Context.get(context, Permits) }
   })
+
+const table = () => Layer.succeed(ProviderWindows, limitTable().windows)
 
 /** Runs everything that is ready, without advancing the clock. */
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
@@ -115,7 +100,7 @@ describe("a limit of scope connector", () => {
       const dying = yield* Scope.make()
       const here = yield* Scope.extend(node(windows), dying)
       const there = yield* node(windows)
-      const mine = here.permits.of(organisation, "acme", single)
+      const mine = here.permits.shared(organisation, "acme", single)
       const asked = there.actor.LeaseCalls({ limits: single, id: "other", wanted: 1, timeoutMillis: 1_000 })
       yield* mine.fetch(20_000)
       const taken = mine.take(yield* Effect.clockWith((clock) => clock.currentTimeMillis))
@@ -134,7 +119,7 @@ describe("a limit of scope connector", () => {
     Effect.gen(function* () {
       const { permits } = yield* node(table())
       const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
-      const pool = permits.of(organisation, "acme", single)
+      const pool = permits.shared(organisation, "acme", single)
       const now = Effect.clockWith((clock) => clock.currentTimeMillis)
       yield* pool.fetch(20_000)
       const first = pool.take(yield* now)

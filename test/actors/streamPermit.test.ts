@@ -5,13 +5,8 @@ import { layer } from "../../src/actors/connection/ConnectedCalls.js"
 import { ConnectedCalls } from "../../src/actors/ports/connection/ConnectedCalls.js"
 import { ConnectedEgress } from "../../src/actors/ports/connection/ConnectedEgress.js"
 import { Connections } from "../../src/actors/ports/connection/Connections.js"
-import {
-  idleLimiter,
-  type LimiterState,
-  type CallLimits,
-  releasePermit,
-  takePermit
-} from "../../src/domain/connection/RateLimiter.js"
+import { leaseCalls, reportUse, unusedState } from "../../src/domain/connection/CallLeases.js"
+import type { CallLimits } from "../../src/domain/connection/CallLimits.js"
 import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { manifest, origin } from "../support/connectionWorld.js"
@@ -20,7 +15,7 @@ const single: CallLimits = { requests: null, perMillis: 1_000, concurrency: 1 }
 
 /** Calls to a provider that allows one at a time. The test or the caller ends the answers. */
 const world = Effect.gen(function* () {
-  let limiter: LimiterState = idleLimiter
+  let state = unusedState
   let permits = 0
   const ends: Array<() => void> = []
   const cancelled: Array<number> = []
@@ -28,16 +23,16 @@ const world = Effect.gen(function* () {
     ...unused(Connections.key),
     authorize: ({ timeoutMillis }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        const permit = { id: String((permits += 1)), credential: 1, lease: null }
-        const taken = takePermit(single, limiter, permit.id, now, timeoutMillis)
-        limiter = taken.state
-        return taken._tag === "Granted"
+        const permit = { credential: 1, lease: String((permits += 1)) }
+        const taken = leaseCalls(single, state, { id: permit.lease, wanted: 1, timeoutMillis }, now)
+        state = taken.state
+        return taken._tag === "Leased"
           ? { _tag: "Granted" as const, grant: new Uint8Array(0), permit }
           : { _tag: "WaitUntil" as const, at: taken.at, why: "rate_limit" as const }
       }),
     settle: ({ permit }) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        limiter = releasePermit(limiter, permit.id, null, now)
+        state = reportUse(single, state, { id: permit.lease ?? "", used: 1, lastAt: now }, now)
       })
   })
   const egress = ConnectedEgress.of({

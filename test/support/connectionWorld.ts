@@ -4,7 +4,8 @@ import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
-import { Permits, type SharedPermits } from "../../src/actors/connection/SharedPermits.js"
+import { type CallPermits, Permits } from "../../src/actors/connection/CallPermits.js"
+import { makeOwnPermits } from "../../src/actors/connection/SharedPermits.js"
 import { Connection as ConnectionEntity } from "../../src/actors/connection/Protocol.js"
 import { LocalOwners } from "../../src/actors/connection/LocalOwners.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
@@ -37,6 +38,8 @@ import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { Patterns } from "../../src/actors/Patterns.js"
 import * as OutwardPlaces from "../../src/actors/Places.js"
+import { unlimited } from "../../src/domain/connection/CallLimits.js"
+import { limitTable } from "./limitTable.js"
 import { aloneNode } from "./ownership.js"
 import { computationsInProcess } from "./computations.js"
 
@@ -119,7 +122,8 @@ export const vaultMemory = Layer.succeed(
 )
 
 /** Fails when it is used: tests with limits over all connections of a connector pass permits of their own. */
-const none: SharedPermits = {
+const none: CallPermits = {
+  limits: unlimited,
   take: () => {
     throw new Error("the connector counts over all connections")
   },
@@ -302,13 +306,16 @@ export const makeWorld = (options: WorldOptions) =>
       vaultMemory
     )
 
+    const own = makeOwnPermits(limitTable().windows, () => identifiers.token(16), yield* Effect.scope)
+    const permits = options.permits ?? Permits.of({ shared: () => none, own })
+
     /** The in-process fast path on the node that was started last. */
     const residents = yield* Layer.build(LocalOwners.Default.pipe(Layer.provide(uses), Layer.provide(aloneNode)))
 
     const layer = actorLayer.pipe(
       Layer.provide(uses),
       Layer.provide(Layer.succeedContext(residents)),
-      Layer.provide(Layer.succeed(Permits, options.permits ?? Permits.of({ of: () => none }))),
+      Layer.provide(Layer.succeed(Permits, permits)),
       Layer.provide(ports)
     )
 

@@ -16,6 +16,7 @@ import { credentialLifetime, credentialValues } from "../../domain/connection/Cr
 import { isAlive } from "../../domain/connection/Refresh.js"
 import {
   ownsPermit,
+  permitsOf,
   coolDownEnd,
   returnPermit,
   grantCall,
@@ -90,7 +91,8 @@ export const make = Effect.gen(function* () {
     for (;;) {
       const answer = grantCall(self, found, request, yield* Clock.currentTimeMillis)
       if (answer !== undefined) return yield* answer
-      if (found.connector.shared !== null) yield* found.connector.shared.fetch(request.timeoutMillis)
+      const permits = permitsOf(self, found.connector)
+      if (permits !== undefined) yield* permits.fetch(request.timeoutMillis)
     }
   })
 
@@ -141,7 +143,9 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const settled = trySettle(self, settlement, now)
     if (settled !== undefined) return yield* settled
-    yield* returnPermit(self, settlement, now)
+    // The permit may be of a former owner, and this one without a call so far.
+    yield* connectorOf(self, yield* owners.read(self, organisation), now)
+    yield* returnPermit(self, settlement, now) ?? Effect.void
     if (status === null || settlement.final === true) return
     if (ownsPermit(self, permit))
       yield* countRefusal(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))

@@ -14,12 +14,12 @@ import {
 import type { Connection } from "../../domain/connection/Connection.js"
 import { type Credential, credentialLifetime, credentialValues } from "../../domain/connection/Credential.js"
 import { grantBytes, grantLifetimeMillis, grantPlace, grantText } from "../../domain/connection/Grant.js"
-import { releasePermit, takePermit } from "../../domain/connection/RateLimiter.js"
+import { nextBlockedUntil } from "../../domain/connection/CallLimits.js"
 import { coolDownMillis, isAlive, isDue, isUsable, type Lifetime } from "../../domain/connection/Refresh.js"
 import { injectedParts, injectedSecrets } from "../../domain/connector/request/Injection.js"
 import { isRenewable, type CachedConnector, type OpenConnection, type ConnectionOwner } from "./ConnectionOwner.js"
 import type { CommandRefusal } from "./Protocol.js"
-import { connectedCall } from "../../domain/Limits.js"
+import type { CallPermits } from "./CallPermits.js"
 
 /** The usable credential of an active connection. */
 export interface UsableCredential {
@@ -47,7 +47,7 @@ export const tokenState = (open: OpenConnection, { method }: CachedConnector, li
   }
 }
 
-/** A grant with its permit, or the time of the next free permit; `undefined`: shared permits must be leased first. */
+/** A grant with its permit, or the time of the next free permit; `undefined`: permits must be leased first. */
 export const grantCall = (
   self: ConnectionOwner,
   found: UsableCredential,
@@ -57,20 +57,10 @@ export const grantCall = (
   const { connector, open } = found
   if (!connector.origins.includes(request.origin))
     return Either.left(invalid("origin", "NOT_ALLOWED", "is not one that the connector's requests go to"))
-  const shared = connector.shared === null ? unshared : connector.shared.take(now)
-  if (shared === undefined) return undefined
-  if ("at" in shared) return Either.right({ _tag: "WaitUntil", at: shared.at, why: "rate_limit" })
-  const credential = open.credential?.number ?? 0
-  const permit: CallPermit = { id: `${credential}.${++self.permitCount}`, credential, lease: shared.lease }
-  const taken = takePermit(
-    connector.limits,
-    self.limiter,
-    permit.id,
-    now,
-    Math.min(request.timeoutMillis, connectedCall.longestMillis)
-  )
-  self.limiter = taken.state
-  if (taken._tag === "WaitUntil") return Either.right({ _tag: "WaitUntil", at: taken.at, why: "rate_limit" })
+  const taken = takePermit(self, connector, now)
+  if (taken === undefined) return undefined
+  if ("at" in taken) return Either.right({ _tag: "WaitUntil", at: taken.at, why: "rate_limit" })
+  const permit: CallPermit = { credential: open.credential?.number ?? 0, lease: taken.lease }
   return Either.map(sealGrant(found, request, now), (grant) => {
     self.usedSinceRefresh = true
     return { _tag: "Granted", grant, permit }
@@ -92,7 +82,7 @@ export const tryGrant = (
   return needsRenewal || !servesCall ? undefined : grantCall(self, { open, credential: plain, connector }, request, now)
 }
 
-/** Returns a permit and applies the provider's quota; `undefined` for a 401, which the actor must handle. */
+/** Returns a permit and applies the provider's quota; `undefined`: the actor must, as for a 401. */
 export const trySettle = (self: ConnectionOwner, settlement: GrantSettlement, now: number) => {
   const { permit, status } = settlement
   if (status === 401) return undefined
@@ -100,11 +90,22 @@ export const trySettle = (self: ConnectionOwner, settlement: GrantSettlement, no
   return returnPermit(self, settlement, now)
 }
 
-/** Returns a permit to the connection's own limiter or to the limit that all connections share. */
-export const returnPermit = (self: ConnectionOwner, { permit, reading }: GrantSettlement, now: number) => {
-  const shared = self.connector?.shared ?? null
-  self.limiter = releasePermit(self.limiter, permit.id, shared === null ? reading : null, now)
-  return shared === null ? Effect.void : shared.settle(permit.lease ?? "", reading, now)
+/** The permits that calls of the connection need; `undefined`: its provider has no limit that is counted. */
+export const permitsOf = (self: ConnectionOwner, { shared }: CachedConnector): CallPermits | undefined =>
+  shared ?? self.permits
+
+/** Returns a permit to the limit that it is of. `undefined`: the owner, which is new, must read the connector first. */
+export const returnPermit = (
+  self: ConnectionOwner,
+  { permit: { lease }, reading }: GrantSettlement,
+  now: number
+): Effect.Effect<void> | undefined => {
+  const { connector } = self
+  if (connector === undefined) return lease === null && reading === null ? Effect.void : undefined
+  const permits = permitsOf(self, connector)
+  if (permits !== undefined) return permits.settle(lease ?? "", reading, now)
+  self.blockedUntil = nextBlockedUntil(self.blockedUntil, reading, now)
+  return Effect.void
 }
 
 /** Whether the permit was given for the credential that is stored now, not for one that was replaced since. */
@@ -113,7 +114,12 @@ export const ownsPermit = (self: ConnectionOwner, permit: CallPermit): boolean =
 
 // --- Private ---
 
-const unshared = { lease: null }
+/** A permit, or the time of the next free one; `undefined`: one must be leased first. */
+const takePermit = (self: ConnectionOwner, connector: CachedConnector, now: number) => {
+  const permits = permitsOf(self, connector)
+  if (permits !== undefined) return permits.take(now)
+  return self.blockedUntil > now ? { at: self.blockedUntil } : { lease: null }
+}
 
 const sealGrant = (
   { credential, connector: { method, vault }, open }: UsableCredential,

@@ -6,14 +6,14 @@ import { type Deferred, Effect } from "effect"
 import { NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { serviceActor } from "../../domain/access/Caller.js"
 import type { Credential } from "../../domain/connection/Credential.js"
-import { idleLimiter, type LimiterState, type CallLimits } from "../../domain/connection/RateLimiter.js"
+import type { CallLimits } from "../../domain/connection/CallLimits.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { ConnectionId, CredentialId } from "../../domain/Ids.js"
 import type { Initiator } from "../ports/connection/Connections.js"
 import type { ConnectionChange, OwnedConnection } from "../ports/connection/ConnectionStore.js"
 import type { OrganisationVault } from "../ports/Vault.js"
-import type { SharedPermits } from "./SharedPermits.js"
+import type { CallPermits } from "./CallPermits.js"
 import type { CommandRefusal } from "./Protocol.js"
 
 /** A connection with its credential in the clear (`plain`). */
@@ -31,7 +31,7 @@ export interface CachedConnector {
   /** Limits that the provider counts for this connection alone. */
   readonly limits: CallLimits
   /** Permits of limits that the provider counts over all connections of the connector. */
-  readonly shared: SharedPermits | null
+  readonly shared: CallPermits | null
   readonly vault: OrganisationVault
 }
 
@@ -44,7 +44,10 @@ export interface ConnectionOwner {
   writeLock: Effect.Semaphore | undefined
   open: OpenConnection | undefined
   connector: CachedConnector | undefined
-  limiter: LimiterState
+  /** Permits of the limits that count for this connection alone; `undefined`: there are none, or not yet. */
+  permits: CallPermits | undefined
+  /** The provider refuses calls before this time, in Unix milliseconds; of a connection without permits. */
+  blockedUntil: number
   /** Completes with the refresh in progress, if there is one; all callers that need a new token wait for it. */
   pendingRefresh: Deferred.Deferred<void> | undefined
   /** Whether a call used the credential since the last refresh. */
@@ -53,8 +56,6 @@ export interface ConnectionOwner {
   issuedNumber: number | undefined
   /** How often in a row the provider refused the credential. */
   refusalsInARow: number
-  /** Permits given so far; part of the next permit's id. */
-  permitCount: number
 }
 
 /** The owner of a connection that is not yet loaded. */
@@ -64,12 +65,12 @@ export const newOwner = (id: ConnectionId, shard: number): ConnectionOwner => ({
   writeLock: undefined,
   open: undefined,
   connector: undefined,
-  limiter: idleLimiter,
+  permits: undefined,
+  blockedUntil: 0,
   pendingRefresh: undefined,
   usedSinceRefresh: false,
   issuedNumber: undefined,
-  refusalsInARow: 0,
-  permitCount: 0
+  refusalsInARow: 0
 })
 
 /** Serialises changes of one connection. */

@@ -1,12 +1,12 @@
 /** The connector's parts that calls need, cached for a second for all connections that share them. */
 import { Effect, Either } from "effect"
-import { type CallLimits, unlimited } from "../../domain/connection/RateLimiter.js"
+import { type CallLimits, hasLimits, unlimited } from "../../domain/connection/CallLimits.js"
 import { RecentMap } from "../../domain/RecentMap.js"
 import { connectionOrigins } from "../../domain/connector/request/BaseUrl.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { CachedConnector, OpenConnection, ConnectionOwner } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
-import { Permits } from "./SharedPermits.js"
+import { Permits } from "./CallPermits.js"
 import type { CommandRefusal } from "./Protocol.js"
 
 /** Lifetime of a cached connector. */
@@ -23,10 +23,23 @@ const limitsOf = ({ rateLimit }: ConnectorDefinition): CallLimits =>
         concurrency: rateLimit.concurrency ?? null
       }
 
+const isSame = (one: CallLimits, other: CallLimits): boolean =>
+  one.requests === other.requests && one.perMillis === other.perMillis && one.concurrency === other.concurrency
+
 export const makeConnectorCache = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
   const permits = yield* Permits
   const cache = new RecentMap<string, CachedConnector>(maxCachedConnectors)
+
+  /** Gives it to the owner, with permits if it has limits of its own. */
+  const adopt = (self: ConnectionOwner, organisation: string, connector: CachedConnector) => {
+    const { limits } = connector
+    if (!hasLimits(limits)) self.permits = undefined
+    else if (self.permits === undefined || !isSame(self.permits.limits, limits))
+      self.permits = permits.own(organisation, self.id, limits)
+    self.connector = connector
+    return connector
+  }
 
   const readConnector = Effect.fnUntraced(function* (
     self: ConnectionOwner,
@@ -36,10 +49,7 @@ export const makeConnectorCache = Effect.gen(function* () {
     const { authMethod, config, connector, connectorVersion, organisationId } = connection
     const key = JSON.stringify([organisationId, connector, connectorVersion, authMethod, config])
     const cached = cache.get(key)
-    if (cached !== undefined && now < cached.until) {
-      self.connector = cached
-      return cached
-    }
+    if (cached !== undefined && now < cached.until) return adopt(self, organisationId, cached)
     const definition = yield* owners.definitionOf(organisationId, connector, connectorVersion)
     const method = yield* owners.methodOf(definition, authMethod)
     const vault = yield* owners.vaultOf(organisationId)
@@ -47,12 +57,11 @@ export const makeConnectorCache = Effect.gen(function* () {
     const limits = limitsOf(definition)
     const limitScope =
       definition.rateLimit?.scope === "connector"
-        ? { limits: unlimited, shared: permits.of(organisationId, connector, limits) }
+        ? { limits: unlimited, shared: permits.shared(organisationId, connector, limits) }
         : { limits, shared: null }
     const read: CachedConnector = { until: now + cacheMillis, definition, method, origins, vault, ...limitScope }
     cache.set(key, read)
-    self.connector = read
-    return read
+    return adopt(self, organisationId, read)
   })
 
   /** The connection's connector, from the owner, from the cache or read. */

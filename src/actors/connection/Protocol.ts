@@ -5,7 +5,7 @@ import { Schema } from "effect"
 import { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../domain/Failure.js"
 import { CallPermit, ConnectionNotActive, Initiator } from "../ports/connection/Connections.js"
 import { JsonObject } from "../../domain/Json.js"
-import { ProviderQuota } from "../../domain/connection/RateLimiter.js"
+import { ProviderQuota } from "../../domain/connection/CallLimits.js"
 
 const text = Schema.String
 const nullableText = Schema.NullOr(text)

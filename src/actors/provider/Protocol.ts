@@ -3,7 +3,7 @@ import { ClusterSchema, Entity } from "@effect/cluster"
 import { Rpc } from "@effect/rpc"
 import { Schema } from "effect"
 import { Unavailable } from "../../domain/Failure.js"
-import { CallLimits, ProviderQuota } from "../../domain/connection/RateLimiter.js"
+import { CallLimits, ProviderQuota } from "../../domain/connection/CallLimits.js"
 
 /** Leases calls to a node. A repeated message makes another lease; the first one expires. */
 export const LeaseCalls = Rpc.make("LeaseCalls", {

@@ -2,7 +2,7 @@
 import { type Effect, type Redacted, Context, Schema } from "effect"
 import { AuditActor } from "../../../domain/audit/Audit.js"
 import { connectionStatuses } from "../../../domain/connection/Connection.js"
-import type { ProviderQuota } from "../../../domain/connection/RateLimiter.js"
+import type { ProviderQuota } from "../../../domain/connection/CallLimits.js"
 import type { Conflict, InvalidState, NotFound, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
 import { ConnectionId, type ConnectSessionId, type CustomerId, type OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
@@ -23,11 +23,9 @@ export interface ConnectionAddress {
 
 /** The right to one call within the provider's limits. */
 export const CallPermit = Schema.Struct({
-  /** Unique among the permits of its connection's owner. */
-  id: Schema.String,
   /** The number of the credential that it was given for; 0: the connection has none that is stored. */
   credential: Schema.Number,
-  /** The lease of the limit that all connections share, if there is such a limit. */
+  /** The lease of the limit that it was taken from, which any owner can return; `null`: the provider has no limit. */
   lease: Schema.NullOr(Schema.String)
 })
 export type CallPermit = typeof CallPermit.Type

@@ -2,7 +2,7 @@
 import { parseProviderTime } from "../../Time.js"
 import type { ConnectorDefinition } from "../Definition.js"
 import { headerOf, type ProviderHeaders } from "./ProviderAnswer.js"
-import type { ProviderQuota } from "../../connection/RateLimiter.js"
+import type { ProviderQuota } from "../../connection/CallLimits.js"
 
 /** The quota in the headers of an answer. `now`: Unix milliseconds. */
 export const readRateHeaders = (

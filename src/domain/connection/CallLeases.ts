@@ -1,10 +1,10 @@
 /**
- * Rate limiter of all connections of a connector in an organisation. Nodes lease calls for a moment and report their use;
- * unreported calls count as used at the latest possible time, so a node that dies never exceeds the limit.
+ * Limiter of the calls to a provider, through one connection or all of a connector's. Owners lease calls for a moment and
+ * report their use; unreported calls count as used at the latest possible time, so that the limit holds when one dies.
  * Pure and storable; times are Unix milliseconds. Contract: connector definition, `rateLimit`.
  */
 import { Schema } from "effect"
-import { type CallLimits, type ProviderQuota, nextBlockedUntil } from "./RateLimiter.js"
+import { type CallLimits, type ProviderQuota, nextBlockedUntil } from "./CallLimits.js"
 
 const calls = { at: Schema.Number, count: Schema.Number }
 
@@ -26,12 +26,24 @@ export type SharedState = typeof SharedState.Type
 /** The state before any call. */
 export const unusedState: SharedState = { used: [], leases: [], blockedUntil: 0 }
 
-/** The time in which leased calls must be made. */
-export const leaseMillis = 250
+/** How leases are given: for how long, and at most one part in so many of the calls that are left. */
+export interface LeaseTerms {
+  /** The time in which leased calls must be made. */
+  readonly millis: number
+  readonly parts: number
+}
+
 /** The resolution at which calls of a window are stored. */
 const partsPerWindow = 16
-/** A lease takes at most one part in this many of the calls that are left, so that other nodes get some too. */
-const maxShare = 4
+/** Short, and of a part only, so that other nodes get some calls too. */
+export const sharedTerms: LeaseTerms = { millis: 250, parts: 4 }
+/** The longest lease of one who alone has leases. */
+const longestSoleMillis = 5_000
+/** Of one who alone has leases: as long as the resolution of the window, so that few are stored. */
+export const soleTerms = ({ perMillis }: CallLimits): LeaseTerms => ({
+  millis: Math.min(longestSoleMillis, Math.max(sharedTerms.millis, perMillis / partsPerWindow)),
+  parts: 1
+})
 
 /** A lease, or when to ask again. */
 export type LeaseDecision =
@@ -52,19 +64,20 @@ export const leaseCalls = (
   limits: CallLimits,
   before: SharedState,
   request: LeaseRequest,
-  now: number
+  now: number,
+  { millis, parts }: LeaseTerms = sharedTerms
 ): LeaseDecision => {
   const state = dropExpired(limits, before, now)
   if (state.blockedUntil > now) return { _tag: "WaitUntil", at: state.blockedUntil, state }
   const left = Math.min(callsLeft(limits, state), placesLeft(limits, state))
   if (left < 1) return { _tag: "WaitUntil", at: nextChance(limits, state, now), state }
   // With limited calls in flight, a lease is for one call, which returns its place.
-  const most = limits.concurrency === null ? Math.max(1, Math.floor(left / maxShare)) : 1
+  const most = limits.concurrency === null ? Math.max(1, Math.floor(left / parts)) : 1
   const callLease: CallLease = {
     id: request.id,
     count: Math.max(1, Math.min(request.wanted, most)),
-    at: now + leaseMillis,
-    ends: now + leaseMillis + (limits.concurrency === null ? 0 : request.timeoutMillis)
+    at: now + millis,
+    ends: now + millis + (limits.concurrency === null ? 0 : request.timeoutMillis)
   }
   return { _tag: "Leased", lease: callLease, state: { ...state, leases: [...state.leases, callLease] } }
 }
@@ -104,11 +117,14 @@ const callsLeft = ({ requests }: CallLimits, { leases, used }: SharedState) =>
 const placesLeft = ({ concurrency }: CallLimits, { leases }: SharedState) =>
   concurrency === null ? Number.MAX_SAFE_INTEGER : concurrency - sum(leases)
 
-/** When calls may be left again: a lease can be returned at any time, and used calls leave the window one by one. */
+/** The pause before asking again while leases are given, since one can be returned at any time. */
+const pollMillis = 100
+
+/** When calls may be left again: a lease is returned, or used calls leave the window, one by one. */
 const nextChance = ({ perMillis }: CallLimits, { leases, used }: SharedState, now: number): number =>
   Math.max(
     now + 1,
-    Math.min(...used.map(({ at }) => at + perMillis), ...leases.map(() => now + leaseMillis), now + perMillis)
+    Math.min(...used.map(({ at }) => at + perMillis), ...leases.map(() => now + pollMillis), now + perMillis)
   )
 
 /** Adds calls to those in the same part of the window, at the later of both times. */

@@ -1,16 +1,18 @@
-/** A limit over all connections is never exceeded, whatever nodes lease, use, report or lose by dying. */
+/** A provider's limit is never exceeded, whatever nodes lease, use, report or lose by dying. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import type { CallLimits } from "../../../src/domain/connection/RateLimiter.js"
+import type { CallLimits } from "../../../src/domain/connection/CallLimits.js"
 import {
   type CallLease,
   leaseCalls,
-  leaseMillis,
   observeQuota,
   reportUse,
+  type LeaseTerms,
   type SharedState,
+  sharedTerms,
+  soleTerms,
   unusedState
-} from "../../../src/domain/connection/SharedLimiter.js"
+} from "../../../src/domain/connection/CallLeases.js"
 
 const limits: CallLimits = { requests: 10, perMillis: 1_000, concurrency: null }
 const asked = (id: string, wanted = 16) => ({ id, wanted, timeoutMillis: 30_000 })
@@ -21,12 +23,15 @@ const step = FastCheck.record({
   wanted: FastCheck.integer({ min: 1, max: 20 }),
   uses: FastCheck.integer({ min: 0, max: 20 }),
   /** The time of its last call, before the end of the lease. */
-  late: FastCheck.integer({ min: 0, max: leaseMillis - 1 }),
+  late: FastCheck.integer({ min: 0, max: sharedTerms.millis - 1 }),
   reports: FastCheck.boolean()
 })
 
 describe("a provider's limit over all connections", () => {
-  it("is never exceeded in any window, even if nodes die with leases", () => {
+  it.each([
+    ["of many nodes", sharedTerms],
+    ["of one owner after the other", soleTerms(limits)]
+  ] as const)("is never exceeded in any window, even if nodes die with leases: %s", (_, terms: LeaseTerms) => {
     FastCheck.assert(
       FastCheck.property(
         FastCheck.array(step, { maxLength: 150 }),
@@ -43,7 +48,7 @@ describe("a provider's limit over all connections", () => {
               state = reportUse(rule, state, { id: one.made.id, used: one.used, lastAt: one.lastAt }, now)
               reports.splice(reports.indexOf(one), 1)
             }
-            const answer = leaseCalls(rule, state, asked(`l${i}`, wanted), now)
+            const answer = leaseCalls(rule, state, asked(`l${i}`, wanted), now, terms)
             state = answer.state
             if (answer._tag === "WaitUntil") return assert.isAbove(answer.at, now)
             const used = Math.min(uses, answer.lease.count)
@@ -72,6 +77,26 @@ describe("a provider's limit over all connections", () => {
     const last = leaseCalls(limits, state, asked("last"), 100)
     assert.strictEqual(last._tag, "WaitUntil")
     assert.strictEqual(leaseCalls(limits, state, asked("later"), 1_020)._tag, "Leased")
+  })
+
+  it("is leased by its only owner at once, and says when there is more", () => {
+    const day = { ...limits, perMillis: 86_400_000 }
+    const terms = soleTerms(day)
+    const first = leaseCalls(day, unusedState, asked("a"), 0, terms)
+    assert.isTrue(first._tag === "Leased" && first.lease.count === 10 && first.lease.at === 5_000)
+    const over = reportUse(day, first.state, { id: "a", used: 10, lastAt: 3 }, 10)
+    assert.deepInclude(leaseCalls(day, over, asked("b"), 10, terms), { _tag: "WaitUntil", at: 86_400_003 })
+    assert.strictEqual(leaseCalls(day, over, asked("b"), 86_400_003, terms)._tag, "Leased")
+  })
+
+  it("keeps a bounded state", () => {
+    let state: SharedState = unusedState
+    for (let at = 0; at < 1_000_000; at += 100) {
+      const answer = leaseCalls({ ...limits, requests: 1_000_000 }, state, asked(`l${at}`, 1), at)
+      state = reportUse(limits, answer.state, { id: `l${at}`, used: 1, lastAt: at }, at)
+    }
+    assert.isAtMost(state.used.length, 18)
+    assert.lengthOf(state.leases, 0)
   })
 
   it("of calls in flight counts a call until it is known to have ended", () => {
