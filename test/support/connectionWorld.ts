@@ -10,13 +10,7 @@ import { Connection as ConnectionEntity } from "../../src/actors/connection/Prot
 import { LocalOwners } from "../../src/actors/connection/LocalOwners.js"
 import { LastUse } from "../../src/actors/connection/LastUse.js"
 import type { CallPermit, Initiator } from "../../src/actors/ports/connection/Connections.js"
-import {
-  ConnectionStore,
-  type DomainEvent,
-  type OwnedConnection,
-  Stale
-} from "../../src/actors/ports/connection/ConnectionStore.js"
-import type { AuthorizingSession } from "../../src/domain/connection/ConnectSession.js"
+import { ConnectionStore } from "../../src/actors/ports/connection/ConnectionStore.js"
 import { Connectors } from "../../src/actors/ports/connection/Connectors.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { Egress, EgressUnreachable } from "../../src/actors/ports/Egress.js"
@@ -31,14 +25,13 @@ import {
   type Tokens
 } from "../../src/actors/ports/connection/TokenEndpoint.js"
 import { Vault } from "../../src/actors/ports/Vault.js"
-import type { AuditEntry } from "../../src/domain/audit/Audit.js"
-import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
 import { type ConnectorManifest, decodeManifest } from "../../src/domain/connector/Definition.js"
-import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
+import type { ConnectionId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { Patterns } from "../../src/actors/Patterns.js"
 import * as OutwardPlaces from "../../src/actors/Places.js"
 import { unlimited } from "../../src/domain/connection/CallLimits.js"
+import { connectionTable } from "./connectionTable.js"
 import { limitTable } from "./limitTable.js"
 import { aloneNode } from "./ownership.js"
 import { computationsInProcess } from "./computations.js"
@@ -135,104 +128,11 @@ const uses = Layer.succeed(LastUse, LastUse.make({ record: () => Effect.void }))
 
 export const makeWorld = (options: WorldOptions) =>
   Effect.gen(function* () {
-    const rows = new Map<ConnectionId, OwnedConnection & { readonly look: number | null }>()
-    const notAsked = { verifier: null, stateHash: null, asked: null, commonCallback: false }
-    const sessions = new Map<ConnectSessionId, AuthorizingSession & { readonly stateHash: string | null }>()
-    const events: Array<DomainEvent> = []
-    const audit: Array<AuditEntry> = []
+    const { audit, counted, events, rows, sessions, store } = connectionTable()
     const asked: Array<TokenRequest> = []
-    const counted = { loads: 0 }
     const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
     const identifiers = makeIdentifiers()
     const definition = decodeManifest(options.manifest ?? manifest())
-
-    const fenced = (id: ConnectionId, revision: number) =>
-      Effect.suspend(() => {
-        const row = rows.get(id)
-        return row === undefined || row.revision !== revision ? Effect.fail(new Stale()) : Effect.succeed(row)
-      })
-
-    const store = ConnectionStore.of({
-      load: (id) =>
-        Effect.zipRight(
-          // As a statement, during which others ask too.
-          Effect.yieldNow(),
-          Effect.sync(() => {
-            counted.loads += 1
-            return Option.fromNullable(rows.get(id))
-          })
-        ),
-      insert: ({ audit: told, connection, credential, events: said, nextLookAt, session }) =>
-        Effect.sync(() => {
-          const made = { ...connection, isDefault: true }
-          rows.set(connection.id, { connection: made, revision: 1, credential, intent: null, look: nextLookAt })
-          if (session !== null) sessions.set(session.id, { ...session, ...notAsked })
-          events.push(...said)
-          audit.push(...told)
-          return made
-        }),
-      save: (change) =>
-        Effect.map(fenced(change.connection.id, change.revision), (row) => {
-          const credential =
-            change.credential === "keep" ? row.credential : change.credential === "wipe" ? null : change.credential
-          const revision = row.revision + 1
-          rows.set(change.connection.id, {
-            connection: change.connection,
-            revision,
-            credential,
-            intent: null,
-            look: change.nextLookAt
-          })
-          if (change.session !== undefined) {
-            const session = sessions.get(change.session.id)
-            if (session !== undefined)
-              sessions.set(session.id, { ...session, status: change.session.status, stateHash: null })
-          }
-          events.push(...change.events)
-          audit.push(...change.audit)
-          return revision
-        }),
-      intend: ({ connection, revision }, intent: RefreshIntent) =>
-        Effect.map(fenced(connection.id, revision), (row) => {
-          rows.set(connection.id, { ...row, revision: row.revision + 1, intent })
-          return row.revision + 1
-        }),
-      abandon: ({ connection, revision }, told) =>
-        Effect.map(fenced(connection.id, revision), () => {
-          rows.delete(connection.id)
-          events.push(...told.events)
-        }),
-      openSession: (session) => Effect.sync(() => void sessions.set(session.id, { ...session, ...notAsked })),
-      authorizeSession: (id, change) =>
-        Effect.sync(() => {
-          const session = sessions.get(id)
-          if (session !== undefined) sessions.set(id, { ...session, ...change })
-        }),
-      redeemSession: (id) =>
-        Effect.sync(() => {
-          const session = sessions.get(id)
-          if (session === undefined || session.stateHash === null || session.status !== "open") return false
-          sessions.set(id, { ...session, stateHash: null })
-          return true
-        }),
-      failSession: (id, error) =>
-        Effect.sync(() => {
-          const session = sessions.get(id)
-          if (session !== undefined) sessions.set(id, { ...session, status: "failed", error })
-        }),
-      session: (where) =>
-        Effect.sync(() =>
-          Option.fromNullable(
-            [...sessions.values()].find((one) =>
-              "id" in where
-                ? one.id === where.id
-                : "tokenHash" in where
-                  ? one.tokenHash === where.tokenHash
-                  : one.stateHash === where.stateHash
-            )
-          )
-        )
-    })
 
     const endpoint = TokenEndpoint.of({
       request: (request) =>
