@@ -42,6 +42,7 @@ import nodes from "./0039_nodes.js"
 import placeLeases from "./0040_place_leases.js"
 import auditCheckpoints from "./0041_audit_checkpoints.js"
 import connectionLimits from "./0042_connection_limits.js"
+import connectionOwners from "./0042_connection_owners.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -85,5 +86,6 @@ export const migrations = {
   "0039_nodes": Effect.asVoid(nodes),
   "0040_place_leases": Effect.asVoid(placeLeases),
   "0041_audit_checkpoints": Effect.asVoid(auditCheckpoints),
-  "0042_connection_limits": Effect.asVoid(connectionLimits)
+  "0042_connection_limits": Effect.asVoid(connectionLimits),
+  "0042_connection_owners": Effect.asVoid(connectionOwners)
 }

@@ -10,7 +10,6 @@ import { PassTimes } from "./PassTimes.js"
 import type { Places, ReleasePlace } from "./Places.js"
 import type { FailedJobs, StoredJob, StoredJobTask } from "./ports/FailedJobs.js"
 import type { DueWork, FindWork } from "./ports/LeasedWork.js"
-import type { Ownership } from "./ports/Ownership.js"
 import { makeStoredJobs, type StoredJobs } from "./StoredJobs.js"
 
 /** How a kind of work that waits for partners is run. */
@@ -20,8 +19,6 @@ export interface PlacedOptions<J extends StoredJob, E> {
     readonly find: FindWork
     readonly lease: (found: ReadonlyArray<DueWork>) => Effect.Effect<ReadonlyArray<J>, Unavailable>
   }
-  /** Of work that belongs to shards: the node takes that of its own. Absent: it takes any. */
-  readonly ownership?: Ownership["Type"]
   readonly run: (job: J) => Effect.Effect<unknown, E>
   /** Called with the cause if the failure of a job could not be recorded. The next pass meets the same failure. */
   readonly onUnrecorded?: (job: J, cause: Cause.Cause<unknown>) => Effect.Effect<void>
@@ -70,13 +67,7 @@ export const inBatches = <J, E, F>(
   })
 
 const startPlaced = <J extends StoredJob, E>(
-  {
-    onUnrecorded = (_, cause) => Effect.ignore(Effect.failCause(cause)),
-    ownership,
-    places,
-    run,
-    work
-  }: PlacedOptions<J, E>,
+  { onUnrecorded = (_, cause) => Effect.ignore(Effect.failCause(cause)), places, run, work }: PlacedOptions<J, E>,
   jobs: StoredJobs<StoredJob>
 ) =>
   Effect.map(FiberSet.make<void>(), (fibers) => {
@@ -85,7 +76,7 @@ const startPlaced = <J extends StoredJob, E>(
 
     const takePlaces = (found: ReadonlyArray<DueWork>): ReadonlyArray<DueWork> =>
       found.filter(({ id, organisationId, partner }) => {
-        if (running.has(id) || ownership?.owns(ownership.shardOf(id)) === false) return false
+        if (running.has(id)) return false
         const release = places.tryTake(organisationId, partner)
         if (release !== undefined) running.set(id, release)
         return release !== undefined

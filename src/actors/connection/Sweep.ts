@@ -5,7 +5,6 @@
 import { Clock, Duration, Effect, Layer } from "effect"
 import { ConnectionSweeps } from "../ports/connection/ConnectionSweeps.js"
 import type { DueWork, FindWork } from "../ports/LeasedWork.js"
-import { Ownership } from "../ports/Ownership.js"
 import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
 import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces } from "../Places.js"
@@ -21,7 +20,6 @@ const commandTimeout = Duration.seconds(60)
 
 const make = Effect.gen(function* () {
   const sweeps = yield* ConnectionSweeps
-  const ownership = yield* Ownership
   const { refreshes: places } = yield* OutwardPlaces
   const actor = yield* Connection.client
   const client = (id: string) => makeActorClient(actor(id))
@@ -38,7 +36,6 @@ const make = Effect.gen(function* () {
   const makeAsking = (find: FindWork, ask: (due: DueWork) => Effect.Effect<unknown, unknown>) =>
     placed({
       places,
-      ownership,
       work: {
         find: (room) =>
           Effect.flatMap(recentlyAsked, (recent) =>

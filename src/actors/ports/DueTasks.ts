@@ -9,7 +9,7 @@ import type { StoredJobTask } from "./FailedJobs.js"
 export class DueTasks extends Context.Tag("svc/DueTasks")<
   DueTasks,
   {
-    /** Those of the tasks that have work to look for, of whichever node. */
+    /** Those of the tasks that have work to look for: of shards of this node, or of no shard. */
     readonly among: (tasks: ReadonlyArray<StoredJobTask>) => Effect.Effect<ReadonlyArray<StoredJobTask>, Unavailable>
   }
 >() {}

@@ -1,11 +1,12 @@
 /** The port `DueTasks`: one named statement, which Postgres plans once for each connection. */
 import { Effect, Layer, Schema } from "effect"
 import { DueTasks } from "../../actors/ports/DueTasks.js"
+import { Ownership } from "../../actors/ports/Ownership.js"
 import type { StoredJobTask } from "../../actors/ports/FailedJobs.js"
 import { firstRow } from "./database/DatabaseUnavailable.js"
 import { WriterSql } from "./database/Pools.js"
 import { anyHeld } from "./event/HeldEvents.js"
-import { hasWork, isWorkLookedFor } from "./LeasedWork.js"
+import { hasWork, isWorkLookedFor, ofShards } from "./LeasedWork.js"
 import { rowDecoder } from "./record/Table.js"
 import { arePollsStale } from "./trigger/Polls.js"
 import { areSubscriptionsMissing } from "./trigger/Subscriptions.js"
@@ -14,9 +15,9 @@ import * as Kinds from "./WorkKinds.js"
 /** Whether a task has work. A task without a row does not compile. */
 const questions: { readonly [T in StoredJobTask]: ReadonlyArray<string> } = {
   "connections.renew": [
-    isWorkLookedFor(Kinds.connectionsToRenew),
-    isWorkLookedFor(Kinds.connectionsToAbandon),
-    isWorkLookedFor(Kinds.connectionsToDisconnect)
+    isWorkLookedFor(ofShards(Kinds.connectionsToRenew, "$2")),
+    isWorkLookedFor(ofShards(Kinds.connectionsToAbandon, "$2")),
+    isWorkLookedFor(ofShards(Kinds.connectionsToDisconnect, "$2"))
   ],
   "deliveries.send": [hasWork(Kinds.deliveries("deliveries"))],
   "events.poll": [isWorkLookedFor(Kinds.polls), arePollsStale],
@@ -28,7 +29,7 @@ const questions: { readonly [T in StoredJobTask]: ReadonlyArray<string> } = {
   "state.seal": [hasWork(Kinds.clearState)]
 }
 
-/** `$1`: the tasks that are asked for. Of the others nothing is read. */
+/** `$1`: the tasks that are asked for. Of the others nothing is read. `$2`: the shards of this node. */
 const dueSql = `/* svc_due_tasks */ SELECT array_remove(ARRAY[${Object.entries(questions)
   .map(
     ([task, conditions]) => `CASE WHEN '${task}' = ANY($1::text[]) AND (${conditions.join(" OR ")}) THEN '${task}' END`
@@ -40,10 +41,15 @@ const decode = rowDecoder("of due tasks", { tasks: Schema.Array(Schema.String) }
 
 export const layer = Layer.effect(
   DueTasks,
-  Effect.map(WriterSql, (sql) =>
-    DueTasks.of({
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const { ownedShards } = yield* Ownership
+    return DueTasks.of({
       among: (tasks) =>
-        Effect.map(firstRow(sql.unsafe(dueSql, [tasks]), decode), (row) => (row?.tasks ?? tasks).filter(isTask))
+        Effect.map(
+          Effect.suspend(() => firstRow(sql.unsafe(dueSql, [tasks, ownedShards()]), decode)),
+          (row) => (row?.tasks ?? tasks).filter(isTask)
+        )
     })
-  )
+  })
 )

@@ -35,8 +35,11 @@ export interface DueKind {
   readonly dueAt: string
   /** Default: the longest due first. */
   readonly orderBy?: string
-  /** The shards whose owners alone take rows: by the id, or by the column `shard`. Absent: each node takes any row. */
-  readonly shards?: "byId" | "byColumn"
+  /**
+   * Whether only the owner of a row's shard takes it, by the column `shard`: then each statement asks for own shards, so
+   * that the work of a node that hangs keeps nobody else's waiting. Absent: each node takes any row.
+   */
+  readonly hasShards?: true
 }
 
 /** Of work that is leased. */
@@ -194,9 +197,26 @@ export const makeLeasedWork = <J extends StoredJob>(sql: Sql, kind: WorkKind): L
   }
 }
 
-/** Finds work of those who would get a place. */
-export const makeFind = (sql: Sql, kind: PlacedKind): FindWork => {
-  const findSql = `WITH ${findCtes(kind)} SELECT id, org AS "organisationId", partner FROM placed ORDER BY place, due_at`
+/** The work of the shards that this parameter names. */
+export const ofShards = <K extends DueKind & { readonly hasShards: true }>(kind: K, parameter: `$${number}`): K => ({
+  ...kind,
+  isDue: `w.shard = ANY(${parameter}::int[]) AND ${kind.isDue}`
+})
+
+/** Finds work of those who would get a place. `ownedShards`: of this node, for a kind that has shards. */
+export const makeFind = (
+  sql: Sql,
+  { hasShards, ...kind }: PlacedKind,
+  ownedShards?: () => ReadonlyArray<number>
+): FindWork => {
+  if ((hasShards === true) !== (ownedShards !== undefined)) throw new Error(`${kind.table}: are there shards or not?`)
+  const sought = hasShards === undefined ? kind : ofShards({ ...kind, hasShards }, "$6")
+  const findSql = `WITH ${findCtes(sought)} SELECT id, org AS "organisationId", partner FROM placed ORDER BY place, due_at`
   // Not decoded, since one row that cannot be read would keep the others from being done.
-  return (room) => rowsOf(castRows<DueWork>(sql.unsafe(findSql, roomValues(room))))
+  return (room) =>
+    rowsOf(
+      castRows<DueWork>(
+        sql.unsafe(findSql, [...roomValues(room), ...(ownedShards === undefined ? [] : [ownedShards()])])
+      )
+    )
 }

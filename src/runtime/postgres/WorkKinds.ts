@@ -89,13 +89,13 @@ export const subscriptions: WorkKind & PlacedKind = {
 }
 
 /** The owner of a connection does its work, one command at a time: it needs no lease. */
-const connections = (isDue: string, dueAt: string): PlacedKind => ({
+const connections = (isDue: string, dueAt: string): PlacedKind & { readonly hasShards: true } => ({
   task: "connections.renew",
   table: "connections",
   key: ["id"],
   isDue,
   dueAt,
-  shards: "byId",
+  hasShards: true,
   partner: "w.id",
   bounds: outwardPlaces.refreshes
 })
@@ -188,6 +188,6 @@ export const startQueue: WorkKind = {
   isDue: "NOT w.held AND w.not_before <= now()",
   dueAt: "w.not_before",
   lease: { until: "claimed_until", seconds: Duration.toSeconds(eventLease), holder: "claimed_by" },
-  shards: "byColumn",
+  hasShards: true,
   columns: "w.priority, w.shard, w.claims, w.lane"
 }

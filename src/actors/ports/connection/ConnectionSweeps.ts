@@ -7,7 +7,7 @@ import type { FindWork } from "../LeasedWork.js"
 export class ConnectionSweeps extends Context.Tag("svc/ConnectionSweeps")<
   ConnectionSweeps,
   {
-    // Each finds connections of those who would get a place. The partner of a connection is itself.
+    // Each finds connections of this node's shards, of those who would get a place. The partner of a connection is itself.
     /** Active connections whose credential is due or has ended, the longest due first. */
     readonly findToRenew: FindWork
     /** Pending connections whose last connect session has ended. */

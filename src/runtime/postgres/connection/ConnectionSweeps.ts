@@ -1,6 +1,7 @@
 /** The port `ConnectionSweeps` on the writer's pool: finds connections that are due for renewal or removal. */
 import { Effect, Layer } from "effect"
 import { ConnectionSweeps } from "../../../actors/ports/connection/ConnectionSweeps.js"
+import { Ownership } from "../../../actors/ports/Ownership.js"
 import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { makeFind } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
@@ -13,11 +14,11 @@ const batchSize = 1_000
 
 export const layer = Layer.effect(
   ConnectionSweeps,
-  Effect.map(WriterSql, (sql) =>
+  Effect.map(Effect.all([WriterSql, Ownership]), ([sql, { ownedShards }]) =>
     ConnectionSweeps.of({
-      findToRenew: makeFind(sql, connectionsToRenew),
-      findToAbandon: makeFind(sql, connectionsToAbandon),
-      findToDisconnect: makeFind(sql, connectionsToDisconnect),
+      findToRenew: makeFind(sql, connectionsToRenew, ownedShards),
+      findToAbandon: makeFind(sql, connectionsToAbandon, ownedShards),
+      findToDisconnect: makeFind(sql, connectionsToDisconnect, ownedShards),
       tidy: Effect.gen(function* () {
         yield* sql`UPDATE connect_sessions SET status = 'expired', finished_at = now(), state_hash = NULL, verifier = NULL
           WHERE status = 'open' AND expires_at <= now()`
