@@ -41,8 +41,8 @@ import customerTags from "./0038_customer_tags.js"
 import nodes from "./0039_nodes.js"
 import placeLeases from "./0040_place_leases.js"
 import auditCheckpoints from "./0041_audit_checkpoints.js"
-import connectionLimits from "./0042_connection_limits.js"
 import connectionOwners from "./0042_connection_owners.js"
+import workOfNodes from "./0043_work_of_nodes.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -86,6 +86,6 @@ export const migrations = {
   "0039_nodes": Effect.asVoid(nodes),
   "0040_place_leases": Effect.asVoid(placeLeases),
   "0041_audit_checkpoints": Effect.asVoid(auditCheckpoints),
-  "0042_connection_limits": Effect.asVoid(connectionLimits),
-  "0042_connection_owners": Effect.asVoid(connectionOwners)
+  "0042_connection_owners": Effect.asVoid(connectionOwners),
+  "0043_work_of_nodes": Effect.asVoid(workOfNodes)
 }

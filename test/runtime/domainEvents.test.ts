@@ -7,6 +7,7 @@ import * as Driver from "../../src/runtime/postgres/delivery/DomainEvents.js"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { layer as database } from "../support/Database.js"
 import { layer } from "../support/layer.js"
+import { oneOfTwoNodes } from "../support/ownership.js"
 
 const emit = (count: number) =>
   Effect.flatMap(
@@ -28,46 +29,52 @@ const forOneEndpoint = (node: string) => (events: ReadonlyArray<PublishedEvent["
     notifications: []
   }))
 
-layer(Driver.layer.pipe(Layer.provideMerge(database)), { excludeTestServices: true, timeout: "60 seconds" })(
-  "domain events",
-  (it) => {
-    it.effect("that several nodes publish at once become deliveries once", () =>
-      Effect.gen(function* () {
-        const events = yield* DomainEvents
-        const sql = yield* WriterSql
-        yield* emit(500)
-        const read = yield* events.pending(200)
-        assert.deepStrictEqual([read.length, read[0]?.id, read[199]?.id].map(String), ["200", "evt_1000", "evt_1199"])
-        const node = (name: string) =>
-          Effect.gen(function* () {
-            let removed = 0
-            for (;;) {
-              const pending = yield* events.pending(100)
-              if (pending.length === 0) return removed
-              removed += (yield* events.publish(forOneEndpoint(name)(pending))).length
-            }
-          })
-        const removed = yield* Effect.all([node("a"), node("b"), node("c")], { concurrency: "unbounded" })
-        assert.strictEqual(
-          removed.reduce((sum, one) => sum + one, 0),
-          500
-        )
-        assert.deepStrictEqual(
-          yield* sql`SELECT count(*)::int AS n, count(DISTINCT substr(id, 5, 8))::int AS events, min(kind) AS kind,
+layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, oneOfTwoNodes))), {
+  excludeTestServices: true,
+  timeout: "60 seconds"
+})("domain events", (it) => {
+  it.effect("that several nodes publish at once become deliveries once", () =>
+    Effect.gen(function* () {
+      const events = yield* DomainEvents
+      const sql = yield* WriterSql
+      yield* emit(500)
+      const read = yield* events.lease(200)
+      assert.deepStrictEqual([read.length, read[0]?.id, read[199]?.id].map(String), ["200", "evt_1000", "evt_1199"])
+      // Only one node has an event: the next one gets others.
+      assert.strictEqual((yield* events.lease(1))[0]?.id, "evt_1200")
+      // A node that cannot publish gives back what it has, and what one that died had is free after its lease.
+      yield* events.release(read.slice(0, 100))
+      assert.strictEqual((yield* events.lease(1))[0]?.id, "evt_1000")
+      yield* sql`UPDATE domain_events SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL`
+      const node = (name: string) =>
+        Effect.gen(function* () {
+          let removed = 0
+          for (;;) {
+            const pending = yield* events.lease(100)
+            if (pending.length === 0) return removed
+            removed += (yield* events.publish(forOneEndpoint(name)(pending))).length
+          }
+        })
+      const removed = yield* Effect.all([node("a"), node("b"), node("c")], { concurrency: "unbounded" })
+      assert.strictEqual(
+        removed.reduce((sum, one) => sum + one, 0),
+        500
+      )
+      assert.deepStrictEqual(
+        yield* sql`SELECT count(*)::int AS n, count(DISTINCT substr(id, 5, 8))::int AS events, min(kind) AS kind,
             min(event_type) AS type, min(customer_id) AS customer, min(status) AS status FROM deliveries`,
-          [
-            {
-              n: 500,
-              events: 500,
-              kind: "outbound",
-              type: "installation.created",
-              customer: "cus_a",
-              status: "pending"
-            }
-          ]
-        )
-        assert.deepStrictEqual(yield* sql`SELECT id FROM domain_events`, [])
-      })
-    )
-  }
-)
+        [
+          {
+            n: 500,
+            events: 500,
+            kind: "outbound",
+            type: "installation.created",
+            customer: "cus_a",
+            status: "pending"
+          }
+        ]
+      )
+      assert.deepStrictEqual(yield* sql`SELECT id FROM domain_events`, [])
+    })
+  )
+})

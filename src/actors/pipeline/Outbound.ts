@@ -1,7 +1,7 @@
 /**
  * Tells subscribers of committed changes: turns domain events into deliveries for the subscribed endpoints, into
- * notifications, and into events for triggers. An event leaves the outbox in the statement that adds these, so that none is lost or published twice, on any
- * number of nodes.
+ * notifications, and into events for triggers. One node at a time has an event, and it leaves the outbox in the statement
+ * that adds these, so that none is lost or published twice, on any number of nodes.
  */
 import { Duration, Effect, Layer, Option } from "effect"
 import type { CustomerId, TriggerId, WorkflowId } from "../../domain/Ids.js"
@@ -150,7 +150,10 @@ const make = Effect.gen(function* () {
   })
 
   /** Repeated for each event alone if it fails: starting the triggers again makes duplicates only. */
-  const publish = Effect.fnUntraced(function* (pending: ReadonlyArray<DomainEvent>) {
+  const publish = (pending: ReadonlyArray<DomainEvent>) =>
+    Effect.tapErrorCause(publishLeased(pending), () => Effect.ignore(events.release(pending)))
+
+  const publishLeased = Effect.fnUntraced(function* (pending: ReadonlyArray<DomainEvent>) {
     yield* Effect.forEach(pending, startTriggers, { discard: true })
     const batch = yield* Effect.forEach(pending, published)
     yield* events.publish(batch)
@@ -158,7 +161,7 @@ const make = Effect.gen(function* () {
       wakeups.signalDelivery()
   })
 
-  const publishPending = inBatches(batchSize, events.pending, (pending) => jobs.together(pending, publish))
+  const publishPending = inBatches(batchSize, events.lease, (pending) => jobs.together(pending, publish))
   return yield* repeat(publishPending, { interval: pollInterval })
 })
 

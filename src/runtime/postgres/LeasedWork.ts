@@ -115,11 +115,18 @@ export const withoutWaiting = (selection: string): string => `${selection} FOR U
 export const takeFound = (kind: LeasableKind, columns: string, condition = isAmong(kind)): string =>
   withoutWaiting(`SELECT ${columns} FROM ${fromSql(kind)} WHERE ${condition} AND ${canBeTaken(kind)}`)
 
-/** The lease. `rows`: those of the ids in the first parameters, or what is due, at most `$1`. `set`: further assignments. */
-export const leaseSql = (kind: WorkKind, rows: "found" | "due", set = ""): string => {
+/**
+ * The lease. `rows`: those of the ids in the first parameters, or what is due, at most `$1`, or a condition. `set`: further
+ * assignments.
+ */
+export const leaseSql = (kind: WorkKind, rows: "found" | "due" | { readonly where: string }, set = ""): string => {
   const { key, lease, reads, table } = kind
   const columns = [...key.map((column) => `w.${column}`), ...(reads === undefined ? [] : [reads])].join(", ")
-  return `WITH due AS MATERIALIZED (${rows === "found" ? takeFound(kind, columns) : withoutWaiting(dueSql(kind, columns))})
+  const taken =
+    rows === "due"
+      ? withoutWaiting(dueSql(kind, columns))
+      : takeFound(kind, columns, rows === "found" ? undefined : rows.where)
+  return `WITH due AS MATERIALIZED (${taken})
     UPDATE ${table} w SET ${lease.until} = ${leaseEnd(kind)} ${set === "" ? "" : `, ${set}`} FROM due
     WHERE ${key.map((column) => `w.${column} = due.${column}`).join(" AND ")}
     RETURNING ${idSql(kind)} AS id, w.org AS "organisationId", ${kind.columns}`

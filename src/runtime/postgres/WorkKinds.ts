@@ -137,14 +137,17 @@ export const scheduledLetters: WorkKind = {
   columns: `w.space AS "spaceId"`
 }
 
-/** The outbox. An event leaves it in the statement that publishes it, which locks it: it needs no lease. */
-export const domainEvents: DueKind = {
+/** The outbox: one node at a time hands an event over. It leaves in the statement that publishes it. */
+export const domainEvents: WorkKind = {
   task: "events.publish",
   table: "domain_events",
   key: ["id"],
   isDue: "true",
   dueAt: "w.at",
-  orderBy: "w.id"
+  orderBy: "w.id",
+  // Longer than a batch takes that is handed over to triggers.
+  lease: { until: "leased_until", seconds: 15 },
+  columns: `w.type, w.subject, w.customer_id AS "customerId", w.payload, w.at`
 }
 
 /** Events that were held for too long. One becomes a dead letter in the statement that locks it. */

@@ -23,8 +23,10 @@ export interface PublishedEvent {
 export class DomainEvents extends Context.Tag("svc/DomainEvents")<
   DomainEvents,
   {
-    /** The oldest events, at most `limit`. Other nodes may read the same ones. */
-    readonly pending: (limit: number) => Effect.Effect<ReadonlyArray<DomainEvent>, Unavailable>
+    /** Leases the oldest events that no other node has, at most `limit`. A node that dies leaves them to the others. */
+    readonly lease: (limit: number) => Effect.Effect<ReadonlyArray<DomainEvent>, Unavailable>
+    /** Gives back events that could not be published. */
+    readonly release: (events: ReadonlyArray<Pick<DomainEvent, "id">>) => Effect.Effect<void, Unavailable>
     /**
      * Removes the events and adds what they become, in one statement. An event that another node has removed adds
      * nothing. Returns the ids of those that it removed.

@@ -3,17 +3,15 @@ import { Effect, Layer } from "effect"
 import { DomainEvents, type PublishedEvent } from "../../../actors/ports/delivery/DomainEvents.js"
 import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
 import { platformAutoReplay, startedReplays } from "../event/ReplayCauses.js"
-import { dueSql, takeFound } from "../LeasedWork.js"
+import { endFormerLeases, leaseSql, noLease, withoutWaiting } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
-import { rowsOf } from "../database/DatabaseUnavailable.js"
+import { execute, rowsOf } from "../database/DatabaseUnavailable.js"
 import { domainEvents as kind } from "../WorkKinds.js"
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
 import { castRows } from "../database/Sql.js"
 
-const pendingSql = dueSql(
-  kind,
-  `w.id, w.org AS "organisationId", w.type, w.subject, w.customer_id AS "customerId", w.payload, w.at`
-)
+const batchSql = leaseSql(kind, "due")
+const releaseSql = `UPDATE domain_events w SET ${noLease(kind)} WHERE w.id = ANY($1::text[])`
 
 /**
  * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON;
@@ -22,7 +20,7 @@ const pendingSql = dueSql(
  */
 const publishSql = `
   WITH locked AS (
-    ${takeFound(kind, "w.id")}
+    ${withoutWaiting("SELECT w.id FROM domain_events w WHERE w.id = ANY($1::text[])")}
   ), gone AS (
     DELETE FROM domain_events e USING locked WHERE e.id = locked.id RETURNING e.id, e.org, e.type, e.subject, e.customer_id, e.payload, e.at
   ), sent AS (
@@ -72,14 +70,16 @@ export const layer = Layer.effect(
   DomainEvents,
   Effect.gen(function* () {
     const sql = yield* WriterSql
+    yield* endFormerLeases(sql, kind)
     const platformPolicy = platformAutoReplay(yield* PlatformConfiguration)
 
     return DomainEvents.of({
       // Not decoded, since one event that cannot be read would keep those of all organisations from being published.
-      pending: (limit) =>
-        Effect.map(rowsOf(castRows<EventRow>(sql.unsafe(pendingSql, [limit]))), (rows) =>
-          rows.map((row) => ({ ...row, at: row.at.toISOString() }))
+      lease: (limit) =>
+        Effect.map(rowsOf(castRows<EventRow>(sql.unsafe(batchSql, [limit]))), (rows) =>
+          rows.map((row) => ({ ...row, at: row.at.toISOString() })).sort((a, b) => (a.id < b.id ? -1 : 1))
         ),
+      release: (events) => execute(sql.unsafe(releaseSql, [events.map(({ id }) => id)])),
       publish: (events) =>
         Effect.map(
           rowsOf(
