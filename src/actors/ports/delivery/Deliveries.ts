@@ -17,7 +17,10 @@ export class Deliveries extends Context.Tag("svc/Deliveries")<
      * Notifications and other deliveries have places of their own.
      */
     readonly find: (use: DeliveryUse, room: Room) => ReturnType<FindWork>
-    /** Claims those that are still due. Each is leased to the caller until its lease expires. */
+    /**
+     * Claims those that are still due, as long as an endpoint and an organisation have places, which all nodes share. Each is
+     * leased to the caller until its lease expires.
+     */
     readonly claim: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Delivery>, Unavailable>
     /**
      * Records an attempt and the verdict on it; without effect when another attempt has begun since. An endpoint that is

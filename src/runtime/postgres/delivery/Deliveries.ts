@@ -1,19 +1,23 @@
 /** The port `Deliveries` on the writer's pool: claims due deliveries and records results. All times are Postgres'. */
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { Deliveries, type DeliveryUse } from "../../../actors/ports/delivery/Deliveries.js"
 import type { DueWork } from "../../../actors/ports/LeasedWork.js"
+import { Ownership } from "../../../actors/ports/Ownership.js"
 import type { Room } from "../../../actors/Places.js"
 import { type Delivery, type DeliveryEndpoint, isGone, type Verdict } from "../../../domain/delivery/Delivery.js"
-import { callbackSecretOverlap } from "../../../domain/Limits.js"
+import { callbackSecretOverlap, outwardPlaces } from "../../../domain/Limits.js"
 import { disableAfterFailing } from "../../../domain/delivery/WebhookEndpoint.js"
 import { endFormerLeases, findCtes, leaseSql, roomValues, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { deliveries, endpointSql } from "../WorkKinds.js"
 import { castRows } from "../database/Sql.js"
+import { rowDecoder } from "../record/Table.js"
 
 /** The kind apart from its places, which the uses do not share. */
 const kind = deliveries("deliveries")
+
+const Strings = Schema.Array(Schema.String)
 
 /** Columns of an attempt; `$n` of its rows are the statement's. */
 const attemptColumns = "id, org, endpoint_id, delivery_id, event_type, number, outcome, status, error, duration_ms"
@@ -37,14 +41,45 @@ const findSql = (use: DeliveryUse) => `
 
 const findSqls = { deliveries: findSql("deliveries"), notifications: findSql("notifications") } as const
 
-/** `$1`: the ids. */
-const claimSql = `
-  WITH claimed AS (${leaseSql(kind, "found", "attempts = w.attempts + 1")})
+/** `$1`: the ids. `claimed`: the CTEs of what is claimed, the last by this name. */
+const claimSql = (claimed: string) => `
+  WITH ${claimed}
   SELECT c.id, c."organisationId", c.space AS "spaceId", c.kind, COALESCE(e.url, c.url) AS url,
     c.execution_id AS "executionId", c.payload, c.attempts AS attempt, c.attempts - c.attempts_before AS "scheduledAttempt",
     e.id AS "endpointId", e.secret,
     CASE WHEN e.rotated_at > now() - interval '${Duration.toSeconds(callbackSecretOverlap)} seconds' THEN e.secret_before END AS "secretBefore"
   FROM claimed c LEFT JOIN webhook_endpoints e ON e.id = c.endpoint_id`
+
+const attempted = "attempts = w.attempts + 1"
+const claimAloneSql = claimSql(`claimed AS (${leaseSql(kind, "found", attempted)})`)
+
+const boundSql = (bound: "perPartner" | "perOrganisation") =>
+  `CASE WHEN notifies THEN ${outwardPlaces.notifications[bound]} ELSE ${outwardPlaces.deliveries[bound]} END`
+
+/** Of many nodes, which together have the places of one: those with a place beside what all nodes send now. */
+const claimAmongSql = claimSql(`busy AS MATERIALIZED (SELECT * FROM svc_claimed_deliveries()), wanted AS (
+    SELECT w.id, w.org, w.next_at, ${kind.partner} AS partner, w.kind = 'notification' AS notifies
+    FROM deliveries w ${kind.joinsToFind ?? ""} WHERE w.id = ANY($1::text[])
+  ), of_partners AS (
+    SELECT x.id, x.org, x.next_at, x.notifies FROM (SELECT wanted.*,
+      row_number() OVER (PARTITION BY partner, notifies ORDER BY next_at, id)
+      + (SELECT COALESCE(sum(b.n), 0) FROM busy b WHERE b.partner = wanted.partner AND b.notifies = wanted.notifies) AS nth
+      FROM wanted) x WHERE x.nth <= ${boundSql("perPartner")}
+  ), placed AS MATERIALIZED (
+    SELECT x.id FROM (SELECT p.*,
+      row_number() OVER (PARTITION BY org, notifies ORDER BY next_at, id)
+      + (SELECT COALESCE(sum(b.n), 0) FROM busy b WHERE b.org = p.org AND b.notifies = p.notifies) AS nth
+      FROM of_partners p) x WHERE x.nth <= ${boundSql("perOrganisation")}
+  ), claimed AS (${leaseSql(kind, { where: "w.id IN (SELECT placed.id FROM placed)" }, attempted)})`)
+
+/** What all nodes send now: the organisations and partners that have all their places. `$1`: whether of notifications. */
+const fullSql = `
+  WITH busy AS MATERIALIZED (
+    SELECT w.org, ${kind.partner} AS partner, w.kind = 'notification' AS notifies
+    FROM deliveries w ${kind.joinsToFind ?? ""} WHERE w.status = 'pending' AND w.${kind.lease.until} > now())
+  SELECT ARRAY(SELECT org FROM busy WHERE notifies = $1 GROUP BY org, notifies HAVING count(*) >= ${boundSql("perOrganisation")}) AS organisations,
+    ARRAY(SELECT partner FROM busy WHERE notifies = $1 GROUP BY partner, notifies HAVING count(*) >= ${boundSql("perPartner")}) AS partners`
+const decodeFull = rowDecoder("deliveries", { organisations: Strings, partners: Strings })
 
 interface FoundRow extends Omit<DueWork, "id"> {
   /** `null`: none may get a place. */
@@ -132,11 +167,25 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* WriterSql
     yield* endFormerLeases(sql, kind, "status = 'pending'")
+    const { isAlone } = yield* Ownership
+
+    /** The room that the other nodes leave. */
+    const roomAmong = (use: DeliveryUse, room: Room) =>
+      Effect.map(sql.unsafe(fullSql, [use === "notifications"]), (rows): Room => {
+        const [full] = rows.map(decodeFull)
+        return {
+          ...room,
+          fullOrganisations: [...room.fullOrganisations, ...(full?.organisations ?? [])],
+          closedPartners: [...room.closedPartners, ...(full?.partners ?? [])]
+        }
+      })
 
     const find = Effect.fn("Deliveries.find")(function* (use: DeliveryUse, room: Room) {
       for (;;) {
         // Not decoded, since one row that cannot be read would keep all other deliveries from being sent.
-        const rows = yield* castRows<FoundRow>(sql.unsafe(findSqls[use], roomValues(room)))
+        const rows = yield* castRows<FoundRow>(
+          sql.unsafe(findSqls[use], roomValues(isAlone ? room : yield* roomAmong(use, room)))
+        )
         const found = rows.flatMap(foundOf)
         // Deliveries that were only set aside may have hidden others.
         if (found.length > 0 || (rows[0]?.skipped ?? 0) === 0) return found
@@ -145,7 +194,7 @@ export const layer = Layer.effect(
 
     const claim = Effect.fn("Deliveries.claim")(function* (ids: ReadonlyArray<string>) {
       // Not decoded, for the same reason: a delivery that cannot be sent fails by itself.
-      const rows = yield* castRows<ClaimRow>(sql.unsafe(claimSql, [ids]))
+      const rows = yield* castRows<ClaimRow>(sql.unsafe(isAlone ? claimAloneSql : claimAmongSql, [ids]))
       return rows.map(deliveryOf)
     }, Effect.mapError(databaseUnavailable))
 
