@@ -192,6 +192,7 @@ const here = Effect.gen(function* () {
           onLeave: () => Effect.void,
           leave: Effect.void,
           nodes: () => 2,
+          servers: () => 2,
           heldSince: () => 0,
           ownerOf: () => null,
           isRunner: true,

@@ -27,6 +27,8 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     readonly seat: () => string | null
     /** Nodes that hold shards, with this one. */
     readonly nodes: () => number
+    /** Nodes that serve requests, with this one. */
+    readonly servers: () => number
     /** Whether no other node can use the database: leases that this one finds at its start are those of an ended process. */
     readonly isAlone: boolean
   }

@@ -1,8 +1,10 @@
 /**
  * Counts refused credentials per minute, so that guessing them is answered 429 without a look-up. One that exists is
- * counted by its caller together with the sender's address, an unknown one by address.
+ * counted by its caller together with the sender's address, an unknown one by address. Each of the nodes that serve
+ * requests has its part of a limit.
  */
 import { type Clock, Duration, Effect } from "effect"
+import { Ownership } from "../../actors/ports/Ownership.js"
 import { RateLimited } from "../../domain/Failure.js"
 import { refusalLimits } from "../../domain/Limits.js"
 import { RecentMap } from "../../domain/RecentMap.js"
@@ -21,7 +23,7 @@ interface Counter {
   readonly exceeded: (of: string, now: number) => RateLimited | undefined
 }
 
-const makeCounter = (limit: number): Counter => {
+const makeCounter = (limit: number, servers: () => number): Counter => {
   const windows = new RecentMap<string, Window>(refusalLimits.entries)
   /** Created once a minute, since the stack trace of an error costs more than the rest of a refusal. */
   let failure: RateLimited | undefined
@@ -40,7 +42,7 @@ const makeCounter = (limit: number): Counter => {
       windows.set(of, found)
     },
     exceeded: (of, now) =>
-      (current(of, now)?.count ?? 0) < limit
+      (current(of, now)?.count ?? 0) < Math.max(1, Math.floor(limit / servers()))
         ? undefined
         : failureUntil((Math.floor(now / minuteMillis) + 1) * (minuteMillis / 1000))
   }
@@ -80,10 +82,10 @@ const makeFailInTurn = (clock: Clock.Clock) => {
 
 /** Counters of refused attempts, shared by all surfaces of the node. */
 export class RefusalCounters extends Effect.Service<RefusalCounters>()("svc/RefusalCounters", {
-  effect: Effect.map(Effect.clock, (clock) => ({
-    unknownCredentials: makeCounter(refusalLimits.unknownCredentials),
-    knownCallers: makeCounter(refusalLimits.ofOneCaller),
-    signatures: makeCounter(refusalLimits.ofOneCaller),
+  effect: Effect.map(Effect.all([Effect.clock, Ownership]), ([clock, { servers }]) => ({
+    unknownCredentials: makeCounter(refusalLimits.unknownCredentials, servers),
+    knownCallers: makeCounter(refusalLimits.ofOneCaller, servers),
+    signatures: makeCounter(refusalLimits.ofOneCaller, servers),
     failInTurn: makeFailInTurn(clock)
   }))
 }) {}

@@ -13,7 +13,7 @@ import { OperatorError } from "../process/OperatorError.js"
 import type { NodeSettings } from "../configuration/Config.js"
 import { clusterKeys } from "./ClusterSecret.js"
 import { frames } from "./Frames.js"
-import { holdsShards, type NodeRow, shardCount } from "./NodeRow.js"
+import { holdsShards, type NodeRow, servesRequests, shardCount } from "./NodeRow.js"
 import { make as makeMembership, Membership } from "./Membership.js"
 import { layer as runnerStorage, Leaving, runnersAmong, shardGroup, shardWeight } from "./ShardLocks.js"
 import { clients, serve } from "./NodeTransport.js"
@@ -148,7 +148,8 @@ const ownership = (isRunner: boolean) =>
         // A node without a seat gets none that was ever taken: its first commits are refused.
         seat: () => membership.seat()?.id ?? "",
         isAlone: false,
-        nodes: () => Math.max(1, membership.members().filter(holdsShards).length)
+        nodes: () => Math.max(1, membership.members().filter(holdsShards).length),
+        servers: () => Math.max(1, membership.members().filter(servesRequests).length)
       })
     })
   )

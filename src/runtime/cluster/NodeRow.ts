@@ -50,3 +50,6 @@ export const isGone = ({ isConnected, silentMillis }: NodeRow): boolean =>
 
 /** Whether it holds shards and answers messages to their owners. */
 export const holdsShards = ({ role }: NodeRow): boolean => role !== "api"
+
+/** Whether it serves the requests of clients. */
+export const servesRequests = ({ role }: NodeRow): boolean => role !== "runner"

@@ -86,6 +86,7 @@ const ownership = Layer.effect(
       leave: Effect.void,
       seat: () => null,
       nodes: () => 1,
+      servers: () => 1,
       isAlone: true
     })
   })
