@@ -40,6 +40,7 @@ const watched = (world: World) => {
     leave: Effect.void,
     seat: () => null,
     nodes: () => 1,
+    servers: () => 1,
     isAlone: true
   })
   const ask = (id: string) =>
