@@ -66,7 +66,8 @@ const startOneNode = async (): Promise<Service> => {
     SVC_WS_DATABASE_URL: workspaces,
     SVC_MASTER_KEYS: masterKeys,
     SVC_KEY_PEPPER: keyPepper,
-    SVC_CLUSTER_SECRET: randomBytes(32).toString("hex")
+    SVC_CLUSTER_SECRET: randomBytes(32).toString("hex"),
+    SVC_DEFAULT_PLAN: "unlimited"
   }
   const bootstrap = startChild(["dist/svc.js", "bootstrap", "--organisation", "Bench"], {
     ...env,

@@ -3,12 +3,12 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Schema, Scope } from "effect"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
-import { createServer } from "node:net"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
 import { onTestFinished } from "vitest"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
+import { freePort } from "../support/freePort.js"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { makeDataDirectory, prepareData, startService, type ServiceOptions } from "../support/Service.js"
@@ -306,11 +306,3 @@ describe("the files of the data directory", () => {
 })
 
 const Dev = Schema.parseJson(Schema.Struct({ apiKey: Schema.String, exampleWorkflowId: Schema.String }))
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })

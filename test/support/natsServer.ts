@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
+import { freePort } from "./freePort.js"
 
 export interface NatsServer {
   /** The directory of what it stores. */
@@ -61,15 +62,6 @@ const findServer = (): string =>
     .map((directory) => path.join(directory, "nats-server"))
     .find(isExecutable) ?? unpackServer()
 
-export const freePort = Effect.async<number>((resume) => {
-  const server = net.createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
-
 const accepts = (port: number) =>
   Effect.async<void, Error>((resume) => {
     const socket = net.connect(port, "127.0.0.1")
@@ -87,7 +79,7 @@ const awaitPort = (port: number) =>
 export const startNats = (options: { readonly jetStream?: boolean } = {}) =>
   Effect.gen(function* () {
     const program = findServer()
-    const port = yield* freePort
+    const port = yield* Effect.promise(freePort)
     const store = fs.mkdtempSync(path.join(os.tmpdir(), "svc-test-nats-store-"))
     let child: ChildProcess | undefined
 

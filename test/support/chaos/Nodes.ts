@@ -1,7 +1,6 @@
 /** The nodes of a trial: each reaches Postgres and NATS, and is reached by other nodes, through proxies of its own. */
-import { Effect } from "effect"
 import type { ClusterNode, TestCluster } from "../cluster.js"
-import { freePort } from "../natsServer.js"
+import { freePort } from "../freePort.js"
 import { type PathProxy, startPathProxy } from "../pathProxy.js"
 import type { Path } from "./Plan.js"
 
@@ -42,7 +41,7 @@ export const makeStarter = (cluster: TestCluster, natsPort: number) => {
   /** Resolves when the node is ready. */
   return async (role: TrialNode["role"]): Promise<TrialNode> => {
     const name = `${role}-${(started += 1)}`
-    const port = await Effect.runPromise(freePort)
+    const port = await freePort()
     const paths = {
       postgres: await startPathProxy(postgresPort),
       nats: await startPathProxy(natsPort),
