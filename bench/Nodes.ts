@@ -137,6 +137,8 @@ const measureInstant = async (forms: ReadonlyArray<Form>, title: string, source:
     addRow(table, [String(level), "p50 ms"], found, ({ p50 }) => p50, 2)
     addRow(table, [String(level), "p99 ms"], found, ({ p99 }) => p99, 2)
     addRow(table, [String(level), "cpu ms/run"], found, perRun, 3)
+    for (const part of ["own", "runners", "postgres"] as const)
+      addRow(table, [String(level), `  ${part}`], found, ({ cpu }) => cpu[part], 3)
   }
   table.print(`${title} through ${runnerCount} runner nodes, ${rounds} rounds in turns, medians`)
 }
