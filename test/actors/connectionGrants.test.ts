@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, TestClock } from "effect"
 import { makeOwnPermits } from "../../src/actors/connection/SharedPermits.js"
+import type { GrantAnswer } from "../../src/actors/ports/connection/Connections.js"
 import type { ConnectionId } from "../../src/domain/Ids.js"
 import { limitTable } from "../support/limitTable.js"
 import { readGrant } from "../../src/domain/connection/Grant.js"
@@ -9,6 +10,8 @@ import { freshTokens, makeWorld, manifest, organisation, origin } from "../suppo
 
 /** Runs everything that is ready, without advancing the clock. */
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow(), { discard: true })
+
+const granted = (answer: GrantAnswer) => (answer._tag === "Granted" ? answer : assert.fail(answer._tag))
 
 describe("a grant", () => {
   it.scoped("is for one of the connector's origins, and expires within a minute", () =>
@@ -69,10 +72,9 @@ describe("a token that cannot be refreshed", () => {
 describe("a credential that the provider refuses", () => {
   const settled = (id: string, world: Effect.Effect.Success<ReturnType<typeof makeWorld>>, status: number) =>
     Effect.gen(function* () {
-      const answer = yield* world.authorize(id)
-      if (answer._tag !== "Granted") return assert.fail("not granted")
+      const { permit } = granted(yield* world.authorize(id))
       const actor = yield* world.client(id)
-      yield* actor.Settle({ organisationId: organisation, permit: answer.permit, status, reading: null })
+      yield* actor.Settle({ organisationId: organisation, permit, status, reading: null })
     })
 
   it.scoped("fails after two refusals in a row, and not after one", () =>
@@ -86,6 +88,28 @@ describe("a credential that the provider refuses", () => {
       yield* settled(id, world, 401)
       assert.strictEqual(world.row(id).connection.status, "failed")
       assert.deepStrictEqual(world.types(), ["created", "failed"])
+    })
+  )
+
+  it.scoped("is judged by refusals alone, also by an owner that knows nothing of the connection yet", () =>
+    Effect.gen(function* () {
+      const reading = { limit: null, remaining: null, resetAt: null, retryAfterAt: null }
+      const others = [...[200, 204, 403, 404, 429, 500].map((status) => ({ status })), { status: 401, final: true }]
+      for (const refreshToken of ["refresh-0", null]) {
+        const world = yield* makeWorld({ answer: (_, n) => Effect.succeed(freshTokens(n)) })
+        const id = yield* world.connected(null, refreshToken)
+        yield* TestClock.adjust("2 minutes")
+        const { permit } = granted(yield* world.authorize(id))
+        for (const answer of others) {
+          const actor = yield* Effect.flatMap(world.node, (next) => next(id))
+          const sent = { organisationId: organisation, permit, reading, ...answer }
+          // Before it has granted a call, it must read the connector for each.
+          yield* Effect.all([actor.Settle(sent), actor.Settle(sent), actor.Settle(sent)], { concurrency: "unbounded" })
+        }
+        yield* settle
+        assert.lengthOf(world.asked, 0)
+        assert.strictEqual(world.row(id).connection.status, "active")
+      }
     })
   )
 

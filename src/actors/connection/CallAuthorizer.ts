@@ -18,6 +18,7 @@ import {
   ownsPermit,
   permitsOf,
   coolDownEnd,
+  refusesCredential,
   returnPermit,
   grantCall,
   trySettle,
@@ -100,7 +101,6 @@ export const make = Effect.gen(function* () {
   const countRefusal = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     organisation: string,
-    status: number,
     scope: Scope.Scope
   ): Effect.fn.Return<void, CommandRefusal> {
     const open = yield* owners.read(self, organisation)
@@ -122,7 +122,7 @@ export const make = Effect.gen(function* () {
     yield* owners.change(
       self,
       organisation,
-      { _tag: "Reject", reason: `the provider refuses the credential: it answered ${status} twice` },
+      { _tag: "Reject", reason: "the provider refuses the credential: it answered 401 twice" },
       {
         precondition: (held) =>
           held.credential?.number === open.credential?.number
@@ -139,16 +139,14 @@ export const make = Effect.gen(function* () {
     settlement: GrantSettlement,
     scope: Scope.Scope
   ) {
-    const { permit, status } = settlement
     const now = yield* Clock.currentTimeMillis
     const settled = trySettle(self, settlement, now)
     if (settled !== undefined) return yield* settled
-    // The permit may be of a former owner, and this one without a call so far.
+    // The owner may be new, without a call so far, or the connection changed since the last call.
     yield* connectorOf(self, yield* owners.read(self, organisation), now)
     yield* returnPermit(self, settlement, now) ?? Effect.void
-    if (status === null || settlement.final === true) return
-    if (ownsPermit(self, permit))
-      yield* countRefusal(self, organisation, status, scope).pipe(Effect.catchAll(() => Effect.void))
+    if (refusesCredential(settlement) && ownsPermit(self, settlement.permit))
+      yield* countRefusal(self, organisation, scope).pipe(Effect.catchAll(() => Effect.void))
   })
 
   /** Whether a newer credential than that of the rejected call is stored, after one renewal where one is possible. */

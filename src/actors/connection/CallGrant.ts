@@ -82,10 +82,13 @@ export const tryGrant = (
   return needsRenewal || !servesCall ? undefined : grantCall(self, { open, credential: plain, connector }, request, now)
 }
 
-/** Returns a permit and applies the provider's quota; `undefined`: the actor must, as for a 401. */
+/** Whether the provider refused the call because of its credential. */
+export const refusesCredential = ({ final, status }: GrantSettlement): boolean => status === 401 && final !== true
+
+/** Returns a permit and applies the provider's quota; `undefined`: the actor must, which judges refusals and can read. */
 export const trySettle = (self: ConnectionOwner, settlement: GrantSettlement, now: number) => {
   const { permit, status } = settlement
-  if (status === 401) return undefined
+  if (refusesCredential(settlement)) return undefined
   if (status !== null && status < 400 && ownsPermit(self, permit)) self.refusalsInARow = 0
   return returnPermit(self, settlement, now)
 }
