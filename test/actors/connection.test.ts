@@ -1,6 +1,6 @@
 /** One refresh for any number of callers; at most two when an owner dies; never a loop, and the state says why. */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber, Redacted, TestClock } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Option, Redacted, TestClock } from "effect"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { initiator, failedAnswer, freshTokens, makeWorld, manifest, organisation } from "../support/connectionWorld.js"
 
@@ -210,7 +210,7 @@ describe("an owner that dies", () => {
           Effect.forEach(Array.from({ length: 100 }), () => world.authorize(id, next), { concurrency: "unbounded" })
         )
         yield* settle
-        yield* TestClock.adjust("19 seconds")
+        yield* TestClock.adjust("22 seconds")
         assert.lengthOf(world.asked, 0, "the dead one may still be asking")
         yield* TestClock.adjust("2 seconds")
         assert.isTrue((yield* Fiber.join(callers)).every(({ _tag }) => _tag === "Granted"))
@@ -232,7 +232,7 @@ describe("an owner that dies", () => {
         const next = yield* world.node
         const caller = yield* Effect.fork(world.authorize(id, next))
         yield* settle
-        yield* TestClock.adjust("21 seconds")
+        yield* TestClock.adjust("24 seconds")
         assert.strictEqual((yield* Fiber.join(caller))._tag, "Granted")
         assert.lengthOf(world.asked, 2)
       })
@@ -250,7 +250,7 @@ describe("an owner that dies", () => {
       const next = yield* world.node
       const caller = yield* Effect.fork(Effect.exit(world.authorize(id, next)))
       yield* settle
-      yield* TestClock.adjust("21 seconds")
+      yield* TestClock.adjust("24 seconds")
       assert.isTrue(Exit.isFailure(yield* Fiber.join(caller)))
       for (let i = 0; i < 5; i++) yield* Effect.exit(world.authorize(id, yield* world.node))
       assert.lengthOf(world.asked, 2)
@@ -274,11 +274,11 @@ describe("an owner that dies", () => {
       yield* settle
       yield* Effect.fork(world.authorize(id, yield* world.node))
       yield* settle
-      yield* TestClock.adjust("21 seconds")
+      yield* TestClock.adjust("24 seconds")
       assert.lengthOf(world.asked, 2)
       const third = yield* Effect.fork(Effect.exit(world.authorize(id, yield* world.node)))
       yield* settle
-      yield* TestClock.adjust("21 seconds")
+      yield* TestClock.adjust("24 seconds")
       assert.isTrue(Exit.isFailure(yield* Fiber.join(third)))
       assert.lengthOf(world.asked, 2)
       assert.strictEqual(world.row(id).connection.status, "expired")
@@ -302,6 +302,27 @@ describe("an owner that dies", () => {
     })
   )
 
+  it.scoped(
+    "or loses its shard in the middle gives it up at once; its answer serves the callers of the next owner",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld({ answer: (_, n) => Effect.delay(Effect.succeed(freshTokens(n)), "15 seconds") })
+        const id = yield* world.connected()
+        yield* TestClock.adjust(hour)
+        yield* Effect.fork(world.authorize(id))
+        yield* settle
+        assert.lengthOf(world.asked, 1)
+        const closing = yield* Effect.fork(world.endActor(id))
+        yield* settle
+        assert.isTrue(Option.isSome(yield* Fiber.poll(closing)), "the shard is not held for the provider")
+        const next = yield* Effect.fork(world.authorize(id, yield* world.node))
+        yield* settle
+        yield* TestClock.adjust("16 seconds")
+        assert.strictEqual((yield* Fiber.join(next))._tag, "Granted")
+        assert.lengthOf(world.asked, 1)
+      })
+  )
+
   it.scoped("or sleeps more than two seconds between intent and request sends no request", () =>
     Effect.gen(function* () {
       let slept = false
@@ -322,7 +343,7 @@ describe("an owner that dies", () => {
       yield* TestClock.adjust("4 seconds")
       yield* settle
       assert.lengthOf(world.asked, 0)
-      yield* TestClock.adjust("20 seconds")
+      yield* TestClock.adjust("23 seconds")
       assert.strictEqual((yield* Fiber.join(caller))._tag, "Granted")
       assert.lengthOf(world.asked, 1)
     })

@@ -1,6 +1,7 @@
 /** The connection actor over stores in memory and a provider that a test scripts, under the test clock. */
 import { Entity, ShardingConfig } from "@effect/cluster"
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { assert } from "@effect/vitest"
+import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Scope } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
@@ -210,7 +211,22 @@ export const makeWorld = (options: WorldOptions) =>
     const permits = options.permits ?? Permits.of({ shared: () => none, own })
 
     /** The in-process fast path on the node that was started last. */
-    const residents = yield* Layer.build(LocalOwners.Default.pipe(Layer.provide(uses), Layer.provide(aloneNode)))
+    const local = Context.get(
+      yield* Layer.build(LocalOwners.Default.pipe(Layer.provide(uses), Layer.provide(aloneNode))),
+      LocalOwners
+    )
+    /** Of the actors, the latest of each connection. */
+    const scopes = new Map<string, Scope.Scope>()
+    const residents = Context.make(
+      LocalOwners,
+      LocalOwners.make({
+        ...local,
+        register: (owner, scope) => {
+          scopes.set(owner.id, scope)
+          return local.register(owner, scope)
+        }
+      })
+    )
 
     const layer = actorLayer.pipe(
       Layer.provide(uses),
@@ -278,9 +294,14 @@ export const makeWorld = (options: WorldOptions) =>
     const settledAtOnce = (id: ConnectionId, permit: CallPermit, status: number | null) =>
       Context.get(residents, LocalOwners).trySettle(id, { permit, status, reading: null })
 
+    /** Ends the connection's actor, as when its node gives the shard up. */
+    const endActor = (id: string) =>
+      Effect.suspend(() => Scope.close((scopes.get(id) ?? assert.fail()) as Scope.CloseableScope, Exit.void))
+
     return {
       client,
       node,
+      endActor,
       connected,
       authorize,
       atOnce,

@@ -13,6 +13,11 @@ export const giveUpAfterMillis = Duration.toMillis(tokenRefresh.giveUpAfter)
 export const tokenTimeout = Duration.seconds(20)
 /** If more monotonic time passes between the intent's commit and the request, the request is not sent: another owner may have taken over. */
 export const latestSendMillis = 2_000
+/**
+ * The time after an intent at which its request is surely over, also that of a node which has lost the connection: sent as
+ * late as may be, it took its whole time. One second more, since nodes' clocks differ, and an answer takes time to commit.
+ */
+const recoverAfterMillis = latestSendMillis + Duration.toMillis(tokenTimeout) + 1_000
 /** An unused connection is refreshed at this interval, so that the provider does not end its grant. */
 const idleIntervalMillis = Duration.toMillis(tokenRefresh.idleInterval)
 const largestShareOfLifetime = 0.2
@@ -113,7 +118,7 @@ export const decideRecovery = (
   now: number
 ): Recovery => {
   if (intent.refreshSeq !== current.refreshSeq + 1 || intent.tokenHash !== current.tokenHash) return { _tag: "Forget" }
-  const until = intent.at + Duration.toMillis(tokenTimeout)
+  const until = intent.at + recoverAfterMillis
   if (now < until) return { _tag: "Wait", until }
   return intent.attempt < 2
     ? { _tag: "Retry" }

@@ -1,10 +1,11 @@
 /**
  * Refreshes a connection's token: at most one request at a time in the cluster. The owner commits the intent, sends one
- * request to the token endpoint, commits the answer and wakes the waiting calls. Design: the actor is the lock.
+ * request to the token endpoint, commits the answer and wakes the waiting calls. From the intent on the refresh ends on this
+ * node, also when the shard moves meanwhile: the new owner finds the intent and waits. Design: the actor is the lock.
  */
-import { Clock, Deferred, Duration, Effect, FiberId, Redacted, type Scope } from "effect"
+import { Clock, Deferred, Duration, Effect, Fiber, FiberId, Redacted, type Scope } from "effect"
 import { credentialFingerprint } from "../../../domain/connection/Credential.js"
-import { isGrantLost, latestSendMillis, decideRecovery } from "../../../domain/connection/Refresh.js"
+import { decideRecovery, isGrantLost, latestSendMillis } from "../../../domain/connection/Refresh.js"
 import type { OAuth2Method } from "../../../domain/connector/AuthMethod.js"
 import { ConnectionStore } from "../../ports/connection/ConnectionStore.js"
 import { Digests } from "../../ports/Digests.js"
@@ -34,6 +35,17 @@ const make = Effect.gen(function* () {
   const { clientOf, requestTokens } = yield* makeTokenRequests
   const digests = yield* Digests
   const faults = yield* Faults
+
+  const node = yield* Effect.scope
+
+  /**
+   * Runs a refresh to its end, whatever becomes of the owner, at the end of the node too: its token may be the only one that
+   * the provider still takes. Who waits for it may be interrupted.
+   */
+  const runToEnd = (refresh: Effect.Effect<void, CommandRefusal>) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.forkIn(refresh, node), (fiber) => restore(Fiber.join(fiber)))
+    )
 
   const hashOf = ({ accessToken, refreshToken }: TokenCredential) =>
     digests.sha256Hex(Redacted.value(refreshToken ?? accessToken))
@@ -148,12 +160,14 @@ const make = Effect.gen(function* () {
     return done
   })
 
-  /** Makes the refresh that is due, if any. Once the intent is committed, an interruption waits for its end. */
+  /** Makes the refresh that is due, if any. */
   const refreshOnce = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
     const found = yield* prepareRefresh(self, organisation)
     if (found === undefined) return
-    const { credential, method } = found
-    yield* Effect.uninterruptible(
+    const { credential, method, open } = found
+    // Before the intent, so that nothing is waited for between its commit and the request.
+    const client = yield* Effect.either(clientOf(open.connection, method, credential.fields, credential.provider))
+    yield* runToEnd(
       Effect.gen(function* () {
         const held = yield* commitIntent(self, found).pipe(
           Effect.catchTag("Stale", () => {
@@ -162,8 +176,9 @@ const make = Effect.gen(function* () {
           })
         )
         if (held === undefined) return
-        const answer = yield* clientOf(held.connection, method, credential.fields, credential.provider).pipe(
-          Effect.flatMap((client) => requestTokens(held.connection, method, client, renewalGrant(method, credential))),
+        const answer = yield* Effect.flatMap(client, (asked) =>
+          requestTokens(held.connection, method, asked, renewalGrant(method, credential))
+        ).pipe(
           Effect.map((tokens) => ({ tokens })),
           Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
           // A request that cannot be sent counts as a failed refresh, with the same back-off.
@@ -219,4 +234,4 @@ const requestNotSent = (refusal: CommandRefusal): TokenRequestFailed =>
   })
 
 /** One per node. */
-export class TokenRefresh extends Effect.Service<TokenRefresh>()("svc/connection/TokenRefresh", { effect: make }) {}
+export class TokenRefresh extends Effect.Service<TokenRefresh>()("svc/connection/TokenRefresh", { scoped: make }) {}
