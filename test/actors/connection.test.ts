@@ -52,6 +52,35 @@ describe("at the instant of expiry", () => {
     })
   )
 
+  it.scoped("who decides to refresh a token that is answered for meanwhile sends no second request", () =>
+    Effect.gen(function* () {
+      const command = { organisationId: organisation, by: initiator }
+      for (const answer of [(n: number) => Effect.succeed(freshTokens(n)), () => failedAnswer(503)])
+        for (const ask of ["authorize", "checkDue", "refresh"] as const) {
+          const gate = yield* Deferred.make<void>()
+          let slow = 0
+          const world = yield* makeWorld({
+            answer: (_, n) => answer(n),
+            reading: Effect.suspend(() => (slow-- > 0 ? Deferred.await(gate) : Effect.void))
+          })
+          const id = yield* world.connected()
+          const actor = makeActorClient(yield* world.client(id))
+          yield* TestClock.adjust(hour)
+          slow = 1
+          const late = yield* Effect.fork(
+            Effect.exit<unknown, unknown, never>(ask === "authorize" ? world.authorize(id) : actor[ask](command))
+          )
+          yield* settle
+          assert.strictEqual(slow, 0, "it has read the old token and waits for the connector")
+          yield* world.authorize(id)
+          assert.lengthOf(world.asked, 1)
+          yield* Deferred.succeed(gate, undefined)
+          yield* Fiber.join(late)
+          assert.lengthOf(world.asked, 1, ask)
+        }
+    })
+  )
+
   it.scoped("a connection can be ended while a slow provider answers", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld({ answer: () => Effect.never })

@@ -88,6 +88,8 @@ interface WorldOptions {
   /** The API's answer to the connector's test request. */
   readonly api?: (headers: ReadonlyArray<readonly [string, string]>) => ApiAnswer | Effect.Effect<ApiAnswer>
   readonly permits?: Permits["Type"]
+  /** Runs before a connector is read. */
+  readonly reading?: Effect.Effect<void>
   /** Runs when an owner reaches a kill point. */
   readonly at?: (point: FaultPoint) => Effect.Effect<void>
 }
@@ -190,7 +192,8 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(
         Connectors,
         Connectors.of({
-          find: (_organisation, slug) => Effect.succeed(slug === "acme" ? Option.some(definition) : Option.none()),
+          find: (_organisation, slug) =>
+            Effect.as(options.reading ?? Effect.void, slug === "acme" ? Option.some(definition) : Option.none()),
           findLatest: (_organisation, slug) =>
             Effect.succeed(slug === definition.slug ? Option.some(definition) : Option.none()),
           slugs: () => Effect.succeed(["acme"]),

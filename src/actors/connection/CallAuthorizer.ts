@@ -65,7 +65,7 @@ export const make = Effect.gen(function* () {
       const connector = yield* connectorOf(self, open, now)
       const lifetime = credentialLifetime(credential)
       const { renewable, needsRenewal, servesCall } = tokenState(open, connector, lifetime, now)
-      const refreshing = needsRenewal && round < 2 ? yield* renew(self, organisation, scope) : undefined
+      const refreshing = needsRenewal && round < 2 ? yield* renew(self, open, scope) : undefined
       if (servesCall) return { open, credential, connector }
       if (refreshing !== undefined) {
         yield* Deferred.await(refreshing)
@@ -110,7 +110,7 @@ export const make = Effect.gen(function* () {
     const { definition, method } = yield* connectorOf(self, open, now)
     if (isRenewable(method, plain) && !holdsNewToken(self, open, now)) {
       // Perhaps only this token was revoked: a refresh shows whether the grant is.
-      if (canRenew(open, method, now)) yield* renew(self, organisation, scope)
+      if (canRenew(open, method, now)) yield* renew(self, open, scope)
       return
     }
     self.refusalsInARow += 1
@@ -161,7 +161,7 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const { method } = yield* connectorOf(self, open, now)
     if (!canRenew(open, method, now) || holdsNewToken(self, open, now)) return false
-    const { connection, credential } = yield* renewAndRead(self, organisationId, scope)
+    const { connection, credential } = yield* renewAndRead(self, open, scope)
     return connection.status === "active" && credential?.number !== open.credential?.number
   })
 

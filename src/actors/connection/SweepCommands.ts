@@ -28,8 +28,7 @@ export const makeSweepCommands = Effect.gen(function* () {
     // A call may have renewed the token since the sweep selected this connection.
     const failing = connection.refreshFailedAt !== null && coolDownEnd(connection) <= now
     const due = isDue(lifetime, marginOf(method), now) && coolDownEnd(connection) <= now
-    if (intent !== null || failing || due || needsKeepAlive(lifetime, now))
-      yield* renewAndRead(self, organisation, scope)
+    if (intent !== null || failing || due || needsKeepAlive(lifetime, now)) yield* renewAndRead(self, open, scope)
   })
 
   /** Deletes a connection that was never completed. */

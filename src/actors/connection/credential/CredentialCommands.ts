@@ -119,7 +119,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
         "NOT_RENEWABLE",
         "has nothing to renew its credential with: reconnect it to store a new one"
       )
-    const { connection, credential } = yield* renewAndRead(self, request.organisationId, scope)
+    const { connection, credential } = yield* renewAndRead(self, open, scope)
     if (connection.status !== "active") return yield* notActive(connection)
     if (credential?.number === open.credential?.number)
       return yield* busy(connection.health.lastError ?? "the token was not renewed", 30)

@@ -59,11 +59,11 @@ const make = Effect.gen(function* () {
     return { definition, method: yield* owners.methodOf(definition, connection.authMethod) }
   })
 
-  /** Joins the refresh in progress or begins one; returns the connection after it. */
-  const renewAndRead = (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
-    renew(self, organisation, scope).pipe(
+  /** Joins the refresh in progress or replaces the credential that was seen; returns the connection after that. */
+  const renewAndRead = (self: ConnectionOwner, seen: OpenConnection, scope: Scope.Scope) =>
+    renew(self, seen, scope).pipe(
       Effect.flatMap(Deferred.await),
-      Effect.zipRight(Effect.suspend(() => owners.read(self, organisation)))
+      Effect.zipRight(Effect.suspend(() => owners.read(self, seen.connection.organisationId)))
     )
 
   /** Expires a connection whose token has ended and cannot be renewed. */
@@ -81,7 +81,7 @@ const make = Effect.gen(function* () {
     if (isLiving && !isRenewable(method, open.plain) && !isAlive(lifetime, now))
       return yield* endUnrenewable(self, organisation)
     const due = open.intent !== null || isDue(lifetime, marginOf(method), now)
-    return due && canRenew(open, method, now) ? yield* renewAndRead(self, organisation, scope) : open
+    return due && canRenew(open, method, now) ? yield* renewAndRead(self, open, scope) : open
   })
 
   /** Tests the stored credential. A rejection by the provider is a result; fails if no credential is stored. */
@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
         return { open: after, result, countsAsRefusal: true }
       if (forced || !canRenew(after, method, now)) return { open: after, result, countsAsRefusal: false }
       forced = true
-      const next = yield* renewAndRead(self, organisation, scope)
+      const next = yield* renewAndRead(self, after, scope)
       if (next.credential?.number === credential.number) {
         const message = next.connection.health.lastError ?? result.message
         return { open: next, result: { ...result, message }, countsAsRefusal: false }

@@ -11,6 +11,7 @@ import { ConnectionStore } from "../../ports/connection/ConnectionStore.js"
 import { Digests } from "../../ports/Digests.js"
 import { Faults } from "../../ports/Faults.js"
 import { TokenRequestFailed, type Tokens } from "../../ports/connection/TokenEndpoint.js"
+import { coolDownEnd } from "../CallGrant.js"
 import {
   busy,
   isRenewable,
@@ -25,6 +26,10 @@ import { type TokenCredential, tokensCredential, makeTokenRequests, renewalGrant
 
 /** How often a new owner polls for the answer that the previous owner may still commit. */
 const pollInterval = Duration.millis(500)
+
+/** Whether a token request was answered since `seen` was read: with another credential, or with a failure. */
+const isAnswered = (seen: OpenConnection, open: OpenConnection): boolean =>
+  open.credential?.number !== seen.credential?.number || coolDownEnd(open.connection) !== coolDownEnd(seen.connection)
 
 const requireNumber = (number: number | undefined) => (open: OpenConnection) =>
   open.credential?.number === number ? undefined : busy("the credential was replaced meanwhile")
@@ -55,14 +60,17 @@ const make = Effect.gen(function* () {
     tokenHash: hashOf(credential)
   })
 
-  /** Finds the refresh to make now, if any. Waits until the request of a previous owner has ended or timed out. */
-  const prepareRefresh = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
-    const before = self.open?.credential?.number
+  /**
+   * Finds the refresh to make now, if any: none once the token endpoint has answered about the credential that was seen.
+   * Waits until the request of a previous owner has ended or timed out.
+   */
+  const prepareRefresh = Effect.fnUntraced(function* (self: ConnectionOwner, seen: OpenConnection) {
+    const organisation = seen.connection.organisationId
     for (;;) {
       const open = yield* owners.read(self, organisation)
       const { connection, intent, plain } = open
-      // The previous owner was slow, not dead, and has committed its answer.
-      if (before !== undefined && open.credential?.number !== before) return undefined
+      // Another caller was faster, or the previous owner slow, not dead.
+      if (isAnswered(seen, open)) return undefined
       if ((connection.status !== "active" && connection.status !== "inactive") || plain?._tag !== "Tokens")
         return undefined
       const definition = yield* owners.definitionOf(
@@ -161,8 +169,8 @@ const make = Effect.gen(function* () {
   })
 
   /** Makes the refresh that is due, if any. */
-  const refreshOnce = Effect.fnUntraced(function* (self: ConnectionOwner, organisation: string) {
-    const found = yield* prepareRefresh(self, organisation)
+  const refreshOnce = Effect.fnUntraced(function* (self: ConnectionOwner, seen: OpenConnection) {
+    const found = yield* prepareRefresh(self, seen)
     if (found === undefined) return
     const { credential, method, open } = found
     // Before the intent, so that nothing is waited for between its commit and the request.
@@ -190,13 +198,16 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Joins the refresh in progress or begins one, which continues when its caller is interrupted. */
-  const renew = (self: ConnectionOwner, organisation: string, scope: Scope.Scope) =>
+  /**
+   * Joins the refresh in progress or begins one, which continues when its caller is interrupted. It replaces the credential
+   * that the caller saw when it decided: one whose decision is outdated begins none, and reads what is stored now.
+   */
+  const renew = (self: ConnectionOwner, seen: OpenConnection, scope: Scope.Scope) =>
     Effect.suspend(() => {
       if (self.pendingRefresh !== undefined) return Effect.succeed(self.pendingRefresh)
       const done = Deferred.unsafeMake<void>(FiberId.none)
       self.pendingRefresh = done
-      return refreshOnce(self, organisation).pipe(
+      return refreshOnce(self, seen).pipe(
         // Callers read the connection afterwards, so that a change which overtook the refresh is no error.
         Effect.catchAll((refusal) =>
           Effect.annotateLogs(Effect.logInfo("connection.refresh_postponed"), {
