@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Fiber, TestClock } from "effect"
 import { LiveRuns } from "../../src/actors/execution/LiveRuns.js"
+import { JournalUnavailable } from "../../src/actors/ports/run/Journal.js"
 import { openRun } from "../support/journal.js"
 import { makeChangingNode } from "../support/ownership.js"
 import { makeRunWorld, passUntil, startEntry } from "../support/runWorld.js"
@@ -62,6 +63,33 @@ describe("a run of a node that cannot be sure of its shards", () => {
       assert.deepStrictEqual(world.aborted, ["https://acme.test/hang"])
       node.hold.isSure = true
       yield* passUntil(() => world.sent.length === 2)
+    }).pipe(Effect.provide(world.layer))
+  })
+
+  it.scoped("is stopped without an error while a read that it shares with others goes on and fails", () => {
+    const node = makeChangingNode()
+    const state = { reads: 0, isAway: true }
+    const read = Effect.suspend(() => {
+      state.reads += 1
+      const failed = new JournalUnavailable({ reason: "the database is away" })
+      return state.isAway ? Effect.uninterruptible(Effect.delay(failed, "1 second")) : Effect.succeed([])
+    })
+    const guest: Guest = function* () {
+      yield get("a")
+      return "done"
+    }
+    const world = makeRunWorld({ guests: { main: guest }, node: node.layer, subscribed: () => read })
+    return Effect.gen(function* () {
+      const left = yield* orphan
+      world.add(left, [startEntry(left.createdAt)])
+      yield* passUntil(() => state.reads === 1)
+      const leaving = yield* Effect.fork(node.giveUp)
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(leaving)
+      Object.assign(state, { isAway: false })
+      node.hold.isSure = true
+      yield* passUntil(() => world.ended.has(left.id))
+      assert.strictEqual(world.ended.get(left.id)?.status, "completed")
     }).pipe(Effect.provide(world.layer))
   })
 })

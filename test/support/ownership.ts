@@ -42,7 +42,7 @@ export const makeChangingNode = () => {
       heldSince: () => 0,
       ownerOf: () => null,
       isRunner: true,
-      seat: () => "seat",
+      seat: () => null,
       // It asks no other for places.
       isAlone: true
     })

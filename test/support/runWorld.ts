@@ -95,6 +95,8 @@ export interface RunWorldOptions {
   readonly caps?: ReadonlyMap<OrganisationId, number>
   /** How long a request takes. */
   readonly answerAfter?: Duration.DurationInput
+  /** Finds the endpoints that get an event. Default: none, at once. */
+  readonly subscribed?: EndpointSubscriptions["Type"]["subscribed"]
   /** Default: a node that is alone. */
   readonly node?: Layer.Layer<Ownership>
 }
@@ -102,7 +104,14 @@ export interface RunWorldOptions {
 /**
  * Starts a node. Its egress never answers a request to a URL with `hang`, and answers any other request with its URL.
  */
-export const makeRunWorld = ({ answerAfter, caps, guests, node = aloneNode, slots = 10 }: RunWorldOptions) => {
+export const makeRunWorld = ({
+  answerAfter,
+  caps,
+  guests,
+  node = aloneNode,
+  slots = 10,
+  subscribed = () => Effect.succeed([])
+}: RunWorldOptions) => {
   const store = makeRunStore(caps)
   const guestHost = makeScriptedSandbox(guests)
   const sent: Array<string> = []
@@ -140,7 +149,7 @@ export const makeRunWorld = ({ answerAfter, caps, guests, node = aloneNode, slot
     Layer.succeed(Identifiers, makeIdentifiers()),
     node,
     egress,
-    Layer.succeed(EndpointSubscriptions, { subscribed: () => Effect.succeed([]), cached: () => undefined }),
+    Layer.succeed(EndpointSubscriptions, { subscribed, cached: () => undefined }),
     Layer.mock(Runnables, {
       version: (organisationId) =>
         Effect.succeed(runnable({ organisationId, script: scripts.get(organisationId) ?? "main" }))

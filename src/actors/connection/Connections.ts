@@ -1,5 +1,5 @@
 /** The port `Connections`: sends requests to the connection's actor on whichever node owns it, each with a timeout. */
-import { Context, Duration, Effect, Either, Layer, Redacted, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
 import { InvalidState, type NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
 import {
@@ -49,7 +49,7 @@ const askActor = <A, E, F>(
     Effect.mapInputContext<never, never>(() => Context.empty()),
     Effect.timeout(limit),
     Effect.catchAllCause((cause) => {
-      const failure = cause._tag === "Fail" ? cause.error : undefined
+      const failure = Option.getOrUndefined(Cause.failureOption(cause))
       return Effect.fail(isRefusal(failure) ? translate(failure) : ownerUnreachable())
     })
   )

@@ -2,7 +2,20 @@
  * Drives runs: tells a run's machine what happened, and does what it asks. Plain callbacks, since every turn and every call
  * passes here; effects run only where a command needs one, each in a fiber of its own.
  */
-import { Cause, Context, Duration, Effect, Exit, Fiber, FiberId, FiberRef, FiberRefs, HashMap, Runtime } from "effect"
+import {
+  Cause,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  FiberId,
+  FiberRef,
+  FiberRefs,
+  HashMap,
+  Option,
+  Runtime
+} from "effect"
 import { guest } from "../../domain/Limits.js"
 import type { CallFailure } from "../../domain/run/RunJournal.js"
 import { type FaultPoint, Faults, noFaults } from "../ports/Faults.js"
@@ -61,8 +74,7 @@ const brokenCall = failure("InternalError", "the service failed while it made th
 
 const endOf = (exit: Exit.Exit<HostCallResult, CallFailure | Postponement>): CallEnd => {
   if (Exit.isSuccess(exit)) return { _tag: "Succeeded", result: exit.value }
-  if (exit.cause._tag !== "Fail") return { _tag: "Failed", failure: brokenCall }
-  const { error } = exit.cause
+  const error = Option.getOrElse(Cause.failureOption(exit.cause), () => brokenCall)
   return "_tag" in error ? error : { _tag: "Failed", failure: error }
 }
 
@@ -234,8 +246,10 @@ export const make = Effect.gen(function* () {
     /** Answers what the machine asked with the result of an effect. */
     private ask<A>(effect: Effect.Effect<A, JournalUnavailable>, answer: (result: A) => MachineEvent): void {
       this.asked = this.fork(effect, (exit) => {
-        if (Exit.isSuccess(exit)) this.tell(answer(exit.value))
-        else if (exit.cause._tag === "Fail") this.tell({ _tag: "Unavailable", failure: exit.cause.error })
+        if (Exit.isSuccess(exit)) return this.tell(answer(exit.value))
+        // What was interrupted may have failed as well: a read that others share goes on until its end.
+        const failed = Cause.failureOption(exit.cause)
+        if (Option.isSome(failed)) this.tell({ _tag: "Unavailable", failure: failed.value })
         else if (!Cause.isInterruptedOnly(exit.cause)) this.die(exit.cause)
       })
     }

@@ -1,5 +1,5 @@
 /** The ports `Journal` and `EventJournal` on Postgres: append through the group-commit writer, reads on the writer's pool. */
-import { Context, Effect, Exit, Layer, Option, Redacted, Runtime } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Option, Redacted, Runtime } from "effect"
 import { type Appended, EventJournal, type EventChange } from "../../../actors/ports/event/EventJournal.js"
 import {
   type AppendFailure,
@@ -126,8 +126,8 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         const logged = Effect.tapDefect(append(change), (defect) => Effect.logError("journal.append_failed", defect))
         runFork(logged).addObserver((exit) => {
           if (Exit.isSuccess(exit)) return done(undefined)
-          const { cause } = exit
-          done(cause._tag === "Fail" ? cause.error : new JournalUnavailable({ reason: "an unexpected error" }))
+          const unexpected = () => new JournalUnavailable({ reason: "an unexpected error" })
+          done(Option.getOrElse(Cause.failureOption(exit.cause), unexpected))
         })
       }
 
