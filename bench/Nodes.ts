@@ -10,6 +10,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Client } from "pg"
 import { generateSecrets } from "../src/runtime/vault/InstallationSecrets.js"
+import { assertSound } from "../test/support/proofs.js"
 import { startStub, start as startChild, type Stub } from "./support/Children.js"
 import { median, ratios } from "./support/Ratios.js"
 import { awaitService, launch, makeDataDirectory, publish, type Service, startService } from "./support/Service.js"
@@ -169,17 +170,18 @@ const measureWebhooks = async (forms: ReadonlyArray<Form>, stub: Stub): Promise<
 
 interface Shown {
   readonly nodes: ReadonlyArray<{ readonly role: string; readonly state: string; readonly shards: number }>
-  readonly shards: { readonly unowned: number }
+  readonly shards: { readonly total: number }
 }
 
 const shown = async (service: Service) => (await service.call("GET", "/api/v1/cluster"))["data"] as Shown
 
-/** Waits until so many runners hold all shards, each some. */
+/** Waits until so many runners that are alive hold all shards, each some: those of a silent one answer nobody. */
 const awaitWhole = async (service: Service, runners: number): Promise<void> => {
   for (;;) {
     const { nodes, shards } = await shown(service)
     const holding = nodes.filter((node) => node.role === "runner" && node.state === "alive" && node.shards > 0)
-    if (shards.unowned === 0 && holding.length === runners) return
+    const held = holding.reduce((sum, node) => sum + node.shards, 0)
+    if (held === shards.total && holding.length === runners) return
     await pause(20)
   }
 }
@@ -257,6 +259,9 @@ const measureStarts = async (stopped: ReadonlyArray<{ readonly name: string; rea
   table.print("Starts on existing data, and idle services")
 }
 
+const bodyOf = async ({ headers, port }: Service, target: string) =>
+  JSON.parse(await (await fetch(`http://127.0.0.1:${port}${target}`, { headers })).text())
+
 export const nodes = async (): Promise<void> => {
   if (availableParallelism() < enoughCores)
     console.log(
@@ -275,11 +280,12 @@ export const nodes = async (): Promise<void> => {
   const [plain, one, several] = forms.map(({ service }) => service)
   if (plain === undefined || one === undefined || several === undefined) throw new Error("a form is missing")
   if (parts.includes("hand-over")) await measureHandOver(several)
-  one.child.kill("SIGTERM")
-  await one.child.ended
-  // Nodes that were killed have said so.
-  several.child.kill("SIGTERM")
-  await several.child.ended
+  // Their logs tell of the nodes that were killed, and are no proof.
+  for (const service of [one, several]) {
+    await assertSound((target) => bodyOf(service, target))
+    service.child.kill("SIGTERM")
+    await service.child.ended
+  }
   await plain.stop()
   await stub.stop()
   if (parts.includes("starts"))
