@@ -310,7 +310,7 @@ export const egress = {
   connectionsPerOrigin: 128
 } as const
 
-/** Connections of the node port: with so many other nodes, in each direction, and in their handshake at a time. */
+/** Connections between nodes: with other nodes, in each direction, and those in their handshake at a time. */
 export const nodePort = { peers: 64, handshakes: 64 } as const
 
 /** Connections of clients to a node; fewer where the process may not open as many files. */

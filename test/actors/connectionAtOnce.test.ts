@@ -18,6 +18,7 @@ import {
   organisation,
   origin
 } from "../support/connectionWorld.js"
+import { ownershipOf } from "../support/ownership.js"
 
 const tagOf = (answer: Effect.Effect.Success<ReturnType<World["atOnce"]>>) =>
   answer === undefined ? undefined : answer._tag === "Right" ? answer.right._tag : `refused: ${answer.left._tag}`
@@ -185,20 +186,10 @@ const here = Effect.gen(function* () {
     LocalOwners.Default.pipe(
       Layer.provide(Layer.succeed(LastUse, LastUse.make({ record: () => Effect.void }))),
       Layer.provide(
-        Layer.succeed(Ownership, {
-          shardOf: () => 7,
-          owns: (shard) => held.has(shard),
-          ownedShards: () => [...held],
-          onLeave: () => Effect.void,
-          leave: Effect.void,
-          nodes: () => 2,
-          servers: () => 2,
-          heldSince: () => 0,
-          ownerOf: () => null,
-          isRunner: true,
-          seat: () => null,
-          isAlone: false
-        })
+        Layer.succeed(
+          Ownership,
+          ownershipOf({ shardOf: () => 7, owns: (shard) => held.has(shard), nodes: () => 2, isAlone: false })
+        )
       )
     )
   )

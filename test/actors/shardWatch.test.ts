@@ -6,6 +6,7 @@ import { backgroundTask } from "../../src/actors/BackgroundTask.js"
 import { BackgroundTasks, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { isWorking, layer, type ShardReading, ShardWatch } from "../../src/actors/shard/ShardWatch.js"
+import { ownershipOf } from "../support/ownership.js"
 
 const shardCount = 20
 
@@ -29,19 +30,10 @@ const makeWorld = (): World => ({
 /** The watch in a world whose messages and shards are the test's. */
 const watched = (world: World) => {
   const shardOf = (id: string) => (Number(id) % shardCount) + 1
-  const ownership = Ownership.of({
+  const ownership = ownershipOf({
     shardOf,
     owns: (shard) => world.held.includes(shard),
-    ownedShards: () => world.held,
-    heldSince: () => 0,
-    ownerOf: () => null,
-    isRunner: true,
-    onLeave: () => Effect.void,
-    leave: Effect.void,
-    seat: () => null,
-    nodes: () => 1,
-    servers: () => 1,
-    isAlone: true
+    ownedShards: () => world.held
   })
   const ask = (id: string) =>
     Effect.suspend(() => {

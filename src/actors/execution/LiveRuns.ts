@@ -191,8 +191,8 @@ export const layer = Layer.scoped(
         : Effect.ignore(Effect.timeoutOption(Effect.interruptible(runStore.unmarkComputing(runs)), unmarkPatience))
 
     /**
-     * Stops runs together: all, or those of some shards. Whoever waits for it no longer finds each of them stopped and out
-     * of its slot all the same: one that were left would be resumed by nobody.
+     * Stops runs together: all, or those of some shards. Each of them leaves its slot also when the caller stops waiting,
+     * since nobody resumes a run that has a slot.
      */
     const stopAll = (shards?: ReadonlySet<number>) =>
       Effect.suspend(() => {

@@ -103,7 +103,7 @@ export const make = Effect.gen(function* () {
     private readonly memory: RunMemory
     private readonly inbox: Array<MachineEvent> = []
     private isStepping = false
-    /** What the machine asked for before is not done any more. */
+    /** The run is left to others: commands that its machine gave before are dropped. */
     private hasGivenUp = false
     private session: GuestSession | undefined
     /** Gives up the calls that are being made. */
@@ -338,7 +338,7 @@ export const make = Effect.gen(function* () {
       this.at("beforeCall", () => {
         // Only a test's fault point takes time, in which the run may have ended.
         if (this.machine.isOver) return
-        // Another node may have the run, since this one was frozen or cut off, or was only slow: whoever owns it goes on.
+        // This node was frozen, cut off or slow, and another may have the run: its owner goes on with it.
         if (!ownership.owns(this.progress.run.shard)) return this.leave()
         if (typeof run === "function") this.beginCall(call, (done) => run(holding, done), holding)
         else this.forkCall(call, countedIn(holding, run), holding)

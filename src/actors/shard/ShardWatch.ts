@@ -31,15 +31,15 @@ export const isWorking = ({ overdue, unanswered }: ShardReading): boolean =>
 export class ShardWatch extends Context.Tag("svc/ShardWatch")<ShardWatch, { readonly reading: () => ShardReading }>() {}
 
 export interface ShardWatchOptions {
-  /** Whether Postgres answers, and works on nothing of this node for long. */
+  /** Whether Postgres answers, and no statement of this node takes long there. */
   readonly databaseWorks: Effect.Effect<boolean>
   /** Gives the shards up and ends this process. */
   readonly end: (reading: ShardReading) => Effect.Effect<void>
 }
 
-/** A further shard is asked every so many ticks: all of a lone node within ten minutes. What hangs is seldom one alone. */
+/** Ticks from one shard asked to the next: a lone node asks all within ten minutes. A fault seldom affects a single shard. */
 const ticksBetweenAsks = 2
-/** As many shards may owe an answer: more tell nothing new. */
+/** Shards that may owe an answer at a time: further ones would tell nothing new. */
 const mostUnanswered = 16
 
 const watch = Effect.fnUntraced(function* ({ databaseWorks, end }: ShardWatchOptions) {

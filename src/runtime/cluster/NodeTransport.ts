@@ -24,8 +24,8 @@ const openTimeout = "1 second"
 const reopenEvery = "100 millis"
 
 /**
- * Listens for other nodes until the scope ends. `port` 0 takes a free one. The end of the scope ends every connection: one
- * in its handshake, or that came as the node stopped, has nobody else who would, and its peer has no reason to.
+ * Listens for other nodes until the scope ends. `port` 0 takes a free one. The end of the scope closes every connection:
+ * one that is in its handshake, or arrives while the node stops, has no handler that would, and the peer keeps it open.
  */
 const listen = (keys: ReadonlyArray<ClusterKey>, host: string, port: number) => {
   const open = new Set<net.Socket>()

@@ -74,7 +74,7 @@ const seats: FlushPart = {
   ]
 }
 
-/** Whether the change needs no seat, or has it. One that is refused takes no key and no place: both would be lost. */
+/** Whether the change needs no seat, or has it. A refused one must take no claim and leave its event in the queue. */
 const isSeated = (has: HasPart): string =>
   has(seats) ? "(ch.seat IS NULL OR ch.seat IN (SELECT seats.id FROM seats))" : "true"
 
