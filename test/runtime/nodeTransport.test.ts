@@ -3,7 +3,7 @@ import { RunnerAddress, Runners } from "@effect/cluster"
 import { SocketServer } from "@effect/platform"
 import { assert, describe, it } from "@effect/vitest"
 import { Rpc, RpcClient, RpcGroup, RpcSerialization, RpcServer } from "@effect/rpc"
-import { Arbitrary, Context, Effect, Exit, FastCheck, Fiber, Layer, Schema, Scope } from "effect"
+import { Arbitrary, Context, type Duration, Effect, Exit, FastCheck, Fiber, Layer, Schema, Scope } from "effect"
 import * as net from "node:net"
 import { Connection } from "../../src/actors/connection/Protocol.js"
 import { Execution } from "../../src/actors/execution/Protocol.js"
@@ -38,7 +38,7 @@ const serveEcho = (...secrets: ReadonlyArray<string>) =>
   })
 
 /** Asks for an echo with a secret; `undefined` if no answer comes. */
-const ask = (port: number, with_: string, text: string) =>
+const ask = (port: number, with_: string, text: string, patience: Duration.DurationInput = "1 second") =>
   Effect.scoped(
     Effect.gen(function* () {
       const [key] = clusterKeys([with_])
@@ -47,7 +47,7 @@ const ask = (port: number, with_: string, text: string) =>
       const protocol = yield* protocolOf(new RunnerAddress.RunnerAddress({ host: "127.0.0.1", port }))
       const client = yield* Effect.provideService(RpcClient.make(Rpcs), RpcClient.Protocol, protocol)
       return yield* client.Echo({ text }).pipe(
-        Effect.timeoutTo({ duration: "1 second", onSuccess: (found) => found, onTimeout: () => undefined }),
+        Effect.timeoutTo({ duration: patience, onSuccess: (found) => found, onTimeout: () => undefined }),
         Effect.catchAllCause(() => Effect.succeed(undefined))
       )
     })
@@ -90,6 +90,35 @@ describe("the connection between two nodes", () => {
       yield* Effect.timeout(Scope.close(scope, Exit.void), "5 seconds")
       yield* Effect.promise(() => ended)
       yield* Fiber.interrupt(peer)
+    })
+  )
+
+  it.scopedLive("with a peer that does not answer its handshake can be closed at once, and is given up in time", () =>
+    Effect.gen(function* () {
+      const sockets = new Set<net.Socket>()
+      const frozen = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const server = net.createServer((socket) => void sockets.add(socket.on("error", () => undefined)))
+          await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+          return server
+        }),
+        (server) =>
+          Effect.async<void>((resume) => {
+            server.close(() => resume(Effect.void))
+            for (const socket of sockets) socket.destroy()
+          })
+      )
+      const { port } = frozen.address() as net.AddressInfo
+      // Ends after its second only if the client closes without the peer.
+      assert.isUndefined(yield* Effect.timeout(ask(port, secret, "hello"), "5 seconds"))
+      const patient = yield* Effect.fork(ask(port, secret, "hello", "30 seconds"))
+      yield* Effect.promise(() =>
+        eventually(
+          async () => sockets.size,
+          (tried) => tried >= 3
+        )
+      )
+      yield* Effect.timeout(Fiber.interrupt(patient), "5 seconds")
     })
   )
 

@@ -143,7 +143,8 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
         const trouble = [...alive].flatMap((node) => node.trouble())
         if (trouble.length > 0) throw new Error(`a node said: ${trouble.join("\n")}`)
       } finally {
-        for (const node of alive) node.kill("SIGTERM")
+        // A test that failed may have left one frozen: it would not end.
+        for (const node of alive) for (const signal of ["SIGCONT", "SIGTERM"] as const) node.kill(signal)
         await Promise.all([...alive].map(({ ended }) => ended))
         await client.end()
         await Effect.runPromise(dropWorkspaces(`${name}_ws`))

@@ -16,7 +16,13 @@ export const readEveryRow = async (dataDir: string): Promise<ReadonlyMap<string,
   await list.end()
   for (const { name: database } of databases) {
     const client = new Client({ ...server, database })
-    await client.connect()
+    try {
+      await client.connect()
+    } catch (error) {
+      // The service has just closed the template of the workspaces, as it does when it is built: it holds no rows of anyone.
+      if ((error as { readonly code?: string }).code !== "55000") throw error
+      continue
+    }
     const { rows: tables } = await client.query<{ readonly name: string }>(
       `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
        WHERE c.relkind = 'r' AND (n.nspname NOT LIKE 'pg\\_%' OR c.relname = 'pg_largeobject')

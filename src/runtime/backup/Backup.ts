@@ -32,7 +32,11 @@ export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file
   )
   const session = yield* Effect.acquireRelease(
     Effect.promise(async () => {
-      const client = new Client({ connectionString: Redacted.value(admin), application_name: "svc backup" })
+      const client = new Client({
+        connectionString: Redacted.value(admin),
+        application_name: "svc backup",
+        connectionTimeoutMillis: 5_000
+      })
       client.on("error", () => {})
       await client.connect()
       return client

@@ -97,23 +97,29 @@ export const serve = Effect.fn("NodeTransport.serve")(function* (
   return SocketServer.SocketServer.of({ address: { _tag: "TcpAddress", hostname: host, port: address.port }, run })
 })
 
+/** The wait for the handshake can be interrupted: a frozen peer's would not end, and neither would who closes the client. */
 const connect = (key: ClusterKey, host: string, port: number) =>
-  Effect.acquireRelease(
-    Effect.async<tls.TLSSocket, Socket.SocketError>((resume) => {
-      const connection = tls.connect({
-        ...suite,
-        host,
-        port,
-        // The key is the proof of the other side: there are no certificates.
-        checkServerIdentity: () => undefined,
-        pskCallback: () => ({ psk: key.key, identity: key.identity })
+  Effect.flatMap(
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const connection = tls.connect({
+          ...suite,
+          host,
+          port,
+          // The key is the proof of the other side: there are no certificates.
+          checkServerIdentity: () => undefined,
+          pskCallback: () => ({ psk: key.key, identity: key.identity })
+        })
+        connection.setNoDelay(true)
+        return connection
+      }),
+      (connection) => Effect.sync(() => void connection.destroy())
+    ),
+    (connection) =>
+      Effect.async<tls.TLSSocket, Socket.SocketError>((resume) => {
+        connection.once("secureConnect", () => resume(Effect.succeed(connection)))
+        connection.on("error", (cause) => resume(new Socket.SocketGenericError({ reason: "Open", cause })))
       })
-      connection.setNoDelay(true)
-      connection.once("secureConnect", () => resume(Effect.succeed(connection)))
-      connection.on("error", (cause) => resume(new Socket.SocketGenericError({ reason: "Open", cause })))
-      return Effect.sync(() => void connection.destroy())
-    }),
-    (connection) => Effect.sync(() => void connection.destroy())
   )
 
 /** The clients of other nodes, for the library: one connection to each, opened when it is first needed. */

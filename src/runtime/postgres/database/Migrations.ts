@@ -62,8 +62,10 @@ const runMigrations = Effect.catchAllCause(
 const holdMigrationLock = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const session = yield* sql.reserve
-  yield* Effect.acquireRelease(session.executeUnprepared("SELECT pg_advisory_lock($1)", [lockKey], undefined), () =>
-    Effect.ignore(session.executeUnprepared("SELECT pg_advisory_unlock($1)", [lockKey], undefined))
+  // A start that waits for another's migration can be stopped.
+  yield* Effect.acquireReleaseInterruptible(
+    session.executeUnprepared("SELECT pg_advisory_lock($1)", [lockKey], undefined),
+    () => Effect.ignore(session.executeUnprepared("SELECT pg_advisory_unlock($1)", [lockKey], undefined))
   )
 })
 
