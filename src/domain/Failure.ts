@@ -136,7 +136,7 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
 }> {}
 
 /** The organisation has as many runs in flight as its plan allows. */
-export class TooManyRuns extends Schema.TaggedError<TooManyRuns>()("TooManyRuns", { limit: Schema.Number }) {}
+export class TooManyRuns extends Schema.TaggedError<TooManyRuns>()("TooManyRuns", { limit: Schema.JsonNumber }) {}
 
 /** The execution exceeded its time while its caller waited. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}
@@ -144,7 +144,7 @@ export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionI
 /** The node drains, its queue is full or Postgres is unreachable. Nothing was changed; the client can retry. */
 export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
   reason: Schema.String,
-  retryAfterSeconds: Schema.Number,
+  retryAfterSeconds: Schema.JsonNumber,
   /** For the operator only; quotes no data of a client, a workflow or a provider. */
   detail: Schema.optionalWith(Schema.String, { exact: true })
 }) {

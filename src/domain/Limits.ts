@@ -310,8 +310,8 @@ export const egress = {
   connectionsPerOrigin: 128
 } as const
 
-/** Connections between nodes: with other nodes, in each direction, and those in their handshake at a time. */
-export const nodePort = { peers: 64, handshakes: 64 } as const
+/** Connections between nodes: the other nodes, those to each of them, and those in their handshake at a time. */
+export const nodePort = { peers: 64, connections: 2, handshakes: 64 } as const
 
 /** Connections of clients to a node; fewer where the process may not open as many files. */
 export const incomingConnections = 10_000

@@ -10,6 +10,7 @@ import { Execution } from "../../src/actors/execution/Protocol.js"
 import { ShardQueue } from "../../src/actors/execution/QueueSignals.js"
 import { OrganisationLimits } from "../../src/actors/organisation/Protocol.js"
 import { ProviderLimit } from "../../src/actors/provider/Protocol.js"
+import { StartOrder, StartOutcome } from "../../src/actors/ports/run/NodeStarts.js"
 import { nodePort } from "../../src/domain/Limits.js"
 import { canTalk, clusterKeys } from "../../src/runtime/cluster/ClusterSecret.js"
 import { frames, maxFrameBytes } from "../../src/runtime/cluster/Frames.js"
@@ -237,9 +238,15 @@ const messages = [Connection, Execution, OrganisationLimits, ProviderLimit, Shar
   [...protocol.requests.values()].map((rpc) => [`${type}.${rpc._tag}`, rpc as Rpc.AnyWithProps] as const)
 )
 
-describe.each(messages)("%s", (_, rpc) => {
-  const schemas = { payload: rpc.payloadSchema, success: rpc.successSchema, failure: rpc.errorSchema }
+const schemasOf = ({ errorSchema, payloadSchema, successSchema }: Rpc.AnyWithProps) =>
+  ({ payload: payloadSchema, success: successSchema, failure: errorSchema }) as const
 
+const protocols = [
+  ...messages.map(([name, rpc]) => [name, schemasOf(rpc)] as const),
+  ["NodeStarts", { order: StartOrder, outcome: StartOutcome }] as const
+]
+
+describe.each(protocols)("%s", (_, schemas) => {
   it.each(Object.entries(schemas).filter(([, schema]) => !/^(?:Never|Void)Keyword$/.test(schema.ast._tag)))(
     "crosses a connection as it was: its %s",
     (_, schema) => {

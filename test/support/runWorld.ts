@@ -31,6 +31,7 @@ import { WorkspaceDb } from "../../src/actors/ports/run/WorkspaceDb.js"
 import { defaultRetryPolicy } from "../../src/domain/run/Execution.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import type { StartEntry } from "../../src/domain/run/RunJournal.js"
+import * as NodeStarts from "../../src/runtime/cluster/NodeStarts.js"
 import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import * as Wakeups from "../../src/runtime/process/Wakeups.js"
@@ -148,6 +149,7 @@ export const makeRunWorld = ({
     Layer.succeed(Digests, makeDigests({ pepper: Redacted.make("a pepper of at least 32 characters") })),
     Layer.succeed(Identifiers, makeIdentifiers()),
     node,
+    NodeStarts.local,
     egress,
     Layer.succeed(EndpointSubscriptions, { subscribed, cached: () => undefined }),
     Layer.mock(Runnables, {

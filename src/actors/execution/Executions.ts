@@ -8,7 +8,7 @@ import type { ExecutionId } from "../../domain/Ids.js"
 import type { StartEntry } from "../../domain/run/RunJournal.js"
 import { decide, evolve } from "../../domain/run/Execution.js"
 import { hasRoom } from "../../domain/run/StartPolicy.js"
-import type { DriveOutcome, RunSpec } from "./RunSpec.js"
+import type { DirectStart, DriveOutcome, RunSpec } from "./RunSpec.js"
 import { Executions, type StartResult, type StartRequest } from "../ports/run/Executions.js"
 import { Faults } from "../ports/Faults.js"
 import { Journal, notStored, type OpenRun } from "../ports/run/Journal.js"
@@ -23,7 +23,6 @@ import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
 import { makeCancellation, unavailable } from "./RunCancellation.js"
 import { makeRemoteStart } from "./RemoteStart.js"
 import { RunPlaces } from "./RunPlaces.js"
-import type { DirectStart } from "./StartOrder.js"
 
 /** How a start ended that was to be driven at once. */
 export type DirectOutcome =

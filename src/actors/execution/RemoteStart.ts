@@ -1,71 +1,160 @@
-/** Has the owner of an Instant run drive it, on another node, and waits for what becomes of it. */
-import { Context, Duration, Effect, Schedule } from "effect"
-import { TooManyRuns, Unavailable } from "../../domain/Failure.js"
+/**
+ * Has the owner of an Instant run drive it, on another node, and waits for what becomes of it. The orders for one node that
+ * come in the same turn of the loop go in one message.
+ */
+import { Duration, Effect, Runtime, Schema } from "effect"
+import type { TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { OpenRun } from "../ports/run/Journal.js"
-import { Execution } from "./Protocol.js"
+import { NodeStarts, StartOrder, StartOutcome, takeMessage } from "../ports/run/NodeStarts.js"
+import { Ownership } from "../ports/Ownership.js"
 import { unavailable } from "./RunCancellation.js"
-import type { DirectStart, StartOutcome } from "./StartOrder.js"
+import type { DirectStart } from "./RunSpec.js"
 
-/** A message whose answer may be lost is sent again after this time, and one that failed after the pause. */
-const askAgain = Duration.seconds(5)
+/** Between two orders of a run whose owner is not known, moves or cannot be reached. */
 const askPause = Duration.millis(200)
+/** How often owners are compared with the nodes that were asked. */
+const lookEvery = Duration.millis(250)
+/** An owner that cannot be reached for so long will not answer: whoever takes its shards would have. */
+const unreachableMillis = 8_000
 /** How long after its deadline a run may take to be ended. */
 const endPatience = 5_000
 
 const goesOn = () => unavailable("the run goes on on another node")
 
-type KnownOutcome = Exclude<StartOutcome, { readonly _tag: "Moved" }>
+/** What became of an order: an outcome, or that its owner is another one by now, or that nobody can tell. */
+type Answer = StartOutcome | { readonly _tag: "Unreachable" }
 
-/** Makes the messages to runs' owners. Nodes that die do not answer, or answer with a defect: they are asked again. */
+/** An order that waits for its answer. */
+interface Waiting {
+  readonly text: string
+  readonly shard: number
+  readonly owner: string
+  readonly settle: (answer: Answer) => void
+}
+
+type KnownOutcome = Exclude<StartOutcome, { readonly _tag: "Moved" | "Refused" }>
+
+/** Makes the messages to runs' owners. */
 export const makeRemoteStart = Effect.gen(function* () {
-  const execution = yield* Execution.client
+  const ownership = yield* Ownership
   const clock = yield* Effect.clock
-
-  /** Asks until there is an answer, or the run is past its deadline. */
-  const insist = <A, E>({ deadlineAt }: OpenRun, ask: (repetition: number) => Effect.Effect<A, E>) => {
-    let repetition = 0
-    return Effect.suspend(() => ask(repetition++)).pipe(
-      Effect.mapInputContext<never, never>(() => Context.empty()),
-      Effect.timeout(askAgain),
-      Effect.sandbox,
-      Effect.retry({
-        schedule: Schedule.spaced(askPause),
-        while: (cause) => cause._tag !== "Fail" || !isAnswer(cause.error)
-      }),
-      Effect.unsandbox,
-      Effect.timeoutFail({
-        duration: Duration.millis(Math.max(0, deadlineAt - clock.unsafeCurrentTimeMillis()) + endPatience),
-        onTimeout: goesOn
-      }),
-      Effect.catchAllDefect(() => goesOn()),
-      Effect.mapError((error) => (isAnswer(error) ? error : goesOn()))
-    )
-  }
+  const ask = yield* makeAsking
 
   /** `before`: how often the run was begun already. */
   const start = (
     { runnable, ...begun }: DirectStart,
     before: number
   ): Effect.Effect<KnownOutcome, Unavailable | TooManyRuns> =>
-    insist(begun.run, (repetition) =>
-      Effect.filterOrFail(
-        execution(begun.run.id).Start({
-          order: {
-            ...begun,
-            workflowId: runnable.workflowId,
-            version: runnable.version,
-            contentHash: runnable.contentHash,
-            repetition: before + repetition
+    Effect.gen(function* () {
+      const { run } = begun
+      const { contentHash, version, workflowId } = runnable
+      let unreachableSince: number | undefined
+      for (let repetition = before; ;) {
+        const owner = ownerOf(ownership, run.shard)
+        const answer: Answer =
+          owner === null ? unreachable : yield* ask({ ...begun, workflowId, version, contentHash, repetition }, owner)
+        switch (answer._tag) {
+          case "Refused":
+            return yield* answer.failure
+          case "Unreachable": {
+            const now = clock.unsafeCurrentTimeMillis()
+            unreachableSince ??= now
+            if (now - unreachableSince > unreachableMillis) return yield* goesOn()
+            break
           }
-        }),
-        (outcome): outcome is KnownOutcome => outcome._tag !== "Moved",
-        () => "moved" as const
-      )
+          case "Moved":
+            unreachableSince = undefined
+            break
+          default:
+            return answer
+        }
+        if (owner !== null) repetition += 1
+        yield* Effect.sleep(askPause)
+      }
+    }).pipe(
+      Effect.timeoutFail({
+        duration: Duration.millis(patience(begun.run, clock.unsafeCurrentTimeMillis())),
+        onTimeout: goesOn
+      })
     )
 
   return { start }
 })
 
-/** A failure that the owner has answered with. */
-const isAnswer = (error: unknown): error is Unavailable | TooManyRuns =>
-  error instanceof Unavailable || error instanceof TooManyRuns
+/** A lone node asks itself. */
+const ownerOf = (ownership: Ownership["Type"], shard: number): string | null =>
+  ownership.isAlone ? "" : ownership.ownerOf(shard)
+
+const encodeOrder = Schema.encodeSync(StartOrder)
+const decodeOutcome = Schema.decodeSync(StartOutcome)
+
+const unreachable = { _tag: "Unreachable" } as const
+
+const patience = ({ deadlineAt }: OpenRun, now: number) => Math.max(0, deadlineAt - now) + endPatience
+
+/** Makes the function that asks a node. Its answer is `Moved` as well when another node owns the run meanwhile. */
+const makeAsking = Effect.gen(function* () {
+  const nodes = yield* NodeStarts
+  const ownership = yield* Ownership
+  const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+  /** Not sent yet, by owner. */
+  const unsent = new Map<string, Array<Waiting>>()
+  const waiting = new Set<Waiting>()
+
+  const send = (owner: string, batch: ReadonlyArray<Waiting>) =>
+    runFork(
+      nodes.begin(
+        owner,
+        batch.map(({ text }) => text),
+        ({ at, outcome }) => batch[at]?.settle(decodeOutcome(outcome))
+      )
+      // Those that were answered are settled already.
+    ).addObserver(() => batch.forEach(({ settle }) => settle(unreachable)))
+
+  const sendAll = () => {
+    for (const [owner, orders] of unsent) {
+      const wanted = orders.filter((one) => waiting.has(one))
+      while (wanted.length > 0)
+        send(
+          owner,
+          takeMessage(wanted, ({ text }) => text)
+        )
+    }
+    unsent.clear()
+  }
+
+  /** A node that is gone does not answer, and one that is frozen does not even close its connection. */
+  const watch = Effect.sync(() => {
+    for (const one of waiting) if (ownerOf(ownership, one.shard) !== one.owner) one.settle(moved)
+  })
+  let isWatching = false
+  const watchWhileWaiting = Effect.suspend(() => {
+    isWatching = true
+    return Effect.repeat(Effect.delay(watch, lookEvery), { while: () => waiting.size > 0 })
+  }).pipe(Effect.ensuring(Effect.sync(() => void (isWatching = false))))
+
+  const add = (one: Waiting) => {
+    if (unsent.size === 0) setImmediate(sendAll)
+    const others = unsent.get(one.owner)
+    if (others === undefined) unsent.set(one.owner, [one])
+    else others.push(one)
+    waiting.add(one)
+    if (!isWatching) runFork(watchWhileWaiting)
+  }
+
+  return (order: StartOrder, owner: string) =>
+    Effect.async<Answer>((resume) => {
+      const one: Waiting = {
+        text: encodeOrder(order),
+        shard: order.run.shard,
+        owner,
+        settle: (answer) => {
+          if (waiting.delete(one)) resume(Effect.succeed(answer))
+        }
+      }
+      add(one)
+      return Effect.sync(() => void waiting.delete(one))
+    })
+})
+
+const moved = { _tag: "Moved" } as const

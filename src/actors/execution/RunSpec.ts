@@ -4,6 +4,7 @@ import type { RunError } from "../../domain/run/Execution.js"
 import type { Json } from "../../domain/Json.js"
 import type { History, StartEntry } from "../../domain/run/RunJournal.js"
 import type { AppendFailure, Claim, FinishedRun, OpenRun, EventSettlement, RunChange } from "../ports/run/Journal.js"
+import type { RunBeginning } from "../ports/run/NodeStarts.js"
 import type { Runnable } from "../ports/run/Runnables.js"
 
 /**
@@ -102,3 +103,6 @@ export const errorJson = (error: RunError): Json => ({
   ...(error.stack === undefined ? {} : { stack: error.stack }),
   ...(error.details === undefined ? {} : { details: error.details })
 })
+
+/** An Instant run to be driven at once. */
+export type DirectStart = RunBeginning & { readonly runnable: Runnable }

@@ -2,6 +2,7 @@
  * The cluster layer of one node of several: the library's sharding over the seat of this node in Postgres and connections
  * to the others. Messages are not stored (decision 4): who sends one has a time limit, and repeats it or asks the record.
  */
+import { NodeStartRpcs, NodeStarts } from "../../actors/ports/run/NodeStarts.js"
 import { RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardId, Sharding, ShardingConfig } from "@effect/cluster"
 import { SocketServer } from "@effect/platform"
 import { RpcSerialization, RpcServer } from "@effect/rpc"
@@ -16,6 +17,7 @@ import { frames } from "./Frames.js"
 import { holdsShards, type NodeRow, servesRequests, shardCount } from "./NodeRow.js"
 import { make as makeMembership, Membership } from "./Membership.js"
 import { layer as runnerStorage, Leaving, runnersAmong, shardGroup, shardWeight } from "./ShardLocks.js"
+import { make as makeNodeStarts, makeReceiver } from "./NodeStarts.js"
 import { clients, serve } from "./NodeTransport.js"
 import { onSeat } from "./Seat.js"
 import { noStorage, withFewServices } from "./SingleNode.js"
@@ -69,7 +71,10 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
       })
       const seat = Layer.succeed(Membership, membership)
       const address = new RunnerAddress.RunnerAddress({ host: node.host, port })
+      const receiver = makeReceiver()
+      const starts = Layer.scoped(NodeStarts, makeNodeStarts(receiver, isRunner ? nameOf(address) : null))
       const runners = withFewServices.pipe(
+        Layer.merge(starts),
         Layer.provideMerge(Runners.layerRpc),
         Layer.provide([clients(first), RunnerHealth.layerNoop]),
         Layer.provide(Layer.succeed(RpcSerialization.RpcSerialization, frames)),
@@ -83,7 +88,14 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
       const sharding =
         server === undefined
           ? runners
-          : RunnerServer.layer.pipe(
+          : RpcServer.layer(Runners.Rpcs.merge(NodeStartRpcs), {
+              disableTracing: true,
+              disableFatalDefects: true
+            }).pipe(
+              Layer.provide([
+                RunnerServer.layerHandlers,
+                NodeStartRpcs.toLayer({ Begin: ({ orders }) => receiver.receive(orders) })
+              ]),
               Layer.provide(RpcServer.layerProtocolSocketServer),
               Layer.provide([
                 Layer.succeed(SocketServer.SocketServer, server),
@@ -126,7 +138,7 @@ const ownership = (isRunner: boolean) =>
         const key = members.map(({ address, isLeaving }) => `${address} ${isLeaving}`).join()
         if (known?.key !== key) known = { key, owners: ownersAmong(members, shardsPerGroup) }
         const owner = known.owners[shard - 1]
-        return owner === undefined ? null : `${owner.host}:${owner.port}`
+        return owner === undefined ? null : nameOf(owner)
       }
       return Ownership.of({
         shardOf,
@@ -153,6 +165,8 @@ const ownership = (isRunner: boolean) =>
       })
     })
   )
+
+const nameOf = ({ host, port }: RunnerAddress.RunnerAddress): string => `${host}:${port}`
 
 /** The owner of each shard, in their order. */
 const ownersAmong = (members: ReadonlyArray<NodeRow>, shards: number): ReadonlyArray<RunnerAddress.RunnerAddress> => {

@@ -7,6 +7,7 @@ import { Context, Effect, Layer, Scope } from "effect"
 import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { shardCount } from "./NodeRow.js"
+import * as NodeStarts from "./NodeStarts.js"
 
 const shardGroup = "default"
 
@@ -93,4 +94,4 @@ const ownership = Layer.effect(
 )
 
 /** Sharding and ownership of the only node. */
-export const layer = Layer.provideMerge(ownership, sharding)
+export const layer = Layer.provideMerge(Layer.merge(ownership, NodeStarts.local), sharding)

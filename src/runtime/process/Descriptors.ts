@@ -43,7 +43,7 @@ export const planDescriptors = (
 ): DescriptorPlan => {
   const most = { outgoing: egress.connections, incoming: incomingConnections }
   if (limit === undefined) return most
-  const nodes = Option.isSome(node) ? 2 * nodePort.peers + nodePort.handshakes : 0
+  const nodes = Option.isSome(node) ? 2 * nodePort.peers * nodePort.connections + nodePort.handshakes : 0
   const own = base + appConnections + writerConnections + workspaceDb.connectionsPerNode + perRunner * runners + nodes
   const needed = own + 2 * fewest
   if (limit < needed)

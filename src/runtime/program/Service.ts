@@ -9,6 +9,7 @@ import * as ConnectionSweep from "../../actors/connection/Sweep.js"
 import { LastUse } from "../../actors/connection/LastUse.js"
 import * as EventRuns from "../../actors/execution/EventRuns.js"
 import * as ExecutionActor from "../../actors/execution/Actor.js"
+import * as ReceivedStarts from "../../actors/execution/ReceivedStarts.js"
 import * as Executions from "../../actors/execution/Executions.js"
 import * as RunPlaces from "../../actors/execution/RunPlaces.js"
 import * as QueueSignals from "../../actors/execution/QueueSignals.js"
@@ -303,7 +304,8 @@ const actors = Layer.unwrapEffect(
     )
     return Layer.mergeAll(
       Executions.layer(options),
-      ExecutionActor.layer(options),
+      ExecutionActor.layer,
+      ReceivedStarts.layer(options),
       QueueSignals.layer,
       TenantActor.layer,
       ShardActor.layer,

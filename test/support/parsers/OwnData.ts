@@ -67,6 +67,10 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/ConnectorRecord.ts#readStoredDefinition",
     "src/http/pipeline/Idempotency.ts#makeReplySeal"
   ],
+  "a message of another node of this build, of texts that its surface has read and bounded": [
+    "src/actors/execution/ReceivedStarts.ts#decodeOrder",
+    "src/actors/execution/RemoteStart.ts#decodeOutcome"
+  ],
   "a verdict of a runner, written by the program of the service": ["src/runtime/sandbox/RunnerProcess.ts#startRunner"],
   "a part of a request's head, by a parser that the rows of queryFields and readAppWebhookId measure": [
     "src/actors/connection/credential/AuthorizationCallback.ts#isForeignIssuer",
