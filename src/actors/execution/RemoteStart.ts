@@ -4,7 +4,6 @@
  */
 import { Duration, Effect, Runtime, Schema } from "effect"
 import type { TooManyRuns, Unavailable } from "../../domain/Failure.js"
-import type { OpenRun } from "../ports/run/Journal.js"
 import { NodeStarts, StartOrder, StartOutcome, takeMessage } from "../ports/run/NodeStarts.js"
 import { Ownership } from "../ports/Ownership.js"
 import { unavailable } from "./RunCancellation.js"
@@ -21,14 +20,16 @@ const endPatience = 5_000
 
 const goesOn = () => unavailable("the run goes on on another node")
 
-/** What became of an order: an outcome, or that its owner is another one by now, or that nobody can tell. */
-type Answer = StartOutcome | { readonly _tag: "Unreachable" }
+/** What became of an order: an outcome, or that its node cannot be reached, or did not answer in time. */
+type Answer = StartOutcome | { readonly _tag: "Unreachable" | "Overdue" }
 
 /** An order that waits for its answer. */
 interface Waiting {
   readonly text: string
   readonly shard: number
   readonly owner: string
+  /** When it is given up, in Unix milliseconds. */
+  readonly until: number
   readonly settle: (answer: Answer) => void
 }
 
@@ -48,35 +49,35 @@ export const makeRemoteStart = Effect.gen(function* () {
     Effect.gen(function* () {
       const { run } = begun
       const { contentHash, version, workflowId } = runnable
+      const until = run.deadlineAt + endPatience
       let unreachableSince: number | undefined
       for (let repetition = before; ;) {
         const owner = ownerOf(ownership, run.shard)
         const answer: Answer =
-          owner === null ? unreachable : yield* ask({ ...begun, workflowId, version, contentHash, repetition }, owner)
+          owner === null
+            ? unreachable
+            : yield* ask({ ...begun, workflowId, version, contentHash, repetition }, owner, until)
+        const now = clock.unsafeCurrentTimeMillis()
         switch (answer._tag) {
           case "Refused":
             return yield* answer.failure
-          case "Unreachable": {
-            const now = clock.unsafeCurrentTimeMillis()
+          case "Overdue":
+            return yield* goesOn()
+          case "Unreachable":
             unreachableSince ??= now
             if (now - unreachableSince > unreachableMillis) return yield* goesOn()
             break
-          }
           case "Moved":
             unreachableSince = undefined
             break
           default:
             return answer
         }
+        if (now > until) return yield* goesOn()
         if (owner !== null) repetition += 1
         yield* Effect.sleep(askPause)
       }
-    }).pipe(
-      Effect.timeoutFail({
-        duration: Duration.millis(patience(begun.run, clock.unsafeCurrentTimeMillis())),
-        onTimeout: goesOn
-      })
-    )
+    })
 
   return { start }
 })
@@ -89,13 +90,13 @@ const encodeOrder = Schema.encodeSync(StartOrder)
 const decodeOutcome = Schema.decodeSync(StartOutcome)
 
 const unreachable = { _tag: "Unreachable" } as const
-
-const patience = ({ deadlineAt }: OpenRun, now: number) => Math.max(0, deadlineAt - now) + endPatience
+const overdue = { _tag: "Overdue" } as const
 
 /** Makes the function that asks a node. Its answer is `Moved` as well when another node owns the run meanwhile. */
 const makeAsking = Effect.gen(function* () {
   const nodes = yield* NodeStarts
   const ownership = yield* Ownership
+  const clock = yield* Effect.clock
   const runFork = Runtime.runFork(yield* Effect.runtime<never>())
   /** Not sent yet, by owner. */
   const unsent = new Map<string, Array<Waiting>>()
@@ -125,7 +126,10 @@ const makeAsking = Effect.gen(function* () {
 
   /** A node that is gone does not answer, and one that is frozen does not even close its connection. */
   const watch = Effect.sync(() => {
-    for (const one of waiting) if (ownerOf(ownership, one.shard) !== one.owner) one.settle(moved)
+    const now = clock.unsafeCurrentTimeMillis()
+    for (const one of waiting)
+      if (ownerOf(ownership, one.shard) !== one.owner) one.settle(moved)
+      else if (now > one.until) one.settle(overdue)
   })
   let isWatching = false
   const watchWhileWaiting = Effect.suspend(() => {
@@ -142,12 +146,13 @@ const makeAsking = Effect.gen(function* () {
     if (!isWatching) runFork(watchWhileWaiting)
   }
 
-  return (order: StartOrder, owner: string) =>
+  return (order: StartOrder, owner: string, until: number) =>
     Effect.async<Answer>((resume) => {
       const one: Waiting = {
         text: encodeOrder(order),
         shard: order.run.shard,
         owner,
+        until,
         settle: (answer) => {
           if (waiting.delete(one)) resume(Effect.succeed(answer))
         }

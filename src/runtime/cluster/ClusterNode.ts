@@ -18,7 +18,7 @@ import { holdsShards, type NodeRow, servesRequests, shardCount } from "./NodeRow
 import { make as makeMembership, Membership } from "./Membership.js"
 import { layer as runnerStorage, Leaving, runnersAmong, shardGroup, shardWeight } from "./ShardLocks.js"
 import { make as makeNodeStarts, makeReceiver } from "./NodeStarts.js"
-import { clients, serve } from "./NodeTransport.js"
+import { clients, protocol, serve } from "./NodeTransport.js"
 import { onSeat } from "./Seat.js"
 import { noStorage, withFewServices } from "./SingleNode.js"
 
@@ -96,7 +96,7 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
                 RunnerServer.layerHandlers,
                 NodeStartRpcs.toLayer({ Begin: ({ orders }) => receiver.receive(orders) })
               ]),
-              Layer.provide(RpcServer.layerProtocolSocketServer),
+              Layer.provide(protocol),
               Layer.provide([
                 Layer.succeed(SocketServer.SocketServer, server),
                 Layer.succeed(RpcSerialization.RpcSerialization, frames)

@@ -49,7 +49,8 @@ const answersOf = (orders: ReadonlyArray<string>, answer: Answer): Stream.Stream
         if (queue.length > 0) return Effect.succeed(Chunk.unsafeFromArray(takeMessage(queue, ({ outcome }) => outcome)))
         if (missing === 0) return Effect.fail(Option.none())
         changed.unsafeClose()
-        return Effect.zipRight(changed.await, next)
+        // What ends with the same commit is in one message.
+        return Effect.zipRight(Effect.zipRight(changed.await, Effect.yieldNow()), next)
       })
       return Stream.repeatEffectChunkOption(next)
     })

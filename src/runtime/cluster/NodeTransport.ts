@@ -5,7 +5,7 @@
 import { Runners } from "@effect/cluster"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import { Socket, SocketServer } from "@effect/platform"
-import { RpcClient, RpcSerialization } from "@effect/rpc"
+import { RpcClient, RpcSerialization, RpcServer } from "@effect/rpc"
 import { Effect, FiberSet, Layer, Schedule } from "effect"
 import type * as net from "node:net"
 import * as tls from "node:tls"
@@ -84,6 +84,8 @@ export const serve = Effect.fn("NodeTransport.serve")(function* (
         const accept = (connection: tls.TLSSocket) => {
           // What breaks a connection is the business of who waits for an answer over it.
           connection.on("error", () => connection.destroy())
+          connection.setNoDelay(true)
+          sendTurnsTogether(connection)
           const open = Effect.acquireRelease(Effect.succeed(connection), () =>
             Effect.sync(() => void connection.destroy())
           )
@@ -96,6 +98,19 @@ export const serve = Effect.fn("NodeTransport.serve")(function* (
     )
   return SocketServer.SocketServer.of({ address: { _tag: "TcpAddress", hostname: host, port: address.port }, run })
 })
+
+/** Sends what is written in one turn of the loop together: each part alone would wake the other process. */
+const sendTurnsTogether = (connection: tls.TLSSocket): void => {
+  const write = connection.write.bind(connection)
+  // The last of its overloads, which the others are forms of.
+  connection.write = ((...written: Parameters<typeof write>) => {
+    if (connection.writableCorked === 0) {
+      connection.cork()
+      process.nextTick(() => connection.uncork())
+    }
+    return write(...written)
+  }) as typeof write
+}
 
 /** The wait for the handshake can be interrupted: a frozen peer's would not end, and neither would who closes the client. */
 const connect = (key: ClusterKey, host: string, port: number) =>
@@ -111,6 +126,7 @@ const connect = (key: ClusterKey, host: string, port: number) =>
           pskCallback: () => ({ psk: key.key, identity: key.identity })
         })
         connection.setNoDelay(true)
+        sendTurnsTogether(connection)
         return connection
       }),
       (connection) => Effect.sync(() => void connection.destroy())
@@ -122,11 +138,23 @@ const connect = (key: ClusterKey, host: string, port: number) =>
       })
   )
 
+/**
+ * Streams without a message for each message that arrived: a stream of starts has no more answers than its sender has asked
+ * for, and each message wakes a process.
+ */
+const withoutAcks = <P extends { readonly supportsAck: boolean }>(protocol: P): P => ({
+  ...protocol,
+  supportsAck: false
+})
+
+/** What reads and answers the messages of other nodes on the server of the node port. */
+export const protocol = Layer.scoped(RpcServer.Protocol, Effect.map(RpcServer.makeProtocolSocketServer, withoutAcks))
+
 /** The clients of other nodes, for the library: one connection to each, opened when it is first needed. */
 export const clients = (key: ClusterKey): Layer.Layer<Runners.RpcClientProtocol> =>
   Layer.succeed(Runners.RpcClientProtocol, ({ host, port }) =>
     Effect.flatMap(NodeSocket.fromDuplex(connect(key, host, port), { openTimeout }), (socket) =>
-      RpcClient.makeProtocolSocket({ retrySchedule: Schedule.spaced(reopenEvery) }).pipe(
+      Effect.map(RpcClient.makeProtocolSocket({ retrySchedule: Schedule.spaced(reopenEvery) }), withoutAcks).pipe(
         Effect.provideService(Socket.Socket, socket),
         Effect.provideService(RpcSerialization.RpcSerialization, frames)
       )
