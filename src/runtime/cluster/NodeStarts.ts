@@ -1,5 +1,5 @@
 /** Carries starts of runs between nodes: over a connection to each node that is opened when it is first needed. */
-import { RunnerAddress, Runners } from "@effect/cluster"
+import { Runners } from "@effect/cluster"
 import { RpcClient } from "@effect/rpc"
 import { Cause, Chunk, Effect, Layer, Option, RcMap, Stream } from "effect"
 import {
@@ -9,6 +9,7 @@ import {
   type StartAnswer,
   takeMessage
 } from "../../actors/ports/run/NodeStarts.js"
+import { parseAddress } from "./ShardLocks.js"
 
 /** An unused connection is closed after this time. */
 const idleTime = "3 minutes"
@@ -111,7 +112,9 @@ export const make = (receiver: Receiver, self: string | null) =>
     })
   })
 
+/** Owners are named by their addresses. */
 const addressOf = (owner: string) => {
-  const colon = owner.lastIndexOf(":")
-  return new RunnerAddress.RunnerAddress({ host: owner.slice(0, colon), port: Number(owner.slice(colon + 1)) })
+  const address = parseAddress(owner)
+  if (address === undefined) throw new Error(`${owner} is no address`)
+  return address
 }

@@ -127,10 +127,23 @@ export const parseAddress = (text: string): RunnerAddress.RunnerAddress | undefi
 export const runnersAmong = (members: ReadonlyArray<NodeRow>): Array<[runner: Runner.Runner, isHealthy: boolean]> => {
   const nodes = members.filter(holdsShards)
   const areAllLeaving = nodes.every(({ isLeaving }) => isLeaving)
-  return nodes.flatMap(({ address: text, isLeaving }) => {
-    const address = text === null ? undefined : parseAddress(text)
-    return address === undefined
-      ? []
-      : [[new Runner.Runner({ address, groups: [shardGroup], weight: shardWeight }), areAllLeaving || !isLeaving]]
+  return nodes.flatMap(({ address, isLeaving }) => {
+    const runner = address === null ? undefined : runnerAt(address)
+    return runner === undefined ? [] : [[runner, areAllLeaving || !isLeaving]]
   })
+}
+
+/** The runners that were made: the library asks for them five times a second, and compares them. */
+const runners = new Map<string, Runner.Runner>()
+const maxRunners = 1_000
+
+const runnerAt = (text: string): Runner.Runner | undefined => {
+  const known = runners.get(text)
+  if (known !== undefined) return known
+  const address = parseAddress(text)
+  if (address === undefined) return undefined
+  const runner = new Runner.Runner({ address, groups: [shardGroup], weight: shardWeight })
+  if (runners.size >= maxRunners) runners.clear()
+  runners.set(text, runner)
+  return runner
 }
