@@ -25,7 +25,7 @@ export const makeReceiver = () => {
       () => Effect.sync(() => void (answer = undefined))
     )
   const receive = (orders: ReadonlyArray<string>): Stream.Stream<StartAnswer> =>
-    answer === undefined ? Stream.empty : answersOf(orders, answer)
+    Stream.suspend(() => (answer === undefined ? Stream.empty : answersOf(orders, answer)))
   return { serve, receive }
 }
 
