@@ -3,7 +3,7 @@ import { Entity, ShardingConfig } from "@effect/cluster"
 import { assert } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Scope } from "effect"
 import { layer as actorLayer } from "../../src/actors/connection/Actor.js"
-import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
+import { ConnectionCreation, layer as creationLayer } from "../../src/actors/connection/ConnectionCreation.js"
 import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { type CallPermits, Permits } from "../../src/actors/connection/CallPermits.js"
 import { makeOwnPermits } from "../../src/actors/connection/SharedPermits.js"
@@ -27,7 +27,7 @@ import {
 } from "../../src/actors/ports/connection/TokenEndpoint.js"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import { type ConnectorManifest, decodeManifest } from "../../src/domain/connector/Definition.js"
-import type { ConnectionId } from "../../src/domain/Ids.js"
+import type { ConnectionId, CustomerId, OrganisationId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
 import { Patterns } from "../../src/actors/Patterns.js"
 import * as OutwardPlaces from "../../src/actors/Places.js"
@@ -244,6 +244,12 @@ export const makeWorld = (options: WorldOptions) =>
       Effect.provide(ShardingConfig.layerDefaults)
     )
     const client = yield* node
+    const creation = Context.get(
+      yield* Layer.build(Layer.provide(creationLayer, ports)).pipe(
+        Effect.provideService(Faults, { at: () => Effect.void })
+      ),
+      ConnectionCreation
+    )
 
     /** Creates a connection whose access token expires after `seconds`. Returns its id. */
     const connected = Effect.fnUntraced(function* (
@@ -251,11 +257,11 @@ export const makeWorld = (options: WorldOptions) =>
       refreshToken: string | null = "refresh-0"
     ) {
       const id = identifiers.next("conn")
-      yield* makeActorClient(yield* client(id)).create({
-        organisationId: organisation,
+      yield* creation.create(id, {
+        organisationId: organisation as OrganisationId,
         by: initiator,
         connector: "acme",
-        customerId: "cus_1",
+        customerId: "cus_1" as CustomerId,
         userId: null,
         authMethod: "oauth",
         authProvider: null,

@@ -20,14 +20,9 @@ export const makeActorClient = <E>(actor: Actor<E>) => {
   const done = (command: ConnectionCommand) => Effect.asVoid(ask(command, "Done"))
 
   return {
-    /** `null`: the connection is active and needs no connect session. */
-    create: (payload: PayloadOf<"Create">) =>
-      Effect.map(ask({ _tag: "Create", ...payload }, "Opened"), ({ session }) => session),
     storeCredential: (payload: PayloadOf<"StoreCredential">) => done({ _tag: "StoreCredential", ...payload }),
     reconnect: (payload: PayloadOf<"Reconnect">) =>
-      Effect.flatMap(ask({ _tag: "Reconnect", ...payload }, "Opened"), ({ session }) =>
-        session === null ? Effect.dieMessage("A reconnect has no session") : Effect.succeed(session)
-      ),
+      Effect.map(ask({ _tag: "Reconnect", ...payload }, "Opened"), ({ session }) => session),
     test: (payload: PayloadOf<"Test">) =>
       Effect.map(ask({ _tag: "Test", ...payload }, "Tested"), ({ _tag, ...tested }) => tested),
     refresh: (payload: PayloadOf<"Refresh">) => done({ _tag: "Refresh", ...payload }),

@@ -4,7 +4,6 @@
  */
 import { Effect, type Scope } from "effect"
 import type { ConnectionOwner } from "./ConnectionOwner.js"
-import { make as makeCreation } from "./ConnectionCreation.js"
 import type { CommandResult, ConnectionCommand, CommandRefusal } from "./Protocol.js"
 import { ConnectSessions } from "./ConnectSessions.js"
 import { makeCredentialCommands } from "./credential/CredentialCommands.js"
@@ -21,7 +20,6 @@ const ignoreFailure = <A>(self: ConnectionOwner, effect: Effect.Effect<A, Comman
   )
 
 export const make = Effect.gen(function* () {
-  const { create } = yield* makeCreation
   const { openReconnectSession, refreshToken, revealCredential, storeCredential, testConnection } =
     yield* makeCredentialCommands
   const { disableConnection, disconnectConnection, editConnection, enableConnection } = yield* makeStateCommands
@@ -34,8 +32,6 @@ export const make = Effect.gen(function* () {
     scope: Scope.Scope
   ): Effect.Effect<CommandResult, CommandRefusal> => {
     switch (command._tag) {
-      case "Create":
-        return Effect.map(create(self, command), (session) => ({ _tag: "Opened", session }))
       case "StoreCredential":
         return Effect.as(storeCredential(self, command), done)
       case "Reconnect":

@@ -1,36 +1,37 @@
 /**
  * Creates connections: active if the request has a credential that passes its test, else pending with a connect session
- * in which a person enters one.
+ * in which a person enters one. The node that has the request does it: a connection has no owner before its record, and a
+ * message whose answer is lost would leave a connection of which its caller does not know.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { type Connection } from "../../domain/connection/Connection.js"
 import { evolve } from "../../domain/connection/ConnectionStates.js"
 import { credentialLifetime } from "../../domain/connection/Credential.js"
 import { nextCheckAt } from "../../domain/connection/Refresh.js"
 import { type AuthMethod, needsClient } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { CustomerId, OrganisationId } from "../../domain/Ids.js"
-import type { Initiator } from "../ports/connection/Connections.js"
+import type { ConnectionId } from "../../domain/Ids.js"
+import type { ConnectRequest, Initiator } from "../ports/connection/Connections.js"
 import { ConnectionStore } from "../ports/connection/ConnectionStore.js"
 import { Connectors } from "../ports/connection/Connectors.js"
 import { type CredentialCandidate, CredentialBuilder } from "./credential/CredentialBuilder.js"
-import { isRenewable, orBusy, type ConnectionOwner } from "./ConnectionOwner.js"
+import { isRenewable, orBusy } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
-import type { CommandRefusal, PayloadOf } from "./Protocol.js"
+import type { CommandRefusal } from "./Protocol.js"
+import { CredentialTest } from "./credential/CredentialTest.js"
 import { TokenRefresh } from "./credential/TokenRefresh.js"
 import { ConnectSessions } from "./ConnectSessions.js"
 
 const pendingConnection = (
-  self: ConnectionOwner,
-  request: PayloadOf<"Create">,
+  id: ConnectionId,
+  request: ConnectRequest,
   definition: ConnectorDefinition,
   method: AuthMethod,
   at: string
 ): Connection => ({
-  id: self.id,
-  // The use case has looked up both records.
-  organisationId: request.organisationId as OrganisationId,
-  customerId: request.customerId as CustomerId,
+  id,
+  organisationId: request.organisationId,
+  customerId: request.customerId,
   connector: definition.slug,
   connectorVersion: definition.version,
   userId: request.userId,
@@ -56,7 +57,7 @@ const pendingConnection = (
   version: 1
 })
 
-export const make = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
   const store = yield* ConnectionStore
   const connectors = yield* Connectors
@@ -98,14 +99,13 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  const create = Effect.fnUntraced(function* (self: ConnectionOwner, request: PayloadOf<"Create">) {
-    // The authenticated caller's organisation.
-    const organisation = request.organisationId as OrganisationId
+  const create = Effect.fnUntraced(function* (id: ConnectionId, request: ConnectRequest) {
+    const organisation = request.organisationId
     const definition = yield* owners.definitionOf(organisation, request.connector, undefined)
     const method = yield* owners.methodOf(definition, request.authMethod)
     const now = yield* Clock.currentTimeMillis
     const at = new Date(now).toISOString()
-    const pending = pendingConnection(self, request, definition, method, at)
+    const pending = pendingConnection(id, request, definition, method, at)
     const credential = request.credential ?? ((yield* connectsWithoutPerson(pending, method)) ? {} : null)
     if (credential !== null) {
       const candidate = yield* buildFromInput(definition, method, pending, credential)
@@ -117,7 +117,7 @@ export const make = Effect.gen(function* () {
     if (method.type === "oauth2" && needsClient(method)) yield* clientOf(pending, method, {})
     const { link, session } = yield* sessions.makeSession({
       organisationId: organisation,
-      connectionId: self.id,
+      connectionId: id,
       authMethod: method.id,
       authProvider: request.authProvider,
       config: request.config,
@@ -140,3 +140,15 @@ export const make = Effect.gen(function* () {
 
   return { create }
 })
+
+/** `create` returns the link of the connect session; `null`: the connection is active. */
+export class ConnectionCreation extends Effect.Service<ConnectionCreation>()("svc/connection/ConnectionCreation", {
+  effect: make
+}) {}
+
+export const layer = ConnectionCreation.Default.pipe(
+  Layer.provide(ConnectSessions.Default),
+  Layer.provide(CredentialBuilder.Default),
+  Layer.provide(Layer.merge(CredentialTest.Default, TokenRefresh.Default)),
+  Layer.provide(ConnectionOwners.Default)
+)

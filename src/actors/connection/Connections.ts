@@ -1,4 +1,7 @@
-/** The port `Connections`: sends requests to the connection's actor on whichever node owns it, each with a timeout. */
+/**
+ * The port `Connections`: sends requests to the connection's actor on whichever node owns it, each with a time limit; creates
+ * connections on this node.
+ */
 import { Cause, Context, Duration, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
 import { InvalidState, type NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
@@ -9,11 +12,13 @@ import {
   type ConnectionRequestFailure
 } from "../ports/connection/Connections.js"
 import { Identifiers } from "../ports/Identifiers.js"
+import { makeOwnerReach } from "../OwnerReach.js"
 import { makeActorClient } from "./ActorClient.js"
+import { ConnectionCreation } from "./ConnectionCreation.js"
 import { Connection, CommandRefusal, type ConnectSessionLink } from "./Protocol.js"
 import { LocalOwners } from "./LocalOwners.js"
 
-/** A refresh may wait for a dead owner's request and then take as long itself. */
+/** Of an owner that can be reached: a refresh may wait for a dead owner's request and then take as long itself. */
 const commandTimeout = Duration.seconds(75)
 const shortTimeout = Duration.seconds(5)
 
@@ -69,15 +74,22 @@ export const layer = Layer.effect(
     const actor = yield* Connection.client
     const identifiers = yield* Identifiers
     const localOwners = yield* LocalOwners
+    const creation = yield* ConnectionCreation
+    const withinReach = yield* makeOwnerReach
 
-    const clientOf = (id: ConnectionId) => makeActorClient(actor(id))
+    const clientOf = (id: ConnectionId) =>
+      makeActorClient({ Execute: (payload) => withinReach(id, actor(id).Execute(payload)) })
 
     return Connections.of({
       // Calls through a connection, in process when its owner lives on this node.
       authorize: ({ connectionId, ...request }) =>
         Effect.flatMap(localOwners.tryGrant(connectionId, request), (answer) =>
           answer === undefined
-            ? askActor(actor(connectionId).Authorize(request), commandTimeout, callFailure(connectionId))
+            ? askActor(
+                withinReach(connectionId, actor(connectionId).Authorize(request)),
+                commandTimeout,
+                callFailure(connectionId)
+              )
             : Either.mapLeft(answer, callFailure(connectionId))
         ),
       settle: ({ connectionId, ...settlement }) =>
@@ -93,9 +105,9 @@ export const layer = Layer.effect(
       // Commands of users.
       connect: (request) => {
         const id = identifiers.next("conn")
-        return Effect.map(runCommand(clientOf(id).create(request)), (opened) => ({
+        return Effect.map(runCommand(creation.create(id, request)), (link) => ({
           id,
-          session: opened === null ? null : openedSession(opened)
+          session: link === null ? null : openedSession(link)
         }))
       },
       storeCredential: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).storeCredential(request)),

@@ -57,20 +57,6 @@ export const Settle = Rpc.make("Settle", {
 
 /** All commands besides calls. They share one message, because each kind of message costs memory in every idle entity. */
 export const ConnectionCommand = Schema.Union(
-  Schema.TaggedStruct("Create", {
-    ...withInitiator,
-    connector: text,
-    customerId: text,
-    userId: nullableText,
-    authMethod: nullableText,
-    authProvider: nullableText,
-    label: nullableText,
-    config: JsonObject,
-    tags: Texts,
-    metadata: JsonObject,
-    credential: Schema.NullOr(Secrets),
-    redirectUrl: nullableText
-  }),
   Schema.TaggedStruct("StoreCredential", {
     ...withInitiator,
     authMethod: nullableText,
@@ -130,8 +116,7 @@ export type PayloadOf<Tag extends ConnectionCommand["_tag"]> = Omit<
 /** The result of a command; `ActorClient` maps each command to its result. */
 export const CommandResult = Schema.Union(
   Schema.TaggedStruct("Done", {}),
-  /** `session`: null when the connection needs no person's credential. */
-  Schema.TaggedStruct("Opened", { session: Schema.NullOr(ConnectSessionLink) }),
+  Schema.TaggedStruct("Opened", { session: ConnectSessionLink }),
   Schema.TaggedStruct("Tested", { ok: Schema.Boolean, message: nullableText, accountLabel: nullableText }),
   Schema.TaggedStruct("Revealed", { secrets: Secrets }),
   Schema.TaggedStruct("Advanced", { outcome: StepOutcome }),

@@ -2,6 +2,7 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as ConnectionActor from "../../actors/connection/Actor.js"
 import * as Calling from "../../actors/connection/ConnectedCalls.js"
+import * as ConnectionCreation from "../../actors/connection/ConnectionCreation.js"
 import * as Connections from "../../actors/connection/Connections.js"
 import * as Permits from "../../actors/connection/SharedPermits.js"
 import { LocalOwners } from "../../actors/connection/LocalOwners.js"
@@ -275,9 +276,11 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 // --- Actors ---
 
 /** The owners of connections: credentials, refreshes, providers' limits. */
-const connections = Layer.mergeAll(ConnectionActor.layer, onWorkers(ConnectionSweep.layer)).pipe(
-  Layer.provide(LastUse.Default)
-)
+const connections = Layer.mergeAll(
+  ConnectionActor.layer,
+  ConnectionCreation.layer,
+  onWorkers(ConnectionSweep.layer)
+).pipe(Layer.provide(LastUse.Default))
 /** Shared by the owners of connections and their callers. */
 const residents = LocalOwners.Default.pipe(Layer.provide(LastUse.Default))
 const connected = Calling.layer.pipe(
