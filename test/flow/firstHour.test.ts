@@ -1,10 +1,11 @@
 /** What a person reads in the first hour: the first start, the form of the log, and the answers of mistyped commands. */
 import { assert, describe, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { onTestFinished } from "vitest"
 import { greetingText } from "../../src/runtime/program/FirstStart.js"
-import { makeDataDirectory, startService } from "../support/Service.js"
+import { bundle, makeDataDirectory, startService } from "../support/Service.js"
 
 const place = () => {
   const { dataDir, directory, remove } = makeDataDirectory()
@@ -59,6 +60,33 @@ const run = async (command: ReadonlyArray<string>, dataDir = place().dataDir) =>
   const one = startService({ dataDir, command })
   return { code: await one.ended, output: one.output() }
 }
+
+describe("a process whose output cannot be written", () => {
+  /** Runs a command of the shell in which `svc` is the program. */
+  const shell = (command: string) =>
+    spawnSync("bash", ["-c", `svc() { "${process.execPath}" "${bundle}" "$@"; }; ${command}`], { encoding: "utf8" })
+
+  it("goes on as a service, and stops in order", async () => {
+    const service = startService({ dataDir: place().dataDir })
+    await service.ready
+    service.stopReading()
+    const { baseUrl } = JSON.parse(fs.readFileSync(path.join(service.dataDir, "dev.json"), "utf8"))
+    for (let n = 0; n < 3; n++) assert.strictEqual((await fetch(`${baseUrl}/readyz`)).status, 200)
+    service.kill("SIGTERM")
+    assert.strictEqual(await service.ended, 0)
+  }, 60_000)
+
+  it("ends quietly as a command whose reader has ended", () => {
+    for (const words of ["--help", "keys new", "migrate --print"]) {
+      const { stderr, stdout } = shell(`svc ${words} | true; echo "\${PIPESTATUS[0]}"`)
+      assert.deepStrictEqual([stdout, stderr], ["0\n", ""], words)
+    }
+  }, 30_000)
+
+  it("ends with 1 as a command whose output is lost", () => {
+    assert.strictEqual(shell("svc keys new > /dev/full").status, 1)
+  }, 30_000)
+})
 
 describe("a command", () => {
   it("that does not exist is refused with the closest one, and what there is", async () => {

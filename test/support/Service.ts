@@ -24,6 +24,8 @@ export interface Service {
   /** Resolves with the exit code; null if a signal ended the process. */
   readonly ended: Promise<number | null>
   readonly kill: (signal: NodeJS.Signals) => void
+  /** Ends the reading of the output, as `| head` does: what the process writes from now on fails. */
+  readonly stopReading: () => void
 }
 
 export interface ServiceOptions {
@@ -113,7 +115,10 @@ export const startService = (options: ServiceOptions): Service => {
     output: () => output,
     ready,
     ended,
-    kill: (signal) => void child.kill(signal)
+    kill: (signal) => void child.kill(signal),
+    stopReading: () => {
+      for (const stream of [child.stdout, child.stderr]) stream.destroy()
+    }
   }
 }
 
@@ -187,7 +192,7 @@ export const postgresPid = (dataDir: string): number =>
   Number(fs.readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[0])
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
-const bundle = path.join(root, "dist", "svc.js")
+export const bundle = path.join(root, "dist", "svc.js")
 
 /** The options by which a test bundles the program. */
 export const bundleOptions = {

@@ -46,10 +46,23 @@ const endLoudly = (event: "uncaught_exception" | "unhandled_rejection") => (caus
   process.stderr.write(`${JSON.stringify(line)}\n`, () => process.exit(70))
 }
 
+/**
+ * Keeps this process alive when its output cannot be written, for example since its reader has ended: a service goes on, a
+ * command does the rest of its work. One whose output is lost for another reason ends with 1.
+ */
+const outliveOutput = () => {
+  const isCommand = process.argv[2] !== "start"
+  for (const output of [process.stdout, process.stderr])
+    output.on("error", (error: NodeJS.ErrnoException) => {
+      if (isCommand && error.code !== "EPIPE") process.exitCode = 1
+    })
+}
+
 /** `keepCompiled`: absent if the program runs from the compiled code of an earlier start. */
 export const main = (keepCompiled?: KeepCompiled): void => {
   process.on("uncaughtException", endLoudly("uncaught_exception"))
   process.on("unhandledRejection", endLoudly("unhandled_rejection"))
+  outliveOutput()
   const fiber = Effect.runFork(program(keepCompiled))
   let signalled = Infinity
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -63,8 +76,8 @@ export const main = (keepCompiled?: KeepCompiled): void => {
   fiber.addObserver((exit) => {
     const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
     if (failed) process.stderr.write(`${messageOf(exit.cause)}\n`, () => process.exit(1))
-    // 0, unless what began the stop has set another.
-    else process.exit()
+    // 0, unless what began the stop or lost output has set another. A failed write is heard in the next turn.
+    else setImmediate(() => process.exit())
   })
 }
 

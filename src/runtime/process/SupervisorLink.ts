@@ -35,8 +35,6 @@ export const openLink: Effect.Effect<SupervisorLink, OperatorError> = Effect.sus
     stop()
     setTimeout(() => process.exit(1), aloneMillis).unref()
   })
-  // The supervisor reads both; without it what is written fails, and must not end the node before it has stopped.
-  for (const output of [process.stdout, process.stderr]) output.on("error", () => undefined)
   const tell = (message: ToSupervisor) => void process.send?.(message, undefined, undefined, () => undefined)
   const listeners = new Map<ToNode["_tag"], (handle: PortHandle) => void>()
   process.on("message", ({ _tag }: ToNode, handle: unknown) => listeners.get(_tag)?.(handle as PortHandle)) // sent beside `Port`

@@ -287,13 +287,21 @@ describe("on an operator's Postgres", () => {
     await limit(-1)
   }, 60_000)
 
-  it("svc start --nodes serves, and ends with 0", async () => {
+  it("svc start --nodes serves, also when nobody reads its output any more, and ends with 0", async () => {
     const nodes = startService({ dataDir: own.dataDir, env: cluster.env, command: ["start", "--nodes", "1"] })
     await nodes.ready
     const baseUrl = /"service\.ready".*?"url":"([^"]+)"/.exec(nodes.output())?.[1] ?? ""
     const caller = apiOf({ baseUrl, apiKey: cluster.apiKey } as Api["dev"])
     const workflow = await caller.workflow("own", "instant", "export default async (ctx) => ctx.input.n")
     assert.strictEqual((await caller.run(workflow, { n: 3 })).body, 3)
+    // A node's end and start are logged.
+    nodes.stopReading()
+    const before = nodeOf(nodes.pid, "runner-1")
+    killProcess(before)
+    const isBack = async () =>
+      nodesOf(nodes.pid).some(({ name, pid }) => name === "runner-1" && pid !== before.pid) &&
+      (await caller.run(workflow, { n: 4 })).body === 4
+    await eventually(isBack, Boolean)
     nodes.kill("SIGINT")
     assert.strictEqual(await nodes.ended, 0, nodes.output())
   }, 60_000)
