@@ -1,5 +1,6 @@
 /** Keys that are revoked, and another organisation that asks for what is not its own. */
 import { setTimeout as pause } from "node:timers/promises"
+import type { Connection } from "./ConnectionLoad.js"
 import type { Trial } from "./Trial.js"
 
 const revokedMillis = 1_000
@@ -8,11 +9,18 @@ export interface AccessLoad {
   readonly send: () => Promise<void>
 }
 
-/** `strangerKey`: of another organisation. `foreignIds`: of runs and events that are not its own. */
+/** What another organisation has. */
+interface Foreign {
+  /** The ids of its runs and events. */
+  readonly records: () => ReadonlyArray<string>
+  readonly connections: () => ReadonlyArray<Connection>
+}
+
+/** `strangerKey`: of an organisation to which all work of the trial is foreign. */
 export const makeAccessLoad = (
   { ask, insist, nodes, repeat, tried, violated }: Trial,
   strangerKey: string,
-  foreignIds: () => ReadonlyArray<string>
+  foreign: Foreign
 ): AccessLoad => {
   const withKey = (key: string) => ({ authorization: `Bearer ${key}` })
   const target = "/api/v1/workflows"
@@ -47,20 +55,36 @@ export const makeAccessLoad = (
     )
   }
 
+  /** Reads, cancels, lists and calls through what is not its own, in turn. */
   const trespass = async (n: number) => {
-    const ids = foreignIds()
-    const id = ids[(n * 7_919) % ids.length]
-    if (id === undefined) return
+    const pickOf = <A>(all: ReadonlyArray<A>): A | undefined => all[(n * 7_919) % all.length]
+    const id = pickOf(foreign.records())
+    const connection = pickOf(foreign.connections())
+    if (id === undefined || connection === undefined) return
+    const as = (more: Readonly<Record<string, string>> = {}) => ({ ...withKey(strangerKey), ...more })
     const kind = id.startsWith("evt_") ? "events" : "executions"
-    const answer = await ask("GET", `/api/v1/${kind}/${id}`, undefined, withKey(strangerKey))
+    const attempts = [
+      ["GET", `/api/v1/${kind}/${id}`],
+      ["POST", `/api/v1/executions/${id}/cancel`],
+      ["GET", `/api/v1/connections/${connection.id}`],
+      ["PUT", `/api/v1/connections/${connection.id}`],
+      ["GET", "/api/v1/proxy/me"],
+      ["GET", `/api/v1/${kind}`]
+    ] as const
+    const [method, path] = attempts[n % attempts.length] ?? attempts[0]
+    const body = method === "PUT" ? { label: "taken" } : method === "POST" ? {} : undefined
+    const through = { "x-end-org-id": connection.customer, "x-svc-connections": connection.id }
+    const answer = await ask(method, path, body, as(path.includes("proxy") ? through : {}))
     tried("tenants")
-    if (answer !== undefined && answer.status !== 404 && answer.status !== 503)
-      violated("tenants", `another organisation got ${answer.status} for ${id}`)
+    if (answer === undefined || answer.status === 503) return
+    const isEmptyList = answer.status === 200 && answer.body?.data?.length === 0
+    if (answer.status < 400 ? !isEmptyList : answer.status !== 404)
+      violated("tenants", `another organisation got ${answer.status} for ${method} ${path}, of ${id}`)
   }
 
   return {
     send: async () => {
-      await Promise.all([repeat(0.3, revoke), repeat(1, trespass)])
+      await Promise.all([repeat(0.3, revoke), repeat(2, trespass)])
     }
   }
 }

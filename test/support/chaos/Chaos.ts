@@ -8,7 +8,7 @@ import * as path from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { makeCluster, type TestCluster } from "../cluster.js"
 import { eventually } from "../eventually.js"
-import { startNats } from "../natsServer.js"
+import { type NatsServer, startNats } from "../natsServer.js"
 import { startOAuthProvider } from "../oauthProvider.js"
 import { paced } from "../pace.js"
 import { assertSound } from "../proofs.js"
@@ -23,6 +23,7 @@ import { makeStarter, type TrialNode } from "./Nodes.js"
 import { drawFaults } from "./Plan.js"
 import { makeRunLoad } from "./RunLoad.js"
 import { judgeRuns } from "./RunVerdict.js"
+import { readStoredMessages } from "./StoredMessages.js"
 import { makeTrial, type Trial } from "./Trial.js"
 
 interface ChaosOptions {
@@ -38,6 +39,8 @@ const schedules = 30
 const wholeMillis = 15_000
 /** Until all accepted work has ended. */
 const drainMillis = 120_000
+/** A trial that lasts so long tries every promise. */
+const fullMillis = 60_000
 /** Until the last event has been told to those who wait for it. */
 const restMillis = 1_500
 
@@ -54,7 +57,7 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
   const place = makeDataDirectory()
   try {
     const start = makeStarter(cluster, nats.port)
-    const faults = makeFaults(trial, nats, start)
+    const faults = makeFaults(trial, { ...nats, deleteStore: forgetMessages(trial, nats) }, start)
     await Promise.all((["api", "runner", "runner", "runner"] as const).map(faults.join))
     const front = nodes.find(({ role }) => role === "api")
     if (front === undefined) throw new Error("no api node started")
@@ -62,7 +65,10 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
     const stranger = await createSecondOrganisation(place.dataDir, "Stranger", cluster.env)
     const runs = await makeRunLoad(trial, front, provider)
     const connections = await makeConnectionLoad(trial, front, tokens)
-    const access = makeAccessLoad(trial, stranger, () => [...runs.accepted.values()])
+    const access = makeAccessLoad(trial, stranger, {
+      records: () => [...runs.accepted.values()],
+      connections: connections.ids
+    })
     const flow = await front.node.client.workflow("tick", "standard", "export default async (ctx) => ctx.event.id")
     const ticks = await makeTickSchedules(front.node.client, cluster.sql, { flow, schedules, missed: 1 })
 
@@ -83,6 +89,9 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
     await judgeRuns(trial, cluster, runs, provider)
     await connections.judge()
     judgeSecrets(trial, nodes)
+    judgeMessages(trial, nats)
+    // A shorter trial may end before each kind of work was due.
+    if (durationMillis >= fullMillis) for (const name of trial.untried()) violated(name, "nothing has tried it")
   } finally {
     if (logs !== undefined) keepLogs(logs, nodes)
     for (const one of nodes) one.isGone = true
@@ -146,11 +155,26 @@ const keepLogs = (directory: string, nodes: ReadonlyArray<TrialNode>) => {
   for (const { name, node } of nodes) fs.writeFileSync(path.join(directory, `${name}.log`), node.output())
 }
 
-/** The provider's tokens and the secrets of the connector have a mark. */
+/** Of the provider's tokens and the secrets of the connector. */
+const mark = "canary_"
+
+const judgeMessages = ({ tried, violated }: Trial, { store }: NatsServer) => {
+  const { events, marked } = readStoredMessages(store, mark)
+  tried("secrets", events)
+  for (const text of marked) violated("secrets", `the broker has stored ${JSON.stringify(text)}`)
+}
+
+/** Judges what a killed server has stored before it is deleted. */
+const forgetMessages = (trial: Trial, nats: NatsServer) =>
+  Effect.zipRight(
+    Effect.sync(() => judgeMessages(trial, nats)),
+    nats.deleteStore
+  )
+
 const judgeSecrets = ({ tried, violated }: Trial, nodes: ReadonlyArray<TrialNode>) => {
   for (const { name, node } of nodes) {
     const lines = node.output().split("\n")
     tried("secrets", lines.length)
-    for (const line of lines) if (line.includes("canary_")) violated("secrets", `${name}: ${line.slice(0, 300)}`)
+    for (const line of lines) if (line.includes(mark)) violated("secrets", `${name}: ${line.slice(0, 300)}`)
   }
 }

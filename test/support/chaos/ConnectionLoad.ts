@@ -11,13 +11,15 @@ const connections = 3
 const lifetimeSeconds = 4
 const slowestMillis = 1_500
 
-interface Connection {
+export interface Connection {
   readonly id: string
   readonly customer: string
 }
 
 export interface ConnectionLoad {
   readonly send: () => Promise<void>
+  /** Of the connections and of their customers. */
+  readonly ids: () => ReadonlyArray<Connection>
   /** To be called at the end, when all connections are at rest. */
   readonly judge: () => Promise<void>
 }
@@ -91,6 +93,7 @@ export const makeConnectionLoad = async (
   }
 
   return {
+    ids: () => all,
     send: async () => {
       await Promise.all([repeat(3, callByProxy), repeat(0.5, callByRun)])
     },
