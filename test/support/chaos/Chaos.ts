@@ -8,7 +8,7 @@ import * as path from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { makeCluster, type TestCluster } from "../cluster.js"
 import { eventually } from "../eventually.js"
-import { type NatsServer, startNats } from "../natsServer.js"
+import { startNats } from "../natsServer.js"
 import { startOAuthProvider } from "../oauthProvider.js"
 import { paced } from "../pace.js"
 import { assertSound } from "../proofs.js"
@@ -19,11 +19,11 @@ import { makeTickSchedules } from "../tickSchedules.js"
 import { makeAccessLoad } from "./AccessLoad.js"
 import { makeConnectionLoad } from "./ConnectionLoad.js"
 import { makeFaults } from "./Faults.js"
+import { hearMessages, type Messages } from "./Messages.js"
 import { makeStarter, type TrialNode } from "./Nodes.js"
 import { drawFaults } from "./Plan.js"
 import { makeRunLoad } from "./RunLoad.js"
 import { judgeRuns } from "./RunVerdict.js"
-import { readStoredMessages } from "./StoredMessages.js"
 import { makeTrial, type Trial } from "./Trial.js"
 
 interface ChaosOptions {
@@ -51,13 +51,14 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
   const { nodes, say, tried, violated } = trial
   const scope = Effect.runSync(Scope.make())
   const nats = await Effect.runPromise(Scope.extend(startNats(), scope))
+  const messages = await hearMessages(nats.url, mark)
   const provider = await startProvider()
   const tokens = await startOAuthProvider()
   const cluster = await makeCluster()
   const place = makeDataDirectory()
   try {
     const start = makeStarter(cluster, nats.port)
-    const faults = makeFaults(trial, { ...nats, deleteStore: forgetMessages(trial, nats) }, start)
+    const faults = makeFaults(trial, nats, start)
     await Promise.all((["api", "runner", "runner", "runner"] as const).map(faults.join))
     const front = nodes.find(({ role }) => role === "api")
     if (front === undefined) throw new Error("no api node started")
@@ -89,7 +90,8 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
     await judgeRuns(trial, cluster, runs, provider)
     await connections.judge()
     judgeSecrets(trial, nodes)
-    judgeMessages(trial, nats)
+    judgeMessages(trial, messages)
+    tried("secrets", messages.events())
     // A shorter trial may end before each kind of work was due.
     if (durationMillis >= fullMillis) for (const name of trial.untried()) violated(name, "nothing has tried it")
   } finally {
@@ -98,6 +100,7 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
     await cluster.end().catch((error: unknown) => violated("recovery", String(error)))
     await provider.close()
     await tokens.close()
+    await messages.close()
     await Effect.runPromise(Scope.close(scope, Exit.void))
     place.remove()
   }
@@ -158,18 +161,10 @@ const keepLogs = (directory: string, nodes: ReadonlyArray<TrialNode>) => {
 /** Of the provider's tokens and the secrets of the connector. */
 const mark = "canary_"
 
-const judgeMessages = ({ tried, violated }: Trial, { store }: NatsServer) => {
-  const { events, marked } = readStoredMessages(store, mark)
-  tried("secrets", events)
-  for (const text of marked) violated("secrets", `the broker has stored ${JSON.stringify(text)}`)
+const judgeMessages = ({ violated }: Trial, { events, marked }: Messages) => {
+  if (events() === 0) violated("secrets", "no message of the broker was heard")
+  for (const text of marked) violated("secrets", `the broker has carried ${text}`)
 }
-
-/** Judges what a killed server has stored before it is deleted. */
-const forgetMessages = (trial: Trial, nats: NatsServer) =>
-  Effect.zipRight(
-    Effect.sync(() => judgeMessages(trial, nats)),
-    nats.deleteStore
-  )
 
 const judgeSecrets = ({ tried, violated }: Trial, nodes: ReadonlyArray<TrialNode>) => {
   for (const { name, node } of nodes) {

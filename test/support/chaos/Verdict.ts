@@ -9,7 +9,7 @@ export const promises = {
   ticks: "a tick of a schedule fires once",
   tenants: "no organisation sees what is another's",
   keys: "a revoked key works nowhere after a second",
-  secrets: "no log line of a node and no message that the broker stores has a secret",
+  secrets: "no log line of a node and no message of the broker has a secret",
   answers: "every request is answered, or refused with a reason, within 30 s",
   recovery: "all shards are held 15 s after the last fault; the audit trail and all events are accounted for",
   nodes: "no node ends by itself, and each that joins takes part"
