@@ -4,8 +4,10 @@
  */
 import { Duration, Effect, Runtime, Schema } from "effect"
 import type { TooManyRuns, Unavailable } from "../../domain/Failure.js"
+import type { ExecutionId } from "../../domain/Ids.js"
 import { NodeStarts, StartOrder, StartOutcome, takeMessage } from "../ports/run/NodeStarts.js"
 import { Ownership } from "../ports/Ownership.js"
+import { makeOwnerReach } from "../OwnerReach.js"
 import { unavailable } from "./RunCancellation.js"
 import type { DirectStart } from "./RunSpec.js"
 
@@ -25,6 +27,7 @@ type Answer = StartOutcome | { readonly _tag: "Unreachable" | "Overdue" }
 
 /** An order that waits for its answer. */
 interface Waiting {
+  readonly id: ExecutionId
   readonly text: string
   readonly shard: number
   readonly owner: string
@@ -97,6 +100,7 @@ const makeAsking = Effect.gen(function* () {
   const nodes = yield* NodeStarts
   const ownership = yield* Ownership
   const clock = yield* Effect.clock
+  const withinReach = yield* makeOwnerReach
   const runFork = Runtime.runFork(yield* Effect.runtime<never>())
   /** Not sent yet, by owner. */
   const unsent = new Map<string, Array<Waiting>>()
@@ -124,18 +128,30 @@ const makeAsking = Effect.gen(function* () {
     unsent.clear()
   }
 
+  /** Owners that are asked whether they answer, while anything waits for them. */
+  const questioned = new Set<string>()
+  const question = ({ id, owner }: Waiting): void => {
+    questioned.add(owner)
+    const allOf = () => [...waiting].filter((one) => one.owner === owner)
+    const answered = Effect.repeat(Effect.sleep(lookEvery), { until: () => allOf().length === 0 })
+    runFork(withinReach(id, answered)).addObserver((exit) => {
+      questioned.delete(owner)
+      if (exit._tag === "Failure") for (const { settle } of allOf()) settle(overdue)
+    })
+  }
+
   /** A node that is gone does not answer, and one that is frozen does not even close its connection. */
   const watch = Effect.sync(() => {
     const now = clock.unsafeCurrentTimeMillis()
     for (const one of waiting)
       if (ownerOf(ownership, one.shard) !== one.owner) one.settle(moved)
       else if (now > one.until) one.settle(overdue)
+      else if (!questioned.has(one.owner)) question(one)
   })
   let isWatching = false
-  const watchWhileWaiting = Effect.suspend(() => {
-    isWatching = true
-    return Effect.repeat(Effect.delay(watch, lookEvery), { while: () => waiting.size > 0 })
-  }).pipe(Effect.ensuring(Effect.sync(() => void (isWatching = false))))
+  const watchWhileWaiting = Effect.repeat(Effect.delay(watch, lookEvery), { while: () => waiting.size > 0 }).pipe(
+    Effect.ensuring(Effect.sync(() => void (isWatching = false)))
+  )
 
   const add = (one: Waiting) => {
     if (unsent.size === 0) setImmediate(sendAll)
@@ -143,12 +159,15 @@ const makeAsking = Effect.gen(function* () {
     if (others === undefined) unsent.set(one.owner, [one])
     else others.push(one)
     waiting.add(one)
-    if (!isWatching) runFork(watchWhileWaiting)
+    if (isWatching) return
+    isWatching = true
+    runFork(watchWhileWaiting)
   }
 
   return (order: StartOrder, owner: string, until: number) =>
     Effect.async<Answer>((resume) => {
       const one: Waiting = {
+        id: order.run.id,
         text: encodeOrder(order),
         shard: order.run.shard,
         owner,
