@@ -11,7 +11,8 @@ const code = ["src", "test", "migrations", "bench", "scripts"]
 
 /** The name and the command of each check, the longest first. */
 const checks = [
-  ["types", process.execPath, "scripts/typeRules.mjs"],
+  // Types live long: room for new ones spares the collector a fifth of all the time.
+  ["types", process.execPath, "--max-semi-space-size=128", "scripts/typeRules.mjs"],
   ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
   ["lint", "oxlint", ...code],
   ["format", "oxfmt", "--check", ...code],
