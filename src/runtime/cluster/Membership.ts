@@ -106,16 +106,22 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
     for (const gone of found) if (gone.id !== held.id && isGone(gone)) yield* remove(held, gone)
   })
 
-  /** Takes the seat of a node away. Sessions are ended by the login that opened them. */
+  /**
+   * Takes the seat of a node away. Sessions are ended by the login that opened them; the one with the locks of its shards
+   * only once the row is gone, by which it may begin runs.
+   */
   const remove = Effect.fnUntraced(function* (held: Seat, gone: NodeRow) {
-    const ended = yield* onSeat(() => held.remove(gone))
-    if (ended === undefined) return
-    yield* Effect.annotateLogs(Effect.logInfo("cluster.node_gone"), {
-      node: gone.id,
-      role: gone.role,
-      reason: gone.isConnected ? "it is silent" : "its session ended"
-    })
-    yield* onSeat(() => held.endSessions(ended))
+    const found = yield* onSeat(() => held.remove(gone))
+    if (found === undefined) return
+    const { isRemoved, process: ended } = found
+    if (isRemoved) {
+      yield* Effect.annotateLogs(Effect.logInfo("cluster.node_gone"), {
+        node: gone.id,
+        role: gone.role,
+        reason: gone.isConnected ? "it is silent" : "its session ended"
+      })
+      yield* onSeat(() => held.endSessions(ended))
+    }
     // Not awaited: a pool may have no connection for a while.
     for (const pool of pools) yield* Effect.fork(Effect.ignore(pool.unsafe(endSessionsSql, [ended])))
   })

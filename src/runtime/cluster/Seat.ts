@@ -41,8 +41,11 @@ export interface Seat {
   readonly lock: (shards: ReadonlyArray<number>) => Promise<void>
   /** The seat is lost if it fails. */
   readonly unlock: (shards: ReadonlyArray<number>) => Promise<void>
-  /** Takes away the seat of a node; `undefined` if another node did, or if it showed a sign of life. */
-  readonly remove: (member: NodeRow) => Promise<string | undefined>
+  /**
+   * Takes away the seat of a node; `undefined` if another node did, or if it showed a sign of life. It is not removed while
+   * a transaction holds its row.
+   */
+  readonly remove: (member: NodeRow) => Promise<{ readonly process: string; readonly isRemoved: boolean } | undefined>
   /** Ends sessions of this login by the process that opened them. */
   readonly endSessions: (process: string) => Promise<void>
   /** Says that this node gives its shards to the others. */
@@ -61,6 +64,14 @@ const beatSql = `
 export const endSessionsSql = `
   SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE usename = current_user AND pid <> pg_backend_pid() AND right(application_name, length($1) + 1) = ' ' || $1`
+
+/**
+ * Does not wait for a transaction of the gone node that holds its row: this node's own beats would wait as well. That
+ * transaction ends with its session, and the next beat removes the row.
+ */
+const removeSql = `
+  WITH free AS (SELECT id FROM nodes WHERE id = $1 FOR UPDATE SKIP LOCKED)
+  DELETE FROM nodes USING free WHERE nodes.id = free.id`
 
 /** What a seat hears, and asks. */
 export interface SeatEvents extends Omit<ChangeNoticesOptions, "seat"> {
@@ -209,8 +220,8 @@ const seat = async (
       const { rows: found } = await client.query(`${membersSql} WHERE n.id = $1`, [member.id])
       const [now] = found.map(decodeNode)
       if (now === undefined || !isGone(now)) return undefined
-      const removed = await client.query("DELETE FROM nodes WHERE id = $1", [member.id])
-      return removed.rowCount === 1 ? now.process : undefined
+      const removed = await client.query(removeSql, [member.id])
+      return { process: now.process, isRemoved: removed.rowCount === 1 }
     },
     tellChange: notices.tell,
     endSessions: async (process) => void (await client.query(endSessionsSql, [process])),
