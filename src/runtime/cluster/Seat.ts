@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { setTimeout } from "node:timers/promises"
-import { Client } from "pg"
+import { Client, DatabaseError } from "pg"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { processName, sessionName } from "../process/ProcessName.js"
 import { socketOf } from "../postgres/database/AnswerLimit.js"
@@ -70,8 +70,11 @@ export const endSessionsSql = `
  * transaction ends with its session, and the next beat removes the row.
  */
 const removeSql = `
-  WITH free AS (SELECT id FROM nodes WHERE id = $1 FOR UPDATE SKIP LOCKED)
+  WITH free AS (SELECT id FROM nodes WHERE id = $1 FOR UPDATE NOWAIT)
   DELETE FROM nodes USING free WHERE nodes.id = free.id`
+
+/** Whether a statement found a row that another transaction has locked (lock_not_available). */
+const isHeld = (cause: unknown): boolean => cause instanceof DatabaseError && cause.code === "55P03"
 
 /** What a seat hears, and asks. */
 export interface SeatEvents extends Omit<ChangeNoticesOptions, "seat"> {
@@ -220,8 +223,14 @@ const seat = async (
       const { rows: found } = await client.query(`${membersSql} WHERE n.id = $1`, [member.id])
       const [now] = found.map(decodeNode)
       if (now === undefined || !isGone(now)) return undefined
-      const removed = await client.query(removeSql, [member.id])
-      return { process: now.process, isRemoved: removed.rowCount === 1 }
+      const isRemoved = await client.query(removeSql, [member.id]).then(
+        ({ rowCount }) => rowCount === 1,
+        (cause: unknown) => {
+          if (isHeld(cause)) return false
+          throw cause
+        }
+      )
+      return { process: now.process, isRemoved }
     },
     tellChange: notices.tell,
     endSessions: async (process) => void (await client.query(endSessionsSql, [process])),
