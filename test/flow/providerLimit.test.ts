@@ -1,5 +1,6 @@
 /** A limit that a provider counts over all connections of a connector holds also after the death of its owner. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { acme, ownBase } from "../support/connectors.js"
 import { api, type Api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { proofs } from "../support/proofs.js"
@@ -31,25 +32,22 @@ describe("a limit of scope connector", () => {
   beforeAll(async () => {
     systems = await startProvider()
     await begin()
-    await made("/connectors", {
-      svcConnector: 1,
-      slug: "limited",
-      name: "Limited",
-      kind: "crm",
-      version: "1.0.0",
-      baseUrl: "{{connection.config.base}}",
-      connectionConfig: { type: "object", properties: { base: { type: "string" } }, required: ["base"] },
-      auth: [
-        {
-          id: "key",
-          type: "api_key",
-          fields: [{ name: "apiKey", secret: true }],
-          inject: [{ in: "header", name: "x-key", value: "{{credential.apiKey}}" }]
-        }
-      ],
-      rateLimit: { scope: "connector", ...limit },
-      actions: [{ name: "get", version: 1, request: { method: "GET", path: "/get/{{args.id}}" } }]
-    })
+    await made(
+      "/connectors",
+      acme("limited", {
+        ...ownBase,
+        auth: [
+          {
+            id: "key",
+            type: "api_key",
+            fields: [{ name: "apiKey", secret: true }],
+            inject: [{ in: "header", name: "x-key", value: "{{credential.apiKey}}" }]
+          }
+        ],
+        rateLimit: { scope: "connector", ...limit },
+        actions: [{ name: "get", version: 1, request: { method: "GET", path: "/get/{{args.id}}" } }]
+      })
+    )
     await made("/connectors/limited/publish", {})
   }, 120_000)
 

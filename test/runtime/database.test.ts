@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Schedule } from "effect"
+import { Deferred, Effect, Fiber, Schedule } from "effect"
 import { migrations } from "../../migrations/index.js"
 import { migrate } from "../../src/runtime/postgres/database/Migrations.js"
 import { AppSql, connect, WriterSql } from "../../src/runtime/postgres/database/Pools.js"
@@ -8,6 +8,9 @@ import { urlsOfLogin } from "../../src/runtime/postgres/database/Roles.js"
 import { layer, ownerSql, TestDatabase } from "../support/Database.js"
 import { layer as withLayer } from "../support/layer.js"
 import { announce } from "../support/LogExpectations.js"
+
+/** The key of the lock under which migrations run. */
+const migrationLock = 1_937_137_966
 
 const insertOrganisation = (id: string) =>
   Effect.flatMap(
@@ -25,6 +28,26 @@ withLayer(layer, { excludeTestServices: true })("a migrated database", (it) => {
       yield* owner`GRANT USAGE ON SCHEMA public TO svc_writer, svc_app, svc_audit_reader`
       const done = yield* Effect.all([migrate(urls.owner), migrate(urls.owner)], { concurrency: 2 })
       assert.deepStrictEqual(done.map((names) => names.length).sort(), [0, Object.keys(migrations).length])
+    })
+  )
+
+  it.scoped("a start that waits for another's migration can be stopped", () =>
+    Effect.gen(function* () {
+      const { urls } = yield* TestDatabase
+      const owner = yield* ownerSql
+      const other = yield* owner.reserve
+      const [last] =
+        yield* owner`DELETE FROM svc_migrations WHERE migration_id = (SELECT max(migration_id) FROM svc_migrations)
+        RETURNING migration_id, created_at, name`
+      yield* other.executeUnprepared("SELECT pg_advisory_lock($1)", [migrationLock], undefined)
+      const waiting = yield* Effect.fork(migrate(urls.owner))
+      yield* Effect.repeat(owner`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`, {
+        until: (rows) => rows.length > 0
+      })
+      yield* Effect.timeout(Fiber.interrupt(waiting), "5 seconds")
+      yield* other.executeUnprepared("SELECT pg_advisory_unlock($1)", [migrationLock], undefined)
+      assert.isDefined(last)
+      yield* owner`INSERT INTO svc_migrations ${owner.insert(last ?? {})}`
     })
   )
 

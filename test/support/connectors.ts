@@ -13,6 +13,12 @@ export const acme = (slug: string, more: object = {}) => ({
   ...more
 })
 
+/** Members of a definition whose connections name the address of their system, as `base` of their configuration. */
+export const ownBase = {
+  baseUrl: "{{connection.config.base}}",
+  connectionConfig: { type: "object", properties: { base: { type: "string" } }, required: ["base"] }
+}
+
 /** An OAuth2 method; members of `more` override its members. */
 export const oauth = (more: object = {}) => ({
   id: "oauth",

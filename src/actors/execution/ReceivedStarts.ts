@@ -80,20 +80,22 @@ export const layer = (options: { readonly slots: number }) =>
           }
         })
 
-      /** A run whose shard is not here, or leaves, is answered by its next owner. */
-      const answer = (order: StartOrder): Effect.Effect<StartOutcome> =>
-        Effect.suspend(() =>
-          ownership.owns(order.run.shard) ? inTurn(order.run.id, start(order)) : Effect.succeed(moved)
-        ).pipe(
+      /** A run whose shard is not here, or leaves, is answered by its next owner. An order that fails leaves the others. */
+      const answer = (text: string): Effect.Effect<string> =>
+        Effect.suspend(() => {
+          const order = decodeOrder(text)
+          return ownership.owns(order.run.shard) ? inTurn(order.run.id, start(order)) : Effect.succeed(moved)
+        }).pipe(
           Effect.catchAll((failure) => Effect.succeed(refused(failure))),
+          Effect.map(encodeOutcome),
           Effect.catchAllCause((cause) =>
             Cause.isInterruptedOnly(cause)
-              ? Effect.succeed(moved)
-              : Effect.as(Effect.logError("execution.start_failed", cause), refused(broken))
+              ? Effect.succeed(encodeOutcome(moved))
+              : Effect.as(Effect.logError("execution.start_failed", cause), encodeOutcome(refused(broken)))
           )
         )
 
-      yield* (yield* NodeStarts).serve((text) => Effect.map(answer(decodeOrder(text)), encodeOutcome))
+      yield* (yield* NodeStarts).serve(answer)
     })
   )
 

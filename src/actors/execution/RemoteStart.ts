@@ -132,19 +132,25 @@ const makeAsking = Effect.gen(function* () {
   const questioned = new Set<string>()
   const question = ({ id, owner }: Waiting): void => {
     questioned.add(owner)
-    const allOf = () => [...waiting].filter((one) => one.owner === owner)
-    const answered = Effect.repeat(Effect.sleep(lookEvery), { until: () => allOf().length === 0 })
+    const isAwaited = () => {
+      for (const one of waiting) if (one.owner === owner) return true
+      return false
+    }
+    const answered = Effect.repeat(Effect.sleep(lookEvery), { while: isAwaited })
     runFork(withinReach(id, answered)).addObserver((exit) => {
       questioned.delete(owner)
-      if (exit._tag === "Failure") for (const { settle } of allOf()) settle(overdue)
+      if (exit._tag === "Failure") for (const one of waiting) if (one.owner === owner) one.settle(overdue)
     })
   }
 
   /** A node that is gone does not answer, and one that is frozen does not even close its connection. */
   const watch = Effect.sync(() => {
     const now = clock.unsafeCurrentTimeMillis()
+    // By shard: thousands of orders may wait.
+    const owners = new Map<number, string | null>()
+    for (const { shard } of waiting) if (!owners.has(shard)) owners.set(shard, ownerOf(ownership, shard))
     for (const one of waiting)
-      if (ownerOf(ownership, one.shard) !== one.owner) one.settle(moved)
+      if (owners.get(one.shard) !== one.owner) one.settle(moved)
       else if (now > one.until) one.settle(overdue)
       else if (!questioned.has(one.owner)) question(one)
   })

@@ -2,7 +2,6 @@
  * The cluster layer of one node of several: the library's sharding over the seat of this node in Postgres and connections
  * to the others. Messages are not stored (decision 4): who sends one has a time limit, and repeats it or asks the record.
  */
-import { NodeStartRpcs, NodeStarts } from "../../actors/ports/run/NodeStarts.js"
 import { RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardId, Sharding, ShardingConfig } from "@effect/cluster"
 import { SocketServer } from "@effect/platform"
 import { RpcSerialization, RpcServer } from "@effect/rpc"
@@ -10,6 +9,7 @@ import { Effect, HashRing, Layer, Option, Redacted } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
+import { NodeStartRpcs, NodeStarts } from "../../actors/ports/run/NodeStarts.js"
 import { OperatorError } from "../process/OperatorError.js"
 import type { NodeSettings } from "../configuration/Config.js"
 import { clusterKeys } from "./ClusterSecret.js"

@@ -31,7 +31,7 @@ export const makeReceiver = () => {
 
 export type Receiver = ReturnType<typeof makeReceiver>
 
-/** The answers as they come. What comes while a message of them is on its way is in the next one. */
+/** The answers to the orders of one message, as they come. */
 const answersOf = (orders: ReadonlyArray<string>, answer: Answer): Stream.Stream<StartAnswer> =>
   Stream.unwrapScoped(
     Effect.gen(function* () {

@@ -139,8 +139,8 @@ const connect = (key: ClusterKey, host: string, port: number) =>
   )
 
 /**
- * Streams without a message for each message that arrived: a stream of starts has no more answers than its sender has asked
- * for, and each message wakes a process.
+ * Streams without acknowledgements, each of which would wake a process: a stream of starts has no more answers than its
+ * receiver has sent orders.
  */
 const withoutAcks = <P extends { readonly supportsAck: boolean }>(protocol: P): P => ({
   ...protocol,

@@ -3,6 +3,7 @@
  * and quick.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { acme, ownBase } from "../../support/connectors.js"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { outwardPlaces } from "../../../src/domain/Limits.js"
@@ -113,18 +114,15 @@ describe("the outbox", () => {
 describe("a provider's limit on a connection", () => {
   it("is never exceeded while its shard moves, to a new node and from one that is killed, and every call is sent", async () => {
     const calls = 12
-    await made("/connectors", {
-      svcConnector: 1,
-      slug: "limited",
-      name: "Limited",
-      kind: "crm",
-      version: "1.0.0",
-      baseUrl: "{{connection.config.base}}",
-      connectionConfig: { type: "object", properties: { base: { type: "string" } }, required: ["base"] },
-      auth: [{ id: "none", type: "none" }],
-      rateLimit: { scope: "connection", ...limit },
-      actions: [{ name: "get", version: 1, request: { method: "GET", path: "/limited", query: { n: "{{args.n}}" } } }]
-    })
+    await made(
+      "/connectors",
+      acme("limited", {
+        ...ownBase,
+        auth: [{ id: "none", type: "none" }],
+        rateLimit: { scope: "connection", ...limit },
+        actions: [{ name: "get", version: 1, request: { method: "GET", path: "/limited", query: { n: "{{args.n}}" } } }]
+      })
+    )
     await made("/connectors/limited/publish", {})
     const workflow = await nodeOf(nodes, 0).client.workflow(
       "limited_calls",
