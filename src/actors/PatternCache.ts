@@ -2,7 +2,7 @@
  * Compiled patterns in memory, by organisation, least recently used first out. When all of them take too much memory,
  * the organisation that holds the most loses some, so that none can displace those of others.
  */
-import type { Pattern } from "../domain/connector/expression/PatternProgram.js"
+import type { Pattern } from "../domain/expression/PatternProgram.js"
 import type { OrganisationId } from "../domain/Ids.js"
 
 /** A pattern that can be used, or why it cannot. */

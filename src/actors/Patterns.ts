@@ -3,8 +3,8 @@
  * start. The main loop only matches them.
  */
 import { Effect } from "effect"
-import { type Condition, patternsOf } from "../domain/connector/expression/Condition.js"
-import { loadPattern, type PatternLookup } from "../domain/connector/expression/PatternProgram.js"
+import { type Condition, patternsOf } from "../domain/expression/Condition.js"
+import { loadPattern, type PatternLookup } from "../domain/expression/PatternProgram.js"
 import type { Unavailable } from "../domain/Failure.js"
 import type { OrganisationId } from "../domain/Ids.js"
 import { patternLimits } from "../domain/Limits.js"

@@ -2,6 +2,8 @@
 import { Schema } from "effect"
 import { jsonDepth } from "./Limits.js"
 
+export { isList } from "./expression/List.js"
+
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [member: string]: Json }
 /** A value whose members can be read by name. */
 export type JsonObject = { readonly [member: string]: Json }
@@ -125,9 +127,6 @@ export const unstorableMessage: Record<Unstorable["reason"], string> = {
 /** Whether a value is an object and not a list. */
 export const isObject = (value: unknown): value is { readonly [member: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-
-/** Whether a value is a list. */
-export const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
 /**
  * The canonical text of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space, numbers as

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { PatternCache } from "../../src/actors/PatternCache.js"
 import * as PatternsLive from "../../src/actors/Patterns.js"
 import { Computations, TooCostly } from "../../src/actors/ports/Computations.js"
-import type { Condition } from "../../src/domain/connector/expression/Condition.js"
+import type { Condition } from "../../src/domain/expression/Condition.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { computations } from "../../src/runtime/computing/worker/Table.js"
 

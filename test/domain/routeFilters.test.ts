@@ -1,8 +1,9 @@
 /** The filters of an event cost a bounded time on the main loop, whatever the routes and the payload are. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { type Condition, meetsCondition } from "../../src/domain/connector/expression/Condition.js"
-import { eventSteps, StepBudget } from "../../src/domain/connector/expression/StepBudget.js"
+import type { Condition } from "../../src/domain/expression/Condition.js"
+import { meetsCondition } from "../../src/domain/expression/ConditionEvaluation.js"
+import { eventSteps, StepBudget } from "../../src/domain/expression/StepBudget.js"
 import { matchRoutes } from "../../src/domain/event/EventRouting.js"
 import { canonicalJson, type Json } from "../../src/domain/Json.js"
 import type { OrganisationId, RouteId, SpaceId, TriggerId, WorkflowId } from "../../src/domain/Ids.js"

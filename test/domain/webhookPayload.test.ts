@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Schema } from "effect"
 import { EventDefinition, WebhookDefinition } from "../../src/domain/connector/Webhook.js"
 import type { Json } from "../../src/domain/Json.js"
-import { noPatterns } from "../../src/domain/connector/expression/PatternProgram.js"
+import { noPatterns } from "../../src/domain/expression/PatternProgram.js"
 import {
   bodyChallenge,
   deliveredEvents,

@@ -1,8 +1,8 @@
 /** Patterns that are compiled where they are asked for, for tests of what matches them. */
 import { Either } from "effect"
-import { compilePattern } from "../../src/domain/connector/expression/Pattern.js"
+import { compilePattern } from "../../src/domain/expression/Pattern.js"
 import { memoize } from "../../src/domain/RecentMap.js"
-import { loadPattern, type PatternLookup } from "../../src/domain/connector/expression/PatternProgram.js"
+import { loadPattern, type PatternLookup } from "../../src/domain/expression/PatternProgram.js"
 
 export const compiledPatterns: PatternLookup = memoize((pattern) =>
   Either.match(compilePattern(pattern), { onLeft: () => undefined, onRight: loadPattern })

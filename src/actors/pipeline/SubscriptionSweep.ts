@@ -4,8 +4,8 @@
  * orphaned starts nothing. Contract: trigger record and states.
  */
 import { Clock, Duration, Effect, Encoding, Layer, Option, Redacted } from "effect"
-import { valueAt } from "../../domain/connector/expression/Path.js"
-import { renderAll } from "../../domain/connector/expression/Template.js"
+import { valueAt } from "../../domain/expression/Path.js"
+import { renderAll } from "../../domain/expression/Template.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import type { EventDefinition, WebhookDefinition } from "../../domain/connector/Webhook.js"
 import type { Json, JsonObject } from "../../domain/Json.js"

@@ -4,7 +4,7 @@
  */
 import { type Effect, Context, Data } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
-import type { PatternProgram } from "../../domain/connector/expression/PatternProgram.js"
+import type { PatternProgram } from "../../domain/expression/PatternProgram.js"
 import type { ImportWarning } from "../../domain/connector/import/OpenApiDocument.js"
 import type { OpenApiOptions } from "../../domain/connector/import/OpenApi.js"
 import type { Detail, Unavailable } from "../../domain/Failure.js"

@@ -1,6 +1,6 @@
 /** Schema of an action: how its arguments become a request, and the answer a result. Contract: connector definition. */
 import { Schema } from "effect"
-import { Condition } from "./expression/Condition.js"
+import { Condition } from "../expression/Condition.js"
 import { withDefault, optionalList, optional, required, partWithDefault } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
 import { connectedCall } from "../Limits.js"

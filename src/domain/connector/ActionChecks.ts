@@ -3,7 +3,7 @@ import { Either } from "effect"
 import type { Json, JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import { configRoot } from "./AuthChecks.js"
-import { patternMistake } from "./expression/Pattern.js"
+import { patternMistake } from "../expression/Pattern.js"
 import { headerMistakes } from "./VerificationChecks.js"
 import { ownOrigin } from "./request/BaseUrl.js"
 import {
@@ -15,10 +15,11 @@ import {
   templateMistakes,
   templatesIn,
   mistakeUnless
-} from "./Checks.js"
+} from "../expression/Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { isDotSegment } from "./request/ValueEncoding.js"
-import { parseTemplate, templatePaths } from "./expression/Template.js"
+import { templatePaths } from "../expression/Template.js"
+import { parseTemplate } from "../expression/Parsing.js"
 
 /** Finds the mistakes in a JSON Schema. */
 export type SchemaMistakes = (schema: JsonObject) => Mistakes

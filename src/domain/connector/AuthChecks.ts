@@ -10,12 +10,12 @@ import {
   templateMistakes,
   mistakeUnless,
   mistakeAt
-} from "./Checks.js"
-import { schemaPatternMistake } from "./expression/Pattern.js"
+} from "../expression/Checks.js"
+import { schemaPatternMistake } from "../expression/Pattern.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { headerMistakes } from "./VerificationChecks.js"
 import { payloadNames, signerNames } from "./request/Signing.js"
-import { cachedTemplate } from "./expression/Template.js"
+import { cachedTemplate } from "../expression/Template.js"
 import { parseUrl } from "../Url.js"
 
 /** The members of `connection.config`: those of its schema, and those set while connecting. */

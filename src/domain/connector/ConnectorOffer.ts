@@ -5,7 +5,8 @@ import { cdmEntities, type CdmEntity, isCdmEntity } from "../cdm/Entities.js"
 import { JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
 import type { ConnectorDefinition, EntityDefinition } from "./Definition.js"
-import { firstItemPath, parsePath } from "./expression/Path.js"
+import { firstItemPath } from "../expression/Path.js"
+import { parsePath } from "../expression/Parsing.js"
 
 const Texts = Schema.Array(Schema.String)
 

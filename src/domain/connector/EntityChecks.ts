@@ -8,9 +8,10 @@ import {
   referenceMistakes,
   mistakeUnless,
   mistakeAt
-} from "./Checks.js"
+} from "../expression/Checks.js"
 import type { ConnectorDefinition, EntityDefinition, FieldMap } from "./Definition.js"
-import { firstItemPath, parsePath } from "./expression/Path.js"
+import { firstItemPath } from "../expression/Path.js"
+import { parsePath } from "../expression/Parsing.js"
 import { Either } from "effect"
 
 /** The transforms of a field map. Contract: CDM types, transforms. */

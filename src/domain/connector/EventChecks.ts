@@ -11,9 +11,9 @@ import {
   type RootCheck,
   templatesIn,
   mistakeUnless
-} from "./Checks.js"
+} from "../expression/Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
-import { patternMistake } from "./expression/Pattern.js"
+import { patternMistake } from "../expression/Pattern.js"
 import { headerMistakes, verificationMistakes } from "./VerificationChecks.js"
 import type { EventDefinition, WebhookDefinition } from "./Webhook.js"
 

@@ -17,7 +17,7 @@ import {
   memberPath,
   mistakeUnless,
   mistakeAt
-} from "./Checks.js"
+} from "../expression/Checks.js"
 import { ConnectorDefinition } from "./Definition.js"
 import { entityMistakes } from "./EntityChecks.js"
 import { eventMistakes } from "./EventChecks.js"

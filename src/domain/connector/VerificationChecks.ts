@@ -1,6 +1,6 @@
 /** Finds mistakes in how webhooks are verified. */
 import { Either } from "effect"
-import { mistakeAt, type Mistakes, mistakeUnless } from "./Checks.js"
+import { mistakeAt, type Mistakes, mistakeUnless } from "../expression/Checks.js"
 import { ruleOf } from "../event/InboundWebhook.js"
 import { encodeHeader } from "./request/ValueEncoding.js"
 import type { WebhookVerification } from "./Webhook.js"

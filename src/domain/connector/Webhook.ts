@@ -1,6 +1,6 @@
 /** Schemas of a provider's events, and of the webhooks or polls that deliver them. Contract: connector definition. */
 import { Schema } from "effect"
-import { Condition } from "./expression/Condition.js"
+import { Condition } from "../expression/Condition.js"
 import { withDefault, optional, required, partWithDefault } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
 

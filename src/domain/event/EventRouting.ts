@@ -1,8 +1,8 @@
 /** Finds the routes of triggers that an event takes. Contract: trigger record; condition AST. */
-import { meetsCondition } from "../connector/expression/Condition.js"
-import { valueAt } from "../connector/expression/Path.js"
-import type { PatternLookup } from "../connector/expression/PatternProgram.js"
-import { eventSteps, StepBudget } from "../connector/expression/StepBudget.js"
+import { meetsCondition } from "../expression/ConditionEvaluation.js"
+import { valueAt } from "../expression/Path.js"
+import type { PatternLookup } from "../expression/PatternProgram.js"
+import { eventSteps, StepBudget } from "../expression/StepBudget.js"
 import type { Event } from "./Event.js"
 import type { SpaceId } from "../Ids.js"
 import { canonicalJson, type Json } from "../Json.js"

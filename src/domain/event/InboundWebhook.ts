@@ -1,6 +1,6 @@
 /** Verifies webhooks that arrive, over their raw bytes. Pure. Contract: inbound webhooks. */
 import { Either, Encoding } from "effect"
-import { valueAt } from "../connector/expression/Path.js"
+import { valueAt } from "../expression/Path.js"
 import { concatBytes } from "../connector/request/RequestContent.js"
 import type { SigningDigests } from "../connector/request/Signing.js"
 import type { WebhookVerification } from "../connector/Webhook.js"

@@ -1,6 +1,6 @@
 /** Compares the items of a poll with those that it has seen. Pure. Contract: connector definition, `poll`. */
 import { accountText } from "../event/WebhookPayload.js"
-import { valueAt } from "../connector/expression/Path.js"
+import { valueAt } from "../expression/Path.js"
 import type { EventDefinition } from "../connector/Webhook.js"
 import { canonicalJson, type Json } from "../Json.js"
 

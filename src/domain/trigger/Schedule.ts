@@ -6,7 +6,7 @@
 import { Cron } from "croner"
 import { DateTime, Duration, Option } from "effect"
 import { memoize } from "../RecentMap.js"
-import { type Mistakes, mistakeAt } from "../connector/Checks.js"
+import { type Mistakes, mistakeAt } from "../expression/Checks.js"
 import { scheduleLimits } from "../Limits.js"
 import type { ScheduleInput, ScheduleSettings } from "./Trigger.js"
 

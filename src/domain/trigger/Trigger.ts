@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { AutoReplay, AutoReplayInput } from "../event/AutoReplay.js"
-import { Condition } from "../connector/expression/Condition.js"
+import { Condition } from "../expression/Condition.js"
 import { WebhookVerification } from "../connector/Webhook.js"
 import { Retry } from "../run/Execution.js"
 import { ConnectionId, CustomerId, OrganisationId, RouteId, SpaceId, TriggerId, WorkflowId } from "../Ids.js"

@@ -1,7 +1,7 @@
 /** Creates, changes, enables and disables the record of a trigger; pure. Contract: trigger record and states. */
 import { Duration, Either } from "effect"
 import { autoReplayOf } from "../event/AutoReplay.js"
-import { patternsOf } from "../connector/expression/Condition.js"
+import { patternsOf } from "../expression/Condition.js"
 import { defaultRetryPolicy, type Retry } from "../run/Execution.js"
 import { InvalidState } from "../Failure.js"
 import type { ConnectionId, CustomerId, EventId, OrganisationId, SpaceId, TriggerId } from "../Ids.js"

@@ -1,5 +1,5 @@
 /** Finds what in the settings of a trigger cannot fire, with its paths; what depends on other records is checked elsewhere. */
-import type { Condition } from "../connector/expression/Condition.js"
+import type { Condition } from "../expression/Condition.js"
 import {
   conditionMistakes,
   mistakeAt,
@@ -8,7 +8,7 @@ import {
   mistakeUnless,
   type PatternMistake,
   pathMistakes
-} from "../connector/Checks.js"
+} from "../expression/Checks.js"
 import { verificationMistakes } from "../connector/VerificationChecks.js"
 import type { WebhookVerification } from "../connector/Webhook.js"
 import { refusalOf, type ValidationFailed } from "../Failure.js"

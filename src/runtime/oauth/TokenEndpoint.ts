@@ -14,7 +14,7 @@ import {
   type Tokens
 } from "../../actors/ports/connection/TokenEndpoint.js"
 import { tokenTimeout } from "../../domain/connection/Refresh.js"
-import { valueAt } from "../../domain/connector/expression/Path.js"
+import { valueAt } from "../../domain/expression/Path.js"
 import { answerJson, mediaType, answerText } from "../../domain/connector/request/ProviderAnswer.js"
 import { isObject, type JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/access/Redaction.js"

@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { valueAt } from "../../../src/domain/connector/expression/Path.js"
+import { valueAt } from "../../../src/domain/expression/Path.js"
 import { readRateHeaders } from "../../../src/domain/connector/request/RateReading.js"
 import { xero as builtIn } from "../../../src/domain/connectors/xero/Xero.js"
 import {

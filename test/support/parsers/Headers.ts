@@ -11,8 +11,9 @@ import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
 import { displayedValues, type Field, readEntries } from "../../../src/http/connect/Form.js"
 import { canEscape, buildProxyRequest } from "../../../src/domain/connector/request/ProxyRequest.js"
 import { github } from "../../../src/domain/connectors/github/GitHub.js"
-import { parsePath } from "../../../src/domain/connector/expression/Path.js"
-import { parseTemplate, templateLength } from "../../../src/domain/connector/expression/Template.js"
+import { parsePath } from "../../../src/domain/expression/Parsing.js"
+import { templateLength } from "../../../src/domain/expression/Template.js"
+import { parseTemplate } from "../../../src/domain/expression/Parsing.js"
 import { encodingsOf } from "../../../src/runtime/egress/Inflate.js"
 import { make as makeAddresses } from "../../../src/runtime/process/Addresses.js"
 import { worstJson } from "./JsonTexts.js"
@@ -185,7 +186,7 @@ export const textParsers: ReadonlyArray<Parser> = [
     worstJson
   ),
   parser(
-    ["src/domain/connector/expression/Path.ts#firstSegment", "src/domain/connector/expression/Path.ts#parsePath"],
+    ["src/domain/expression/Path.ts#firstSegment", "src/domain/expression/Parsing.ts#parsePath"],
     longest.path,
     parsePath,
     {
@@ -198,10 +199,7 @@ export const textParsers: ReadonlyArray<Parser> = [
     }
   ),
   parser(
-    [
-      "src/domain/connector/expression/Template.ts#parseTemplate",
-      "src/domain/connector/expression/Template.ts#parseOperand"
-    ],
+    ["src/domain/expression/Parsing.ts#parseTemplate", "src/domain/expression/Template.ts#parseOperand"],
     longest.template,
     parseTemplate,
     {

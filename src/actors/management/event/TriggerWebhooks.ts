@@ -4,7 +4,7 @@
  */
 import { Clock, Duration, Effect, Either, Option, Redacted } from "effect"
 import { everyText } from "../../../domain/AskedTexts.js"
-import { noPatterns } from "../../../domain/connector/expression/PatternProgram.js"
+import { noPatterns } from "../../../domain/expression/PatternProgram.js"
 import type { WebhookVerification } from "../../../domain/connector/Webhook.js"
 import { eventHeaders } from "../../../domain/event/EventHeaders.js"
 import { deduplicationValue } from "../../../domain/event/EventRouting.js"

@@ -3,7 +3,7 @@
  * and the result is about as large as the document; unreferenced ones are left out.
  */
 import { isObject, type Json, type JsonObject, isList } from "../../Json.js"
-import { schemaPatternMistake } from "../expression/Pattern.js"
+import { schemaPatternMistake } from "../../expression/Pattern.js"
 import { type OpenApiDocument, UniqueNames } from "./OpenApiDocument.js"
 
 /** The conversion of one document's schemas. */

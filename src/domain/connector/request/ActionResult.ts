@@ -5,11 +5,11 @@
 import { Either, Encoding } from "effect"
 import { type Json, type JsonObject, findUnstorable, unstorableMessage } from "../../Json.js"
 import type { ActionDefinition } from "../Action.js"
-import { meetsCondition } from "../expression/Condition.js"
+import { meetsCondition } from "../../expression/ConditionEvaluation.js"
 import type { ConnectorDefinition } from "../Definition.js"
-import { valueAt } from "../expression/Path.js"
-import type { PatternLookup } from "../expression/PatternProgram.js"
-import { answerSteps, StepBudget } from "../expression/StepBudget.js"
+import { valueAt } from "../../expression/Path.js"
+import type { PatternLookup } from "../../expression/PatternProgram.js"
+import { answerSteps, StepBudget } from "../../expression/StepBudget.js"
 import {
   answerJson,
   answerText,
@@ -20,7 +20,7 @@ import {
 } from "./ProviderAnswer.js"
 import { readRateHeaders } from "./RateReading.js"
 import { isTransient } from "./Retry.js"
-import { asText, renderAll } from "../expression/Template.js"
+import { asText, renderAll } from "../../expression/Template.js"
 
 /** The result of an action's answer. `now`: Unix milliseconds. */
 export const actionResult = (

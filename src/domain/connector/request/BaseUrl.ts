@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../Json.js"
 import type { ActionDefinition } from "../Action.js"
 import type { ConnectorDefinition } from "../Definition.js"
 import { type CallMistake, checkHostValue, isDotSegment, callMistake, encodePathValue } from "./ValueEncoding.js"
-import { evaluate, type Expression, cachedTemplate } from "../expression/Template.js"
+import { evaluate, type Expression, cachedTemplate } from "../../expression/Template.js"
 import { parseUrl } from "../../Url.js"
 
 /** A resolved base URL. `origin`: scheme, host and port. `path`: without a final slash; empty for none. */

@@ -8,7 +8,7 @@ import { parseBounded } from "../../JsonText.js"
 import type { AuthMethod, Injection } from "../AuthMethod.js"
 import type { UnsignedRequest } from "./UnsignedRequest.js"
 import { type CallMistake, encodeHeader, callMistake } from "./ValueEncoding.js"
-import { asText, templatePaths, renderText, cachedTemplate } from "../expression/Template.js"
+import { asText, templatePaths, renderText, cachedTemplate } from "../../expression/Template.js"
 
 /** One rendered part of a request. */
 export const InjectedPart = Schema.Struct({

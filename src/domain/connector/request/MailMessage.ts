@@ -6,7 +6,7 @@
 import { Either, Encoding } from "effect"
 import { type Json, type JsonObject, isList, isObject } from "../../Json.js"
 import { type CallMistake, callMistake } from "./ValueEncoding.js"
-import { asText } from "../expression/Template.js"
+import { asText } from "../../expression/Template.js"
 import { mail } from "../../Limits.js"
 
 /** A message with its envelope. */

@@ -2,7 +2,7 @@
 import { Either } from "effect"
 import { type Json, type JsonObject, isList, isObject } from "../../Json.js"
 import type { ActionDefinition, Pagination } from "../Action.js"
-import { valueAt } from "../expression/Path.js"
+import { valueAt } from "../../expression/Path.js"
 import { type CallMistake, callMistake } from "./ValueEncoding.js"
 import { headerOf, answerJson, type ProviderAnswer } from "./ProviderAnswer.js"
 import { parseUrl } from "../../Url.js"

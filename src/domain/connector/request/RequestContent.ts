@@ -3,7 +3,7 @@ import { Either, Encoding } from "effect"
 import { type Json, type JsonObject, isObject } from "../../Json.js"
 import type { ActionDefinition } from "../Action.js"
 import { CallMistake, isHeaderText, callMistake, encodeQueryPairs } from "./ValueEncoding.js"
-import { asText, renderAll, renderBody } from "../expression/Template.js"
+import { asText, renderAll, renderBody } from "../../expression/Template.js"
 
 /** An encoded body with its content type. */
 export interface Content {

@@ -6,7 +6,7 @@ import { Either, Encoding } from "effect"
 import type { CustomMethod, SigningRule } from "../AuthMethod.js"
 import { concatBytes } from "./RequestContent.js"
 import { type CallMistake, isHeaderText, callMistake } from "./ValueEncoding.js"
-import { templatePaths, renderText, cachedTemplate } from "../expression/Template.js"
+import { templatePaths, renderText, cachedTemplate } from "../../expression/Template.js"
 
 /** The digests that signing needs. */
 export interface SigningDigests {

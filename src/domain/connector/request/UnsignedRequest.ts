@@ -17,7 +17,7 @@ import {
   encodePathValue,
   encodeQueryPairs
 } from "./ValueEncoding.js"
-import { evaluate, render, renderMembers, cachedTemplate } from "../expression/Template.js"
+import { evaluate, render, renderMembers, cachedTemplate } from "../../expression/Template.js"
 
 /** The input of one call. */
 export interface CallInput {

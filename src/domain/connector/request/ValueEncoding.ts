@@ -6,7 +6,7 @@ import { Data, Either } from "effect"
 import { type Json, isList, isObject } from "../../Json.js"
 import { guest } from "../../Limits.js"
 import type { ListStyle } from "../Action.js"
-import { asText } from "../expression/Template.js"
+import { asText } from "../../expression/Template.js"
 
 /** A mistake in the arguments or the config of a call. The message never has the value. */
 export class CallMistake extends Data.TaggedError("CallMistake")<{

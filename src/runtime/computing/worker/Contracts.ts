@@ -4,7 +4,7 @@
  * only.
  */
 import { dereference, type OutputUnit, type Schema, Validator } from "@cfworker/json-schema"
-import { schemaPatternMistake } from "../../../domain/connector/expression/Pattern.js"
+import { schemaPatternMistake } from "../../../domain/expression/Pattern.js"
 import type { Detail } from "../../../domain/Failure.js"
 import type { Json, JsonObject } from "../../../domain/Json.js"
 import { answerItems } from "../../../domain/Limits.js"

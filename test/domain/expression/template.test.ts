@@ -1,17 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import { type Condition, meetsCondition } from "../../../src/domain/connector/expression/Condition.js"
-import { patternMistake } from "../../../src/domain/connector/expression/Pattern.js"
-import { parsePath, readPath, valueAt } from "../../../src/domain/connector/expression/Path.js"
-import {
-  parseTemplate,
-  templatePaths,
-  render,
-  renderAll,
-  renderText
-} from "../../../src/domain/connector/expression/Template.js"
+import type { Condition } from "../../../src/domain/expression/Condition.js"
+import { meetsCondition } from "../../../src/domain/expression/ConditionEvaluation.js"
+import { patternMistake } from "../../../src/domain/expression/Pattern.js"
+import { readPath, valueAt } from "../../../src/domain/expression/Path.js"
+import { parsePath } from "../../../src/domain/expression/Parsing.js"
+import { templatePaths, render, renderAll, renderText } from "../../../src/domain/expression/Template.js"
+import { parseTemplate } from "../../../src/domain/expression/Parsing.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
-import { StepBudget } from "../../../src/domain/connector/expression/StepBudget.js"
+import { StepBudget } from "../../../src/domain/expression/StepBudget.js"
 import { compiledPatterns } from "../../support/patterns.js"
 import { measureGrowth } from "../../support/growth.js"
 

@@ -2,9 +2,11 @@
 import { Either } from "effect"
 import type { Detail } from "../Failure.js"
 import { type Json, isList } from "../Json.js"
-import type { Condition } from "./expression/Condition.js"
-import { parsePath, type Path } from "./expression/Path.js"
-import { parseTemplate, templatePaths } from "./expression/Template.js"
+import type { Condition } from "./Condition.js"
+import type { Path } from "./Path.js"
+import { parsePath } from "./Parsing.js"
+import { templatePaths } from "./Template.js"
+import { parseTemplate } from "./Parsing.js"
 
 /** Mistakes with their paths in the definition. */
 export type Mistakes = ReadonlyArray<Detail>

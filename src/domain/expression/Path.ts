@@ -1,28 +1,34 @@
-/** Data paths into JSON: `$.items[0].name`. A path reads own members only. Contract: data paths. */
-import { memoize } from "../../RecentMap.js"
-import { Either } from "effect"
-import { type Json, isList } from "../../Json.js"
+/**
+ * Data paths into JSON: `$.items[0].name`. A path reads own members only. Contract: data paths. Guests run this module, so
+ * that it imports no library.
+ */
+import type { Json } from "../Json.js"
+import { memoize } from "../RecentMap.js"
+import { isList } from "./List.js"
+
+/** What a text was read as, or why it cannot be read. */
+export type Parsed<A> = { readonly value: A } | { readonly mistake: string }
 
 /** A member's name, or an index; a negative index counts from the end. */
 export type Segment = string | number
 /** The segments of a path; empty: the whole value. */
 export type Path = ReadonlyArray<Segment>
 
-/** Parses a path. A leading `$` or `$.` is optional; other names are quoted in `["…"]`. Left: what is wrong. */
-export const parsePath = (text: string): Either.Either<Path, string> => {
+/** Parses a path. A leading `$` or `$.` is optional; other names are quoted in `["…"]`. */
+export const scanPath = (text: string): Parsed<Path> => {
   let rest = text.trim()
-  if (rest === "$" || rest === "") return rest === "" ? Either.left("is empty") : Either.right([])
+  if (rest === "$" || rest === "") return rest === "" ? { mistake: "is empty" } : { value: [] }
   if (rest.startsWith("$.") || rest.startsWith("$[")) rest = rest.slice(rest[1] === "." ? 2 : 1)
   const path: Array<Segment> = []
   while (rest !== "") {
     const found = (path.length === 0 ? firstSegment : nextSegment).exec(rest)
-    if (found === null) return Either.left(`cannot be read from "${rest.slice(0, 20)}" on`)
+    if (found === null) return { mistake: `cannot be read from "${rest.slice(0, 20)}" on` }
     const [matched, name, index, double, single] = found
     const quoted = double ?? single
     path.push(name ?? (index === undefined ? unescape(quoted ?? "") : Number(index)))
     rest = rest.slice(matched.length)
   }
-  return path.length > maxSegments ? Either.left(`has more than ${maxSegments} parts`) : Either.right(path)
+  return path.length > maxSegments ? { mistake: `has more than ${maxSegments} parts` } : { value: path }
 }
 
 /** The value at a path; `undefined` if there is none. */
@@ -42,8 +48,10 @@ export const readPath = (value: Json | undefined, path: Path): Json | undefined 
 }
 
 /** The value at a path in text, parsed once; `undefined` also for an invalid path. */
-export const valueAt = (value: Json | undefined, path: string): Json | undefined =>
-  Either.match(cachedPath(path), { onLeft: () => undefined, onRight: (parts) => readPath(value, parts) })
+export const valueAt = (value: Json | undefined, path: string): Json | undefined => {
+  const parsed = cachedPath(path)
+  return "mistake" in parsed ? undefined : readPath(value, parsed.value)
+}
 
 /** A path of a field map with every `[*]` replaced by the first index. */
 export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
@@ -55,4 +63,4 @@ const firstSegment = new RegExp(`^(?:${namePattern}|${placePattern})`)
 const nextSegment = new RegExp(String.raw`^(?:\.${namePattern}|${placePattern})`)
 
 const unescape = (text: string) => text.replace(/\\(.)/g, "$1")
-const cachedPath = memoize(parsePath)
+const cachedPath = memoize(scanPath)

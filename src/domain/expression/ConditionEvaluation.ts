@@ -1,55 +1,10 @@
-/** Conditions over JSON values, written as data. Contract: condition AST. */
-import { Schema } from "effect"
-import { isList, isObject, Json } from "../../Json.js"
+/** Evaluates conditions over JSON values, within a budget of steps. Guests run this module, so that it imports no library. */
+import type { Json, JsonObject } from "../Json.js"
+import type { Comparison, Condition } from "./Condition.js"
+import { isList } from "./List.js"
 import { valueAt } from "./Path.js"
 import { type PatternLookup, patternSteps } from "./PatternProgram.js"
 import type { StepBudget } from "./StepBudget.js"
-
-export const Comparison = Schema.Literal(
-  "eq",
-  "neq",
-  "gt",
-  "gte",
-  "lt",
-  "lte",
-  "in",
-  "nin",
-  "contains",
-  "startsWith",
-  "endsWith",
-  "matches",
-  "exists"
-)
-export type Comparison = typeof Comparison.Type
-
-/** A condition: a comparison, or a combination of conditions. */
-export type Condition =
-  | { readonly all: ReadonlyArray<Condition> }
-  | { readonly any: ReadonlyArray<Condition> }
-  | { readonly not: Condition }
-  | { readonly path: string; readonly op: Comparison; readonly value?: Json }
-
-export const Condition: Schema.Schema<Condition> = Schema.suspend((): Schema.Schema<Condition> =>
-  Schema.Union(
-    Schema.Struct({ all: Schema.Array(Condition) }),
-    Schema.Struct({ any: Schema.Array(Condition) }),
-    Schema.Struct({ not: Condition }),
-    Schema.Struct({
-      path: Schema.String,
-      op: Comparison,
-      value: Schema.optionalWith(Json, { exact: true })
-    })
-  )
-).annotations({ identifier: "Condition" })
-
-/** The patterns of a condition, as they are written. */
-export const patternsOf = (condition: Condition, found: Set<string> = new Set()): Set<string> => {
-  if ("all" in condition) for (const one of condition.all) patternsOf(one, found)
-  else if ("any" in condition) for (const one of condition.any) patternsOf(one, found)
-  else if ("not" in condition) patternsOf(condition.not, found)
-  else if (condition.op === "matches" && typeof condition.value === "string") found.add(condition.value)
-  return found
-}
 
 /** What evaluating conditions takes: the compiled patterns, and the steps that are left. */
 export interface Evaluation {
@@ -74,6 +29,8 @@ const isMet = (condition: Condition, value: Json | undefined, evaluation: Evalua
   return budget.take(path.length) && compare(op, valueAt(value, path), expected, evaluation)
 }
 
+const isMembers = (value: Json): value is JsonObject => typeof value === "object" && value !== null && !isList(value)
+
 const stepsPerComparison = 10
 /** Characters that are compared, searched or read as a number in the time of a step. */
 const charactersPerStep = { compared: 200, searched: 200, parsed: 2 }
@@ -85,7 +42,7 @@ const isSame = (a: Json | undefined, b: Json | undefined, budget: StepBudget): b
     return a.length === b.length && budget.take(a.length / charactersPerStep.compared) && a === b
   if (isList(a) || isList(b))
     return isList(a) && isList(b) && a.length === b.length && a.every((one, at) => isSame(one, b[at], budget))
-  if (!isObject(a) || !isObject(b)) return a === b
+  if (!isMembers(a) || !isMembers(b)) return a === b
   const names = Object.keys(a)
   return (
     budget.take(names.length * stepsPerComparison) &&

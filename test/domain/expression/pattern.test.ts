@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck } from "effect"
 import { RE2JS } from "re2js"
-import { compilePattern } from "../../../src/domain/connector/expression/Pattern.js"
-import { patternExtent } from "../../../src/domain/connector/expression/PatternExtent.js"
-import { loadPattern } from "../../../src/domain/connector/expression/PatternProgram.js"
+import { compilePattern } from "../../../src/domain/expression/Pattern.js"
+import { patternExtent } from "../../../src/domain/expression/PatternExtent.js"
+import { loadPattern } from "../../../src/domain/expression/PatternProgram.js"
 
 const oracle = (pattern: string, text: string): boolean =>
   RE2JS.compile(RE2JS.translateRegExp(pattern)).matcher(text).find()

@@ -1,11 +1,12 @@
 /**
- * Templates of definitions: text with `{{path ?? path ?? "default"}}`. Expressions only read data; they run no code.
- * Contract: connector definition, template language.
+ * Templates of definitions and flows: text with `{{path ?? path ?? "default"}}`. Expressions only read data; they run no
+ * code, and data that contains `{{` is never evaluated. Contract: connector definition, template language. Guests run this
+ * module, so that it imports no library.
  */
-import { Either } from "effect"
-import { type Json, type JsonObject, isList } from "../../Json.js"
-import { memoize } from "../../RecentMap.js"
-import { parsePath, type Path, readPath } from "./Path.js"
+import type { Json, JsonObject } from "../Json.js"
+import { memoize } from "../RecentMap.js"
+import { isList } from "./List.js"
+import { type Parsed, type Path, readPath, scanPath } from "./Path.js"
 
 /** One alternative of an expression: a path or a literal. */
 export type Operand =
@@ -26,10 +27,10 @@ export type Template = ReadonlyArray<TemplatePart>
 /** Characters of a text with expressions: each of them costs its parsing where it is used. */
 export const templateLength = 64 * 1024
 
-/** Parses a template. Left: what is wrong with it. */
-export const parseTemplate = (text: string): Either.Either<Template, string> => {
+/** Parses a template. */
+export const scanTemplate = (text: string): Parsed<Template> => {
   if (text.length > templateLength && text.includes("{{"))
-    return Either.left(`has more than ${templateLength} characters, which a text with "{{" must not`)
+    return { mistake: `has more than ${templateLength} characters, which a text with "{{" must not` }
   const parts: Array<TemplatePart> = []
   let from = 0
   while (from < text.length) {
@@ -37,20 +38,21 @@ export const parseTemplate = (text: string): Either.Either<Template, string> => 
     if (open < 0) break
     if (open > from) parts.push({ _tag: "Text", text: text.slice(from, open) })
     const close = findClosing(text, open + 2)
-    if (close < 0) return Either.left(`"{{" at position ${open} is never closed`)
+    if (close < 0) return { mistake: `"{{" at position ${open} is never closed` }
     const operands = parseExpression(text.slice(open + 2, close))
-    if (Either.isLeft(operands)) return Either.left(operands.left)
-    parts.push({ _tag: "Expression", operands: operands.right })
+    if ("mistake" in operands) return operands
+    parts.push({ _tag: "Expression", operands: operands.value })
     from = close + 2
   }
   if (from < text.length) parts.push({ _tag: "Text", text: text.slice(from) })
-  return Either.right(parts)
+  return { value: parts }
 }
 
-/** Like `parseTemplate`, cached; an invalid template is text. */
-export const cachedTemplate: (text: string) => Template = memoize((text) =>
-  Either.getOrElse(parseTemplate(text), (): Template => [{ _tag: "Text", text }])
-)
+/** Like `scanTemplate`, cached; an invalid template is text. */
+export const cachedTemplate: (text: string) => Template = memoize((text) => {
+  const parsed = scanTemplate(text)
+  return "mistake" in parsed ? [{ _tag: "Text", text }] : parsed.value
+})
 
 /** The value of an expression; null if no alternative has one. */
 export const evaluate = (expression: Expression, scope: JsonObject): Json => {
@@ -131,22 +133,28 @@ const findClosing = (text: string, from: number): number => {
 const operandsOf = (text: string): ReadonlyArray<string> =>
   text.match(/(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\?(?!\?)|[^?"'])+|\?\?/g)?.filter((part) => part !== "??") ?? []
 
-const parseExpression = (text: string): Either.Either<Expression, string> => {
+const parseExpression = (text: string): Parsed<Expression> => {
   const texts = operandsOf(text)
   const separators = (text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, "").match(/\?\?/g) ?? []).length
-  if (text.trim() === "") return Either.left('"{{}}" has no path')
-  if (texts.length !== separators + 1) return Either.left(`"{{${text}}}" has no value beside "??"`)
-  return Either.all(texts.map((operand) => parseOperand(operand.trim())))
+  if (text.trim() === "") return { mistake: '"{{}}" has no path' }
+  if (texts.length !== separators + 1) return { mistake: `"{{${text}}}" has no value beside "??"` }
+  const operands: Array<Operand> = []
+  for (const one of texts) {
+    const operand = parseOperand(one.trim())
+    if ("mistake" in operand) return operand
+    operands.push(operand.value)
+  }
+  return { value: operands }
 }
 
-const parseOperand = (text: string): Either.Either<Operand, string> => {
+const parseOperand = (text: string): Parsed<Operand> => {
   const literal = literalOf(text)
-  if (literal !== undefined) return Either.right({ _tag: "Literal", value: literal })
-  if (text.startsWith("$")) return Either.left(`"${text}" begins with "$": in a template a path begins with its root`)
-  return Either.mapBoth(parsePath(text), {
-    onLeft: (why): string => `"${text}" is not a path: it ${why}`,
-    onRight: (path): Operand => ({ _tag: "Path", path })
-  })
+  if (literal !== undefined) return { value: { _tag: "Literal", value: literal } }
+  if (text.startsWith("$")) return { mistake: `"${text}" begins with "$": in a template a path begins with its root` }
+  const parsed = scanPath(text)
+  return "mistake" in parsed
+    ? { mistake: `"${text}" is not a path: it ${parsed.mistake}` }
+    : { value: { _tag: "Path", path: parsed.value } }
 }
 
 const literalOf = (text: string): string | number | boolean | null | undefined => {
