@@ -3,11 +3,19 @@ import { afterEach, assert, describe, it } from "@effect/vitest"
 import { setImmediate } from "node:timers/promises"
 import { findExcess } from "./support/growth.js"
 import { answerParsers } from "./support/parsers/Answers.js"
+import { expressionParsers } from "./support/parsers/Expressions.js"
 import { headerParsers, textParsers } from "./support/parsers/Headers.js"
 import { requestParsers } from "./support/parsers/Requests.js"
 import { storedParsers } from "./support/parsers/Stored.js"
 
-const parsers = [...requestParsers, ...answerParsers, ...headerParsers, ...textParsers, ...storedParsers]
+const parsers = [
+  ...requestParsers,
+  ...answerParsers,
+  ...headerParsers,
+  ...textParsers,
+  ...expressionParsers,
+  ...storedParsers
+]
 
 /** The runner of the tests answers between measurements, each of which holds the loop. */
 afterEach(() => setImmediate())

@@ -1,13 +1,21 @@
 /** No parser reads what came from outside without a row that measures it. */
 import { assert, describe, it } from "@effect/vitest"
 import { answerParsers } from "./support/parsers/Answers.js"
+import { expressionParsers } from "./support/parsers/Expressions.js"
 import { headerParsers, textParsers } from "./support/parsers/Headers.js"
 import { parserCalls } from "./support/parsers/Inventory.js"
 import { ownCalls, ownRooms } from "./support/parsers/OwnData.js"
 import { requestParsers } from "./support/parsers/Requests.js"
 import { storedParsers } from "./support/parsers/Stored.js"
 
-const rows = [...requestParsers, ...answerParsers, ...headerParsers, ...textParsers, ...storedParsers]
+const rows = [
+  ...requestParsers,
+  ...answerParsers,
+  ...headerParsers,
+  ...textParsers,
+  ...expressionParsers,
+  ...storedParsers
+]
 const covered = rows.flatMap(({ covers }) => covers)
 const own = Object.values(ownCalls).flat()
 const rooms = Object.values(ownRooms).flat()

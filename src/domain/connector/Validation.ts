@@ -14,10 +14,10 @@ import {
   type Mistakes,
   pathMistakes,
   referenceMistakes,
-  memberPath,
   mistakeUnless,
   mistakeAt
 } from "../expression/Checks.js"
+import { memberPath } from "../expression/Path.js"
 import { ConnectorDefinition } from "./Definition.js"
 import { entityMistakes } from "./EntityChecks.js"
 import { eventMistakes } from "./EventChecks.js"

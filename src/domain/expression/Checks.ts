@@ -1,11 +1,11 @@
 /** Checks that all parts of a definition share: paths, templates, conditions, names. Each returns all mistakes that it finds. */
 import { Either } from "effect"
 import type { Detail } from "../Failure.js"
-import { type Json, isList } from "../Json.js"
+import type { Json } from "../Json.js"
 import type { Condition } from "./Condition.js"
 import type { Path } from "./Path.js"
 import { parsePath } from "./Parsing.js"
-import { templatePaths } from "./Template.js"
+import { templatePaths, textsIn } from "./Template.js"
 import { parseTemplate } from "./Parsing.js"
 
 /** Mistakes with their paths in the definition. */
@@ -17,10 +17,6 @@ export const mistakeAt = (path: string, code: string, message: string): Mistakes
 /** The mistake, unless the condition holds. */
 export const mistakeUnless = (holds: boolean, path: string, code: string, message: string): Mistakes =>
   holds ? [] : mistakeAt(path, code, message)
-
-/** The path of a member of a part. */
-export const memberPath = (path: string, name: string): string =>
-  path === "" ? name : /^[\w-]+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`
 
 /** The mistakes in the elements of a list. */
 export const mistakesInEach = <A>(
@@ -55,13 +51,8 @@ export const templateMistakes = (path: string, text: string | undefined, roots: 
       })
 
 /** The mistakes in a value in which every string is a template. */
-export const templatesIn = (path: string, value: Json | undefined, roots: RootCheck): Mistakes => {
-  if (typeof value === "string") return templateMistakes(path, value, roots)
-  if (typeof value !== "object" || value === null) return []
-  return isList(value)
-    ? mistakesInEach(path, value, (one, at) => templatesIn(at, one, roots))
-    : Object.entries(value).flatMap(([name, child]) => templatesIn(memberPath(path, name), child, roots))
-}
+export const templatesIn = (path: string, value: Json | undefined, roots: RootCheck): Mistakes =>
+  value === undefined ? [] : textsIn(value, path).flatMap(([at, text]) => templateMistakes(at, text, roots))
 
 /** Why a pattern cannot be used; `undefined` if it can. */
 export type PatternMistake = (pattern: string) => string | undefined

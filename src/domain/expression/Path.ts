@@ -53,6 +53,10 @@ export const valueAt = (value: Json | undefined, path: string): Json | undefined
   return "mistake" in parsed ? undefined : readPath(value, parsed.value)
 }
 
+/** The path of a member of a part. */
+export const memberPath = (path: string, name: string): string =>
+  path === "" ? name : /^[\w-]+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`
+
 /** A path of a field map with every `[*]` replaced by the first index. */
 export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
 

@@ -6,7 +6,7 @@
 import type { Json, JsonObject } from "../Json.js"
 import { memoize } from "../RecentMap.js"
 import { isList } from "./List.js"
-import { type Parsed, type Path, readPath, scanPath } from "./Path.js"
+import { memberPath, type Parsed, type Path, readPath, scanPath } from "./Path.js"
 
 /** One alternative of an expression: a path or a literal. */
 export type Operand =
@@ -82,6 +82,15 @@ export const renderAll = (value: Json, scope: JsonObject): Json => {
   if (typeof value !== "object" || value === null) return value
   if (isList(value)) return value.map((item) => renderAll(item, scope))
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, renderAll(child, scope)]))
+}
+
+/** The strings in a value, which are its templates, with their places below `at`. Member names are no templates. */
+export const textsIn = (value: Json, at: string): ReadonlyArray<readonly [at: string, text: string]> => {
+  if (typeof value === "string") return [[at, value]]
+  if (typeof value !== "object" || value === null) return []
+  return isList(value)
+    ? value.flatMap((item, index) => textsIn(item, `${at}[${index}]`))
+    : Object.entries(value).flatMap(([name, child]) => textsIn(child, memberPath(at, name)))
 }
 
 /** Renders an object of templates; members with the value null are left out. */

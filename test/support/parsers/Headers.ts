@@ -11,9 +11,6 @@ import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
 import { displayedValues, type Field, readEntries } from "../../../src/http/connect/Form.js"
 import { canEscape, buildProxyRequest } from "../../../src/domain/connector/request/ProxyRequest.js"
 import { github } from "../../../src/domain/connectors/github/GitHub.js"
-import { parsePath } from "../../../src/domain/expression/Parsing.js"
-import { templateLength } from "../../../src/domain/expression/Template.js"
-import { parseTemplate } from "../../../src/domain/expression/Parsing.js"
 import { encodingsOf } from "../../../src/runtime/egress/Inflate.js"
 import { make as makeAddresses } from "../../../src/runtime/process/Addresses.js"
 import { worstJson } from "./JsonTexts.js"
@@ -139,9 +136,7 @@ export const headerParsers: ReadonlyArray<Parser> = [
 const longest = {
   url: 64 * 1024,
   cron: triggerLimits.cronLength,
-  secret: 64 * 1024,
-  path: bodyBytes.management,
-  template: templateLength
+  secret: 64 * 1024
 }
 
 export const textParsers: ReadonlyArray<Parser> = [
@@ -184,31 +179,5 @@ export const textParsers: ReadonlyArray<Parser> = [
     longest.secret,
     (text: string) => [secretText("json", text), Either.isRight(secretText("json", text)) && secretValue("json", text)],
     worstJson
-  ),
-  parser(
-    ["src/domain/expression/Path.ts#firstSegment", "src/domain/expression/Parsing.ts#parsePath"],
-    longest.path,
-    parsePath,
-    {
-      names: repeated("a."),
-      indices: repeated("[0]"),
-      "one long name": repeated("a"),
-      "an open quote": (size) => `["${"a".repeat(size)}`,
-      "escaped quotes": (size) => `["${'\\"'.repeat(size / 2)}`,
-      spaces: repeated(" ")
-    }
-  ),
-  parser(
-    ["src/domain/expression/Parsing.ts#parseTemplate", "src/domain/expression/Template.ts#parseOperand"],
-    longest.template,
-    parseTemplate,
-    {
-      "open braces": repeated("{"),
-      expressions: repeated("{{a}}"),
-      "an expression without an end": (size) => `{{${"a".repeat(size)}`,
-      "many without an end": repeated("{{a "),
-      alternatives: (size) => `{{${"a ?? ".repeat(size / 5)}a}}`,
-      quotes: (size) => `{{${'"'.repeat(size)}}}`
-    }
   )
 ]

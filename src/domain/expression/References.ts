@@ -1,0 +1,57 @@
+/** What expressions refer to, for the order of a flow's steps and for its validation. */
+import { Either } from "effect"
+import type { Json } from "../Json.js"
+import { type Mistakes, mistakeAt } from "./Checks.js"
+import type { Condition } from "./Condition.js"
+import { parsePath, parseTemplate } from "./Parsing.js"
+import type { Path } from "./Path.js"
+import { templatePaths, textsIn } from "./Template.js"
+
+/** A path that an expression reads, and the place of the expression in what was checked. */
+export interface Reference {
+  readonly at: string
+  readonly path: Path
+}
+
+/** The references of expressions, and the mistakes in those that cannot be read. */
+export interface References {
+  readonly references: ReadonlyArray<Reference>
+  readonly mistakes: Mistakes
+}
+
+/** The references of a value in which every string is a template, at any depth. `at`: the value's place. */
+export const templateReferences = (value: Json, at: string): References =>
+  joinReferences(
+    textsIn(value, at).map(([place, text]) =>
+      Either.match(parseTemplate(text), {
+        onLeft: (why): References => ({ references: [], mistakes: mistakeAt(place, "INVALID_TEMPLATE", why) }),
+        onRight: (parts): References => ({
+          references: templatePaths(parts).map((path) => ({ at: place, path })),
+          mistakes: []
+        })
+      })
+    )
+  )
+
+/** The reference of a path in text. */
+export const pathReference = (text: string, at: string): References =>
+  Either.match(parsePath(text), {
+    onLeft: (why): References => ({ references: [], mistakes: mistakeAt(at, "INVALID_PATH", `"${text}" ${why}`) }),
+    onRight: (path): References => ({ references: [{ at, path }], mistakes: [] })
+  })
+
+/** The paths that a condition compares. Its values are no templates. */
+export const conditionReferences = (condition: Condition, at: string): References => {
+  const each = (name: string, conditions: ReadonlyArray<Condition>) =>
+    joinReferences(conditions.map((one, index) => conditionReferences(one, `${at}.${name}[${index}]`)))
+  if ("all" in condition) return each("all", condition.all)
+  if ("any" in condition) return each("any", condition.any)
+  if ("not" in condition) return conditionReferences(condition.not, `${at}.not`)
+  return pathReference(condition.path, `${at}.path`)
+}
+
+/** The references of several expressions. */
+export const joinReferences = (all: ReadonlyArray<References>): References => ({
+  references: all.flatMap(({ references }) => references),
+  mistakes: all.flatMap(({ mistakes }) => mistakes)
+})
