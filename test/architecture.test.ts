@@ -176,7 +176,6 @@ describe("a regular expression that is built from data", () => {
   /** Files that may build one: from constants, or from a tenant's data in a computing worker. */
   const allowed = new Set([
     "src/domain/Ids.ts",
-    "src/domain/expression/Path.ts",
     "src/domain/expression/Pattern.ts",
     "src/runtime/computing/worker/Table.ts"
   ])

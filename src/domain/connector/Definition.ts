@@ -8,6 +8,7 @@ import { ActionDefinition } from "./Action.js"
 import { AuthMethod, ConnectionConfig } from "./AuthMethod.js"
 import { withDefault, optionalList, optional, required, partWithDefault } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
+import { Transform } from "../mapping/Transform.js"
 import { EventDefinition, WebhookDefinition } from "./Webhook.js"
 
 const text = Schema.String
@@ -82,13 +83,6 @@ export const RetryRule = Schema.Struct({
   )
 }).annotations({ identifier: "RetryRule" })
 export type RetryRule = typeof RetryRule.Type
-
-const Transform = Schema.Union(
-  text,
-  Schema.Struct({ fn: text, args: withDefault(Schema.Array(Json), () => []) }).annotations({
-    identifier: "TransformCall"
-  })
-)
 
 /** One pair of a field map. */
 export const FieldMap = Schema.Struct({

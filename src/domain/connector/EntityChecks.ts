@@ -12,10 +12,8 @@ import {
 import type { ConnectorDefinition, EntityDefinition, FieldMap } from "./Definition.js"
 import { firstItemPath } from "../expression/Path.js"
 import { parsePath } from "../expression/Parsing.js"
+import { transformNames } from "../mapping/TransformScan.js"
 import { Either } from "effect"
-
-/** The transforms of a field map. Contract: CDM types, transforms. */
-export const transformNames = ["UPPER", "LOWER", "TRIM", "ROUND", "MULTIPLY", "ADD", "CONCAT", "COALESCE"] as const
 
 /** The mistakes in all entities. */
 export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {

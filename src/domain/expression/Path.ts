@@ -47,6 +47,9 @@ export const readPath = (value: Json | undefined, path: Path): Json | undefined 
   return at
 }
 
+/** Like `scanPath`, cached. */
+export const cachedPath: (text: string) => Parsed<Path> = memoize(scanPath)
+
 /** The value at a path in text, parsed once; `undefined` also for an invalid path. */
 export const valueAt = (value: Json | undefined, path: string): Json | undefined => {
   const parsed = cachedPath(path)
@@ -61,10 +64,8 @@ export const memberPath = (path: string, name: string): string =>
 export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
 
 const maxSegments = 64
-const namePattern = String.raw`([^.[\]{}()"'?|,;+*/\\\s]+)`
-const placePattern = String.raw`\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\]`
-const firstSegment = new RegExp(`^(?:${namePattern}|${placePattern})`)
-const nextSegment = new RegExp(String.raw`^(?:\.${namePattern}|${placePattern})`)
+/** A name, `[index]`, `["name"]` or `['name']`; after the first one a name follows a full stop. */
+const firstSegment = /^(?:([^.[\]{}()"'?|,;+*/\\\s]+)|\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\])/
+const nextSegment = /^(?:\.([^.[\]{}()"'?|,;+*/\\\s]+)|\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\])/
 
 const unescape = (text: string) => text.replace(/\\(.)/g, "$1")
-const cachedPath = memoize(scanPath)

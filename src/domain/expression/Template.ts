@@ -63,25 +63,50 @@ export const evaluate = (expression: Expression, scope: JsonObject): Json => {
   return null
 }
 
+/** Reads a value's source: a path, or a template. */
+export const scanSource = (text: string): Parsed<Template> => {
+  if (text.includes("{{")) return scanTemplate(text)
+  const parsed = scanPath(text)
+  return "mistake" in parsed
+    ? { mistake: `"${text}" is not a path: it ${parsed.mistake}` }
+    : { value: [{ _tag: "Expression", operands: [{ _tag: "Path", path: parsed.value }] }] }
+}
+
+/** Like `scanSource`, cached. */
+export const cachedSource: (text: string) => Parsed<Template> = memoize(scanSource)
+
+/** Called for an expression that gives null. */
+type OnNull = () => void
+const ignore: OnNull = () => undefined
+
 /** The value of a template. A single `{{…}}` keeps its type, otherwise all parts are joined as text. */
-export const render = (text: string, scope: JsonObject): Json => {
-  const parts = cachedTemplate(text)
+export const renderTemplate = (parts: Template, scope: JsonObject, onNull: OnNull = ignore): Json => {
   const [only] = parts
   if (only === undefined) return ""
-  if (parts.length === 1) return only._tag === "Text" ? only.text : evaluate(only.operands, scope)
-  return join(parts, scope, asText)
+  if (parts.length > 1 || only._tag === "Text")
+    return join(parts, scope, (value) => {
+      if (value === null) onNull()
+      return asText(value)
+    })
+  const value = evaluate(only.operands, scope)
+  if (value === null) onNull()
+  return value
 }
+
+/** The value of a template in text. */
+export const render = (text: string, scope: JsonObject, onNull?: OnNull): Json =>
+  renderTemplate(cachedTemplate(text), scope, onNull)
 
 /** The template as text, with values converted by `write`. */
 export const renderText = (text: string, scope: JsonObject, write: (value: Json) => string = asText): string =>
   join(cachedTemplate(text), scope, write)
 
 /** Renders every string in a value as a template, but not member names. */
-export const renderAll = (value: Json, scope: JsonObject): Json => {
-  if (typeof value === "string") return render(value, scope)
+export const renderAll = (value: Json, scope: JsonObject, onNull?: OnNull): Json => {
+  if (typeof value === "string") return render(value, scope, onNull)
   if (typeof value !== "object" || value === null) return value
-  if (isList(value)) return value.map((item) => renderAll(item, scope))
-  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, renderAll(child, scope)]))
+  if (isList(value)) return value.map((item) => renderAll(item, scope, onNull))
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, renderAll(child, scope, onNull)]))
 }
 
 /** The strings in a value, which are its templates, with their places below `at`. Member names are no templates. */

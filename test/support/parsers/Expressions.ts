@@ -1,18 +1,20 @@
-/** Parsers of expressions: paths, templates and what they refer to. */
+/** Parsers of expressions and mappings: paths, templates, transforms, and what they refer to. */
 import { parseTemplate } from "../../../src/domain/expression/Parsing.js"
 import { pathReference, templateReferences } from "../../../src/domain/expression/References.js"
 import { templateLength } from "../../../src/domain/expression/Template.js"
-import type { Json } from "../../../src/domain/Json.js"
+import type { Json, JsonObject } from "../../../src/domain/Json.js"
 import { bodyBytes } from "../../../src/domain/Limits.js"
+import { mappingReferences } from "../../../src/domain/mapping/MappingChecks.js"
+import { evaluateMapping } from "../../../src/domain/mapping/MappingEvaluation.js"
+import { applyTransforms } from "../../../src/domain/mapping/TransformEvaluation.js"
 import { type Parser, parser, repeated } from "./Parser.js"
+
+const mappingOf = (length: number, entry: (at: number) => readonly [string, Json]): JsonObject =>
+  Object.fromEntries(Array.from({ length }, (_, at) => entry(at)))
 
 export const expressionParsers: ReadonlyArray<Parser> = [
   parser(
-    [
-      "src/domain/expression/Path.ts#firstSegment",
-      "src/domain/expression/Parsing.ts#parsePath",
-      "src/domain/expression/References.ts#pathReference"
-    ],
+    ["src/domain/expression/Parsing.ts#parsePath", "src/domain/expression/References.ts#pathReference"],
     bodyBytes.management,
     (path: string) => pathReference(path, "path"),
     {
@@ -50,6 +52,39 @@ export const expressionParsers: ReadonlyArray<Parser> = [
           null
         ),
       mistakes: (size) => Array.from({ length: size / 4 }, () => "{{a")
+    }
+  ),
+  parser(
+    [
+      "src/domain/expression/Template.ts#scanSource",
+      "src/domain/mapping/TransformScan.ts#scanSources",
+      "src/domain/mapping/TransformEvaluation.ts#applyTransforms"
+    ],
+    templateLength,
+    (transform: string) => applyTransforms("1", [transform], {}),
+    {
+      names: repeated("A"),
+      parentheses: repeated("A("),
+      "spaces in an argument": (size) => `CONCAT(a${" ".repeat(size)}"`,
+      "spaces before an argument": (size) => `CONCAT(${" ".repeat(size)}`,
+      commas: (size) => `CONCAT(${"a,".repeat(size / 2)}a)`,
+      "quotes and escapes": (size) => `CONCAT("${'\\"'.repeat(size / 2)})`,
+      "an open quote": (size) => `CONCAT('${"a".repeat(size)})`,
+      "a long path": (size) => `COALESCE(${"a.".repeat(size / 2)}a)`,
+      digits: (size) => `MULTIPLY(${"9".repeat(size)})`
+    }
+  ),
+  parser(
+    ["src/domain/mapping/MappingChecks.ts#sourceReferences", "src/domain/mapping/MappingChecks.ts#transformReferences"],
+    templateLength,
+    (mapping: JsonObject) => [mappingReferences(mapping, "mapping"), evaluateMapping(mapping, {}, {})],
+    {
+      "many targets": (size) => mappingOf(size / 12, (at) => [`a.b${at}`, "{{b}}"]),
+      "many targets in a list": (size) => mappingOf(size / 12, (at) => [`a[${at}]`, 1]),
+      "deep targets": (size) => mappingOf(size / 150, (at) => [`${"a.".repeat(60)}a${at}`, 1]),
+      "deep lists": (size) => mappingOf(size / 400, (at) => [`${"[9999]".repeat(60)}.a${at}`, null]),
+      transforms: (size) => ({ a: { from: "b", transforms: Array.from({ length: size / 8 }, () => "TRIM") } }),
+      paths: (size) => ({ a: { from: "b.".repeat(size / 4), default: "{{a}}".repeat(size / 10) } })
     }
   )
 ]

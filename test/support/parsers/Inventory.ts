@@ -7,7 +7,7 @@ import ts from "typescript"
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
 const functions =
-  /^(?:JSON\.parse|decodeURI(?:Component)?|parseUrl|parseBounded|(?:parse|scan)(?:Path|Template)|compilePattern|RE2JS\.compile|Schema\.decode\w*|decodeStrict|Encoding\.decode\w+|parse(?:All)?Documents?|YAML\.parse\w*)$/
+  /^(?:JSON\.parse|decodeURI(?:Component)?|parseUrl|parseBounded|parse(?:Path|Template)|scan(?:Path|Template|Source|Transform)|compilePattern|RE2JS\.compile|Schema\.decode\w*|decodeStrict|Encoding\.decode\w+|parse(?:All)?Documents?|YAML\.parse\w*)$/
 const classes = /^(?:URL|URLSearchParams|RegExp|Cron)$/
 
 const isText = (node: ts.Expression): boolean =>

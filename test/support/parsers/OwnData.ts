@@ -30,7 +30,6 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/Definition.ts#decodeActions",
     "src/domain/connector/Definition.ts#decodeManifest",
     "src/domain/connector/FileSchema.ts#fileSchema",
-    "src/domain/expression/Path.ts#nextSegment",
     "src/http/operation/Contract.ts#auditAction",
     "src/http/operation/Operation.ts#contract",
     "src/http/operation/Operation.ts#operationsOf",
