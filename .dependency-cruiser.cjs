@@ -2,7 +2,7 @@
 module.exports = {
   forbidden: [
     { name: "no-circular", severity: "error", from: {}, to: { circular: true } },
-    { name: "no-orphans", severity: "error", from: { orphan: true, path: "^src/", pathNot: "^src/runtime/(program/Main|cli/|sandbox/runner/)" }, to: {} },
+    { name: "no-orphans", severity: "error", from: { orphan: true, path: "^src/", pathNot: "^src/runtime/(program/Main|cli/|sandbox/(runner|flow)/)" }, to: {} },
     { name: "domain-is-pure", severity: "error", from: { path: "^src/domain/" },
       to: { pathNot: ["^src/domain/", "node_modules/effect/", "node_modules/re2js/", "node_modules/croner/"] } },
     { name: "actors-know-no-driver", severity: "error", from: { path: "^src/actors/" },
@@ -24,7 +24,7 @@ module.exports = {
             dependencyTypesNot: ["type-only"] } },
     { name: "patterns-are-compiled-in-workers", severity: "error",
       comment: "What a pattern costs to compile a tenant chooses: ask src/actors/Patterns.ts.",
-      from: { path: "^src/", pathNot: "^src/runtime/computing/worker/|^src/domain/(expression/Pattern|connector/(ActionChecks|AuthChecks|EventChecks|Validation|import/.*))\\.ts$" },
+      from: { path: "^src/", pathNot: "^src/runtime/computing/(worker/|workflow/Flow)|^src/domain/(expression/Pattern|connector/(ActionChecks|AuthChecks|EventChecks|Validation|import/.*))\\.ts$" },
       to: { path: "node_modules/re2js/|^src/domain/(expression/Pattern|connector/(ActionChecks|AuthChecks|EventChecks|Validation))\\.ts$",
             dependencyTypesNot: ["type-only"] } },
     { name: "nothing-imports-runtime", severity: "error", from: { path: "^src/", pathNot: "^src/runtime/" }, to: { path: "^src/runtime/" } }

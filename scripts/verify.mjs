@@ -14,6 +14,7 @@ const checks = [
   // Types live long: room for new ones spares the collector a fifth of all the time.
   ["types", process.execPath, "--max-semi-space-size=128", "scripts/typeRules.mjs"],
   ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
+  ["flow library types", "tsc", "--project", "src/runtime/sandbox/flow"],
   ["lint", "oxlint", ...code],
   ["format", "oxfmt", "--check", ...code],
   ["imports", "depcruise", "src", "--config", ".dependency-cruiser.cjs"],

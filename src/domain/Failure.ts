@@ -104,7 +104,8 @@ export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("Va
     "UNKNOWN_FIELD",
     "IMMUTABLE_FIELD",
     "IDEMPOTENCY_KEY_REUSED",
-    "CREDENTIAL_TEST_FAILED"
+    "CREDENTIAL_TEST_FAILED",
+    "CYCLE_DETECTED"
   ),
   message: Schema.String,
   details: Schema.Array(Detail)

@@ -213,30 +213,6 @@ export const workspacesPerOrganisation = 100
 /** Bytes of an OpenAPI document that is imported. */
 export const importBytes = 16 * MiB
 
-/**
- * Computations on data that tenants choose (patterns, schemas, documents, sources, diagrams), which run in processes of
- * their own. Milliseconds of CPU time for each kind; a computation that exceeds it fails.
- */
-export const computationLimits = {
-  millis: {
-    checkSchemas: 1_000,
-    checkValue: 1_000,
-    matchPatterns: 200,
-    compilePatterns: 1_000,
-    readDefinition: 5_000,
-    importDefinition: 10_000,
-    analyseWorkflow: 3_000,
-    drawDiagram: 3_000,
-    diffLines: 2_000
-  },
-  /** Worker processes. One organisation uses one at a time. */
-  workers: 2,
-  /** Queued computations of one organisation. */
-  waiting: 64,
-  /** Characters of one computation's result, which is also bounded by `jsonWeight`: more holds up the main loop. */
-  answerBytes: 6 * MiB
-} as const
-
 /** Characters of a secret's value. */
 export const secretLength = 64 * KiB
 

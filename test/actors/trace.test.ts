@@ -1,12 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type StepRow } from "../../src/actors/ports/run/Journal.js"
-import { Recorded, stepRow, type TracedCall } from "../../src/actors/execution/Trace.js"
+import { Recorded, stepRow, type TracedCall } from "../../src/actors/execution/trace/Trace.js"
 import { makeScrubber } from "../../src/domain/access/Redaction.js"
 import { isObject, type Json } from "../../src/domain/Json.js"
 
 const offload = { id: () => "blob_1" as never, sha256: () => "sha" }
 const call = (args: ReadonlyArray<Json>, value: Json): TracedCall => ({
   id: 3,
+  row: 3,
+  inStep: undefined,
   name: "fetch",
   step: "fetch",
   nth: 1,

@@ -9,7 +9,7 @@ import type { CallEnd, HostCall } from "../../src/actors/execution/calls/HostCal
 import type { MachineParts } from "../../src/actors/execution/machine/MachineState.js"
 import type { MachineCommand, MachineEvent } from "../../src/actors/execution/machine/Messages.js"
 import { RunMachine } from "../../src/actors/execution/machine/RunMachine.js"
-import type { PendingCall } from "../../src/actors/execution/Progress.js"
+import type { PendingCall } from "../../src/actors/execution/PendingCall.js"
 import type { DriveOutcome, RunSpec } from "../../src/actors/execution/RunSpec.js"
 import { Fenced, type FinishedRun, type OpenRun, type RunChange } from "../../src/actors/ports/run/Journal.js"
 import { type GuestEvent, type GuestOutput, SessionLost } from "../../src/actors/ports/run/Sandbox.js"

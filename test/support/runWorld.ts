@@ -57,6 +57,7 @@ export const runnable = (more: Partial<Runnable> = {}): Runnable => ({
   inputContract: null,
   outputContract: null,
   bindings: [],
+  waits: false,
   ...more
 })
 

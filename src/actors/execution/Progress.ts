@@ -7,39 +7,22 @@ import { guest } from "../../domain/Limits.js"
 import { RunRedaction } from "./RunRedaction.js"
 import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
-import type { IndexedCall, JournalEntry, StartEntry, TimerEntry } from "../../domain/run/RunJournal.js"
+import {
+  callKey,
+  type IndexedCall,
+  type JournalEntry,
+  type StartEntry,
+  type TimerEntry
+} from "../../domain/run/RunJournal.js"
 import type { LogChunk, OpenRun, RunChange, StepRow } from "../ports/run/Journal.js"
-import type { GuestOutput, Turn } from "../ports/run/Sandbox.js"
-import type { CallNotes } from "./calls/HostCall.js"
+import type { GuestOutput, StepOutput, Turn } from "../ports/run/Sandbox.js"
 import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
 import { inFirstChange, type RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./calls/CallTimers.js"
 import { isTimer } from "./calls/HostCall.js"
-import { type Offload, Recorded, shownValue, stepName, stepRow, type TracedCall } from "./Trace.js"
-
-/** A host call that has not ended. */
-export interface PendingCall {
-  readonly id: number
-  readonly name: string
-  /** Its name in the trace: `name`, with the connector's slug in its canonical spelling. */
-  readonly step: string
-  /** Number of earlier calls of the same step. */
-  readonly nth: number
-  readonly args: ReadonlyArray<Json>
-  /** Hash of name and arguments; a replay must make the call with the same one. */
-  readonly hash: string
-  /** Characters of its arguments as JSON. */
-  readonly size: number
-  /** The sandbox left its arguments out because they nest too deep. */
-  readonly tooDeep: boolean
-  startedAt: number
-  /** Its step was written to the trace as running. */
-  isShown: boolean
-  readonly notes: CallNotes
-}
-
-/** What the workflow returned or threw. */
-export type GuestEnd = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: RunError }
+import { type GuestEnd, type PendingCall, pendingCall } from "./PendingCall.js"
+import { reportedStepRow } from "./trace/StepTrace.js"
+import { type Offload, Recorded, shownName, shownValue, stepRow, type TracedCall } from "./trace/Trace.js"
 
 /** What a progress needs of the world: ids and hashes. */
 export interface ProgressPorts {
@@ -49,7 +32,7 @@ export interface ProgressPorts {
 
 /** An entry after the start. */
 type RunEntry = Exclude<JournalEntry, StartEntry>
-/** Rows and characters that a run without a row collects before it is committed. */
+/** What a run without a row collects before it is committed. */
 const maxRows = 200
 const maxCharacters = 256 * 1024
 
@@ -88,8 +71,13 @@ export class Progress {
   callCount = 0
   cpuMillis = 0
   peakMemoryBytes = 0
+  /** Rows of the trace so far: host calls, and steps. */
+  stepCount = 0
   succeeded = 0
   failed = 0
+  skipped = 0
+  /** The status of the answer, if the flow says one. */
+  answerStatus: number | undefined
   slowest: { readonly step: string; readonly millis: number } | null = null
   /** Number of calls to the outside. */
   outsideCalls = 0
@@ -109,8 +97,8 @@ export class Progress {
   private readonly callsPerStep = new Map<string, number>()
   private logLines = 0
   private enqueuedCount = 0
-  /** Hashes that earlier attempts journaled for a call, by call number. */
-  private readonly earlierHashes = new Map<number, Array<string>>()
+  /** Hashes that earlier attempts journaled for a call, by `callKey`. */
+  private readonly earlierHashes = new Map<string, Array<string>>()
   /** The first change of a run also takes its claim, writes its audit entry, settles its event and needs its seat. */
   private isFirstChange: boolean
   /** Whether a change of this run was committed since it was activated. */
@@ -119,7 +107,6 @@ export class Progress {
   private steps: Array<StepRow> = []
   private logs: Array<LogChunk> = []
   private recorded = new Recorded()
-
   /** Identifies the code that the guest runs, the same for all runs of a version. */
   readonly program: string
 
@@ -135,9 +122,10 @@ export class Progress {
     this.seq = spec.nextSeq
     this.timerEntries = new Map(spec.history?.timers ?? [])
     this.reusableResults = new Map(spec.history?.reusable ?? [])
-    for (const { call, hash } of this.reusableResults.values()) {
-      const hashes = this.earlierHashes.get(call)
-      if (hashes === undefined) this.earlierHashes.set(call, [hash])
+    for (const { call, hash, place } of this.reusableResults.values()) {
+      const key = callKey(call, place)
+      const hashes = this.earlierHashes.get(key)
+      if (hashes === undefined) this.earlierHashes.set(key, [hash])
       else hashes.push(hash)
     }
     this.lastEventAt = spec.start.at
@@ -146,8 +134,11 @@ export class Progress {
 
   // --- Outputs of the guest ---
 
-  /** Adds the outputs of one event. `recorded`: an earlier attempt has written their log lines. */
-  absorb(outputs: ReadonlyArray<GuestOutput>, at: number, recorded: boolean): void {
+  /**
+   * Adds the outputs of one event. `recorded`: an earlier attempt has written their log lines. `stepsWritten`: the states
+   * of steps are committed, since a later result is.
+   */
+  absorb(outputs: ReadonlyArray<GuestOutput>, at: number, recorded: boolean, stepsWritten = false): void {
     const lines: Array<LogChunk["lines"][number]> = []
     const start = this.logLines
     for (const output of outputs) {
@@ -161,42 +152,50 @@ export class Progress {
             this.recorded.characters += output.m.length
           }
           break
+        case "step":
+          this.addStep(output, at, stepsWritten)
+          break
         case "ret":
-          this.end = { ok: true, value: output.v }
+          this.end = { ok: true, value: output.v, status: output.status, continued: output.continued === true }
           break
         case "throw":
-          this.end = { ok: false, error: thrownError(output.e) }
+          this.end = { ok: false, error: thrownError(output.e), reply: output.reply }
           break
       }
     }
     if (lines.length > 0 && !recorded) this.logs.push({ seq: this.run.attempt * attemptStride + start, lines })
   }
 
-  private addCall({ args, id, name, tooDeep }: Extract<GuestOutput, { t: "call" }>): void {
+  private addCall(output: Extract<GuestOutput, { t: "call" }>): void {
+    const { id } = output
     // The replay of a lost guest repeats calls that are already pending.
     if (id < this.callCount) return
     this.callCount = id + 1
     // The run will fail at its next step; it must not use more memory until then.
     if (this.callLimitError !== undefined) return
-    const step = this.stepOf(name)
+    const step = this.stepOf(output.name)
     const nth = this.callsPerStep.get(step) ?? 0
     this.callsPerStep.set(step, nth + 1)
-    const text = JSON.stringify(args)
-    const call: PendingCall = {
-      id,
-      name,
-      step,
-      nth,
-      args,
-      hash: this.ports.hash(`${name}\u0000${text}`),
-      size: text.length,
-      tooDeep: tooDeep === true,
-      startedAt: 0,
-      isShown: false,
-      notes: { earlierAttempts: 0, attempts: [], actionVersion: null, isMocked: false }
-    }
+    const call = pendingCall(output, step, nth, this.ports.hash)
     this.calls.set(id, call)
     this.pendingArguments += call.size
+  }
+
+  /** Counts a step that has ended, and adds its state to the next change. */
+  private addStep(output: StepOutput, at: number, isWritten: boolean): void {
+    if (output.s === "completed") this.succeeded++
+    else if (output.s === "failed") this.failed++
+    else if (output.s === "skipped") this.skipped++
+    this.stepCount = Math.max(this.stepCount, output.r + 1)
+    if (isWritten) return
+    this.addStepRow(reportedStepRow(output, at, this.redaction.scrub, this.ports.offload, this.recorded))
+  }
+
+  /** A change has one row for each step: its latest state. */
+  private addStepRow(row: StepRow): void {
+    const before = this.steps.findLastIndex(({ index }) => index === row.index)
+    if (before < 0) this.steps.push(row)
+    else this.steps[before] = row
   }
 
   private stepOf(name: string): string {
@@ -242,7 +241,7 @@ export class Progress {
 
   /** Whether an earlier attempt made this call with other arguments: then it needs another idempotency key. */
   isChanged(call: PendingCall): boolean {
-    return this.earlierHashes.get(call.id)?.some((hash) => hash !== call.hash) === true
+    return this.earlierHashes.get(callKey(call.id, call.place))?.some((hash) => hash !== call.hash) === true
   }
 
   /** Adds the cost of a turn to the metrics; computing during a replay does not count. */
@@ -269,9 +268,12 @@ export class Progress {
       if (result.ok) this.succeeded++
       else this.failed++
       const millis = Math.max(0, finishedAt - startedAt)
-      if (this.slowest === null || millis > this.slowest.millis) this.slowest = { step: stepName(call), millis }
+      if (this.slowest === null || millis > this.slowest.millis) this.slowest = { step: shownName(call), millis }
     }
-    this.steps.push(stepRow(call, this.redaction.scrub, this.ports.offload, this.recorded))
+    this.stepCount = Math.max(this.stepCount, call.row + 1)
+    const row = stepRow(call, this.redaction.scrub, this.ports.offload, this.recorded)
+    if (call.inStep === undefined) this.steps.push(row)
+    else this.addStepRow(row)
   }
 
   /** The value as the record shows it. */

@@ -1,7 +1,7 @@
 /** Redacts the secrets that a run has used from everything that is recorded of it. */
 import { makeScrubber, type Scrubber } from "../../domain/access/Redaction.js"
 import type { RunError } from "../../domain/run/Execution.js"
-import { storable } from "./Trace.js"
+import { storable } from "./trace/Trace.js"
 
 const emptyScrubber = makeScrubber([])
 

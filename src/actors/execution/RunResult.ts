@@ -22,10 +22,10 @@ const mebibyte = 1024 * 1024
 
 /** The run's metrics; `null` members for a run that was ended without its progress. */
 const runMetrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): Json => ({
-  totalSteps: progress?.callCount ?? null,
+  totalSteps: progress === null ? null : Math.max(progress.callCount, progress.stepCount),
   succeeded: progress?.succeeded ?? null,
   failed: progress?.failed ?? null,
-  skipped: 0,
+  skipped: progress?.skipped ?? 0,
   slowestStep: progress?.slowest?.step ?? null,
   slowestMs: progress?.slowest?.millis ?? null,
   peakSandboxMB: progress === null ? null : Math.ceil(progress.peakMemoryBytes / mebibyte),
@@ -45,9 +45,12 @@ const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
   if (progress === null) return run
   const input = progress.redaction.scrub.scrubJson(run.input)
   const isScrubbed = input !== run.input
-  if (progress.hasRow && !isScrubbed) return run
+  const { answerStatus } = progress
+  if (progress.hasRow && !isScrubbed && answerStatus === undefined) return run
   const headers = progress.hasRow ? {} : { headers: headersOf(progress) }
-  return { ...run, input, record: { ...run.record, ...headers, ...(isScrubbed ? { inputRedacted: true } : {}) } }
+  const answer = answerStatus === undefined ? {} : { answerStatus }
+  const redacted = isScrubbed ? { inputRedacted: true } : {}
+  return { ...run, input, record: { ...run.record, ...headers, ...answer, ...redacted } }
 }
 
 /** The final record of a run. `progress`: `null` when this node did not drive the run. */
@@ -158,12 +161,14 @@ const withCode = (error: Json, status: "failed" | "timed_out"): Json => ({
 
 /** The dead letter of a run that failed for good, if an event started it or it was given up. */
 export const deadLettersOf = (
-  { error, run, status }: FinishedRun,
+  { error, run, status, statusReason }: FinishedRun,
   id: () => DeadLetterId
 ): ReadonlyArray<DeadLetter> => {
   const { customerId, priority } = run
   const of = run.record.event ?? (isPoisoned(error) ? { type: "execution.poisoned", customerId, priority } : undefined)
-  if (of === undefined || (status !== "failed" && status !== "timed_out")) return []
+  // A flow that went on after an error has done what it could with the event.
+  if (of === undefined || (status !== "failed" && status !== "timed_out") || statusReason === "continued_after_error")
+    return []
   const { workflowName, workflowVersion, environment } = run.record
   const context = {
     status,

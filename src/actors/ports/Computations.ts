@@ -11,7 +11,8 @@ import type { Detail, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import type { DiffLine } from "../../domain/LineDiff.js"
-import type { WorkflowAnalysis, Diagram, SourceIssue } from "../../domain/workflow/WorkflowAnalysis.js"
+import type { FlowUses, KnownConnectors } from "../../domain/flow/Checks.js"
+import type { Diagram, FlowAnalysis, SourceIssue, WorkflowAnalysis } from "../../domain/workflow/WorkflowAnalysis.js"
 
 /** A value, or all mistakes in the input with their paths. Plain data, because it crosses a process boundary. */
 export type Validated<Value, Mistake = Detail> =
@@ -67,6 +68,13 @@ export interface ComputationTable {
   }
   /** Analyses and compiles a workflow's source. */
   readonly analyseWorkflow: { readonly input: string; readonly output: Validated<WorkflowAnalysis, SourceIssue> }
+  /** What the steps of a flow use, to be looked up before `compileFlow`. */
+  readonly readFlow: { readonly input: Json; readonly output: FlowUses }
+  /** Checks the steps of a flow, and compiles them to a workflow's script. `name`: the workflow's. */
+  readonly compileFlow: {
+    readonly input: { readonly name: string; readonly spec: Json; readonly connectors: KnownConnectors }
+    readonly output: Validated<FlowAnalysis>
+  }
   /** A diagram laid out and drawn, as SVG. */
   readonly drawDiagram: { readonly input: Diagram; readonly output: string }
   /** Compares two texts line by line. */

@@ -159,7 +159,8 @@ export type RunCommand =
   | { readonly _tag: "Suspend"; readonly at: number; readonly waiting: WaitingUntil }
   /** A node resumes the run after its wait, or after its node was lost. */
   | { readonly _tag: "Resume"; readonly at: number }
-  | { readonly _tag: "Succeed" }
+  /** `continued`: a step has failed, and the flow went on to its end. */
+  | { readonly _tag: "Succeed"; readonly continued?: boolean }
   | { readonly _tag: "Fail"; readonly error: RunError }
   | { readonly _tag: "Cancel" }
   | { readonly _tag: "PassDeadline" }
@@ -180,7 +181,7 @@ export type RunMove =
 /** A transition that ends the run. */
 export type RunEnd =
   | { readonly _tag: "Completed"; readonly status: "completed"; readonly statusReason: null }
-  | { readonly _tag: "Failed"; readonly status: "failed"; readonly statusReason: null }
+  | { readonly _tag: "Failed"; readonly status: "failed"; readonly statusReason: "continued_after_error" | null }
   | { readonly _tag: "Cancelled"; readonly status: "cancelled"; readonly statusReason: null }
   | { readonly _tag: "TimedOut"; readonly status: "timed_out"; readonly statusReason: "queue_timeout" | null }
 
@@ -196,6 +197,7 @@ export interface RunRefused {
 
 const completedEvent: RunEnd = { _tag: "Completed", status: "completed", statusReason: null }
 const failedEvent: RunEnd = { _tag: "Failed", status: "failed", statusReason: null }
+const continuedEvent: RunEnd = { _tag: "Failed", status: "failed", statusReason: "continued_after_error" }
 const cancelledEvent: RunEnd = { _tag: "Cancelled", status: "cancelled", statusReason: null }
 const queueTimedOutEvent: RunEnd = { _tag: "TimedOut", status: "timed_out", statusReason: "queue_timeout" }
 const timedOutEvent: RunEnd = { _tag: "TimedOut", status: "timed_out", statusReason: null }
@@ -240,7 +242,8 @@ export const decide = (state: RunState, command: RunCommand): RunEvent | RunRefu
     case "Suspend":
       return isPending ? refuse(state.status, "not_started") : suspendedEvent(state, command)
     case "Succeed":
-      return isPending ? refuse(state.status, "not_started") : completedEvent
+      if (isPending) return refuse(state.status, "not_started")
+      return command.continued === true ? continuedEvent : completedEvent
     case "Fail":
       if (isPending) return refuse(state.status, "not_started")
       return command.error.category === "transient" && state.attempt < state.record.maxAttempts

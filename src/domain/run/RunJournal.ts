@@ -94,6 +94,8 @@ export interface DoneEntry extends RecordedResult {
   readonly kind: "done"
   readonly call: number
   readonly hash: string
+  /** Its step with iterations, and its number among the calls of the step: `sync[3].send|0`. */
+  readonly place?: string
   readonly outcome: CallOutcome
 }
 
@@ -121,7 +123,7 @@ export interface AttemptEntry {
 export type JournalEntry = StartEntry | DoneEntry | TimerEntry | AttemptEntry
 
 /** What is known of an ended call without reading its result. */
-export interface IndexedCall extends Pick<DoneEntry, "kind" | "call" | "hash" | "outcome"> {
+export interface IndexedCall extends Pick<DoneEntry, "kind" | "call" | "hash" | "place" | "outcome"> {
   /** Its place in the journal. */
   readonly seq: number
   /** Size of its row. */
@@ -169,8 +171,12 @@ export const guestError = ({ category, code, data, message, name }: CallFailure,
   data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
 })
 
+/** What identifies a call over the attempts of a run: its place in a step, else its number. */
+export const callKey = (call: number, place: string | undefined): string => place ?? String(call)
+
 /** The key of a result that is reused if call and hash match. */
-export const reuseKey = (call: number, hash: string): string => `${call}|${hash}`
+export const reuseKey = (call: number, hash: string, place: string | undefined): string =>
+  `${callKey(call, place)}|${hash}`
 
 /** The calls that the next attempt makes again: the transient failures. */
 export const transientCalls = (entries: ReadonlyArray<IndexedCall>): ReadonlyArray<number> =>
@@ -191,7 +197,7 @@ export const buildHistory = (start: StartEntry, rest: ReadonlyArray<IndexedEntry
       const cut = replay.findIndex((done) => afresh.has(done.call))
       if (cut >= 0) {
         for (const done of replay.slice(cut)) {
-          if (done.outcome === "ok") reusable.set(reuseKey(done.call, done.hash), done)
+          if (done.outcome === "ok") reusable.set(reuseKey(done.call, done.hash, done.place), done)
         }
         replay = replay.slice(0, cut)
       }
@@ -214,6 +220,7 @@ export const indexEntries = (
           kind: "done",
           call: entry.call,
           hash: entry.hash,
+          ...(entry.place === undefined ? {} : { place: entry.place }),
           outcome: entry.outcome,
           seq: from + i,
           bytes: entry.json.length,

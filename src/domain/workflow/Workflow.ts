@@ -50,6 +50,7 @@ export const WorkflowVersion = recordOf("WorkflowVersion", {
   source: hidden(NullableText),
   spec: hidden(StoredJson),
   script: hidden(NullableText),
+  waits: hidden(Schema.Boolean),
   contentHash: generatedValue(Schema.String),
   inputContract: hidden(StoredContract),
   outputContract: hidden(StoredContract),
@@ -76,7 +77,7 @@ export const Workflow = recordOf(
     name: required(Schema.String, Name),
     slug: fixedValue(optional(Schema.String, undefined, Slug)),
     description: optional(Schema.String, "", Schema.String.pipe(Schema.maxLength(10_000))),
-    form: fixedValue(required(WorkflowForm, Schema.Literal("code"), WorkflowForm)),
+    form: fixedValue(required(WorkflowForm)),
     tier: optional(Tier, "instant"),
     timeoutMs: optional(
       Schema.NullOr(Schema.Number),
@@ -91,6 +92,7 @@ export const Workflow = recordOf(
     contentHash: hidden(Schema.String),
     draftUpdatedAt: hidden(AnsweredTime),
     script: hidden(NullableText),
+    waits: hidden(Schema.Boolean),
     draft: derivedValue(
       Schema.Struct({ code: NullableText, spec: Json, contentHash: Schema.String, updatedAt: AnsweredTime })
     ),
@@ -109,6 +111,10 @@ export const Workflow = recordOf(
       })
     ),
     warnings: generatedValue(StoredJson, Json),
+    problems: generatedValue(
+      StoredJson,
+      Json.annotations({ description: "Mistakes of a draft that was saved with `?incomplete=true`. It does not run." })
+    ),
     callbackUrl: optional(NullableText, null, Schema.NullOr(Schema.String.pipe(Schema.maxLength(2_048)))),
     tags: optional(
       Schema.Array(Schema.String),
@@ -129,11 +135,23 @@ export const Workflow = recordOf(
 export type Workflow = typeof Workflow.stored.Type
 
 const Code = Schema.String.pipe(Schema.maxLength(guest.sourceBytes))
+const Spec = JsonObject.annotations({
+  description: "Trigger, steps and answers of a workflow in step form: `docs/flow.schema.json`."
+})
 
 const { customerId, form, name, slug, ...created } = Workflow.Create.fields
 /** The body that creates a workflow. */
-export const CreateWorkflow = Schema.Struct({ name, slug, form, customerId, code: Code, ...created }).annotations({
-  identifier: "CreateWorkflow"
+export const CreateWorkflow = Schema.Struct({
+  name,
+  slug,
+  form,
+  customerId,
+  code: Schema.optional(Code),
+  spec: Schema.optional(Spec),
+  ...created
+}).annotations({
+  identifier: "CreateWorkflow",
+  description: "With `code`, or in step form with `spec`."
 })
 export type CreateWorkflow = typeof CreateWorkflow.Type
 
@@ -142,6 +160,7 @@ const { name: newName, ...changed } = Workflow.Update.fields
 export const UpdateWorkflow = Schema.Struct({
   name: newName,
   code: Schema.optional(Code),
+  spec: Schema.optional(Spec),
   ...changed
 }).annotations({ identifier: "UpdateWorkflow" })
 export type UpdateWorkflow = typeof UpdateWorkflow.Type
@@ -152,6 +171,15 @@ export const archivedRefusal = ({ name, status }: Pick<Workflow, "name" | "statu
     ? new WorkflowUnavailable({
         code: "WORKFLOW_ARCHIVED",
         message: `${name} is archived: publish it again to run it`
+      })
+    : undefined
+
+/** The refusal to run a draft that was saved with mistakes. */
+export const incompleteRefusal = ({ name, script }: { readonly name: string; readonly script: string | null }) =>
+  script === null
+    ? new WorkflowUnavailable({
+        code: "WORKFLOW_NOT_PUBLISHED",
+        message: `the draft of ${name} has mistakes: its problems name them`
       })
     : undefined
 

@@ -41,6 +41,14 @@ export interface Diagram {
   readonly edges: ReadonlyArray<DiagramEdge>
 }
 
+/** What the steps of a flow are compiled to. */
+export interface FlowAnalysis extends WorkflowAnalysis {
+  /** The workflow in code form that makes the same calls. */
+  readonly source: string
+  /** It waits for people or time: its version runs as Long. */
+  readonly isLong: boolean
+}
+
 /** Everything that analysis finds. */
 export interface WorkflowAnalysis {
   /** The script that the sandbox runs, with the lines and columns of the source. */

@@ -16,9 +16,13 @@ import {
   type WorkflowVersion
 } from "./Workflow.js"
 
-/** The outcome of compiling a workflow's source. */
-export interface CompiledSource {
-  readonly script: string
+/** The outcome of compiling a workflow's code or steps. */
+export interface CompiledContent {
+  /** null: the draft has `problems`, and does not run. */
+  readonly script: string | null
+  /** It waits for people or time: its version runs as Long. */
+  readonly waits: boolean
+  readonly problems: Json
   readonly bindings: Json
   readonly diagram: Json
   readonly warnings: Json
@@ -74,18 +78,19 @@ export const newWorkflow = (
   author: Author,
   input: CreateWorkflow,
   customerId: CustomerId | null,
-  compiled: CompiledSource,
+  compiled: CompiledContent,
   contentHash: string
 ): Workflow =>
   Workflow.create(
-    { ...input, customerId, retry: { ...defaultRetryPolicy, ...input.retry } },
+    { ...withRequestSchema(input), customerId, retry: { ...defaultRetryPolicy, ...input.retry } },
     {
       id,
       organisationId: author.organisationId,
       spaceId: author.spaceId,
       slug: slugOf(input.name),
       status: "draft",
-      source: input.code,
+      source: input.code ?? null,
+      spec: input.spec ?? null,
       contentHash,
       draftUpdatedAt: author.now,
       ...compiled,
@@ -94,16 +99,23 @@ export const newWorkflow = (
     author.now
   )
 
+/** The request schema of a flow is its input contract. */
+const withRequestSchema = <A extends Pick<UpdateWorkflow, "spec" | "inputContract">>(input: A): A =>
+  input.spec === undefined || !("requestSchema" in input.spec)
+    ? input
+    : { ...input, inputContract: (input.spec["requestSchema"] ?? null) as JsonObject | null }
+
 /** The record after a change. Code and contracts change the draft only; other members take effect at once. */
 export const changedWorkflow = (
   workflow: Workflow,
   input: UpdateWorkflow,
-  compiled: CompiledSource | null,
+  compiled: CompiledContent | null,
   contentHash: string,
   now: string
 ): Workflow => ({
-  ...Workflow.change(workflow, { ...input, retry: { ...workflow.retry, ...input.retry } }, now),
+  ...Workflow.change(workflow, { ...withRequestSchema(input), retry: { ...workflow.retry, ...input.retry } }, now),
   source: input.code ?? workflow.source,
+  spec: input.spec ?? workflow.spec,
   ...compiled,
   contentHash,
   draftUpdatedAt: contentHash === workflow.contentHash ? workflow.draftUpdatedAt : now
@@ -123,6 +135,7 @@ export const newVersion = (
   source: workflow.source,
   spec: workflow.spec,
   script: workflow.script,
+  waits: workflow.waits,
   contentHash: workflow.contentHash,
   inputContract: workflow.inputContract,
   outputContract: workflow.outputContract,

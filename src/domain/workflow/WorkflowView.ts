@@ -16,7 +16,17 @@ const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersi
 
 /** What a list does not show: members that can be large, and those that are not for clients. */
 const unlisted = [
-  ...(["contentHash", "draftUpdatedAt", "script", "source", "spec", "diagram", "warnings"] as const),
+  ...([
+    "contentHash",
+    "draftUpdatedAt",
+    "script",
+    "waits",
+    "source",
+    "spec",
+    "diagram",
+    "warnings",
+    "problems"
+  ] as const),
   ...(["inputContract", "outputContract", "organisationId", "spaceId", "deletedAt"] as const)
 ] as const
 
@@ -45,6 +55,7 @@ export const workflowView = (workflow: Workflow, { deployments, diagram, version
   inputContract: workflow.inputContract,
   outputContract: workflow.outputContract,
   warnings: workflow.warnings,
+  problems: workflow.problems,
   versions: versions.map(versionView),
   deployments: deployments.map(({ deployedAt, environment, number }) => ({ environment, version: number, deployedAt })),
   ...(diagram ? { diagram: workflow.diagram } : {})

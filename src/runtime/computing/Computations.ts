@@ -12,7 +12,7 @@ import {
 } from "../../actors/ports/Computations.js"
 import { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
-import { computationLimits } from "../../domain/Limits.js"
+import { computationLimits } from "./ComputationLimits.js"
 import { makePoolLog } from "../jail/PoolLog.js"
 import type { JobEnd } from "./WorkerProcess.js"
 import { type ComputationsOptions, type JobRefusal, WorkerPool } from "./WorkerPool.js"

@@ -1,7 +1,7 @@
 /** The messages between the service and a computing worker: each frame holds a number and JSON text. */
 import type { ComputationName } from "../../actors/ports/Computations.js"
 import { findProblem } from "../../domain/JsonText.js"
-import { computationLimits } from "../../domain/Limits.js"
+import { computationLimits } from "./ComputationLimits.js"
 
 /** One computation: its name and its input. */
 export interface Job {

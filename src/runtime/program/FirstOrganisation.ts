@@ -186,6 +186,8 @@ export const makeExample = Effect.fn("First.example")(function* ({ organisationI
     null,
     {
       script,
+      waits: false,
+      problems: [],
       bindings: bindings as unknown as Json,
       diagram: diagram as unknown as Json,
       warnings: warnings as unknown as Json

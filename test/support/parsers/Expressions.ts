@@ -1,4 +1,5 @@
 /** Parsers of expressions and mappings: paths, templates, transforms, and what they refer to. */
+import { checkFlow } from "../../../src/domain/flow/Checks.js"
 import { parseTemplate } from "../../../src/domain/expression/Parsing.js"
 import { pathReference, templateReferences } from "../../../src/domain/expression/References.js"
 import { templateLength } from "../../../src/domain/expression/Template.js"
@@ -12,7 +13,33 @@ import { type Parser, parser, repeated } from "./Parser.js"
 const mappingOf = (length: number, entry: (at: number) => readonly [string, Json]): JsonObject =>
   Object.fromEntries(Array.from({ length }, (_, at) => entry(at)))
 
+const flowOf = (steps: ReadonlyArray<Json>): Json => ({ steps })
+const steps = (count: number, step: (at: number) => JsonObject): Json =>
+  flowOf(Array.from({ length: count }, (_, at) => ({ name: `s${at}`, type: "action", ...step(at) })))
+
 export const expressionParsers: ReadonlyArray<Parser> = [
+  parser(
+    ["src/domain/flow/Checks.ts#decode", "src/domain/flow/DefineStep.ts#defineStep"],
+    bodyBytes.management,
+    (document: Json) => checkFlow(document, {}),
+    {
+      "steps beyond the most": (size) => steps(size / 32, () => ({})),
+      "steps that all read each other": (size) =>
+        steps(200, () => ({
+          input: { all: Array.from({ length: size / 8_000 }, (_, at) => `{{steps.s${at % 200}.output}}`) }
+        })),
+      "members that do not exist": (size) => steps(1, () => mappingOf(size / 16, (at) => [`m${at}`, at])),
+      "names of steps": (size) =>
+        steps(1, () => ({ dependsOn: Array.from({ length: size / 8 }, (_, at) => `s${at}`) })),
+      "branches in branches": (size) =>
+        flowOf([
+          Array.from({ length: Math.min(size / 100, 60) }).reduce<JsonObject>(
+            (inner, _, at) => ({ name: `g${at}`, type: "gate", config: { branches: [], else: { steps: [inner] } } }),
+            { name: "end", type: "action" }
+          )
+        ])
+    }
+  ),
   parser(
     ["src/domain/expression/Parsing.ts#parsePath", "src/domain/expression/References.ts#pathReference"],
     bodyBytes.management,

@@ -15,7 +15,12 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/telemetry/Metrics.ts",
     "src/runtime/vault/"
   ],
-  "a jailed worker, which a deadline ends": ["src/domain/connector/import/", "src/runtime/computing/worker/"],
+  "a jailed worker, which a deadline ends": [
+    "src/domain/connector/import/",
+    "src/domain/flow/Script.ts",
+    "src/runtime/computing/worker/",
+    "src/runtime/computing/workflow/FlowUse.ts"
+  ],
   "a runner, within the CPU time of its guest": ["src/runtime/sandbox/runner/"],
   "text of the program": ["src/http/reference/", "src/http/Documents.ts"]
 }
@@ -100,7 +105,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/actors/execution/calls/FetchCalls.ts#makeFetchCalls",
     "src/actors/execution/calls/HostCalls.ts#make",
     "src/actors/execution/Progress.ts#Progress",
-    "src/actors/execution/Trace.ts#connectorOf",
+    "src/actors/execution/trace/Trace.ts#connectorOf",
     "src/domain/organisation/Notification.ts#plainTargetUrls",
     "src/domain/organisation/Notification.ts#recordPath",
     "src/domain/connector/request/BaseUrl.ts#configuredUrl",

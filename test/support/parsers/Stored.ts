@@ -5,14 +5,8 @@ import { secretResult } from "../../../src/actors/execution/calls/HostCalls.js"
 import type { OrganisationVault } from "../../../src/actors/ports/Vault.js"
 import { Vault } from "../../../src/actors/ports/Vault.js"
 import type { EventId, OrganisationId, SecretId } from "../../../src/domain/Ids.js"
-import {
-  bodyBytes,
-  computationLimits,
-  guest,
-  keyValue,
-  largeWebhookBytes,
-  secretLength
-} from "../../../src/domain/Limits.js"
+import { computationLimits } from "../../../src/runtime/computing/ComputationLimits.js"
+import { bodyBytes, guest, keyValue, largeWebhookBytes, secretLength } from "../../../src/domain/Limits.js"
 import { recordedValue } from "../../../src/domain/run/RunJournal.js"
 import { openValues } from "../../../src/runtime/audit/AuditQueries.js"
 import { isReadable, readAnswer } from "../../../src/runtime/computing/Protocol.js"

@@ -25,6 +25,23 @@ const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
 const retriesOf = ({ idempotency, readOnly, request }: ActionDefinition): "all" | "refusals" =>
   repeatableMethods.has(request.method) || readOnly === true || idempotency !== undefined ? "all" : "refusals"
 
+/** Failures that a step's own retries are for: all transient ones, and those that the connector names. */
+const transientCauses = [408, 425, 429, 500, 502, 503, 504, "network", "timeout"] as const
+
+/** The definition with the retries that a call asks for instead of its own. */
+const withRetry = (definition: ConnectorDefinition, retry: ConnectorCallOptions["retry"]): ConnectorDefinition =>
+  retry === null || retry === "none"
+    ? definition
+    : {
+        ...definition,
+        retry: {
+          ...definition.retry,
+          maxAttempts: 1,
+          ...retry,
+          on: [...new Set([...definition.retry.on, ...transientCauses])]
+        }
+      }
+
 /** The output that the run was started with instead of a real call; `undefined` if the call is to be made. */
 const mockedOutput = (
   { notes, spec }: HostRequest,
@@ -55,7 +72,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
   const call = (request: HostRequest, at: ActionRef, options: ConnectorCallOptions) =>
     Effect.gen(function* () {
       const { args, key, notes, spec } = request
-      const { action, definition } = yield* findBoundAction(request, at)
+      const { action, definition } = yield* findBoundAction(request, at, options.version)
       notes.actionVersion = action.version
       const input = args[0] ?? {}
       const mocked = yield* mockedOutput(request, at, definition, action, input)
@@ -82,11 +99,11 @@ export const makeConnectorCalls = Effect.gen(function* () {
             organisationId: spec.run.organisationId,
             connectionId: connection.id,
             executionId: spec.run.id,
-            definition,
+            definition: withRetry(definition, options.retry),
             request: { ...unsigned.right, timeoutMillis: options.timeoutMillis ?? unsigned.right.timeoutMillis },
             maxBytes: guest.fetchBytes,
             earlierAttempts: notes.earlierAttempts,
-            retries: options.retries ? retriesOf(action) : "none"
+            retries: options.retry === null ? retriesOf(action) : options.retry === "none" ? "none" : "all"
           },
           (answer, now) =>
             Either.map(actionResult(definition, action, answer, now, patterns), (result) =>

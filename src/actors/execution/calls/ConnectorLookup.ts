@@ -34,10 +34,11 @@ export const makeConnectorLookup = Effect.gen(function* () {
   const connectors = yield* Connectors
   const reads = yield* ConnectionReads
 
-  /** The action that the workflow's version is bound to. */
+  /** The action that the workflow's version is bound to, or the version `pinned` of it. */
   const findBoundAction = Effect.fnUntraced(function* (
     { spec }: HostRequest,
-    at: ActionRef
+    at: ActionRef,
+    pinned: number | null
   ): Effect.fn.Return<{ readonly definition: ConnectorDefinition; readonly action: ActionDefinition }, CallFailure> {
     const { bindings, organisationId } = spec.runnable
     const bound = findBinding(bindings, at.connector, at.action)
@@ -48,7 +49,8 @@ export const makeConnectorLookup = Effect.gen(function* () {
         "UNBOUND_CONNECTOR"
       )
     }
-    const { connector: slug, version } = bound
+    const { connector: slug } = bound
+    const version = pinned ?? bound.version
     if (spec.start.reach?.connectors?.includes(slug) === false)
       return yield* failCall(at, `${starterOf(spec)} does not reach this connector`, outOfScope, "auth")
     const find =

@@ -5,9 +5,9 @@ import { guest } from "../../../domain/Limits.js"
 import { reuseKey } from "../../../domain/run/RunJournal.js"
 import type { GuestEvent } from "../../ports/run/Sandbox.js"
 import type { HostCall } from "../calls/HostCall.js"
-import type { PendingCall } from "../Progress.js"
+import type { PendingCall } from "../PendingCall.js"
 import { journalLimitError, noMemoryError, stuckError, totalCpuError } from "../RunErrors.js"
-import { stepName } from "../Trace.js"
+import { stepName } from "../trace/Trace.js"
 import { completedCall, type Completion } from "./Completions.js"
 import type { RunEnding } from "./RunEnding.js"
 import { fireTimers, setTimers, takeStartable } from "./Launch.js"
@@ -74,7 +74,7 @@ export class CallRounds {
   private begin(call: PendingCall, writes: Array<Planned<"Write">>, outgoing: Array<Planned<"Outside">>): void {
     const { completions, now, parts, progress: p } = this.machine
     p.begin(call, p.timerEntries.get(call.id)?.since ?? now)
-    const entry = p.reusableResults.get(reuseKey(call.id, call.hash))
+    const entry = p.reusableResults.get(reuseKey(call.id, call.hash, call.place))
     if (entry !== undefined) return this.machine.emit({ _tag: "ReuseResult", call, entry })
     const plan = parts.planCall(p, call, now)
     switch (plan._tag) {

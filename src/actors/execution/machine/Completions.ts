@@ -1,7 +1,7 @@
 /** Host calls of one run that have ended or have to be postponed, in the order in which that happened. */
 import type { CallFailure, CallResult } from "../../../domain/run/RunJournal.js"
 import type { CallEnd, HostCallResult, Postponement } from "../calls/HostCall.js"
-import type { PendingCall } from "../Progress.js"
+import type { PendingCall } from "../PendingCall.js"
 import type { HeldAnswer } from "./Messages.js"
 
 /** A call that ended, or that has to be made later. */

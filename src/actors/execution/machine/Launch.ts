@@ -1,10 +1,11 @@
 /** Which of a run's calls and timers begin now. Contract: at most `guest.callsAtOnce` in flight, in the guest's order. */
 import { Duration } from "effect"
 import { guest } from "../../../domain/Limits.js"
-import { reuseKey } from "../../../domain/run/RunJournal.js"
+import { callKey, reuseKey } from "../../../domain/run/RunJournal.js"
 import { failure, type HostCall, isTimer, refusedCall } from "../calls/HostCall.js"
 import type { HostCalls } from "../calls/HostCalls.js"
-import type { PendingCall, Progress } from "../Progress.js"
+import type { PendingCall } from "../PendingCall.js"
+import type { Progress } from "../Progress.js"
 import { type Completions, completedCall } from "./Completions.js"
 
 /** A timer up to this long runs in memory; a longer one is journaled and may suspend the run. */
@@ -33,7 +34,7 @@ const completeTimer = (completions: Completions, call: PendingCall, now: number)
 export const setTimers = (p: Progress, completions: Completions, now: number): void => {
   for (const call of p.newTimers.splice(0, timersPerCommit)) {
     p.begin(call, p.timerEntries.get(call.id)?.since ?? now)
-    if (p.reusableResults.has(reuseKey(call.id, call.hash))) completeTimer(completions, call, now)
+    if (p.reusableResults.has(reuseKey(call.id, call.hash, call.place))) completeTimer(completions, call, now)
     else setTimer(p, call, timerMillis(call), now)
   }
 }
@@ -79,7 +80,7 @@ const nestsTooDeep = (call: PendingCall): HostCall =>
 export const makeCallPlanner = (plan: HostCalls["plan"], sha256: (text: string) => string) => {
   /** The same key for every repetition of the call, also in re-runs that resume this run. */
   const idempotencyKeyOf = (p: Progress, call: PendingCall): string =>
-    sha256(`${p.run.record.rootId}|${call.id}${p.isChanged(call) ? `|${call.hash}` : ""}`)
+    sha256(`${p.run.record.rootId}|${callKey(call.id, call.place)}${p.isChanged(call) ? `|${call.hash}` : ""}`)
 
   return (p: Progress, call: PendingCall, now: number): HostCall => {
     if (call.tooDeep) return nestsTooDeep(call)

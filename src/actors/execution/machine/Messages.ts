@@ -9,7 +9,7 @@ import type { AppendFailure, FinishedRun, JournalUnavailable, RunChange } from "
 import type { GuestEvent, Program, TurnAnswer } from "../../ports/run/Sandbox.js"
 import type { CallEnd, HostCall, HostCallResult } from "../calls/HostCall.js"
 import type { EndMessages } from "../EndMessages.js"
-import type { PendingCall } from "../Progress.js"
+import type { PendingCall } from "../PendingCall.js"
 import type { DriveOutcome } from "../RunSpec.js"
 
 /** What an answer takes of the node's memory. */

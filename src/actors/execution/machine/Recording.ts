@@ -2,7 +2,7 @@
 import { guestError, outcomeOf, type DoneEntry } from "../../../domain/run/RunJournal.js"
 import type { GuestEvent, GuestOutput, Turn } from "../../ports/run/Sandbox.js"
 import type { Progress } from "../Progress.js"
-import { stepName } from "../Trace.js"
+import { stepName } from "../trace/Trace.js"
 import type { CompletedCall, PostponedCall } from "./Completions.js"
 
 /** Outputs of the guest that are handled before another run may come first. */
@@ -23,6 +23,7 @@ export const recordResult = (p: Progress, completed: CompletedCall, json: string
       kind: "done",
       call: call.id,
       hash: call.hash,
+      ...(call.place === undefined ? {} : { place: call.place }),
       at: p.lastEventAt,
       ok,
       outcome: outcomeOf(result),
@@ -58,11 +59,12 @@ export const absorb = function* (
   p: Progress,
   outputs: ReadonlyArray<GuestOutput>,
   at: number,
-  isRecorded: boolean
+  isRecorded: boolean,
+  stepsWritten = false
 ): Generator<void, void> {
-  if (outputs.length <= outputsPerSlice) return p.absorb(outputs, at, isRecorded)
+  if (outputs.length <= outputsPerSlice) return p.absorb(outputs, at, isRecorded, stepsWritten)
   for (let from = 0; from < outputs.length; from += outputsPerSlice) {
-    p.absorb(outputs.slice(from, from + outputsPerSlice), at, isRecorded)
+    p.absorb(outputs.slice(from, from + outputsPerSlice), at, isRecorded, stepsWritten)
     yield
   }
 }

@@ -6,7 +6,7 @@ import { historyPages } from "../guest/HistoryPages.js"
 import type { Progress } from "../Progress.js"
 import { nonDeterminismError, secretGoneError } from "../RunErrors.js"
 import type { RunError } from "../../../domain/run/Execution.js"
-import { stepName } from "../Trace.js"
+import { stepName } from "../trace/Trace.js"
 import type { ReplayedResult } from "./Messages.js"
 import { absorb } from "./Recording.js"
 
@@ -81,7 +81,7 @@ export class Replay {
   *take(outputs: ReadonlyArray<ReadonlyArray<GuestOutput>>): Generator<void, RunError | undefined> {
     const { p, page } = this
     let taken = 0
-    if (this.isFirst) yield* absorb(p, outputs[taken++] ?? [], p.spec.start.at, p.run.attempt > 1)
+    if (this.isFirst) yield* absorb(p, outputs[taken++] ?? [], p.spec.start.at, p.run.attempt > 1, page.length > 0)
     const before = taken
     for (; taken < outputs.length; taken++) {
       const i = taken - before
@@ -89,7 +89,7 @@ export class Replay {
       const at = this.times[i] ?? p.lastEventAt
       const error = entry === undefined ? undefined : matchReplayed(p, entry, at)
       if (error !== undefined) return error
-      yield* absorb(p, outputs[taken] ?? [], at, i < this.inherited)
+      yield* absorb(p, outputs[taken] ?? [], at, i < this.inherited, !this.isLast(i))
       yield
     }
     const left = page[taken - before]
@@ -97,6 +97,11 @@ export class Replay {
     this.inherited -= page.length
     this.nth++
     return p.end !== undefined && this.page[0] !== undefined ? unused(this.page[0]) : undefined
+  }
+
+  /** Whether the result of the page is the last of the journal: what followed from it may not be committed. */
+  private isLast(i: number): boolean {
+    return this.nth === this.pages.length - 1 && i === this.page.length - 1
   }
 
   get isOver(): boolean {

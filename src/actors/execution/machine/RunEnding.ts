@@ -15,15 +15,19 @@ import { findUnstorable, type Json, unstorableMessage } from "../../../domain/Js
 import { guest } from "../../../domain/Limits.js"
 import { buildHistory, type History, type JournalIndex, transientCalls } from "../../../domain/run/RunJournal.js"
 import type { AppendFailure, OpenRun } from "../../ports/run/Journal.js"
-import type { GuestEnd, Progress } from "../Progress.js"
+import type { GuestEnd } from "../PendingCall.js"
+import type { Progress } from "../Progress.js"
 import { notRecordableError, notStorableError, timedOutError } from "../RunErrors.js"
 import { finishedRun } from "../RunResult.js"
 import { outcomeOfRefusedWrite } from "../RunSpec.js"
-import { stepName } from "../Trace.js"
+import { stepName } from "../trace/Trace.js"
 import { shortTimerMillis } from "./Launch.js"
 import type { MachineState } from "./MachineState.js"
 
 export class RunEnding {
+  /** What the caller of a flow is answered if the run fails now. */
+  private reply: { readonly status: number; readonly body: Json } | undefined
+
   constructor(private readonly machine: MachineState) {}
 
   // --- The end ---
@@ -32,11 +36,15 @@ export class RunEnding {
   finish(end: GuestEnd): void {
     const { machine } = this
     const p = machine.progress
-    if (!end.ok) return machine.fail(end.error)
-    const { value } = end
+    if (!end.ok) {
+      if (end.reply !== undefined) this.reply = end.reply
+      return machine.fail(end.error)
+    }
+    const { continued = false, status, value } = end
+    if (status !== undefined) p.answerStatus = status
     const bad = findUnstorable(value)
     if (bad !== undefined) return machine.fail(notStorableError(bad.path, unstorableMessage[bad.reason]))
-    const complete = (): void => this.end(decide(p.run, { _tag: "Succeed" }), value, null)
+    const complete = (): void => this.end(decide(p.run, { _tag: "Succeed", continued }), value, null)
     if (p.spec.runnable.outputContract === null) return complete()
     machine.ask({ _tag: "CheckOutput", value }, "OutputChecked", ({ violation }) =>
       violation === undefined ? complete() : machine.fail(violation)
@@ -48,7 +56,11 @@ export class RunEnding {
     const p = this.machine.progress
     const event = decide(p.run, { _tag: "Fail", error })
     if (event._tag === "RetryScheduled") this.retry(evolve(p.run, event))
-    else this.end(event, null, p.redaction.error(error))
+    else {
+      const { reply } = this
+      if (reply !== undefined) p.answerStatus = reply.status
+      this.end(event, reply?.body ?? null, p.redaction.error(error))
+    }
   }
 
   timeOut(): void {
@@ -119,6 +131,7 @@ export class RunEnding {
 
   /** Suspends the run until the back-off of its next attempt is over; an Instant run waits in memory instead. */
   private retry(failed: OpenRun): void {
+    this.reply = undefined
     const { machine } = this
     const { parts, progress: p } = machine
     const delay = backoff(p.spec.runnable.retry, failed.attempt, parts.random())

@@ -1,13 +1,40 @@
 /** Compiles a workflow's source and checks its contracts in a computing worker; failures name the place of each mistake. */
 import { Effect } from "effect"
-import { nameProblem } from "../../../domain/workflow/WorkflowChanges.js"
-import { invalid, refuseUrl, type Unavailable, ValidationFailed, refuseWith } from "../../../domain/Failure.js"
+import { type CompiledContent, nameProblem } from "../../../domain/workflow/WorkflowChanges.js"
+import type { WorkflowAnalysis } from "../../../domain/workflow/WorkflowAnalysis.js"
+import {
+  type Forbidden,
+  invalid,
+  refuseUrl,
+  refuseWith,
+  type Unavailable,
+  ValidationFailed
+} from "../../../domain/Failure.js"
 import { type Json, type JsonObject, findUnstorable } from "../../../domain/Json.js"
 import type { UpdateWorkflow } from "../../../domain/workflow/Workflow.js"
 import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../../ports/Computations.js"
 import { Egress } from "../../ports/Egress.js"
 import type { Principal } from "../Caller.js"
+import { makeFlowCompiler } from "./FlowCompiler.js"
 import { codeRefusal } from "./WorkflowAuthor.js"
+
+/** What is stored of an analysis. `at`: the member of the request. */
+const contentOf = (
+  at: string,
+  { bindings, diagram, script, warnings }: WorkflowAnalysis,
+  waits: boolean
+): Effect.Effect<CompiledContent, ValidationFailed> =>
+  findUnstorable({ bindings, diagram, warnings }) === undefined
+    ? Effect.succeed({
+        script,
+        waits,
+        problems: [],
+        // Plain data of the analysis.
+        bindings: bindings as unknown as Json,
+        diagram: diagram as unknown as Json,
+        warnings: warnings as unknown as Json
+      })
+    : invalid(at, "NOT_STORABLE", "names something with the character U+0000 or half a surrogate pair")
 
 const nameRefusal = (name: string | undefined) => (name === undefined ? undefined : nameProblem(name))
 
@@ -15,9 +42,13 @@ const nameRefusal = (name: string | undefined) => (name === undefined ? undefine
 export const makeWorkflowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
   const egress = yield* Egress
+  const analyseSteps = yield* makeFlowCompiler
+
+  const compileSteps = (caller: Principal, spec: JsonObject, name: string) =>
+    Effect.flatMap(analyseSteps(caller, spec, name), (flow) => contentOf("spec", flow, flow.isLong))
 
   /** The script for the sandbox, and the analysis of the source. */
-  const compile = Effect.fnUntraced(function* ({ organisationId }: Principal, code: string) {
+  const compileCode = Effect.fnUntraced(function* ({ organisationId }: Principal, code: string) {
     const analysed = yield* compute("analyseWorkflow", organisationId, code).pipe(
       Effect.catchTag("TooCostly", (error) => {
         const { code: issue, message } = tooCostlyDetail("code", error)
@@ -30,20 +61,7 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
         message: `code: ${analysed.mistakes[0]?.message ?? "is not a workflow"}`,
         details: analysed.mistakes.map((issue) => ({ path: "code", ...issue }))
       })
-    const { bindings, diagram, script, warnings } = analysed.value
-    if (findUnstorable({ bindings, diagram, warnings }) !== undefined)
-      return yield* invalid(
-        "code",
-        "NOT_STORABLE",
-        "names something with the character U+0000 or half a surrogate pair"
-      )
-    return {
-      // Plain data of the analysis.
-      script,
-      bindings: bindings as unknown as Json,
-      diagram: diagram as unknown as Json,
-      warnings: warnings as unknown as Json
-    }
+    return yield* contentOf("code", analysed.value, false)
   })
 
   /** Fails unless each contract is a usable schema. */
@@ -95,6 +113,18 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
       const { code, message } = tooCostlyDetail("", error)
       return invalid(name, code, message)
     })
+
+  /** The content of a request in its form: `code` or `spec`. `undefined` if it has neither. */
+  const compile = (
+    caller: Principal,
+    { code, spec }: { readonly code?: string | undefined; readonly spec?: JsonObject | undefined },
+    name: string
+  ): Effect.Effect<CompiledContent | undefined, ValidationFailed | Forbidden | Unavailable> => {
+    if (code !== undefined && spec !== undefined)
+      return invalid("spec", "NOT_ALLOWED", "is for workflows in step form: send code or spec")
+    if (code !== undefined) return compileCode(caller, code)
+    return spec === undefined ? Effect.succeed(undefined) : compileSteps(caller, spec, name)
+  }
 
   return { checkInput, compile, computeStored }
 })

@@ -2,14 +2,26 @@
 import { Effect } from "effect"
 import {
   changedWorkflow,
-  type CompiledSource,
+  type CompiledContent,
   contentText,
   newWorkflow
 } from "../../../domain/workflow/WorkflowChanges.js"
-import { type Failure, type Forbidden, PlanLimitReached, refuseWith } from "../../../domain/Failure.js"
+import {
+  type Failure,
+  type Forbidden,
+  invalid,
+  PlanLimitReached,
+  refuseWith,
+  type ValidationFailed
+} from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { canonicalJson } from "../../../domain/Json.js"
-import { type CreateWorkflow, UpdateWorkflow, type Workflow } from "../../../domain/workflow/Workflow.js"
+import {
+  type CreateWorkflow,
+  flowNamePattern,
+  UpdateWorkflow,
+  type Workflow
+} from "../../../domain/workflow/Workflow.js"
 import { workflowSummary, type WorkflowView, workflowView } from "../../../domain/workflow/WorkflowView.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -33,6 +45,22 @@ const environmentRefusal = (caller: Principal, before: Workflow, after: Workflow
   return changed === undefined
     ? undefined
     : narrowedCallerRefusal(caller, "environment", `${changed} takes effect in all of them and is not changed with it`)
+}
+
+const contentMember = (form: Workflow["form"]) => (form === "code" ? "code" : "spec")
+
+/** The refusal of content in another form, and of a name that a flow cannot be called by. */
+const formProblem = (form: Workflow["form"], sent: UpdateWorkflow): ValidationFailed | undefined => {
+  const other = form === "code" ? "spec" : "code"
+  if (sent[other] !== undefined)
+    return invalid(other, "NOT_ALLOWED", `this workflow has the form ${form}: send ${contentMember(form)}`)
+  return form === "steps" && sent.name !== undefined && !flowNamePattern.test(sent.name)
+    ? invalid(
+        "name",
+        "INVALID_VALUE",
+        "a flow is called by its name: a letter and up to 63 letters, digits and underscores"
+      )
+    : undefined
 }
 
 /** Counts the workflows of the same owner: a customer, or the organisation itself. */
@@ -61,12 +89,20 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
     contentHash: digests.sha256Hex(contentText(draft))
   })
 
+  /** The content of a new workflow, which has the form that it says. */
+  const compileNew = Effect.fnUntraced(function* (caller: Principal, input: CreateWorkflow) {
+    yield* refuseWith(formProblem(input.form, input))
+    const compiled = yield* compile(caller, input, input.name)
+    if (compiled !== undefined) return compiled
+    return yield* invalid(contentMember(input.form), "REQUIRED", `is required for a workflow of form ${input.form}`)
+  })
+
   /** Creates a workflow with its first draft, within the plan and the customer's limits. */
   const insertWorkflow = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
     input: CreateWorkflow,
-    compiled: CompiledSource
+    compiled: CompiledContent
   ) {
     const { customerId: named = null } = input
     const owner = named === null ? null : (yield* findCustomer(tx, caller, named)).id
@@ -80,28 +116,25 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
 
   /** Creates a workflow. */
   const createWorkflow = (context: CallContext, input: CreateWorkflow): Effect.Effect<WorkflowView, Failure> =>
-    Effect.flatMap(
-      Effect.zipRight(checkInput(context.caller, input), compile(context.caller, input.code)),
-      (compiled) =>
-        change(context, function* (tx) {
-          const workflow = yield* insertWorkflow(tx, context.caller, input, compiled)
-          const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
-          return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
-        })
+    Effect.flatMap(Effect.zipRight(checkInput(context.caller, input), compileNew(context.caller, input)), (compiled) =>
+      change(context, function* (tx) {
+        const workflow = yield* insertWorkflow(tx, context.caller, input, compiled)
+        const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
+        return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
+      })
     )
 
   /** Changes a workflow: code and contracts in the draft, the other members at once. */
   const updateWorkflow = (context: CallContext, id: string, sent: UpdateWorkflow) =>
     Effect.flatMap(
-      Effect.zipRight(
-        checkInput(context.caller, sent),
-        sent.code === undefined ? Effect.succeed(null) : compile(context.caller, sent.code)
-      ),
-      (compiled) =>
+      Effect.zipRight(checkInput(context.caller, sent), compile(context.caller, sent, sent.name ?? id)),
+      (content) =>
         change(context, function* (tx) {
+          const compiled = content ?? null
           const { caller } = context
           const before = yield* findWorkflow(tx, caller, id, true)
           yield* checkVersion(context, sent.version, before.version)
+          yield* refuseWith(formProblem(before.form, sent))
           const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
           const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
           const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)

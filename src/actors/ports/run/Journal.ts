@@ -46,6 +46,8 @@ export interface RunRecord extends RunOrigin {
   readonly headers?: { readonly [name: string]: string }
   /** The connections that the request chose, for re-runs after the journal was deleted. */
   readonly connections?: ReadonlyArray<ChosenConnection>
+  /** The status of the answer that the flow gives; absent: that of its surface. */
+  readonly answerStatus?: number
   /** The recorded input is redacted: only the journal has the exact input. */
   readonly inputRedacted?: boolean
 }
@@ -99,6 +101,8 @@ export interface FinishedRun {
 export interface StepRow {
   readonly index: number
   readonly status: "pending" | "running" | "waiting" | "completed" | "failed" | "skipped"
+  /** Of a step with a name: its path with iterations. */
+  readonly path?: string
   readonly record: JsonText
 }
 

@@ -27,6 +27,8 @@ export interface Runnable {
   readonly contentHash: string
   readonly inputContract: JsonObject | null
   readonly outputContract: JsonObject | null
+  /** It waits for people or time, and runs as Long. */
+  readonly waits: boolean
   /** The connector actions that its code may call, with their versions as they were when it was published. */
   readonly bindings: ReadonlyArray<BoundAction>
 }

@@ -65,11 +65,59 @@ export type GuestOutput =
       readonly args: ReadonlyArray<Json>
       /** The arguments nest deeper than a call's may, and are left out. */
       readonly tooDeep?: true
+      /** Its row in the trace, if it is not its number: rows are numbered over calls and steps. */
+      readonly r?: number
+      /** Its step with iterations, such as `sync[3].send`, and its number among the calls of the step's attempt. */
+      readonly p?: string
+      readonly n?: number
+      /** The call is the step itself, which has this type and stands in the step `of`. */
+      readonly own?: string
+      readonly of?: string
+      /** Targets of the step's mapping whose expression had no value. */
+      readonly z?: ReadonlyArray<string>
     }
+  | StepOutput
   | { readonly t: "log"; readonly level: LogLevel; readonly m: string }
-  | { readonly t: "ret"; readonly v: Json }
-  /** What the workflow threw. `e` keeps name, message, code, stack, and the data of a failed host call. */
-  | { readonly t: "throw"; readonly e: GuestError & { readonly stack?: string } }
+  /** `status`: of the answer; `continued`: a step has failed, and the flow went on. */
+  | { readonly t: "ret"; readonly v: Json; readonly status?: number; readonly continued?: true }
+  /**
+   * What the workflow threw. `e` keeps name, message, code, stack, and the data of a failed host call. `reply`: what the
+   * caller is answered.
+   */
+  | {
+      readonly t: "throw"
+      readonly e: GuestError & { readonly stack?: string }
+      readonly reply?: { readonly status: number; readonly body: Json }
+    }
+
+/** The error of a step or of one of its attempts. */
+export interface StepFailure {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly category?: string
+}
+
+/** The state of a step that is more than a host call. Repeated in a replay. Times are Unix milliseconds. */
+export interface StepOutput {
+  readonly t: "step"
+  /** Its row in the trace. */
+  readonly r: number
+  /** Its path with iterations, and that of the step around it. */
+  readonly p: string
+  readonly of?: string
+  /** Its type. */
+  readonly k: string
+  readonly s: "running" | "waiting" | "completed" | "failed" | "skipped"
+  readonly at: number
+  /** Its output; or the characters of one that is too large to be shown. */
+  readonly v?: Json
+  readonly vSize?: number
+  readonly e?: StepFailure
+  /** Failed attempts. */
+  readonly a?: ReadonlyArray<{ readonly at: number; readonly to: number; readonly e: StepFailure }>
+  readonly z?: ReadonlyArray<string>
+}
 
 /** The outputs of each fed event, in order, and what they cost. */
 export interface Turn {

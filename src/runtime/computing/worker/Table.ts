@@ -10,7 +10,9 @@ import { isObject, type Json, type JsonObject, findUnstorable, unstorableMessage
 import { RecentMap } from "../../../domain/RecentMap.js"
 import { diffLines } from "../../../domain/LineDiff.js"
 import { drawSvg } from "../workflow/Svg.js"
+import { flowUses } from "../../../domain/flow/Checks.js"
 import { analyse } from "../workflow/Analyse.js"
+import { compileFlow } from "../workflow/FlowCompile.js"
 import { compileSchema, findSchemaMistakes } from "./Contracts.js"
 import { type Document, isScalar, LineCounter, parseDocument, visit } from "yaml"
 import { yamlDocument } from "../../../domain/Limits.js"
@@ -146,6 +148,8 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   readDefinition: ({ allowsHttp, document }) => toValidated(toDefinition(document, allowsHttp)),
   importDefinition,
   analyseWorkflow: (source) => toValidated(analyse(source)),
+  readFlow: (spec) => flowUses(spec),
+  compileFlow: (request) => toValidated(compileFlow(request)),
   drawDiagram: drawSvg,
   diffLines: ({ from, to }) => diffLines(from, to)
 }

@@ -3,6 +3,7 @@ import { Either } from "effect"
 import type { WorkflowAnalysis, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { findCalls } from "./Bindings.js"
 import { compile, tooDeepIssue } from "./Compile.js"
+import { libraryOf } from "./FlowUse.js"
 import { diagramOf } from "./Diagram.js"
 import { collectScopeNames } from "./ScopeNames.js"
 
@@ -11,7 +12,9 @@ export const analyse = (source: string): Either.Either<WorkflowAnalysis, Readonl
   try {
     return Either.map(compile(source), (compiled) => {
       const names = collectScopeNames(compiled.tree, compiled.main)
-      return { script: compiled.script, ...findCalls(compiled, names), diagram: diagramOf(compiled, names) }
+      const library = libraryOf(compiled.tree, names)
+      const script = library === undefined ? compiled.script : `${compiled.script}\n${library}`
+      return { script, ...findCalls(compiled, names), diagram: diagramOf(compiled, names) }
     })
   } catch (error) {
     // A stack overflow: the parser and the analysis recurse.

@@ -2,7 +2,7 @@
 import type { AnyNode, CallExpression } from "acorn"
 import type { Binding, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
-import { hostPath, type ScopeNames, type ServicePath, servicePaths } from "./ScopeNames.js"
+import { hostPath, type ScopeNames, type ServicePath, servicePaths, structurePaths } from "./ScopeNames.js"
 import { isFunction } from "./Syntax.js"
 import { answerItems } from "../../../domain/Limits.js"
 
@@ -32,11 +32,12 @@ export const findCalls = (compiled: CompiledWorkflow, names: ScopeNames): CallFi
       warn(node, "DYNAMIC_NAME", "svc is passed on: the check cannot tell which connectors are used")
     }
     if (root === undefined || root.startsWith("@")) return
+    if (structurePaths.has(root)) return
     if (!servicePaths.has(root)) {
       const message =
         root === "*"
           ? "svc is used with a computed name: write svc.connector, svc.db and so on, so that the use can be checked"
-          : `svc.${root} does not exist (there are ${[...servicePaths].join(", ")})`
+          : `svc.${root} does not exist (there are ${[...servicePaths, "step"].join(", ")})`
       return warn(node, root === "*" ? "DYNAMIC_NAME" : "UNKNOWN_CALL", message)
     }
     if (root !== "connector") return

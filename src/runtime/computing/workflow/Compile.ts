@@ -16,6 +16,7 @@ export interface CompiledWorkflow {
   readonly tree: Tree
   /** The function that the default export names. */
   readonly main: FunctionNode
+  readonly module: ModuleText
   readonly script: string
 }
 
@@ -39,7 +40,8 @@ export const compile = (source: string): Either.Either<CompiledWorkflow, Readonl
     const { main, issues } = findMain(tree)
     const all = [...issues, ...findForbidden(tree)].sort((a, b) => a.line - b.line || a.column - b.column)
     if (main === undefined || all.length > 0) return Either.left(all)
-    return Either.right({ tree, main: main.node, script: scriptOf(source, main) })
+    const module = moduleTextOf(source, main)
+    return Either.right({ tree, main: main.node, module, script: scriptOf(module) })
   })
 }
 
@@ -230,8 +232,14 @@ const exportLength = "export".length
 const defaultLength = "default".length
 const blankPattern = /^(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n\r\u2028\u2029]*)*/
 
+/** A module without its export: the name of the default export's function, and text with the source's lines. */
+export interface ModuleText {
+  readonly text: string
+  readonly name: string
+}
+
 /** Replaces the words `export` and `default` by text of the same length, so that every position stays the same. */
-const scriptOf = (source: string, main: Main): string => {
+const moduleTextOf = (source: string, main: Main): ModuleText => {
   const { start, end } = main.statement
   const between = blankPattern.exec(source.slice(start + exportLength, end))?.[0] ?? ""
   const body = source.slice(start + exportLength + between.length + defaultLength, end)
@@ -239,9 +247,10 @@ const scriptOf = (source: string, main: Main): string => {
   // A function declaration with a name remains a declaration, so that the rest of the module can call it.
   const words =
     main.name === undefined ? ["var   ", `${name} =`] : [" ".repeat(exportLength), " ".repeat(defaultLength)]
-  const module = `${source.slice(0, start)}${words[0]}${between}${words[1]}${body};${source.slice(end)}`
-  return `${scriptPrefix}${module}\nglobalThis.__workflow=${name}\n})();`
+  return { text: `${source.slice(0, start)}${words[0]}${between}${words[1]}${body};${source.slice(end)}`, name }
 }
+
+const scriptOf = ({ name, text }: ModuleText): string => `${scriptPrefix}${text}\nglobalThis.__workflow=${name}\n})();`
 
 /** A name of five letters that the source does not contain. */
 const unusedName = (source: string): string => {

@@ -165,6 +165,9 @@ export const servicePaths: ReadonlySet<string> = new Set([
   "sync"
 ])
 
+/** The members of `svc` that take functions and make no host call themselves. */
+export const structurePaths: ReadonlySet<string> = new Set(["step", "flow"])
+
 /** The service path of a host call; `undefined` for any other call. */
 export const hostPath = (names: ScopeNames, callee: AnyNode): ServicePath | undefined =>
   names

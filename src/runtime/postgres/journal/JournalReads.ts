@@ -24,6 +24,7 @@ import { rowDecoder } from "../record/Table.js"
 interface IndexRow extends Omit<SealedRow, "body"> {
   readonly call: number | null
   readonly hash: string | null
+  readonly place: string | null
   readonly bytes: number
   readonly body: Uint8Array | null
 }
@@ -33,9 +34,9 @@ const smallJournalBytes = 256 * 1024
 const copiedBytes = 1024 * 1024
 
 /** The bodies of the first rows come with the index, so that a small journal takes one query. */
-const indexSql = `SELECT j.seq, j.kind, j.call, j.hash, j.bytes,
+const indexSql = `SELECT j.seq, j.kind, j.call, j.hash, j.place, j.bytes,
     CASE WHEN ${isSmallKind} OR j.total <= ${smallJournalBytes} THEN j.body END AS body
-  FROM (SELECT seq, kind, call, hash, body, octet_length(body) AS bytes,
+  FROM (SELECT seq, kind, call, hash, place, body, octet_length(body) AS bytes,
       sum(octet_length(body)) OVER (ORDER BY seq) AS total
     FROM journal WHERE id = $1) j
   ORDER BY j.seq`
@@ -45,8 +46,8 @@ const resultsSql = "SELECT seq, kind, body FROM journal WHERE id = $1 AND seq = 
 const sizesSql =
   "SELECT seq, octet_length(body) AS bytes FROM journal WHERE id = $1 AND seq BETWEEN 1 AND $2 ORDER BY seq"
 
-const insertSql = `INSERT INTO journal (id, seq, epoch, kind, call, hash, body)
-  SELECT $2, j.seq, 1, j.kind, j.call, j.hash, t.body
+const insertSql = `INSERT INTO journal (id, seq, epoch, kind, call, hash, place, body)
+  SELECT $2, j.seq, 1, j.kind, j.call, j.hash, j.place, t.body
   FROM unnest($3::int[], $4::bytea[]) AS t(seq, body) JOIN journal j ON j.id = $1 AND j.seq = t.seq
   ON CONFLICT (id, seq) DO NOTHING`
 
@@ -84,6 +85,7 @@ export const makeJournalReads = (
         kind: "done",
         call: row.call ?? 0,
         hash: row.hash ?? "",
+        ...(row.place === null ? {} : { place: row.place }),
         outcome: opened?.outcome ?? outcomeOfKind(kind) ?? "ok",
         seq,
         bytes: row.bytes,

@@ -41,11 +41,12 @@ export const journalColumns = {
   kind: "smallint",
   call: "int",
   hash: "text",
+  place: "text",
   body: "text"
 } as const
 
 /** The expressions that insert these columns. */
-export const journalValues = "id, seq, epoch, kind, call, hash, decode(body, 'base64')"
+export const journalValues = "id, seq, epoch, kind, call, hash, place, decode(body, 'base64')"
 
 const placeOf = (id: string, seq: number) => ({ table: "journal", column: "body", row: `${id}/${seq}` }) as const
 
@@ -55,7 +56,7 @@ const lineEnd = 10
 /** The text of an entry. A result stays as it is behind its head, so that a replay need not parse it. */
 const textOf = (entry: JournalEntry): string => {
   if (entry.kind !== "done") return JSON.stringify(entry)
-  const { json, outcome: _, ...head } = entry
+  const { json, outcome: _, place: __, ...head } = entry
   return `${JSON.stringify(head)}\n${typeof json === "string" ? json : Buffer.from(json).toString()}`
 }
 
@@ -74,6 +75,7 @@ export const encodeEntry = (
   kind: kindOf(entry),
   call: "call" in entry ? entry.call : null,
   hash: "hash" in entry ? entry.hash : null,
+  place: "place" in entry ? entry.place : undefined,
   body: base64(vault.seal(placeOf(id, seq), textOf(entry)))
 })
 

@@ -10,7 +10,7 @@ import { NotFound, WorkflowUnavailable } from "../../../domain/Failure.js"
 import type { OrganisationId, WorkflowId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
-import { archivedRefusal, latestEnvironment } from "../../../domain/workflow/Workflow.js"
+import { archivedRefusal, incompleteRefusal, latestEnvironment } from "../../../domain/workflow/Workflow.js"
 import { makeSharedLoads } from "../../../actors/SharedLoads.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
@@ -29,7 +29,7 @@ interface WorkflowHead extends Omit<Runnable, "version" | keyof Content> {
   readonly deployments: { readonly [environment: string]: number }
 }
 
-type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract" | "bindings">
+type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract" | "bindings" | "waits">
 
 /** Content as the columns hold it. */
 interface ContentRow extends Omit<Content, "bindings"> {
@@ -41,7 +41,7 @@ const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "w
   w.enabled, w.tier, w.timeout_ms AS "timeoutMillis", w.retry, w.callback_url AS "callbackUrl", w.status,
   w.published_version AS "publishedVersion",
   COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d WHERE d.workflow_id = w.id), '{}') AS deployments`
-const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract", bindings`
+const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract", bindings, waits`
 
 export const layer = Layer.effect(
   Runnables,
@@ -104,7 +104,7 @@ export const layer = Layer.effect(
       { deployments: _deployments, publishedVersion: _published, status: _status, ...head }: WorkflowHead,
       found: Content,
       version: number | null
-    ): Runnable => ({ ...head, ...found, version })
+    ): Runnable => ({ ...head, ...found, version, tier: found.waits ? "long" : head.tier })
 
     /** Makes a `Runnable` once for each read of a workflow's head, not for each run. */
     const published = new WeakMap<WorkflowHead, Map<number, Runnable>>()
@@ -160,17 +160,17 @@ export const layer = Layer.effect(
         )
       )
       if (found === undefined) return yield* notFound()
-      const archived = archivedRefusal(found)
-      return archived === undefined ? makeRunnable(found, contentOf(found), null) : yield* archived
+      const refusal = archivedRefusal(found) ?? incompleteRefusal(found)
+      return refusal === undefined ? makeRunnable(found, contentOf(found), null) : yield* refusal
     })
 
     const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>
       // Updates an existing snapshot only if it expires before the run does: not at every run.
       execute(sql`INSERT INTO draft_snapshots AS s
-            (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, kept_until)
+            (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, waits, kept_until)
           VALUES (${draft.organisationId}, ${draft.workflowId}, ${draft.contentHash}, ${draft.script},
             ${jsonOf(draft.inputContract)}::jsonb, ${jsonOf(draft.outputContract)}::jsonb,
-            ${JSON.stringify(draft.bindings)}::jsonb, now() + ${retention + snapshotMarginDays} * interval '1 day')
+            ${JSON.stringify(draft.bindings)}::jsonb, ${draft.waits}, now() + ${retention + snapshotMarginDays} * interval '1 day')
           ON CONFLICT (workflow_id, content_hash) DO UPDATE SET kept_until = excluded.kept_until
             WHERE s.kept_until < now() + ${retention} * interval '1 day'`)
 

@@ -76,10 +76,19 @@ let outOfMemory = false
 let threwNull = false
 let saysTooMuch = false
 let calls = 0
+/** Rows of the trace so far: one for each host call and each step. */
+let rows = 0
 let logLines = 0
 let now = 0
 /** @type {(ctx: unknown) => unknown} */
 let workflow
+/**
+ * What the script brings along of `src/runtime/sandbox/flow`: `svc.step`, and `svc.flow`.
+ * @type {{ stepIn: (place: Place | undefined) => Function, runFlow: Function } | undefined}
+ */
+let library
+/** What the run's end says beside its result: the status of its answer, whether a step has failed, the answer to an error. */
+const ending = { __proto__: null, status: undefined, hasFailures: false, reply: undefined }
 /** The host calls without a result, by their id: a `PendingCall` each. */
 const pending = new Map()
 
@@ -137,15 +146,36 @@ const argumentsText = (name, args) => {
   }
   return text
 }
+/** @param {string} path @returns {Place} */
+const placeAt = (path) => ({ path, calls: 0, more: undefined, closed: undefined })
+/**
+ * Where a call belongs, as members of its output: its row in the trace, its step, and the number of the step's calls before.
+ * @param {Place | undefined} place
+ */
+const placeText = (place) => {
+  const row = rows++
+  if (place === undefined) return row === calls ? "" : ',"r":' + row
+  return (
+    ',"r":' +
+    row +
+    ',"p":' +
+    stringify(place.path) +
+    ',"n":' +
+    place.calls++ +
+    (place.more === undefined ? "" : place.more)
+  )
+}
 /**
  * Makes a host call. Fails as a rejection, but for a lack of memory.
  * @param {string} name
  * @param {unknown[]} args
  * @param {(result: any) => unknown} [convert] makes what the workflow gets from the result
+ * @param {Place} [place] the step that makes it
  * @returns {Promise<any>}
  */
-const call = (name, args, convert) => {
+const call = (name, args, convert, place) => {
   insideRun("svc." + name)
+  if (place !== undefined && place.closed !== undefined) return new NativePromise((_, reject) => reject(place.closed))
   let text
   try {
     text = argumentsText(name, args)
@@ -155,9 +185,10 @@ const call = (name, args, convert) => {
     return new NativePromise((_, reject) => reject(cause))
   }
   if (ended) return new NativePromise(() => {})
+  const where = placeText(place)
   const id = calls++
   // Before the promise: what fails inside its executor would be such a rejection too.
-  emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + ',"args":[' + text + "]}")
+  emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + where + ',"args":[' + text + "]}")
   return new NativePromise((resolve, reject) => {
     mapSet(pending, id, { __proto__: null, resolve, reject, convert })
   })

@@ -156,6 +156,9 @@ const dataOf = (value) => {
   return text === "" ? undefined : "{" + text + "}"
 }
 
+/** What the caller of a failed run is answered. */
+const replyText = () => (ending.reply === undefined ? "" : ',"reply":' + ending.reply)
+
 /**
  * The output that ends a run whose function threw the value.
  * @returns {string}
@@ -164,7 +167,13 @@ const thrown = (value) => {
   if (!isObject(value)) {
     // The engine throws null when it has not even the memory for an error, and so may the workflow: the runner decides which.
     if (value === null) threwNull = true
-    return '{"t":"throw","e":{"name":"Error","message":' + stringify(textOf(describe(value), limits.message)) + "}}"
+    return (
+      '{"t":"throw","e":{"name":"Error","message":' +
+      stringify(textOf(describe(value), limits.message)) +
+      "}" +
+      replyText() +
+      "}"
+    )
   }
   const name = textOf(read(value, "name"), 200) || "Error"
   let message = textOf(read(value, "message"), limits.message)
@@ -181,6 +190,8 @@ const thrown = (value) => {
     (typeof code === "string" || typeof code === "number" ? ',"code":' + stringify(textOf("" + code, 200)) : "") +
     (data === undefined ? "" : ',"data":' + data) +
     (stack === "" ? "" : ',"stack":' + stringify(stack)) +
-    "}}"
+    "}" +
+    replyText() +
+    "}"
   )
 }

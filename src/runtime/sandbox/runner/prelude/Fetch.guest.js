@@ -35,46 +35,48 @@ const written = (url, method, headers, parts, redirect) => {
   if (redirect !== undefined && redirect !== "follow") request.redirect = redirect
   return request
 }
-const send = (request, bytes) => {
+const send = (request, bytes, place) => {
   if (bytes !== null) {
     if (bytes.length >= computedFrom) {
       return base64Computed(bytes).then((text) => {
         request.bodyBase64 = text
-        return call("fetch", [request], answered)
+        return call("fetch", [request], answered, place)
       })
     }
     request.bodyBase64 = base64(bytes)
   }
-  return call("fetch", [request], answered)
+  return call("fetch", [request], answered, place)
 }
 const aborted = (answer, signal) =>
   new NativePromise((resolve, reject) => {
     answer.then(resolve, reject)
     signal.addEventListener("abort", () => reject(signal.reason))
   })
-const fetchRequest = (request, init) => {
+const fetchRequest = (request, init, place) => {
   const { url, method, headers, parts, signal, redirect } = requestForm(request, init)
   signal?.throwIfAborted?.()
-  const answer = send(written(url, method, pairsSorted(headers), parts, redirect), parts.bytes)
+  const answer = send(written(url, method, pairsSorted(headers), parts, redirect), parts.bytes, place)
   return signal === undefined || signal === null ? answer : aborted(answer, signal)
 }
-const fetchUrl = (url, init) => {
+const fetchUrl = (url, init, place) => {
   const { method, signal } = init
   signal?.throwIfAborted?.()
   const parts = bodyOf(init.body)
   const verb = method === undefined ? "GET" : NativeString(method).toUpperCase()
-  const answer = send(written(url, verb, writtenPairs(init.headers), parts, init.redirect), parts.bytes)
+  const answer = send(written(url, verb, writtenPairs(init.headers), parts, init.redirect), parts.bytes, place)
   return signal === undefined || signal === null ? answer : aborted(answer, signal)
 }
-global("fetch", (input, init) => {
+/** @param {Place} [place] the step whose calls it makes */
+const fetchOf = (place) => (input, init) => {
   try {
-    if (typeof input !== "string" && isA(input, Request)) return fetchRequest(input, init ?? {})
+    if (typeof input !== "string" && isA(input, Request)) return fetchRequest(input, init ?? {}, place)
     const url = NativeString(input)
     return init === undefined || init === null
-      ? call("fetch", [{ url, method: "GET", headers: [], body: null }], answered)
-      : fetchUrl(url, init)
+      ? call("fetch", [{ url, method: "GET", headers: [], body: null }], answered, place)
+      : fetchUrl(url, init, place)
   } catch (cause) {
     if (cause === null || isOutOfMemory(cause)) throw cause
     return rejected(cause)
   }
-})
+}
+global("fetch", fetchOf())

@@ -2,7 +2,19 @@
 
 /** Set by `Prelude.ts`. */
 declare const limits: Readonly<
-  Record<"logLine" | "logLines" | "message" | "stack" | "errorData" | "fetchBytes" | "timer" | "outbox", number>
+  Record<
+    | "logLine"
+    | "logLines"
+    | "message"
+    | "stack"
+    | "errorData"
+    | "fetchBytes"
+    | "timer"
+    | "calls"
+    | "stepValue"
+    | "outbox",
+    number
+  >
 >
 declare class InternalError extends Error {}
 declare class DOMException extends Error {
@@ -51,4 +63,16 @@ interface UrlRecord {
   path: string | string[]
   query: string | null
   fragment: string | null
+}
+
+/** A step that makes host calls. */
+interface Place {
+  /** Its path, with the numbers of iterations: `sync[3].send`. */
+  readonly path: string
+  /** Its host calls so far, in this attempt. */
+  calls: number
+  /** Further members of the outputs of its calls. */
+  more?: string | undefined
+  /** Why it may make no more calls. */
+  closed?: unknown
 }

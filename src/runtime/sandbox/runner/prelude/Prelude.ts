@@ -4,7 +4,7 @@
  * array of functions that a workflow cannot reach: `step`, `take`, `load`, `nextComputation`, `computationDone`.
  */
 import { Duration } from "effect"
-import { guest } from "../../../../domain/Limits.js"
+import { guest, traceValueBytes } from "../../../../domain/Limits.js"
 import { maxStepBytes } from "../OutputSize.js"
 import bodies from "./Bodies.guest.js"
 import core from "./Core.guest.js"
@@ -29,6 +29,9 @@ const limits = {
   errorData: 262_144,
   fetchBytes: guest.fetchBytes,
   timer: Duration.toMillis(guest.timer),
+  calls: guest.calls,
+  /** Characters of the value of one step. */
+  stepValue: traceValueBytes,
   /** Characters of all outputs of one step. */
   outbox: maxStepBytes
 }

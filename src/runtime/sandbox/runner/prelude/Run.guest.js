@@ -9,6 +9,9 @@ const fail = (value) => {
   if (!ended) end(thrown(value))
 }
 
+const endText = () =>
+  (ending.status === undefined ? "" : ',"status":' + ending.status) + (ending.hasFailures ? ',"continued":true' : "")
+
 /** Ends the run with its result. One that JSON cannot hold is the workflow's error. */
 const returned = (value) => {
   let text
@@ -19,7 +22,7 @@ const returned = (value) => {
     define(error, "stack", "", false)
     return fail(error)
   }
-  end('{"t":"ret","v":' + text + "}")
+  end('{"t":"ret","v":' + text + endText() + "}")
 }
 
 const run = async (ctx) => {
@@ -100,4 +103,36 @@ const load = () => {
   }
   workflow = found.value
   delete globalThis.__workflow
+  const brought = getOwnPropertyDescriptor(globalThis, "__library")
+  if (brought === undefined || typeof brought.value !== "function") return
+  delete globalThis.__library
+  library = brought.value(libraryHost())
 }
+
+/** The parts of the prelude that the library is made of. */
+const libraryHost = () => ({
+  __proto__: null,
+  call,
+  define,
+  describe,
+  emit,
+  ending,
+  explained,
+  isError,
+  isObject,
+  isOutOfMemory,
+  json,
+  limits,
+  messageOf,
+  placeAt,
+  random32,
+  read,
+  servicesOf,
+  stringify,
+  textOf,
+  fetchOf,
+  setTimer,
+  nextRow: () => rows++,
+  now: () => now,
+  madeCalls: () => calls
+})

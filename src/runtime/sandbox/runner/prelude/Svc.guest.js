@@ -14,25 +14,26 @@ const sealedTraps = {
 /**
  * Any path below the name is a call. "then" is left out: to await a path would call it.
  * @param {string} name
- * @param {(name: string, member: string) => unknown} [extras] further members
+ * @param {Place | undefined} place
+ * @param {(name: string, member: string, place: Place | undefined) => unknown} [extras] further members
  */
-const tree = (name, extras) =>
+const tree = (name, place, extras) =>
   new NativeProxy(() => {}, {
     __proto__: null,
     ...sealedTraps,
     get: (_, member) => {
       if (typeof member !== "string" || member === "then" || member === "toJSON") return undefined
-      return extras?.(name, member) ?? tree(name + "." + member, extras)
+      return extras?.(name, member, place) ?? tree(name + "." + member, place, extras)
     },
-    apply: (_, __, args) => call(name, args)
+    apply: (_, __, args) => call(name, args, undefined, place)
   })
 
 /** What an action has besides: ".pages(args)" goes through its pages, ".all(args, { max })" collects their items. */
 const mostItems = 10_000
-async function* pagesOf(name, args, options) {
+async function* pagesOf(name, args, options, place) {
   let next = args ?? {}
   do {
-    const page = await call(name, [next, { ...options, page: true }])
+    const page = await call(name, [next, { ...options, page: true }], undefined, place)
     yield page.items
     next = page.next
   } while (next !== null)
@@ -41,10 +42,11 @@ async function* pagesOf(name, args, options) {
  * @param {string} name
  * @param {unknown} args
  * @param {{ max?: number, [option: string]: unknown }} [options]
+ * @param {Place} [place]
  */
-const allOf = async (name, args, { max, ...options } = {}) => {
+const allOf = async (name, args, { max, ...options } = {}, place = undefined) => {
   const all = []
-  for await (const items of pagesOf(name, args, options)) {
+  for await (const items of pagesOf(name, args, options, place)) {
     for (let i = 0; i < items.length; i++) {
       if (all.length === max) return all
       if (all.length === mostItems && max === undefined) {
@@ -59,10 +61,10 @@ const isAction = (name) => {
   const dot = indexOf(name, ".", 10)
   return dot > 0 && indexOf(name, ".", dot + 1) < 0
 }
-const paging = (name, member) => {
+const paging = (name, member, place) => {
   if (!isAction(name)) return undefined
-  if (member === "pages") return (args, options) => pagesOf(name, args, options)
-  if (member === "all") return (args, options) => allOf(name, args, options)
+  if (member === "pages") return (args, options) => pagesOf(name, args, options, place)
+  if (member === "all") return (args, options) => allOf(name, args, options, place)
   return undefined
 }
 
@@ -85,14 +87,15 @@ const service = (name, methods) => {
   })
 }
 const method =
-  (name) =>
+  (name, place) =>
   (...args) =>
-    call(name, args)
+    call(name, args, undefined, place)
 
 const rowsOf =
-  (transaction) =>
+  (place, transaction) =>
   async (sql, params = []) => {
-    const result = await call("db.query", transaction === undefined ? [sql, params] : [sql, params, transaction])
+    const sent = transaction === undefined ? [sql, params] : [sql, params, transaction]
+    const result = await call("db.query", sent, undefined, place)
     if (isArray(result) || !isObject(result) || !isArray(result.rows)) return result
     define(result.rows, "rowCount", result.rowCount ?? result.rows.length, false)
     define(result.rows, "fields", result.fields ?? [], false)
@@ -101,49 +104,78 @@ const rowsOf =
 /** How often a transaction is begun again that the service lost: what it did is undone. */
 const transactionAttempts = 3
 const wasLost = (cause) => isObject(cause) && read(cause, "code") === "TRANSACTION_LOST"
-const transaction = async (body) => {
+const transactionOf = (place) => async (body) => {
   if (typeof body !== "function")
     throw new TypeError("svc.db.transaction takes a function, which is given the transaction")
   for (let attempt = 1; ; attempt++) {
-    const begun = await call("db.begin", [])
+    const begun = await call("db.begin", [], undefined, place)
     try {
-      const value = await body(service("the transaction", { query: rowsOf(begun) }))
-      await call("db.commit", [begun])
+      const value = await body(service("the transaction", { query: rowsOf(place, begun) }))
+      await call("db.commit", [begun], undefined, place)
       return value
     } catch (cause) {
       if (!wasLost(cause)) {
-        await call("db.rollback", [begun])
+        await call("db.rollback", [begun], undefined, place)
         throw cause
       }
       if (attempt === transactionAttempts) throw cause
     }
   }
 }
-const connector = tree("connector", paging)
-
-global(
-  "svc",
-  service("svc", {
-    connector,
-    connectors: connector,
-    unified: tree("unified"),
-    db: service("svc.db", {
-      query: rowsOf(),
-      transaction
+/** Makes the services of a step, or those outside of steps. */
+const makers = {
+  __proto__: null,
+  connector: (place) => tree("connector", place, paging),
+  connectors: (place, services) => services.connector,
+  unified: (place) => tree("unified", place),
+  db: (place) => service("svc.db", { query: rowsOf(place), transaction: transactionOf(place) }),
+  state: (place) =>
+    service("svc.state", {
+      get: method("state.get", place),
+      set: method("state.set", place),
+      delete: method("state.delete", place),
+      increment: method("state.increment", place),
+      compareAndSet: method("state.compareAndSet", place)
     }),
-    state: service("svc.state", {
-      get: method("state.get"),
-      set: method("state.set"),
-      delete: method("state.delete"),
-      increment: method("state.increment"),
-      compareAndSet: method("state.compareAndSet")
-    }),
-    secrets: service("svc.secrets", { get: method("secrets.get") }),
-    envConfig: service("svc.envConfig", { get: method("envConfig.get") }),
-    diff: service("svc.diff", { compare: method("diff.compare") }),
-    sync: service("svc.sync", { upsert: method("sync.upsert") })
+  secrets: (place) => service("svc.secrets", { get: method("secrets.get", place) }),
+  envConfig: (place) => service("svc.envConfig", { get: method("envConfig.get", place) }),
+  diff: (place) => service("svc.diff", { compare: method("diff.compare", place) }),
+  sync: (place) => service("svc.sync", { upsert: method("sync.upsert", place) }),
+  step:
+    (place) =>
+    (...args) =>
+      apply(brought("step").stepIn(place), undefined, args),
+  flow:
+    () =>
+    (...args) =>
+      apply(brought("flow").runFlow, undefined, args)
+}
+/** The script's library, which compiling adds where `svc.step` or `svc.flow` is used by that name. */
+const brought = (name) => {
+  if (library === undefined) throw new TypeError("write svc." + name + " by its name, so that it can be found")
+  return library
+}
+/**
+ * `svc` for a step: its calls belong to it. Each service is made when it is first used.
+ * @param {Place} place
+ */
+const servicesOf = (place) => {
+  const made = { __proto__: null }
+  const services = new NativeProxy(freeze({ __proto__: null }), {
+    __proto__: null,
+    ...sealedTraps,
+    get: (_, member) => {
+      if (typeof member !== "string" || makers[member] === undefined) return svc[member]
+      return (made[member] ??= makers[member](place, services))
+    }
   })
-)
+  return services
+}
+const services = { __proto__: null }
+for (const name in makers) services[name] = makers[name](undefined, services)
+const connector = services.connector
+const svc = service("svc", services)
+global("svc", svc)
 defineProperty(globalThis, "svc", { __proto__: null, writable: false, configurable: false })
 
 // --- Console ---

@@ -124,9 +124,10 @@ let timerCount = 0
 /**
  * @param {string} name
  * @param {boolean} repeat
+ * @param {Place} [place] the step whose calls it makes
  */
 const setTimer =
-  (name, repeat) =>
+  (name, repeat, place) =>
   (task, delay, ...args) => {
     if (typeof task !== "function") throw new TypeError(name + " takes a function")
     const wait = delay >= 0 ? +delay : 0
@@ -135,7 +136,7 @@ const setTimer =
     mapSet(timers, id, true)
     const tick = async () => {
       do {
-        await call("timer.sleep", [wait])
+        await call("timer.sleep", [wait], undefined, place)
         if (mapGet(timers, id) === undefined) return
         if (!repeat) mapDelete(timers, id)
         runDetached(task, args)

@@ -2,17 +2,29 @@
  * Makes the steps and values of a run as the API shows them: redacted, capped, without characters that Postgres cannot
  * store. Contract: step trace.
  */
-import type { BlobId } from "../../domain/Ids.js"
-import { isList, isObject, type Json, JsonText } from "../../domain/Json.js"
-import { traceValueBytes } from "../../domain/Limits.js"
-import { type Scrubber } from "../../domain/access/Redaction.js"
-import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../domain/access/SecretNames.js"
-import type { CallFailure, CallResult } from "../../domain/run/RunJournal.js"
-import type { Blob, StepRow } from "../ports/run/Journal.js"
+import type { BlobId } from "../../../domain/Ids.js"
+import { isList, isObject, type Json, JsonText } from "../../../domain/Json.js"
+import { traceValueBytes } from "../../../domain/Limits.js"
+import { type Scrubber } from "../../../domain/access/Redaction.js"
+import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../../domain/access/SecretNames.js"
+import type { CallFailure, CallResult } from "../../../domain/run/RunJournal.js"
+import type { Blob, StepRow } from "../../ports/run/Journal.js"
+
+/** The step that a host call belongs to. */
+export interface CallStep {
+  /** Its path with iterations: `sync[3].send`. */
+  readonly path: string
+  /** The call is the step, which has this type and stands in the step `parent`. */
+  readonly own?: { readonly type: string; readonly parent: string | null } | undefined
+  /** Targets of the step's mapping whose expression had no value. */
+  readonly missing?: ReadonlyArray<string> | undefined
+}
 
 /** A host call, as its step is made from it. Times are Unix milliseconds. */
 export interface TracedCall {
   readonly id: number
+  readonly row: number
+  readonly inStep: CallStep | undefined
   readonly name: string
   /** Its name in the trace, without its number. */
   readonly step: string
@@ -126,7 +138,13 @@ export const shownValue = (value: Json, scrub: Scrubber, offload: Offload, recor
 }
 
 /** The JSON of an argument or a result as its step shows it: also without credentials. `json`: that of the value, if it is known. */
-const stepValue = (value: Json, json: string | undefined, scrub: Scrubber, offload: Offload, recorded: Recorded) => {
+export const stepValue = (
+  value: Json,
+  json: string | undefined,
+  scrub: Scrubber,
+  offload: Offload,
+  recorded: Recorded
+) => {
   const text =
     scrub.isEmpty && isPlain(value)
       ? (json ?? JSON.stringify(value))
@@ -135,7 +153,7 @@ const stepValue = (value: Json, json: string | undefined, scrub: Scrubber, offlo
   return reference === undefined ? text : JSON.stringify(reference)
 }
 
-const iso = (millis: number | null): string | null => (millis === null ? null : new Date(millis).toISOString())
+export const iso = (millis: number | null): string | null => (millis === null ? null : new Date(millis).toISOString())
 
 const failureJson = (failure: CallFailure, scrub: Scrubber): Json => ({
   name: failure.name,
@@ -165,10 +183,12 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
   const status =
     result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
   const { action, connector } = connectorOf(call.step)
+  const own = call.inStep?.own
   const head = {
-    name: stepName(call),
-    index: call.id,
-    type: typeOf(call.name),
+    name: own === undefined ? stepName(call) : lastName(call.inStep?.path ?? ""),
+    index: call.row,
+    type: own === undefined ? typeOf(call.name) : own.type,
+    ...placeOf(call),
     connector,
     action,
     actionVersion: call.notes.actionVersion,
@@ -189,5 +209,26 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
   }
   // The values are JSON already, and the largest part.
   const record = `${JSON.stringify(head).slice(0, -1)},"input":${input},"output":${output},${JSON.stringify(tail).slice(1)}`
-  return { index: call.id, status, record: new JsonText(record) }
+  const path = head.path === undefined ? {} : { path: head.path }
+  return { index: call.row, status, ...path, record: new JsonText(record) }
+}
+
+/** The step that a call is, by its path, else its name. */
+export const shownName = (call: Pick<TracedCall, "inStep" | "step" | "nth">): string =>
+  call.inStep?.own === undefined ? stepName(call) : call.inStep.path
+
+/** The last name of a path. */
+export const lastName = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
+
+/** The members of a step's record that say where in a flow it stands. */
+const placeOf = (
+  call: TracedCall
+): { readonly path?: string; readonly parent?: string | null; readonly missing?: ReadonlyArray<string> } => {
+  const { inStep } = call
+  if (inStep === undefined) return {}
+  const { missing, own, path } = inStep
+  const named = missing === undefined ? {} : { missing }
+  return own === undefined
+    ? { path: `${path}.${stepName(call)}`, parent: path, ...named }
+    : { path, parent: own.parent, ...named }
 }

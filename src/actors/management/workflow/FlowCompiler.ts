@@ -1,0 +1,71 @@
+/** Checks the steps of a flow against the organisation's connectors, and compiles them in a computing worker. */
+import { Effect, Option } from "effect"
+import { possibleSlugs } from "../../../domain/connector/Binding.js"
+import { findAction } from "../../../domain/connector/Definition.js"
+import type { FlowUses, KnownConnector } from "../../../domain/flow/Checks.js"
+import { type Detail, refuseWith, ValidationFailed } from "../../../domain/Failure.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
+import type { JsonObject } from "../../../domain/Json.js"
+import { Computations, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
+import { Connectors } from "../../ports/connection/Connectors.js"
+import type { Principal } from "../Caller.js"
+import { codeRefusal } from "./WorkflowAuthor.js"
+
+/** The refusal of steps with these mistakes. */
+export const stepsRefusal = (mistakes: ReadonlyArray<Detail>): ValidationFailed => {
+  const details = mistakes.map((one) => ({ ...one, path: `spec.${one.path}` }))
+  const isCycle = details.every(({ code }) => code === "CYCLE_DETECTED")
+  const [first] = details
+  return new ValidationFailed({
+    code: isCycle ? "CYCLE_DETECTED" : "VALIDATION_FAILED",
+    message: first === undefined ? "spec: is not a flow" : `${first.path}: ${first.message}`,
+    details
+  })
+}
+
+const costlySteps = (error: TooCostly) => Effect.fail(stepsRefusal([{ ...tooCostlyDetail("steps", error) }]))
+
+/** Makes the function that compiles steps; it fails with all mistakes in them. */
+export const makeFlowCompiler = Effect.gen(function* () {
+  const { compute } = yield* Computations
+  const connectors = yield* Connectors
+
+  /** The connector that a flow names, with the versions of its actions that can be called. */
+  const findKnown = Effect.fnUntraced(function* (organisation: OrganisationId, name: string, uses: FlowUses) {
+    for (const slug of possibleSlugs(name)) {
+      const found = yield* connectors.find(organisation, slug)
+      if (Option.isNone(found)) continue
+      const actions: Record<string, KnownConnector["actions"][string]> = {}
+      for (const { action, connector, version } of uses.actions) {
+        const newest = connector === name ? findAction(found.value, action) : undefined
+        if (newest === undefined) continue
+        const versions = new Set([newest.version, ...(actions[action]?.versions ?? [])])
+        if (version !== null && !versions.has(version)) {
+          const pinned = yield* connectors.withAction(organisation, slug, { name: action, version, bound: false })
+          if (Option.isSome(pinned)) versions.add(version)
+        }
+        actions[action] = { versions: [...versions], readOnly: newest.readOnly === true }
+      }
+      return { kind: found.value.kind, actions } satisfies KnownConnector
+    }
+    return undefined
+  })
+
+  const findAll = Effect.fnUntraced(function* (organisation: OrganisationId, uses: FlowUses) {
+    const known: Record<string, KnownConnector> = {}
+    for (const name of new Set(uses.actions.map(({ connector }) => connector))) {
+      const found = yield* findKnown(organisation, name, uses)
+      if (found !== undefined) known[name] = found
+    }
+    return known
+  })
+
+  return Effect.fnUntraced(function* (caller: Principal, spec: JsonObject, name: string) {
+    const { organisationId } = caller
+    const uses = yield* Effect.catchTag(compute("readFlow", organisationId, spec), "TooCostly", costlySteps)
+    yield* refuseWith(uses.hasCode ? codeRefusal(caller) : undefined)
+    const request = { name, spec, connectors: yield* findAll(organisationId, uses) }
+    const compiled = yield* Effect.catchTag(compute("compileFlow", organisationId, request), "TooCostly", costlySteps)
+    return compiled.ok ? compiled.value : yield* stepsRefusal(compiled.mistakes)
+  })
+})

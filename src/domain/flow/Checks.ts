@@ -1,0 +1,168 @@
+/**
+ * Checks a document as a flow, and reports all mistakes with their paths: unknown names, references out of scope, cycles,
+ * limits. What a flow uses of connectors is looked up by the caller. Contract: workflow record.
+ */
+import { Either } from "effect"
+import { detailsOf } from "../Issues.js"
+import { isObject, type Json } from "../Json.js"
+import { mappingReferences } from "../mapping/MappingChecks.js"
+import { templateReferences } from "../expression/References.js"
+import { decodeStrict } from "../SchemaIssues.js"
+import { camelSlug } from "../connector/Binding.js"
+import { type Dependencies, type Ordering, orderOf } from "./Dependencies.js"
+import { type Flow, flowOf, isLoopBody, ownersOf } from "./Flow.js"
+import { FlowSpec } from "./Spec.js"
+import { stepTypes } from "./StepTypes.js"
+import type { Mistakes } from "../expression/Checks.js"
+import type { StepType } from "./StepType.js"
+
+/** What the check needs to know of a connector: its kind, and its actions' versions. */
+export interface KnownConnector {
+  readonly kind: string
+  readonly actions: {
+    readonly [name: string]: { readonly versions: ReadonlyArray<number>; readonly readOnly: boolean }
+  }
+}
+
+/** The connectors that a flow names, by the names that it uses; absent: there is no such connector. */
+export type KnownConnectors = { readonly [name: string]: KnownConnector }
+
+/** A flow without mistakes. */
+export interface CheckedFlow {
+  readonly flow: Flow
+  readonly dependencies: Dependencies
+  readonly reads: Ordering["reads"]
+  /** It waits for people or time: its version runs as Long. */
+  readonly isLong: boolean
+}
+
+const decode = decodeStrict(FlowSpec)
+
+/** What a document uses, to be looked up before it is checked. */
+export interface FlowUses {
+  readonly actions: ReadonlyArray<{
+    readonly connector: string
+    readonly action: string
+    readonly version: number | null
+  }>
+  /** It has code, which not every organisation may write. */
+  readonly hasCode: boolean
+}
+
+/** What a document of any form uses; of one whose form is wrong, nothing. */
+export const flowUses = (document: Json, types = stepTypes): FlowUses =>
+  Either.match(
+    Either.flatMap(decode(document), (spec) => flowOf(spec, types)),
+    {
+      onLeft: () => ({ actions: [], hasCode: false }),
+      onRight: ({ nodes }) => ({
+        actions: nodes.flatMap(({ shape }) =>
+          shape.actions.map(({ action, connector, version = null }) => ({ connector, action, version }))
+        ),
+        hasCode: nodes.some(({ shape }) => shape.code !== undefined)
+      })
+    }
+  )
+
+/** Left: all mistakes, never empty. */
+export const checkFlow = (
+  document: Json,
+  connectors: KnownConnectors,
+  types: ReadonlyArray<StepType> = stepTypes
+): Either.Either<CheckedFlow, Mistakes> =>
+  Either.flatMap(
+    Either.mapLeft(decode(document), (issues) => detailsOf(issues, "is not a member of this part")),
+    (spec) =>
+      Either.flatMap(flowOf(spec, types), (flow) => {
+        const { dependencies, mistakes, reads } = orderOf(flow)
+        const all = [
+          ...mistakes,
+          ...actionMistakes(flow, connectors),
+          ...responseMistakes(flow),
+          ...triggerMistakes(spec)
+        ]
+        return all.length > 0
+          ? Either.left(all)
+          : Either.right({ flow, dependencies, reads, isLong: flow.nodes.some(({ shape }) => shape.isLong) })
+      })
+  )
+
+/** Mistakes in the names of connectors and actions. */
+const actionMistakes = ({ nodes }: Flow, connectors: KnownConnectors): Mistakes =>
+  nodes.flatMap(({ path, shape }) =>
+    shape.actions.flatMap(({ action, connector, kind, paths, readOnly, version }): Mistakes => {
+      const known = Object.hasOwn(connectors, connector) ? connectors[connector] : undefined
+      const mistake = (at: string, code: string, message: string) => [{ path: `${path}.${at}`, code, message }]
+      if (known === undefined) return mistake(paths.connector, "UNKNOWN_NAME", `there is no connector "${connector}"`)
+      if (kind !== undefined && known.kind !== kind)
+        return mistake(
+          paths.connector,
+          "INVALID_VALUE",
+          `must be a connector of kind ${kind}, and "${connector}" is of kind ${known.kind}`
+        )
+      const found = Object.hasOwn(known.actions, action) ? known.actions[action] : undefined
+      if (found === undefined)
+        return mistake(paths.action, "UNKNOWN_NAME", `the connector "${connector}" has no action "${action}"`)
+      if (readOnly === true && !found.readOnly)
+        return mistake(
+          paths.action,
+          "INVALID_VALUE",
+          `must be an action that only reads, which "${action}" is not marked as`
+        )
+      return version === undefined || found.versions.includes(version)
+        ? []
+        : mistake("actionVersion", "UNKNOWN_NAME", `must be one of ${found.versions.join(", ")}`)
+    })
+  )
+
+/** Mistakes in what the answers read: anything but steps of loops; the error's answer also `error`. */
+const responseMistakes = ({ byName, spec }: Flow): Mistakes =>
+  (["success", "error"] as const).flatMap((outcome) => {
+    const body = spec.response?.[outcome]?.body
+    if (body === undefined) return []
+    const at = `response.${outcome}.body`
+    const { mistakes, references } = isObject(body) ? mappingReferences(body, at) : templateReferences(body, at)
+    const roots = ["input", "trigger", "steps", ...(outcome === "error" ? ["error"] : [])]
+    return [
+      ...mistakes,
+      ...references.flatMap(({ at, path: [root, name] }): Mistakes => {
+        if (!roots.includes(String(root)))
+          return [
+            {
+              path: at,
+              code: "UNKNOWN_NAME",
+              message: `"${String(root)}" cannot be read here: there are ${roots.join(", ")}`
+            }
+          ]
+        if (root !== "steps") return []
+        const found = byName.get(String(name))
+        if (found === undefined)
+          return [{ path: at, code: "UNKNOWN_STEP", message: `there is no step "${String(name)}"` }]
+        return [found, ...ownersOf(found.list)].some((one) => isLoopBody(one.list))
+          ? [
+              {
+                path: at,
+                code: "OUT_OF_SCOPE",
+                message: `"${String(name)}" runs in a loop, whose results are read instead`
+              }
+            ]
+          : []
+      })
+    ]
+  })
+
+const required = (path: string): Mistakes => [{ path, code: "REQUIRED", message: "is required" }]
+
+const triggerMistakes = ({ trigger }: FlowSpec): Mistakes => {
+  switch (trigger?.type) {
+    case "cron":
+      return trigger.cron === undefined ? required("trigger.cron") : []
+    case "event":
+      return trigger.event === undefined ? required("trigger.event") : []
+    default:
+      return []
+  }
+}
+
+/** The connector's name in code: `svc.connector.<name>`. */
+export const nameInCode = camelSlug

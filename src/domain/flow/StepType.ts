@@ -1,0 +1,96 @@
+/**
+ * What a row of the table of step types says: the form of its settings, the expressions and steps inside of them, what it
+ * needs, how it is drawn, and the call of the guest's flow library that runs it.
+ */
+import type { Schema } from "effect"
+import type { Mistakes } from "../expression/Checks.js"
+import type { Json, JsonObject } from "../Json.js"
+import type { Condition } from "../expression/Condition.js"
+import type { FlowStep } from "./Spec.js"
+
+/** A list of steps inside of a step. */
+export interface StepGroup {
+  /** Its place in the step, such as `config.branches[0].steps`. */
+  readonly path: string
+  readonly steps: ReadonlyArray<FlowStep>
+  /** The name of a branch, for the diagram. */
+  readonly label?: string
+  /** Names that only expressions inside of the group can use, such as `item`. Their presence makes the group a loop's body. */
+  readonly variables: ReadonlyArray<string>
+}
+
+/** A place in a step where expressions stand. `group`: they can use the variables and steps of that group. */
+export type ExpressionPlace = { readonly path: string; readonly group?: number } & (
+  | { /** Each text in it is a template. */ readonly value: Json }
+  | { readonly mapping: JsonObject }
+  | { readonly condition: Condition; readonly roots?: ReadonlyArray<string> }
+)
+
+/** A connector's action that a step calls. */
+export interface StepAction {
+  readonly connector: string
+  readonly action: string
+  readonly version: number | undefined
+  /** Places of the names, for mistakes. */
+  readonly paths: { readonly connector: string; readonly action: string }
+  /** It must be a read-only action. */
+  readonly readOnly?: boolean
+  /** The connector must be of this kind. */
+  readonly kind?: string
+}
+
+/** A module of JavaScript in a step. */
+export interface StepCode {
+  readonly path: string
+  readonly source: string
+}
+
+/** Writes the parts of a script that all step types share. */
+export interface ScriptWriter {
+  /** A value as a JavaScript expression. */
+  readonly literal: (value: Json | undefined) => string
+  /** A function that adds the steps of a group to a flow. */
+  readonly group: (at: number) => string
+  /** The arguments of the step: its mapping over its input, as an expression of `v`. */
+  readonly args: string
+  /** `svc.connector.<slug>.<action>`. */
+  readonly action: (action: StepAction) => string
+  /** The step's code as an expression of a function `(input, ctx)`. */
+  readonly code: (code: StepCode) => string
+}
+
+/** What the settings of one step mean. */
+export interface StepShape {
+  readonly groups: ReadonlyArray<StepGroup>
+  /** Expressions beside those of `input`, `mapping` and `when`. */
+  readonly expressions: ReadonlyArray<ExpressionPlace>
+  readonly actions: ReadonlyArray<StepAction>
+  readonly code?: StepCode
+  /** Siblings that a branch may skip, with the places of their names: they wait for this step. */
+  readonly skips?: ReadonlyArray<{ readonly path: string; readonly name: string }>
+  /** It may take longer than a Standard run: the flow runs as Long. */
+  readonly isLong: boolean
+  readonly mistakes: Mistakes
+  /** What the diagram shows. */
+  readonly label: string
+  /** Host calls that one run of the step makes at least, without its groups. */
+  readonly calls: number
+  /** The method of the flow library, its arguments after name and options, and further options. */
+  readonly script: (writer: ScriptWriter) => {
+    readonly method: string
+    readonly args: ReadonlyArray<string>
+    readonly options?: JsonObject
+  }
+}
+
+/** A row of the table. */
+export interface StepType {
+  readonly type: string
+  /** One sentence for the documentation. */
+  readonly description: string
+  /** The kind of its node in the diagram. */
+  readonly node: string
+  readonly config: Schema.Schema<any, any> // oxlint-disable-line typescript/no-explicit-any -- Each type has its own.
+  /** The meaning of a step of this type. Left mistakes of form: with paths relative to the step. */
+  readonly shapeOf: (step: FlowStep) => StepShape | { readonly issues: Mistakes }
+}

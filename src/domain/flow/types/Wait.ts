@@ -1,0 +1,122 @@
+/** A step that waits for a duration, until a time, or until a condition holds. */
+import { Schema } from "effect"
+import { JsonObject } from "../../Json.js"
+import { guest } from "../../Limits.js"
+import { Duration } from "effect"
+import { Condition } from "../../expression/Condition.js"
+import { defineStep } from "../DefineStep.js"
+import type { Mistakes } from "../../expression/Checks.js"
+import { conditionReferences } from "../../expression/References.js"
+
+const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
+const millis = Schema.Int.pipe(Schema.between(1, Duration.toMillis(guest.timer)))
+
+const Poll = Schema.Struct({
+  connector: Schema.String.pipe(Schema.maxLength(64)),
+  action: Schema.String.pipe(Schema.maxLength(128)),
+  actionVersion: optional(Schema.Int.pipe(Schema.positive())),
+  connection: optional(Schema.String.pipe(Schema.maxLength(128))),
+  input: optional(JsonObject)
+})
+
+const Config = Schema.Struct({
+  durationMs: optional(millis),
+  until: optional(Schema.String.pipe(Schema.maxLength(1_000))),
+  condition: optional(Condition),
+  poll: optional(Poll),
+  pollSeconds: optional(Schema.Int.pipe(Schema.between(5, 3_600))),
+  timeoutMs: optional(millis)
+})
+
+const oneOf: Mistakes = [
+  { path: "config", code: "REQUIRED", message: "has exactly one of durationMs, until and condition" }
+]
+
+/** What a condition that can change reads. */
+const canChange = (condition: Condition): boolean =>
+  conditionReferences(condition, "").references.some(({ path: [root] }) => root === "poll" || root === "state")
+
+/** The stored values that a condition reads: scope and key. */
+const statesOf = (condition: Condition): ReadonlyArray<readonly [scope: string, key: string]> => {
+  const found = new Map<string, readonly [string, string]>()
+  for (const { path } of conditionReferences(condition, "").references) {
+    const [root, scope, key] = path
+    if (root === "state" && scope !== undefined && key !== undefined)
+      found.set(JSON.stringify([scope, key]), [String(scope), String(key)])
+  }
+  return [...found.values()]
+}
+
+/** Paths into state that name no scope and key. */
+const stateMistakes = (condition: Condition): Mistakes =>
+  conditionReferences(condition, "config.condition").references.flatMap(({ at, path: [root, scope, key] }) =>
+    root === "state" && ((scope !== "ORG" && scope !== "WORKFLOW") || key === undefined)
+      ? [{ path: at, code: "INVALID_PATH", message: "of state, state.ORG.<key> and state.WORKFLOW.<key> are read" }]
+      : []
+  )
+
+export const wait = defineStep({
+  type: "wait",
+  description: "Waits for a duration, until a time, or until a condition over stored state or a polled action holds.",
+  node: "wait",
+  config: Config,
+  meaning: (step, config) => {
+    const { condition, durationMs, poll, until } = config
+    const given = [durationMs, until, condition].filter((one) => one !== undefined).length
+    const conditional: Mistakes =
+      condition === undefined
+        ? (["poll", "pollSeconds", "timeoutMs"] as const).flatMap((name) =>
+            config[name] === undefined
+              ? []
+              : [{ path: `config.${name}`, code: "NOT_ALLOWED", message: "belongs to a wait with a condition" }]
+          )
+        : canChange(condition)
+          ? []
+          : [
+              {
+                path: "config.condition",
+                code: "INVALID_VALUE",
+                message: "reads neither state nor poll, so that waiting cannot change it: use a gate"
+              }
+            ]
+    const called =
+      poll === undefined
+        ? undefined
+        : {
+            connector: poll.connector,
+            action: poll.action,
+            version: poll.actionVersion,
+            paths: { connector: "config.poll.connector", action: "config.poll.action" },
+            readOnly: true
+          }
+    return {
+      label:
+        durationMs !== undefined
+          ? `wait ${durationMs} ms`
+          : until !== undefined
+            ? `wait until ${until}`
+            : "wait for a condition",
+      isLong: true,
+      calls: 1,
+      actions: called === undefined ? [] : [called],
+      expressions: [
+        ...(until === undefined ? [] : [{ path: "config.until", value: until }]),
+        ...(poll?.input === undefined ? [] : [{ path: "config.poll.input", value: poll.input }]),
+        ...(condition === undefined ? [] : [{ path: "config.condition", condition, roots: ["state", "poll"] }])
+      ],
+      mistakes: [
+        ...(given === 1 ? [] : oneOf),
+        ...conditional,
+        ...(condition === undefined ? [] : stateMistakes(condition))
+      ],
+      script: (writer) => {
+        const { poll: _, ...given } = config
+        const rest = condition === undefined ? given : { ...given, states: statesOf(condition) }
+        if (called === undefined) return { method: "wait", args: [writer.literal(rest)] }
+        const options = poll?.connection === undefined ? "" : `, ${writer.literal({ connection: poll.connection })}`
+        const look = `(svc, v) => ${writer.action(called)}(v.all(${writer.literal(poll?.input ?? {})})${options})`
+        return { method: "wait", args: [writer.literal(rest), look] }
+      }
+    }
+  }
+})

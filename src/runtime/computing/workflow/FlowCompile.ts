@@ -1,0 +1,70 @@
+/** Compiles the steps of a flow to a workflow's script: checks them, compiles their code, and analyses the result. */
+import { Either } from "effect"
+import { type CheckedFlow, checkFlow, type KnownConnectors } from "../../../domain/flow/Checks.js"
+import { flowDiagram } from "../../../domain/flow/FlowDiagram.js"
+import { type PlacedModule, scriptOf } from "../../../domain/flow/Script.js"
+import type { Detail } from "../../../domain/Failure.js"
+import type { Json } from "../../../domain/Json.js"
+import type { FlowAnalysis, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
+import { analyse } from "./Analyse.js"
+import { conditionMistakes } from "../../../domain/expression/Checks.js"
+import { compile, tooDeepIssue } from "./Compile.js"
+import { patternMistake } from "./FlowUse.js"
+
+/** Left: all mistakes with their paths, never empty. */
+export const compileFlow = ({
+  connectors,
+  name,
+  spec
+}: {
+  readonly name: string
+  readonly spec: Json
+  readonly connectors: KnownConnectors
+}): Either.Either<FlowAnalysis, ReadonlyArray<Detail>> =>
+  Either.flatMap(checkFlow(spec, connectors), (checked) => {
+    const mistakes: Array<Detail> = [...patternMistakes(checked)]
+    const { modules, source } = scriptOf(checked, name, (node, code) => {
+      const compiled = compileModule(code.source)
+      if (Either.isRight(compiled)) return compiled.right
+      mistakes.push(...compiled.left.map((issue) => ({ path: `${node.path}.${code.path}`, ...issue })))
+      return { text: code.source, name: "undefined" }
+    })
+    if (mistakes.length > 0) return Either.left(mistakes)
+    return Either.mapBoth(analyse(source), {
+      onLeft: (issues) => issues.map((issue) => placedIssue(modules, issue)),
+      onRight: ({ bindings, script, warnings }) => ({
+        source,
+        script,
+        bindings,
+        warnings: warnings.map((issue) => placedIssue(modules, issue)),
+        diagram: flowDiagram(checked),
+        isLong: checked.isLong
+      })
+    })
+  })
+
+/** Mistakes in the conditions' patterns and values. */
+const patternMistakes = ({ flow }: CheckedFlow): ReadonlyArray<Detail> =>
+  flow.nodes.flatMap(({ path, shape, step }) => [
+    ...conditionMistakes(`${path}.when`, step.when ?? undefined, patternMistake),
+    ...shape.expressions.flatMap((place) =>
+      "condition" in place ? conditionMistakes(`${path}.${place.path}`, place.condition, patternMistake) : []
+    )
+  ])
+
+const compileModule = (source: string) => {
+  try {
+    return Either.map(compile(source), ({ module }) => module)
+  } catch (error) {
+    if (error instanceof RangeError) return Either.left([tooDeepIssue])
+    throw error
+  }
+}
+
+/** An issue of the script with its place in the document; line and column are those of a step's code. */
+const placedIssue = (modules: ReadonlyArray<PlacedModule>, issue: SourceIssue): Detail & SourceIssue => {
+  const module = modules.find(({ line, lines }) => issue.line > line && issue.line <= line + lines)
+  return module === undefined
+    ? { ...issue, path: "steps" }
+    : { ...issue, path: module.path, line: issue.line - module.line }
+}

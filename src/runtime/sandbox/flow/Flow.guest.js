@@ -1,0 +1,265 @@
+/**
+ * The flow library: runs the steps of a flow in the order of their dependencies. A script that uses `svc.flow` brings it
+ * along; it makes its calls through the parts of the prelude that `host` holds. What a workflow changes of the built-ins
+ * changes this too, for its own run.
+ */
+/** Steps that compute or call at once. */
+const stepsAtOnce = 20
+/** Times that a wait looks at its condition. */
+const mostLooks = 1_000
+
+const errorOf = (cause) => ({
+  name: String(cause?.name ?? "Error"),
+  message: String(cause?.message ?? cause),
+  code: typeof cause?.code === "string" ? cause.code : null,
+  category: typeof cause?.category === "string" ? cause.category : "code"
+})
+
+/** The values that expressions of a step read, with the targets whose expression had no value. */
+class Values {
+  /** @param {any} scope */
+  constructor(scope) {
+    this.scope = scope
+    /** @type {string[]} */
+    this.missing = []
+  }
+  value(template) {
+    return expressions.value(template, this.scope)
+  }
+  /** @param {any} json each text in it is a template */
+  all(json) {
+    return expressions.value(json, this.scope)
+  }
+  /**
+   * @param {any} mapping
+   * @param {any} [base]
+   */
+  map(mapping, base = {}) {
+    const { failures, missing, value } = expressions.map(mapping, this.all(base), this.scope)
+    const [failed] = failures
+    if (failed !== undefined)
+      throw stepError("MappingFailed", "MAPPING_FAILED", "contract", "mapping." + failed.target + " " + failed.message)
+    for (const target of missing) if (this.missing.length < 100) this.missing.push(target)
+    return value
+  }
+  meets(condition) {
+    return expressions.meets(condition, this.scope, patterns)
+  }
+  chat(prompt, model, args) {
+    return {
+      ...(model === null ? {} : { model }),
+      messages: [{ role: "user", content: String(this.value(prompt)) }],
+      ...args
+    }
+  }
+  get missingText() {
+    return this.missing.length === 0 ? "" : ',"z":' + JSON.stringify(this.missing)
+  }
+}
+
+/** One run of a flow. */
+class FlowRun {
+  constructor(ctx) {
+    this.ctx = ctx
+    /** The error that ends the flow. */
+    this.halted = undefined
+    /** Steps that have begun and are reported by the guest. */
+    this.open = new Set()
+    this.busy = 0
+    /** @type {(() => void)[]} */
+    this.waiting = []
+  }
+
+  async withPlace(body) {
+    if (this.busy >= stepsAtOnce) await new Promise((resolve) => this.waiting.push(() => resolve(undefined)))
+    else this.busy++
+    try {
+      return await body()
+    } finally {
+      const next = this.waiting.shift()
+      if (next === undefined) this.busy--
+      else next()
+    }
+  }
+
+  /** Starts nothing more, and reports what has begun as aborted, but for the steps around the one that has failed. */
+  halt(cause, owners) {
+    if (this.halted !== undefined) return
+    this.halted = cause
+    const aborted = failureText(abortedError())
+    for (const step of this.open) {
+      if (owners.includes(step)) continue
+      reportStep(step, "failed", aborted)
+      this.open.delete(step)
+    }
+  }
+}
+
+// --- Running a list ---
+
+/** Reports the steps of a list, and those inside of them, as skipped. */
+const skipAll = (list, context) => {
+  for (const entry of list.entries) skipOne(entry, context)
+}
+const skipOne = (entry, context) => {
+  const at = host.now()
+  const step = {
+    row: nextRow(),
+    path: context.prefix + entry.name,
+    parent: context.parent,
+    type: entry.type,
+    startedAt: at
+  }
+  reportStep(step, "skipped")
+  context.scope.steps[entry.name] = { output: null, error: null }
+  if (entry.type !== "loop") for (const list of entry.groups) skipAll(list, { ...context, parent: step.path })
+}
+
+/** Runs the steps of a list; resolves once all have ended, and rejects with the failure of one that ends the list. */
+const runList = (list, context) =>
+  new Promise((resolve, reject) => {
+    const { entries } = list
+    if (entries.length === 0) return resolve(undefined)
+    const dependants = new Map()
+    const waits = new Map()
+    for (const entry of entries) {
+      const after = entry.options.after ?? []
+      waits.set(entry, after.length)
+      for (const name of after) {
+        const those = dependants.get(name)
+        if (those === undefined) dependants.set(name, [entry])
+        else those.push(entry)
+      }
+    }
+    let left = entries.length
+    let isOver = false
+    const start = (entry) => {
+      if (isOver || context.run.halted !== undefined) return
+      runStep(entry, context).then(
+        () => {
+          left--
+          if (left === 0) return resolve(undefined)
+          for (const next of dependants.get(entry.name) ?? []) {
+            const count = waits.get(next) - 1
+            waits.set(next, count)
+            if (count === 0) start(next)
+          }
+        },
+        (cause) => {
+          isOver = true
+          reject(cause)
+        }
+      )
+    }
+    for (const entry of entries) if (waits.get(entry) === 0) start(entry)
+  })
+
+/** Runs a step, and leaves its output or error to the expressions of others. */
+const runStep = async (entry, context) => {
+  const { options } = entry
+  const { run, scope } = context
+  if (context.skipped.has(entry.name)) return skipOne(entry, context)
+  const values = new Values(scope)
+  if (options.when !== undefined && !values.meets(options.when)) return skipOne(entry, context)
+  const path = context.prefix + entry.name
+  const step = { row: -1, path, parent: context.parent, type: entry.type, startedAt: host.now() }
+  /** The step's own host call reports it. */
+  let isReported = false
+  let failures = ""
+  const body = (place) => {
+    if (!entry.isOwn) return entry.body({ context, place, step, values })
+    const of = context.parent === undefined ? "" : ',"of":' + JSON.stringify(context.parent)
+    // The targets without a value are known when the call is made.
+    Object.defineProperty(place, "more", { get: () => ',"own":"' + entry.type + '"' + of + values.missingText })
+    const made = entry.body({ context, place, step, values })
+    isReported = place.calls > 0
+    return made
+  }
+  const begin = () => {
+    if (entry.isOwn) return
+    step.row = nextRow()
+    if (entry.isShown !== true) return
+    run.open.add(step)
+    reportStep(step, "running")
+  }
+  const attempt = () => {
+    begin()
+    // A connector's call is retried by the service, with the settings of its call.
+    const settings = entry.isOwn || entry.isLight ? {} : { retry: options.retry, timeoutMs: options.timeoutMs }
+    return attempted(path, settings, body, (startedAt, cause) => {
+      failures += (failures === "" ? "" : ",") + '{"at":' + startedAt + ',"to":' + host.now() + failureText(cause) + "}"
+    })
+  }
+  try {
+    const output = await (entry.isLight || entry.isWaiting ? attempt() : run.withPlace(attempt))
+    scope.steps[entry.name] = { output: output === undefined ? null : output, error: null }
+    run.open.delete(step)
+    if (!entry.isOwn && run.halted === undefined)
+      reportStep(step, "completed", valueText("v", output) + values.missingText + attemptsText(failures))
+  } catch (cause) {
+    if (run.halted !== undefined && !run.open.has(step)) throw cause
+    run.open.delete(step)
+    const placed = placedError(cause, entry, path)
+    if (!isReported) {
+      if (step.row < 0) step.row = nextRow()
+      reportStep(step, "failed", failureText(placed) + values.missingText + attemptsText(failures))
+    }
+    if (options.onError === "continue") {
+      host.ending.hasFailures = true
+      scope.steps[entry.name] = { output: null, error: errorOf(placed) }
+      return
+    }
+    if (!context.inLoop) run.halt(placed, context.owners)
+    throw placed
+  }
+}
+
+/** The error with the step that failed; lines of a step's code are counted in the step. */
+const placedError = (thrown, entry, path) => {
+  if (!(thrown instanceof Error)) return thrown
+  /** @type {any} */
+  const cause = thrown
+  if (cause.step === undefined) cause.step = path
+  if (entry.line !== undefined && typeof cause.stack === "string") {
+    cause.stack = cause.stack.replace(/workflow\.js:(\d+)/g, (found, line) => {
+      const own = Number(line) - entry.line
+      return own > 0 ? entry.name + ".js:" + own : found
+    })
+  }
+  return cause
+}
+
+// --- The flow ---
+
+const answerOf = (body, values) =>
+  typeof body === "object" && body !== null && !Array.isArray(body) ? values.map(body) : values.all(body)
+
+/** `svc.flow(ctx, response, build)`: runs the steps that `build` adds; resolves with the answer. */
+const runFlow = async (ctx, response, build) => {
+  const run = new FlowRun(ctx)
+  const input = ctx.input ?? null
+  const scope = { input, trigger: input, steps: {} }
+  try {
+    await runList(built(build), {
+      run,
+      scope,
+      prefix: "",
+      parent: undefined,
+      owners: [],
+      skipped: new Set(),
+      inLoop: false
+    })
+  } catch (cause) {
+    const { error } = response
+    if (error !== undefined && host.ending.reply === undefined) {
+      const values = new Values({ ...scope, error: errorOf(cause) })
+      const body = error.body === undefined ? null : answerOf(error.body, values)
+      host.ending.reply = JSON.stringify({ status: error.status ?? 500, body: body ?? null })
+    }
+    throw cause
+  }
+  const { success } = response
+  if (success?.status !== undefined) host.ending.status = success.status
+  if (success?.body !== undefined) return answerOf(success.body, new Values(scope))
+  return scope.steps[response.last]?.output ?? null
+}

@@ -1,0 +1,210 @@
+/** The flow library's types of steps: each adds entries to a list, which `Flow.guest.js` runs. */
+/** The steps of one list, as the script adds them. */
+class StepList {
+  constructor() {
+    /** @type {any[]} */
+    this.entries = []
+  }
+  add(name, type, options, body, more = {}) {
+    this.entries.push({
+      name,
+      type,
+      options,
+      body,
+      isOwn: false,
+      isWaiting: false,
+      isLight: false,
+      groups: [],
+      ...more
+    })
+  }
+
+  // --- Types: `body` takes the context of its list, the step, and its values ---
+
+  /** A step whose one host call is the step itself. */
+  action(name, options, body) {
+    this.add(name, "action", options, ({ place, values }) => body(servicesOf(place), values), { isOwn: true })
+  }
+  step(name, options, body) {
+    this.add(name, "action", options, ({ place, values }) => body(servicesOf(place), values))
+  }
+  code(name, options, input, module) {
+    const run = ({ context, place, values }) => {
+      const timer = host.setTimer("setTimeout", false, place)
+      const main = module(servicesOf(place), host.fetchOf(place), timer, host.setTimer("setInterval", true, place))
+      return main(input(values), context.run.ctx)
+    }
+    this.add(name, "action", options, run, { line: options.line, isShown: true })
+  }
+  chat(name, options, body, input) {
+    const run = async ({ place, values }) => {
+      const answer = await body(servicesOf(place), values, input(values))
+      const text = answer?.text ?? answer?.content ?? answer?.choices?.[0]?.message?.content ?? null
+      return { text, usage: answer?.usage ?? null }
+    }
+    this.add(name, "action", options, run, { isShown: true })
+  }
+  notify(name, options, settings) {
+    const run = ({ place, values }) => call("notify.send", [values.all(settings)], undefined, place)
+    this.add(name, "notification", options, run, { isOwn: true })
+  }
+  approval(name, options, settings) {
+    const run = ({ place, values }) => {
+      const asked = { ...settings, name, message: String(values.value(settings.message) ?? "") }
+      return call("approval.request", [asked], undefined, place)
+    }
+    this.add(name, "approval", options, run, { isOwn: true, isWaiting: true })
+  }
+  wait(name, options, settings, look) {
+    const isTimed = settings.condition === undefined
+    const run = isTimed ? waitUntil(settings) : waitForCondition(settings, look)
+    this.add(name, "wait", options, run, { isOwn: isTimed, isWaiting: true, isShown: !isTimed })
+  }
+  gate(name, options, branches) {
+    const lists = branches.map((branch) => ({ ...branch, list: built(branch.steps) }))
+    const run = async ({ context, step, values }) => {
+      const taken = lists.find(({ when }) => when === undefined || values.meets(when))
+      for (const one of taken?.skip ?? []) context.skipped.add(one)
+      for (const one of lists) if (one !== taken) skipAll(one.list, { ...context, parent: step.path })
+      if (taken !== undefined)
+        await runList(taken.list, {
+          ...context,
+          parent: step.path,
+          owners: [...context.owners, step],
+          skipped: new Set()
+        })
+      return { branch: taken === undefined ? null : taken.name }
+    }
+    this.add(name, "gate", options, run, { isLight: true, isShown: true, groups: lists.map(({ list }) => list) })
+  }
+  loop(name, options, settings, build) {
+    const list = built(build)
+    this.add(name, "loop", options, (at) => runLoop(at, options, settings, list), {
+      isLight: true,
+      isShown: true,
+      groups: [list]
+    })
+  }
+}
+
+const built = (build) => {
+  const list = new StepList()
+  build(list)
+  return list
+}
+
+// --- Waits ---
+
+const timeOf = (value) => {
+  if (typeof value === "number") return value < 100_000_000_000 ? value * 1000 : value
+  return typeof value === "string" ? Date.parse(value) : Number.NaN
+}
+const waitUntil =
+  ({ durationMs, until }) =>
+  async ({ place, values }) => {
+    if (durationMs !== undefined) {
+      await call("timer.sleep", [durationMs], undefined, place)
+      return { until: new Date(host.now()).toISOString() }
+    }
+    const at = timeOf(values.value(until))
+    if (Number.isNaN(at))
+      throw stepError("InvalidTime", "INVALID_TIME", "code", "until is no time: " + String(values.value(until)))
+    await call("timer.sleep", [Math.max(0, at - host.now())], undefined, place)
+    return { until: new Date(at).toISOString() }
+  }
+
+const waitForCondition = (settings, look) => {
+  const { states = [] } = settings
+  const pause = (settings.pollSeconds ?? 60) * 1000
+  return async ({ context, place, values }) => {
+    const deadline = settings.timeoutMs === undefined ? Infinity : host.now() + settings.timeoutMs
+    for (let looks = 1; ; looks++) {
+      const state = {}
+      for (const [scope, key] of states) {
+        const value = await call("state.get", [key, { scope }], undefined, place)
+        ;(state[scope] ??= {})[key] = value
+      }
+      const poll = look === undefined ? null : await look(servicesOf(place), values)
+      const met = expressions.meets(settings.condition, { ...context.scope, state, poll }, patterns)
+      if (met) return { looks, poll }
+      const left = deadline - host.now()
+      if (left <= 0 || looks >= mostLooks)
+        throw stepError(
+          "WaitTimedOut",
+          "WAIT_TIMED_OUT",
+          "timeout",
+          "the condition did not hold " + (left <= 0 ? "in time" : "in " + mostLooks + " looks")
+        )
+      await call("timer.sleep", [Math.min(pause, left)], undefined, place)
+    }
+  }
+}
+
+// --- Loops ---
+
+const runLoop = async ({ context, step, values }, options, settings, list) => {
+  const items = values.value(settings.over)
+  if (!Array.isArray(items)) throw stepError("NotAList", "NOT_A_LIST", "code", settings.over + " is not a list")
+  const most = settings.maxIterations ?? 10_000
+  const count = items.length
+  if (count > most)
+    throw stepError(
+      "LoopLimit",
+      "LOOP_LIMIT",
+      "code",
+      "the list has " + count + " items, and the loop runs for at most " + most
+    )
+  if (count * (options.calls ?? 0) + host.madeCalls() > limits.calls)
+    throw stepError(
+      "LoopLimit",
+      "LOOP_LIMIT",
+      "code",
+      "the loop would make more than the " + limits.calls + " host calls of a run: loop over fewer items"
+    )
+  const results = []
+  for (let i = 0; i < count; i++) results.push(null)
+  let next = 0
+  let failed = 0
+  /** @type {{ cause: unknown } | undefined} */
+  let stopped
+  const outer = {}
+  for (const name of options.reads ?? []) outer[name] = context.scope.steps[name]
+  const runOne = async (i) => {
+    const steps = { ...outer }
+    const scope = { ...context.scope, steps, [settings.as]: items[i], index: i }
+    const inside = {
+      ...context,
+      scope,
+      prefix: step.path + "[" + i + "].",
+      parent: step.path,
+      owners: [...context.owners, step],
+      skipped: new Set(),
+      inLoop: true
+    }
+    try {
+      await runList(list, inside)
+      const result =
+        settings.result === undefined ? (steps[options.last]?.output ?? null) : new Values(scope).all(settings.result)
+      results[i] = result
+    } catch (cause) {
+      if (context.run.halted !== undefined || settings.continueOnError !== true) throw cause
+      failed++
+      host.ending.hasFailures = true
+    }
+  }
+  const worker = async () => {
+    while (next < count && stopped === undefined && context.run.halted === undefined) {
+      try {
+        await runOne(next++)
+      } catch (cause) {
+        stopped ??= { cause }
+      }
+    }
+  }
+  const workers = []
+  for (let i = 0; i < Math.min(settings.concurrency ?? 1, count); i++) workers.push(worker())
+  await Promise.all(workers)
+  const ended = /** @type {any} */ (stopped)
+  if (ended !== undefined) throw ended.cause
+  return { results, failed }
+}
