@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname } from "node:path"
 import { tsImport } from "tsx/esm/api"
 import { errorTable } from "./errors.mjs"
+import { flowLibraryModule } from "./flowLibrary.mjs"
 
 const importSource = (file) => tsImport(`../${file}`, import.meta.url)
 
@@ -51,6 +52,7 @@ const generated = {
   "docs/openapi/c.json": documentText("c"),
   "docs/connector.schema.json": documentText("connector"),
   "migrations/index.ts": migrationIndex(),
+  "src/domain/expression/FlowLibrary.ts": flowLibraryModule(),
   [actionLockFile]: actionLockText(lock)
 }
 

@@ -47,6 +47,13 @@ export const readPath = (value: Json | undefined, path: Path): Json | undefined 
   return at
 }
 
+/** Sets an own member of a new object, whatever its name. */
+export const setMember = (members: { [member: string]: Json }, name: string, value: Json): void => {
+  if (name === "__proto__")
+    Object.defineProperty(members, name, { value, writable: true, enumerable: true, configurable: true })
+  else members[name] = value
+}
+
 /** Like `scanPath`, cached. */
 export const cachedPath: (text: string) => Parsed<Path> = memoize(scanPath)
 

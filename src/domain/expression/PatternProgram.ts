@@ -171,7 +171,8 @@ class Matcher {
     while (count > 0) {
       const at = pending[--count] ?? 0
       if (!threads.add(at)) continue
-      const [out, arg] = [code[3 * at + 1] ?? 0, code[3 * at + 2] ?? 0]
+      const out = code[3 * at + 1] ?? 0
+      const arg = code[3 * at + 2] ?? 0
       switch (code[3 * at]) {
         case Instruction.match:
           return true

@@ -9,6 +9,9 @@ export const eventSteps = 100_000
 /** The most steps for the condition of one answer of a provider: 25 ms, once for each answer. */
 export const answerSteps = 500_000
 
+/** The most steps for one condition of a flow: 0.3 s in a guest, where a step of a pattern takes about 3 µs. */
+export const conditionSteps = 100_000
+
 export class StepBudget {
   constructor(private left: number) {}
 

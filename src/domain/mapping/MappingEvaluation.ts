@@ -40,11 +40,22 @@ export const evaluateMapping = (mapping: JsonObject, base: Json, scope: JsonObje
   return { value: overlay.value, missing, failures }
 }
 
+type Targets = ReadonlyArray<readonly [target: string, path: Path | string]>
+
 /** The targets with their paths, or what is wrong with them, by length and text. */
-const targetsOf = (mapping: JsonObject): ReadonlyArray<readonly [target: string, path: Path | string]> =>
+const sortedTargets = (mapping: JsonObject): Targets =>
   Object.keys(mapping)
     .map((target): readonly [string, Path | string] => [target, targetPath(target)])
     .sort(([a, one], [b, other]) => one.length - other.length || (a < b ? -1 : a > b ? 1 : 0))
+
+/** By mapping: a loop evaluates the same one in each iteration. */
+const cachedTargets = new WeakMap<JsonObject, Targets>()
+
+const targetsOf = (mapping: JsonObject): Targets => {
+  const targets = cachedTargets.get(mapping) ?? sortedTargets(mapping)
+  cachedTargets.set(mapping, targets)
+  return targets
+}
 
 /** The path of a target, or why it is none. */
 export const targetPath = (target: string): Path | string => {

@@ -4,7 +4,7 @@
  */
 import type { Json } from "../Json.js"
 import { isList } from "../expression/List.js"
-import type { Path, Segment } from "../expression/Path.js"
+import { type Path, type Segment, setMember } from "../expression/Path.js"
 
 /** The most items by which one overlay lengthens lists. */
 export const maxListGrowth = 10_000
@@ -53,12 +53,7 @@ export class Overlay {
 
   private define(container: Container, segment: Segment, value: Json): string | undefined {
     if (!Array.isArray(container)) {
-      Object.defineProperty(container, String(segment), {
-        value,
-        writable: true,
-        enumerable: true,
-        configurable: true
-      })
+      setMember(container, String(segment), value)
       return undefined
     }
     const index = indexOf(segment) ?? 0
