@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { Json, JsonObject } from "../Json.js"
+import { Mapping } from "../mapping/Mapping.js"
 import { Retry } from "../run/Execution.js"
 import { Condition } from "../expression/Condition.js"
 
@@ -35,7 +36,7 @@ export const FlowStep = Schema.Struct({
   action: optional(text(128)),
   actionVersion: optional(Schema.Int.pipe(Schema.positive())),
   connection: optional(text(128)),
-  mapping: optional(JsonObject),
+  mapping: optional(Mapping),
   input: optional(JsonObject),
   config: optional(JsonObject),
   dependsOn: optional(Schema.Array(StepName).pipe(Schema.maxItems(flowLimits.steps))),
