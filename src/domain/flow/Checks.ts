@@ -5,6 +5,7 @@
 import { Either } from "effect"
 import { detailsOf } from "../Issues.js"
 import { isObject, type Json } from "../Json.js"
+import { guest } from "../Limits.js"
 import { mappingReferences } from "../mapping/MappingChecks.js"
 import { templateReferences } from "../expression/References.js"
 import { decodeStrict } from "../SchemaIssues.js"
@@ -64,13 +65,20 @@ export const flowUses = (document: Json, types = stepTypes): FlowUses =>
     }
   )
 
+/** A flow is as large as a workflow's code may be. */
+const tooLarge = (document: Json): boolean => JSON.stringify(document).length > guest.sourceBytes
+
 /** Left: all mistakes, never empty. */
 export const checkFlow = (
   document: Json,
   connectors: KnownConnectors,
   types: ReadonlyArray<StepType> = stepTypes
-): Either.Either<CheckedFlow, Mistakes> =>
-  Either.flatMap(
+): Either.Either<CheckedFlow, Mistakes> => {
+  if (tooLarge(document)) {
+    const message = `is larger than ${guest.sourceBytes / 1024} KiB: move data into the input, a secret or svc.db`
+    return Either.left([{ path: "steps", code: "SOURCE_TOO_LARGE", message }])
+  }
+  return Either.flatMap(
     Either.mapLeft(decode(document), (issues) => detailsOf(issues, "is not a member of this part")),
     (spec) =>
       Either.flatMap(flowOf(spec, types), (flow) => {
@@ -86,6 +94,7 @@ export const checkFlow = (
           : Either.right({ flow, dependencies, reads, isLong: flow.nodes.some(({ shape }) => shape.isLong) })
       })
   )
+}
 
 /** Mistakes in the names of connectors and actions. */
 const actionMistakes = ({ nodes }: Flow, connectors: KnownConnectors): Mistakes =>

@@ -63,14 +63,16 @@ class Order {
 
   private addReading(node: StepNode, { at, path, roots, scope }: PlacedReading): void {
     const [root, name, member] = path
-    const problem = rootProblem(scope, roots, String(root))
-    if (problem !== undefined) return this.refuse(at, "UNKNOWN_NAME", problem)
-    if (root !== "steps") return
+    if (root !== "steps") {
+      const problem = rootProblem(scope, roots, String(root))
+      return problem === undefined ? undefined : this.refuse(at, "UNKNOWN_NAME", problem)
+    }
     if (typeof name !== "string" || (member !== "output" && member !== "error"))
       return this.refuse(at, "INVALID_PATH", "of a step, output or error is read: steps.<name>.output")
     const found = this.find(node, scope, name, at)
     if (found === undefined) return
-    for (const loop of loopsBetween(scope, found)) {
+    // Most flows have steps outside of loops only.
+    for (const loop of scope.owner === undefined ? [] : loopsBetween(scope, found)) {
       const names = this.reads.get(loop)
       if (names === undefined) this.reads.set(loop, new Set([name]))
       else names.add(name)
@@ -101,7 +103,10 @@ class Order {
   private find(from: StepNode, list: StepList, name: string, at: string): StepNode | undefined {
     const found = this.flow.byName.get(name)
     if (found === undefined) return this.refuse(at, "UNKNOWN_STEP", `there is no step "${name}"`)
-    const loop = [found, ...ownersOf(found.list)].find((one) => isLoopBody(one.list) && !isInside(list, one.list))
+    const loop =
+      found.list.owner === undefined
+        ? undefined
+        : [found, ...ownersOf(found.list)].find((one) => isLoopBody(one.list) && !isInside(list, one.list))
     if (loop !== undefined) {
       const owner = loop.list.owner?.step.name ?? ""
       const message = `"${name}" runs once for each item of "${owner}" and can be read inside of that loop only`

@@ -4,7 +4,7 @@ import { parseTemplate } from "../../../src/domain/expression/Parsing.js"
 import { pathReference, templateReferences } from "../../../src/domain/expression/References.js"
 import { templateLength } from "../../../src/domain/expression/Template.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
-import { bodyBytes } from "../../../src/domain/Limits.js"
+import { bodyBytes, guest } from "../../../src/domain/Limits.js"
 import { mappingReferences } from "../../../src/domain/mapping/MappingChecks.js"
 import { evaluateMapping } from "../../../src/domain/mapping/MappingEvaluation.js"
 import { applyTransforms } from "../../../src/domain/mapping/TransformEvaluation.js"
@@ -20,7 +20,7 @@ const steps = (count: number, step: (at: number) => JsonObject): Json =>
 export const expressionParsers: ReadonlyArray<Parser> = [
   parser(
     ["src/domain/flow/Checks.ts#decode", "src/domain/flow/DefineStep.ts#defineStep"],
-    bodyBytes.management,
+    guest.sourceBytes,
     (document: Json) => checkFlow(document, {}),
     {
       "steps beyond the most": (size) => steps(size / 32, () => ({})),
