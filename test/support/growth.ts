@@ -49,10 +49,9 @@ let calibrated: number | undefined
 /** What a calibrated 50 ms take in this process at its best. */
 export const calibratedMillis = (): number => (calibrated ??= leastMillis(spin, 5))
 
-/** Costs of one function for its input at a quarter, a half and the whole of the accepted size. */
+/** Costs of one function for its input at a quarter and the whole of the accepted size. */
 export interface Growth {
   readonly quarter: number
-  readonly half: number
   readonly whole: number
   /** The cost of the whole in calibrated 50 ms. */
   readonly share: number
@@ -76,25 +75,29 @@ const leastCost = <A>(make: (size: number) => A, work: (input: A) => unknown, si
   return least
 }
 
-/** Measures `work` with inputs of a quarter, a half and the whole of `most`. */
+/** Measures `work` with inputs of a quarter and the whole of `most`. */
 export const measureGrowth = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number): Growth => {
   const before = memorySlowness()
-  const [quarter, half, whole] = [most / 4, most / 2, most].map((size) => leastCost(make, work, Math.floor(size), 4))
+  const quarter = leastCost(make, work, Math.floor(most / 4), 4)
+  const whole = leastCost(make, work, most, 4)
   const slowness = Math.max(before, memorySlowness())
   const now = slowness * Math.max(calibratedMillis(), leastMillis(spin, 2))
-  return { quarter: quarter ?? 0, half: half ?? 0, whole: whole ?? 0, share: (whole ?? 0) / now, slowness }
+  return { quarter, whole, share: whole / now, slowness }
 }
 
 /**
  * Whether a quarter and the whole are well within the bounds by few measurements: most inputs need no more. The quarter
- * is measured twice, since a first call that is slow would hide growth.
+ * is measured twice, since a first call that is slow would hide growth. The memory is timed only if the costs are above
+ * the bounds of a machine at rest.
  */
 const isWellWithin = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number): boolean => {
   let [quarter, whole] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   for (let attempt = 0; attempt < 3; attempt++) {
     quarter = Math.min(quarter, leastCost(make, work, Math.floor(most / 4), 2))
     whole = Math.min(whole, leastCost(make, work, most, 1))
-    if (whole <= 0.9 * calibratedMillis() && isProportional({ quarter, whole, slowness: 1 })) return true
+    const isWithin = (slowness: number) =>
+      whole <= 0.9 * slowness * calibratedMillis() && isProportional({ quarter, whole, slowness })
+    if (isWithin(1) || isWithin(memorySlowness())) return true
   }
   return false
 }
