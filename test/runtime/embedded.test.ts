@@ -64,7 +64,7 @@ describe("the embedded Postgres", () => {
   if (isRoot) fs.chmodSync(directory, 0o755)
   afterAll(remove)
 
-  it("is ready within 15 s at the first start and within 3 s later, and ends with the service", async () => {
+  it("is ready within 15 s at the first start and within 3 s later, closed to others, and ends with the service", async () => {
     const first = service({ dataDir })
     assertWithin(await first.ready, 15_000)
     const postgres = postgresPid(dataDir)
@@ -76,16 +76,16 @@ describe("the embedded Postgres", () => {
     const second = service({ dataDir })
     assertWithin(await second.ready, 3_000)
     assert.deepStrictEqual(await query(dataDir, "SELECT n FROM kept"), [])
+    await isClosedToOthers()
     second.kill("SIGINT")
     assert.strictEqual(await second.ended, 0)
   })
 
-  it("lets only the owner of the data directory read its passwords, and refuses logins without one", async () => {
+  /** Only the owner of the data directory can read its passwords, and no login is possible without one. */
+  const isClosedToOthers = async () => {
     for (const file of ["master.keys", "key.pepper", "postgres/cluster/access.json"]) {
       assert.strictEqual(fs.statSync(path.join(dataDir, file)).mode & 0o077, 0, file)
     }
-    const running = service({ dataDir })
-    await running.ready
     const port = Number(
       fs.readFileSync(path.join(dataDir, "postgres/cluster/data/postmaster.pid"), "utf8").split("\n")[3]
     )
@@ -97,9 +97,7 @@ describe("the embedded Postgres", () => {
     assert.match(refusal, /password authentication failed/)
     assert.deepStrictEqual(await query(dataDir, "SHOW listen_addresses"), [["127.0.0.1"]])
     assert.deepStrictEqual(await query(dataDir, "SHOW fsync"), [["on"]])
-    running.kill("SIGTERM")
-    await running.ended
-  })
+  }
 
   it("is adopted by the next start when the service was killed", async () => {
     const killed = service({ dataDir })
@@ -133,26 +131,23 @@ describe("the embedded Postgres", () => {
     await proofs(next)
   })
 
-  it("starts although the pid in its lock file now belongs to another process", async () => {
+  it("starts although the pid in its lock file now belongs to another process, refuses a second service with the first one's pid, and shuts down in order at npm's second Ctrl-C", async () => {
+    announce(/^svc is already running on /, { required: true })
     const lock = path.join(dataDir, "postgres/cluster/data/postmaster.pid")
     fs.writeFileSync(lock, [process.pid, "/elsewhere", 1, 5432, "", "127.0.0.1", "", "ready", ""].join("\n"))
-    const next = service({ dataDir })
-    await next.ready
-    assert.notStrictEqual(postgresPid(dataDir), process.pid)
-    next.kill("SIGTERM")
-    await next.ended
-  })
-
-  it("belongs to one service: a second is refused with the first one's pid, and the first continues", async () => {
-    announce(/^svc is already running on /, { required: true })
     const first = service({ dataDir })
     await first.ready
+    const postgres = postgresPid(dataDir)
+    assert.notStrictEqual(postgres, process.pid)
     const second = service({ dataDir })
     assert.strictEqual(await second.ended, 1)
     assert.match(second.output(), new RegExp(`^svc is already running on .*, pid ${first.pid}\\. Stop it first.*\n$`))
     assert.deepStrictEqual(await query(dataDir, "SELECT 1"), [[1]])
-    first.kill("SIGTERM")
+    // npm forwards the terminal's Ctrl-C a second time.
+    first.kill("SIGINT")
+    first.kill("SIGINT")
     assert.strictEqual(await first.ended, 0)
+    assert.isFalse(isProcessAlive(postgres))
   })
 
   it("is restarted when it dies under the service, on the port that the pools know", async () => {
@@ -170,16 +165,6 @@ describe("the embedded Postgres", () => {
     assert.notStrictEqual(postgresPid(dataDir), postgres)
     await proofs(survivor)
     assert.strictEqual(await survivor.ended, 0)
-  })
-
-  it("shuts down in order although npm forwards the terminal's Ctrl-C a second time", async () => {
-    const stopped = service({ dataDir })
-    await stopped.ready
-    const postgres = postgresPid(dataDir)
-    stopped.kill("SIGINT")
-    stopped.kill("SIGINT")
-    assert.strictEqual(await stopped.ended, 0)
-    assert.isFalse(isProcessAlive(postgres))
   })
 
   it("is left at once when a second signal comes later, and the next start succeeds", async () => {
