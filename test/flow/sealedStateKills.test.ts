@@ -15,7 +15,8 @@ import { makeDataDirectory, prepareData, type Service, startService } from "../s
 const { dataDir, directory, remove } = makeDataDirectory()
 afterAll(remove)
 
-const values = 30_000
+/** Fifty batches of the sealing, each of which may be met by a kill. */
+const values = 10_000
 const kills = 4
 /** Occurs in every value. */
 const canary = randomBytes(12).toString("hex")
@@ -65,7 +66,7 @@ it("values survive kills while they are sealed, and a rotation; runs that count 
     "instant",
     `export default async () => {
       const wrong = []
-      for (let n = 1; n <= ${values}; n += 997) {
+      for (let n = 1; n <= ${values}; n += 331) {
         const value = await svc.state.get("k" + n)
         if (value === null || value.n !== n || value.text !== "${canary}") wrong.push(n)
       }
