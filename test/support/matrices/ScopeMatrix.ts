@@ -88,13 +88,16 @@ const listed = async (route: Route, side: Side, scope: Scope): Promise<ReadonlyA
 
 const showsOwnOnly = async (route: Route, type: ScopeType) => {
   const { item } = listingOf(route)
-  assert.include(await listed(route, inside, []), item(inside))
+  const [ofInside, ofOutside] = [await listed(route, inside, []), await listed(route, outside, [])]
+  assert.include(ofInside, item(inside))
   for (const [own, other] of [
     [inside, outside],
     [outside, inside]
   ] as const)
-    for (const side of [own, other]) {
-      const all = await listed(route, side, [])
+    for (const [side, all] of [
+      [inside, ofInside],
+      [outside, ofOutside]
+    ] as const) {
       const shown = await listed(route, side, scopeOf(type, own))
       assert.strictEqual(shown.includes(item(own)), all.includes(item(own)), `${item(own)} in ${shown}`)
       assert.notInclude(shown, item(other))
