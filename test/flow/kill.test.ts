@@ -25,7 +25,39 @@ const points = [
 const callers = 16
 const workflowCalls = 3
 
-const keyOf = (execution: string, call: number) => createHash("sha256").update(`${execution}|${call}`).digest("hex")
+const keyOf = (execution: string, call: number | string) =>
+  createHash("sha256").update(`${execution}|${call}`).digest("hex")
+
+/** The same three calls as steps: before and in a branch, and after a wait in a loop. */
+const post = (name: string, last: string) => ({
+  name,
+  type: "action",
+  input: { url: `{{input.url}}/{{input.n}}/${last}` },
+  config: {
+    code: `export default async ({ url }) => {
+      const answer = await fetch(url, { method: "POST", body: "x" })
+      return (await answer.json()).url
+    }`
+  }
+})
+const flow = {
+  steps: [
+    post("first", "0"),
+    {
+      name: "route",
+      type: "gate",
+      config: {
+        branches: [{ name: "taken", when: { path: "input.n", op: "exists" }, steps: [post("second", "1")] }],
+        else: { steps: [post("never", "9")] }
+      }
+    },
+    { name: "pause", type: "wait", config: { durationMs: 20 } },
+    { name: "each", type: "loop", config: { over: "{{input.list}}", steps: [post("third", "{{item}}")] } }
+  ],
+  response: {
+    success: { body: "{{steps.first.output}} {{steps.second.output}} {{steps.each.output.results[0]}}" }
+  }
+}
 
 describe("A run that was accepted", () => {
   const place = makeDataDirectory()
@@ -33,7 +65,7 @@ describe("A run that was accepted", () => {
   let systems: Provider
   let current: Service
   let client: Api
-  let workflow: string
+  let workflows: ReadonlyArray<string>
 
   const restart = async (kill: string | undefined): Promise<void> => {
     await prepareData(dataDir)
@@ -49,7 +81,7 @@ describe("A run that was accepted", () => {
   beforeAll(async () => {
     systems = await startProvider()
     await restart(undefined)
-    workflow = await client.workflow(
+    const code = await client.workflow(
       "three_calls",
       "standard",
       `export default async function (ctx) {
@@ -58,9 +90,13 @@ describe("A run that was accepted", () => {
         const answer = await fetch(ctx.input.url + "/" + ctx.input.n + "/" + i, { method: "POST", body: "x" })
         seen.push((await answer.json()).url)
       }
-      return seen
+      return seen.join(" ")
     }`
     )
+    workflows = [
+      code,
+      await client.workflow("three_steps", "standard", "", { form: "steps", code: undefined, spec: flow })
+    ]
     current.kill("SIGTERM")
     await current.ended
   }, 120_000)
@@ -96,7 +132,8 @@ describe("A run that was accepted", () => {
     eventually(
       async () => {
         try {
-          const answer = await client.run(workflow, { n, url: systems.url }, { "idempotency-key": `run-${n}` })
+          const input = { n, url: systems.url, list: [2] }
+          const answer = await client.run(workflows[n % 2] ?? "", input, { "idempotency-key": `run-${n}` })
           return answer.status === 202 ? String(answer.body.executionId) : undefined
         } catch {
           return undefined
@@ -133,9 +170,11 @@ describe("A run that was accepted", () => {
       }
 
       const database = await connectEmbedded(dataDir)
-      const { rows: ended } = await database.query<{ id: string; status: string; error: unknown }>(
-        "SELECT id, status, record->'error' AS error FROM executions WHERE workflow_id = $1",
-        [workflow]
+      const { rows: ended } = await database.query<{ id: string; status: string; error: unknown; ok: boolean }>(
+        `SELECT id, status, record->'error' AS error,
+          output #>> '{}' = concat_ws(' ', '/' || (input->>'n') || '/0', '/' || (input->>'n') || '/1', '/' || (input->>'n') || '/2') AS ok
+        FROM executions WHERE workflow_id = ANY($1)`,
+        [workflows]
       )
       const { rows: open } = await database.query("SELECT id FROM runs")
       assert.lengthOf(open, 0)
@@ -147,16 +186,20 @@ describe("A run that was accepted", () => {
         "acknowledged and lost"
       )
       assert.deepStrictEqual(
-        ended.filter((row) => row.status !== "completed"),
+        ended.filter((row) => row.status !== "completed" || !row.ok),
         []
       )
       assert.strictEqual(ended.length, acknowledged, "a run started twice for one key")
 
       // A call is completed when its result is in the journal: it must not be sent after that commit.
-      const { rows: journal } = await database.query<{ id: string; call: number; at: Date }>(
-        "SELECT id, call, at FROM journal WHERE kind = 1"
+      const { rows: journal } = await database.query<{ id: string; call: number; place: string | null; at: Date }>(
+        "SELECT id, call, place, at FROM journal WHERE kind IN (1, 4, 5, 6)"
       )
-      const committed = new Map(journal.map((row) => [keyOf(row.id, row.call), row.at.getTime()]))
+      const committed = new Map(journal.map((row) => [keyOf(row.id, row.place ?? row.call), row.at.getTime()]))
+      assert.isNotEmpty(
+        systems.requests.filter(({ key = "" }) => committed.has(key)),
+        "no key of a call is one of the journal"
+      )
       const late = systems.requests.filter((request) => {
         const at = committed.get(request.key ?? "")
         // Both times are from the same clock.
