@@ -43,6 +43,7 @@ import placeLeases from "./0040_place_leases.js"
 import auditCheckpoints from "./0041_audit_checkpoints.js"
 import connectionOwners from "./0042_connection_owners.js"
 import workOfNodes from "./0043_work_of_nodes.js"
+import releases from "./0044_releases.js"
 import flows from "./0045_flows.js"
 
 export const migrations = {
@@ -89,5 +90,6 @@ export const migrations = {
   "0041_audit_checkpoints": Effect.asVoid(auditCheckpoints),
   "0042_connection_owners": Effect.asVoid(connectionOwners),
   "0043_work_of_nodes": Effect.asVoid(workOfNodes),
+  "0044_releases": Effect.asVoid(releases),
   "0045_flows": Effect.asVoid(flows)
 }

@@ -46,6 +46,7 @@ export class Forbidden extends Data.TaggedError("Forbidden")<{
     | "CUSTOMER_SUBSET_REQUIRED"
     | "RESOURCE_OUT_OF_SCOPE"
     | "TEST_MODE_HEADER_REQUIRED"
+    | "REVIEW_REQUIRED"
   readonly message: string
   /** The missing permission, or the setting that forbids it. */
   readonly needs?: Permission | "CODE_EDITING_DISABLED" | "WIDER_THAN_CALLER" | "SUBSET_KEY"

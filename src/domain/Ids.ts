@@ -30,6 +30,8 @@ export const RoleId = id("role", "RoleId")
 export type RoleId = typeof RoleId.Type
 export const EnvironmentId = id("env", "EnvironmentId")
 export type EnvironmentId = typeof EnvironmentId.Type
+export const ReleaseId = id("rel", "ReleaseId")
+export type ReleaseId = typeof ReleaseId.Type
 export const ExecutionId = id("exec", "ExecutionId")
 export type ExecutionId = typeof ExecutionId.Type
 export const BlobId = id("blob", "BlobId")
@@ -88,6 +90,7 @@ export interface IdOf {
   readonly usr: UserId
   readonly role: RoleId
   readonly env: EnvironmentId
+  readonly rel: ReleaseId
   readonly exec: ExecutionId
   readonly blob: BlobId
   readonly aud: AuditId

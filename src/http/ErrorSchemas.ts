@@ -83,6 +83,7 @@ const NotAllowed = failures(
     "CUSTOMER_NOT_REACHABLE",
     "RESOURCE_OUT_OF_SCOPE",
     "TEST_MODE_HEADER_REQUIRED",
+    "REVIEW_REQUIRED",
     "PLAN_LIMIT_REACHED"
   ]
 )

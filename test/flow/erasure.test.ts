@@ -144,10 +144,10 @@ const furnish = async (name: string): Promise<string> => {
   await send(failing, 1)
   // The second event waits until the run of the first has ended.
   await send(long, 2)
-  // No endpoint creates environments of a customer.
-  await sql(
-    `INSERT INTO environments (id, org, customer_id, name, slug) VALUES ('env_${name}', '${svc.first.organisationId}', '${id}', 'e', 'e')`
-  )
+  await ask("POST", "/api/v1/environments", { name: `canary ${name}`, slug: "e", customerId: id })
+  const pins = [{ workflowId: own }, { workflowId: svc.first.workflowId }]
+  const release = { name: `canary ${name}`, customerId: id, workflows: pins, environment: "e" }
+  assert.strictEqual((await ask("POST", "/api/v1/releases", release)).status, 201)
   await eventually(
     () => rowsWith(id),
     (found) =>

@@ -1,4 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { eventually } from "../support/eventually.js"
 import { worldOf } from "../support/World.js"
 import { assertWithin } from "../support/pace.js"
@@ -15,6 +16,17 @@ const world = worldOf({
     response.end(JSON.stringify({ url: request.url }))
   }
 })
+
+/** Copies of a published workflow, with two versions each. */
+const copies = 150
+const copyId = (n: number) => `wf_${n.toString(16).padStart(12, "0")}`
+const copyWorkflow = `WITH model AS (SELECT * FROM workflows WHERE id = $1), many AS (
+    INSERT INTO workflows (id, org, space, name, slug, form, tier, retry, status, content_hash, published_version, created_by)
+    SELECT 'wf_' || lpad(to_hex(n), 12, '0'), org, space, 'copy' || n, 'copy' || n, form, tier, retry, status, content_hash, 2, created_by
+    FROM model, generate_series(1, ${copies}) n RETURNING id)
+  INSERT INTO workflow_versions (org, workflow_id, number, form, source, script, content_hash, bindings, published_by)
+  SELECT v.org, m.id, g.n, v.form, v.source, v.script, v.content_hash, v.bindings, v.published_by
+  FROM many m, workflow_versions v, generate_series(1, 2) AS g (n) WHERE v.workflow_id = $1 AND v.number = 1`
 
 let names = 0
 const name = (text: string) => `${text}_${(names += 1)}`
@@ -136,6 +148,55 @@ describe("A run", () => {
       ["first done", "woken"]
     )
     assert.isAbove(done.durationMs, 2_400)
+  }, 60_000)
+
+  it("uses all versions of a release or none: one that is killed in the middle of a deployment deploys nothing", async () => {
+    const { call, workflow } = world.api()
+    const model = await workflow(name("model"), "instant", "export default async () => 1")
+    const slug = "killed"
+    await call("POST", "/api/v1/environments", { name: slug, slug })
+    const sql = await connectEmbedded(world.dataDir)
+    await sql.query(copyWorkflow.replaceAll("$1", `'${model}'`))
+    const pins = (version: number) => Array.from({ length: copies }, (_, n) => ({ workflowId: copyId(n + 1), version }))
+    const first = await call("POST", "/api/v1/releases", { workflows: pins(1), environment: slug })
+    assert.strictEqual(first.status, 201, JSON.stringify(first.body))
+    const second = await call("POST", "/api/v1/releases", { workflows: pins(2) })
+    const deploy = () =>
+      world.api().call("POST", `/api/v1/releases/${second.body.data.id}/deploy`, { environment: slug })
+    // The deployments are written, and the release waits for its row.
+    await sql.query("BEGIN; LOCK TABLE environment_releases IN SHARE MODE")
+    const answer = deploy().catch(() => "no answer")
+    await eventually(
+      async () =>
+        (await sql.query("SELECT FROM pg_locks WHERE NOT granted AND relation = 'environment_releases'::regclass"))
+          .rowCount,
+      (waiting) => waiting === 1
+    )
+    process.kill(world.pid(), "SIGKILL")
+    assert.strictEqual(await answer, "no answer")
+    await sql.end()
+    await world.crash()
+    const deployed = async () => {
+      const client = await connectEmbedded(world.dataDir)
+      const { rows } = await client.query(
+        "SELECT number, count(*)::int AS n FROM deployments WHERE environment = $1 GROUP BY 1",
+        [slug]
+      )
+      await client.end()
+      return rows
+    }
+    const statusOf = async (id: string) => (await world.api().call("GET", `/api/v1/releases/${id}`)).body.data.status
+    assert.deepStrictEqual(await deployed(), [{ number: 1, n: copies }])
+    assert.deepStrictEqual(
+      [await statusOf(first.body.data.id), await statusOf(second.body.data.id)],
+      ["deployed", "created"]
+    )
+    assert.strictEqual((await deploy()).status, 200)
+    assert.deepStrictEqual(await deployed(), [{ number: 2, n: copies }])
+    assert.deepStrictEqual(
+      [await statusOf(first.body.data.id), await statusOf(second.body.data.id)],
+      ["superseded", "deployed"]
+    )
   }, 60_000)
 
   it("is retried only if its policy says so, only after transient failures, and keeps its successful steps", async () => {

@@ -31,6 +31,12 @@ describe("ids of another organisation are answered like unknown ids", () => {
     "apiKeys.update": { name: "Taken" },
     "credentials.store": { connector: "theirs", authMethod: "oauth", credential: { accessToken: "mine" } },
     "credentials.rotate": { credential: { accessToken: "mine" } },
+    "tenantEnvironments.create": { name: "Taken", slug: "taken" },
+    ...Object.fromEntries(
+      ["releases", "tenantReleases"].flatMap((group) =>
+        ["deploy", "rollBack"].map((name) => [`${group}.${name}`, { environment: "live" }])
+      )
+    ),
     "authProviders.upsert": { name: "theirs", methodId: "oauth", clientId: "mine" }
   }
 
@@ -108,6 +114,11 @@ describe("ids of another organisation are answered like unknown ids", () => {
       key: other.key,
       body: { url: "https://theirs.example/events", events: ["*"] }
     })
+    const environment = await svc.ask("POST", "/api/v1/environments", {
+      key: other.key,
+      body: { name: "Theirs", slug: "theirs" }
+    })
+    const release = await svc.ask("POST", "/api/v1/releases", { key: other.key, body: {} })
     const notification = await svc.ask("POST", "/api/v1/notifications", { key: other.key, body: { title: "theirs" } })
     const failed = await failedEvents(other.key)
     const replay = await svc.ask("POST", "/api/v1/dlq/replay", { key: other.key, body: { filter: { code: "NONE" } } })
@@ -130,6 +141,8 @@ describe("ids of another organisation are answered like unknown ids", () => {
       conn: connection.body.data.id,
       tid: other.customerId,
       inst: installation.body.data.id,
+      env: environment.body.data.id,
+      rel: release.body.data.id,
       trg: failed.trigger,
       whe: endpoint.body.data.id,
       ntf: notification.body.data.id,
@@ -146,7 +159,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
     for (const route of routes.filter(
       (one) =>
         one.method === "GET" &&
-        /:(cid|wid|kid|sid|eid|ctr|conn|inst|trg|evt|dlq|rpl|whe|ntf|oid|spid)$/.test(one.path) &&
+        /:(cid|wid|kid|sid|eid|ctr|conn|inst|env|rel|trg|evt|dlq|rpl|whe|ntf|oid|spid)$/.test(one.path) &&
         // A tenant reads only what is its own.
         !one.path.startsWith("/api/v1/tenants/")
     )) {

@@ -5,7 +5,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { type DbCaller, DbRefused } from "../../src/actors/ports/run/WorkspaceDb.js"
 import { workspaceDb } from "../../src/domain/Limits.js"
-import { makeTurns, type Release } from "../../src/runtime/workspace/Turns.js"
+import { makeTurns, type ReleaseTurn } from "../../src/runtime/workspace/Turns.js"
 import { eventually } from "../support/eventually.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
 import { assertWithin } from "../support/pace.js"
@@ -165,7 +165,7 @@ describe("Turns", () => {
     const release = await acquire(turns, "holder")
     const order: Array<string> = []
     const ask = (organisation: string) =>
-      acquire(turns, organisation).then((mine: Release) => {
+      acquire(turns, organisation).then((mine: ReleaseTurn) => {
         order.push(organisation)
         mine()
       })

@@ -18,6 +18,12 @@ export interface Side {
   readonly secret: string
   readonly secretName: string
   readonly environment: "live" | "test"
+  /** An environment of the side's customer, and the slug of another one, which requests may consume. */
+  readonly ownEnvironment: string
+  readonly ownEnvironmentSlug: string
+  readonly spareEnvironmentSlug: string
+  /** A release of the workflow for the side's customer, deployed to the side's environment. */
+  readonly release: string
   /** A run of the workflow in the side's environment, with its connection. */
   readonly execution: string
   readonly blob: string
@@ -110,6 +116,9 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
         workflowIds: [workflow],
         connections: { [connector]: connection }
       }),
+    environment: (customer: string, slug: string) => made("/environments", { name: slug, slug, customerId: customer }),
+    release: ({ customer, environment, workflow }: Pick<Side, "customer" | "environment" | "workflow">) =>
+      made("/releases", { customerId: customer, workflows: [{ workflowId: workflow, version: 1 }], environment }),
     notification: (customer: string) => made("/notifications", { title: unique(), customerId: customer }),
     webhookEndpoint: () => made("/webhook-endpoints", { url: `${provider.url}/${unique()}`, events: ["key.expiring"] }),
     /** The key expires before the keys that change it. */
@@ -223,6 +232,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       headers: { "x-svc-api-key": svc.first.key, "x-svc-space-id": svc.first.spaceId }
     })
     const name = secretName()
+    const ownEnvironmentSlug = unique()
     const side = {
       customer,
       connector,
@@ -234,6 +244,10 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       secret: await make.secret({ customer, environment }, name),
       secretName: name,
       environment,
+      ownEnvironment: await make.environment(customer, ownEnvironmentSlug),
+      ownEnvironmentSlug,
+      spareEnvironmentSlug: unique(),
+      release: await make.release({ customer, environment, workflow }),
       ...(await ranWith({ connection, customer, environment, workflow })),
       apiKey: await make.apiKey([])
     }
@@ -247,6 +261,14 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       eventType: await eventTypeOf(side),
       replay: await made("/dlq/replay", { filter: { code: "NONE", customerId: customer } })
     }
+  }
+
+  /** The side's spare environment, which is there until a request deletes it. */
+  const spareEnvironment = async (side: Side): Promise<Pick<Side, "ownEnvironment">> => {
+    const { customer, spareEnvironmentSlug: slug } = side
+    const { body } = await done("GET", `/environments?customer_id=${customer}&q=${slug}`)
+    const found = body.data.find((one: { readonly slug: string }) => one.slug === slug)
+    return { ownEnvironment: found?.id ?? (await make.environment(customer, slug)) }
   }
 
   const credentials = new Map<string, Promise<string>>()
@@ -269,6 +291,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
     standardRun,
     failedEvent,
     failedSubscription,
+    spareEnvironment,
     credentialOf,
     /** The first side uses `live`, to which publishing deploys; the second side uses `test`. */
     sides: { inside: await sideIn("live"), outside: await sideIn("test") },

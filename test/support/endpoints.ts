@@ -3,6 +3,7 @@ import type { Route } from "../../src/http/pipeline/Routes.js"
 import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
+import { releaseEndpoints } from "./releaseEndpoints.js"
 import { acme } from "./oauthProvider.js"
 import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
@@ -120,6 +121,8 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/workflows/:wid/versions": plain,
   "GET /api/v1/workflows/:wid/versions/:a/diff/:b": plain,
   "GET /api/v1/workflows/:wid/diagram.svg": plain,
+
+  ...releaseEndpoints,
 
   "GET /api/v1/executions": plain,
   "GET /api/v1/executions/:eid": plain,
@@ -322,6 +325,8 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   ctr: side.connector,
   aid: side.client,
   conn: side.connection,
+  env: side.ownEnvironment,
+  rel: side.release,
   inst: side.installation,
   trg: side.trigger,
   evt: side.event,

@@ -25,6 +25,10 @@ const listings: { readonly [name: string]: Listing } = {
   "GET /api/v1/dlq": { item: ({ deadLetter }) => deadLetter, itemsOf: ids },
   "GET /api/v1/triggers": { item: ({ trigger }) => trigger, itemsOf: ids },
   "GET /api/v1/secrets": { item: ({ secret }) => secret, itemsOf: ids },
+  "GET /api/v1/environments": { item: ({ ownEnvironment }) => ownEnvironment, itemsOf: ids },
+  "GET /api/v1/tenants/:tid/environments": { item: ({ ownEnvironment }) => ownEnvironment, itemsOf: ids },
+  "GET /api/v1/releases": { item: ({ release }) => release, itemsOf: ids },
+  "GET /api/v1/tenants/:tid/releases": { item: ({ release }) => release, itemsOf: ids },
   "GET /api/v1/workflows": { item: ({ workflow }) => workflow, itemsOf: ids },
   "GET /api/v1/workflows/:wid": {
     item: ({ environment }) => environment,

@@ -22,8 +22,8 @@ const routesOf = (triggers: ReadonlyArray<Trigger>): ReadonlyArray<TriggerRoute>
 
 /** Makes the function that says where a body's large integers are asked for as text; `undefined`: nowhere. */
 export const makeAskedTexts = Effect.map(Runnables, (runnables) => {
-  const contractOf = ({ organisationId }: Trigger, { environment, workflowId }: TriggerRoute) =>
-    runnables.inEnvironment(organisationId, workflowId, environment).pipe(
+  const contractOf = ({ customerId, organisationId }: Trigger, { environment, workflowId }: TriggerRoute) =>
+    runnables.inEnvironment(organisationId, workflowId, environment, customerId).pipe(
       Effect.map(({ inputContract }) => Option.fromNullable(inputContract)),
       // Its run will not start either.
       Effect.catchTags({ NotFound: () => Effect.succeedNone, WorkflowUnavailable: () => Effect.succeedNone })

@@ -37,6 +37,8 @@ const duplicateMessage: { readonly [index: string]: string } = {
   connectors_slug: "a connector with this slug exists",
   connector_versions_semver: "this version of the connector exists",
   auth_providers_name: "an auth provider with this name exists",
+  environments_slug: "an environment with this slug exists",
+  releases_semver: "a release with this version exists",
   installations_one: "this customer has installed this integration already"
 }
 

@@ -29,10 +29,11 @@ export const makeRouteStart = Effect.gen(function* () {
   const { compute } = yield* Computations
 
   /** The version that runs in the route's environment, or for a replay the one that ran before. */
-  const codeOf = ({ record }: Event, { route, trigger }: MatchedRoute) => {
+  const codeOf = ({ customerId, record }: Event, { route, trigger }: MatchedRoute) => {
     const version = record.versions?.[route.workflowId]
+    const customer = trigger.customerId ?? customerId
     return version === undefined
-      ? runnables.inEnvironment(trigger.organisationId, route.workflowId, route.environment)
+      ? runnables.inEnvironment(trigger.organisationId, route.workflowId, route.environment, customer)
       : runnables.version(trigger.organisationId, route.workflowId, version)
   }
 

@@ -26,7 +26,9 @@ import type {
   StoredDelivery,
   WebhookEndpoint
 } from "../../domain/delivery/WebhookEndpoint.js"
+import type { EnvironmentRelease, Release } from "../../domain/workflow/Release.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
+import type { Deploying } from "./Deploying.js"
 import type { DomainEvent } from "./connection/ConnectionStore.js"
 
 /** Conditions on members. A list means any of its values; `null`, also in a list, means absent. */
@@ -114,6 +116,8 @@ export interface RecordTypes {
   readonly workflows: Workflow
   readonly workflowVersions: WorkflowVersion
   readonly deployments: Deployment
+  readonly releases: Release
+  readonly environmentReleases: EnvironmentRelease
   readonly configuration: StoredValue
   readonly connectors: ConnectorRecord
   readonly connectorVersions: ConnectorVersion
@@ -136,7 +140,7 @@ export interface RecordTypes {
 export type Repositories = { readonly [Name in keyof RecordTypes]: Repository<RecordTypes[Name]> }
 
 /** The repositories and functions of one transaction. */
-export interface Tx extends Repositories {
+export interface Tx extends Repositories, Deploying {
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
   /** Those of the addresses that may be written to: confirmed, or of before confirmations, for a time. */

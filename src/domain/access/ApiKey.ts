@@ -62,6 +62,8 @@ export const ApiKey = recordOf("ApiKey", {
   revokedAt: hidden(Schema.NullOr(AnsweredTime)),
   lastUsedAt: generatedValue(Schema.NullOr(AnsweredTime)),
   rotatedAt: generatedValue(Schema.NullOr(AnsweredTime)),
+  /** Who was told the secret that it has. */
+  rotatedBy: hidden(Schema.NullOr(Schema.String)),
   createdBy: generatedValue(Schema.String),
   createdAt: generatedValue(AnsweredTime),
   updatedAt: generatedValue(AnsweredTime),

@@ -82,13 +82,20 @@ export const changedKey = (
   })
 }
 
-/** The record with a new secret; the old one stays valid for `graceSeconds`. `at`: Unix milliseconds. */
-export const rotatedKey = (key: ApiKey, secret: StoredSecret, graceSeconds: number, at: number): ApiKey => ({
+/** The record with a new secret, which `by` is told; the old one stays valid for `graceSeconds`. `at`: Unix milliseconds. */
+export const rotatedKey = (
+  key: ApiKey,
+  secret: StoredSecret,
+  graceSeconds: number,
+  by: string,
+  at: number
+): ApiKey => ({
   ...key,
   ...secret,
   hashBefore: graceSeconds > 0 ? key.hash : null,
   beforeUntil: graceSeconds > 0 ? new Date(at + graceSeconds * 1000).toISOString() : null,
   rotatedAt: new Date(at).toISOString(),
+  rotatedBy: by,
   ...nextVersion(key, new Date(at).toISOString())
 })
 

@@ -23,9 +23,6 @@ export const reservedNames: ReadonlySet<string> = new Set(
   ).split(" ")
 )
 
-/** The environment that always runs the latest published version. */
-export const latestEnvironment = "test"
-
 /** `draft`: has no published version. `archived`: starts no runs until it is published again. */
 const WorkflowStatus = Schema.Literal("draft", "published", "archived")
 export type WorkflowStatus = typeof WorkflowStatus.Type
@@ -99,7 +96,14 @@ export const Workflow = recordOf(
     publishedVersion: generatedValue(Schema.NullOr(Schema.Number)),
     versions: derivedValue(Schema.Array(WorkflowVersion.View)),
     deployments: derivedValue(
-      Schema.Array(Schema.Struct({ environment: Schema.String, version: Schema.Number, deployedAt: AnsweredTime }))
+      Schema.Array(
+        Schema.Struct({
+          environment: Schema.String,
+          version: Schema.Number,
+          customerId: NullableText.annotations({ description: "Whose runs it is for; null: those of all customers." }),
+          deployedAt: AnsweredTime
+        })
+      )
     ),
     inputContract: optional(StoredContract, null, DataContract, DataContract),
     outputContract: optional(StoredContract, null, DataContract, DataContract),
@@ -189,11 +193,13 @@ export const disabledRefusal = ({ enabled }: Pick<Workflow, "enabled">): Invalid
     ? undefined
     : new InvalidState({ state: "disabled", message: "the workflow is disabled: set enabled to true" })
 
-/** The version that an environment runs. */
+/** The version that an environment runs, for all customers or for one. */
 export const Deployment = Schema.Struct({
   organisationId: OrganisationId,
   workflowId: WorkflowId,
   environment: Schema.String,
+  /** Whose runs it is for; `null`: those of all customers. */
+  customerId: Schema.NullOr(CustomerId),
   number: Schema.Number,
   deployedAt: AnsweredTime,
   deployedBy: Schema.String

@@ -166,6 +166,7 @@ export const newDeployment = (workflow: Workflow, environment: string, number: n
   organisationId: workflow.organisationId,
   workflowId: workflow.id,
   environment,
+  customerId: workflow.customerId,
   number,
   deployedAt: author.now,
   deployedBy: author.by

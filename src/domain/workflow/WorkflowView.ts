@@ -57,7 +57,12 @@ export const workflowView = (workflow: Workflow, { deployments, diagram, version
   warnings: workflow.warnings,
   problems: workflow.problems,
   versions: versions.map(versionView),
-  deployments: deployments.map(({ deployedAt, environment, number }) => ({ environment, version: number, deployedAt })),
+  deployments: deployments.map(({ customerId, deployedAt, environment, number }) => ({
+    environment,
+    version: number,
+    customerId,
+    deployedAt
+  })),
   ...(diagram ? { diagram: workflow.diagram } : {})
 })
 export type WorkflowView = ReturnType<typeof workflowView>

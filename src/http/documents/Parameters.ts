@@ -9,6 +9,8 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   workflowId: "The id of the workflow.",
   a: "The number of the version that is compared.",
   b: "The number of the version that it is compared with.",
+  env: "The id of the environment.",
+  rel: "The id of the release.",
   eid: "The id of the execution.",
   id: "The id of the value, as the record refers to it.",
   kid: "The id of the API key.",

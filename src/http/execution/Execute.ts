@@ -9,7 +9,7 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Runnable, Runnables } from "../../actors/ports/run/Runnables.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { type Failure, NotFound, refuseWith } from "../../domain/Failure.js"
-import type { ExecutionId, WorkflowId } from "../../domain/Ids.js"
+import type { CustomerId, ExecutionId, WorkflowId } from "../../domain/Ids.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
 import { make as makeCustomerContext } from "../auth/CustomerContext.js"
@@ -36,10 +36,16 @@ export const make = Effect.gen(function* () {
   const quota = yield* StartQuota
   const clock = yield* Effect.clock
 
-  const runnableOf = (caller: Principal, workflow: WorkflowId, environment: string, draft: boolean) =>
+  const runnableOf = (
+    { organisationId }: Principal,
+    workflow: WorkflowId,
+    environment: string,
+    draft: boolean,
+    customer: CustomerId | null
+  ) =>
     draft
-      ? runnables.draft(caller.organisationId, workflow)
-      : runnables.inEnvironment(caller.organisationId, workflow, environment)
+      ? runnables.draft(organisationId, workflow)
+      : runnables.inEnvironment(organisationId, workflow, environment, customer)
 
   const auditOf =
     (caller: Principal, runnable: Runnable, customer: AuditEntry["customerId"], at: string) =>
@@ -67,7 +73,7 @@ export const make = Effect.gen(function* () {
     yield* refuseWith(outOfScope(caller, "environment", environment))
     const claim = yield* runClaim(digests, caller, request, request.body)
     const context = yield* resolveContext(caller, request)
-    const runnable = yield* runnableOf(caller, workflow, environment, draft)
+    const runnable = yield* runnableOf(caller, workflow, environment, draft, context.customer?.id ?? null)
     if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })
     if (runnable.customerId !== null && runnable.customerId !== context.customer?.id)
       return yield* new NotFound({ what: "workflow" })

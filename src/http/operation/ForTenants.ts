@@ -9,10 +9,12 @@ interface ForTenants extends Partial<Omit<Words, "summary">>, Pick<Words, "summa
   readonly query?: AnySchema
   readonly body?: AnySchema
   readonly sharing?: Contract["sharing"]
+  /** The record of its body is the tenant's: the tenant is the member `customerId`, which the body of the others has. */
+  readonly isOwned?: boolean
 }
 
 const forTenant = <R>(source: Operation<R>, group: string, change: ForTenants): Operation<R | Tenants> => {
-  const { body, query, sharing, ...words } = change
+  const { body, isOwned = false, query, sharing, ...words } = change
   const path = source.path.replace("/api/v1/", "/api/v1/tenants/:tid/")
   return {
     ...source,
@@ -24,8 +26,9 @@ const forTenant = <R>(source: Operation<R>, group: string, change: ForTenants): 
     prepare: Effect.map(Effect.all([Tenants, source.prepare]), ([{ find }, run]) => (call: AnyCall) => {
       const { context } = call
       return Effect.flatMap(find(context, call.path.tid), (customer) => {
-        context.caller = { ...context.caller, customers: new Set([customer]) }
-        return run(call)
+        // What all customers share is read for the tenant, not changed.
+        context.caller = { ...context.caller, customers: new Set([customer]), isForCustomers: true }
+        return run(isOwned ? { ...call, body: { ...call.body, customerId: customer } } : call)
       })
     })
   }

@@ -11,12 +11,14 @@ import { connectorsOperations } from "./Connectors.js"
 import { credentialsOperations } from "./Credentials.js"
 import { customersOperations } from "./Customers.js"
 import { deadLettersOperations, tenantDeadLetterOperations } from "./DeadLetters.js"
+import { environmentsOperations, tenantEnvironmentOperations } from "./release/Environments.js"
 import { eventsOperations, tenantEventOperations } from "./Events.js"
 import { executionsOperations } from "./Executions.js"
 import { installationsOperations } from "./Installations.js"
 import { notificationsOperations } from "./Notifications.js"
 import { organisationsOperations, workspacesOperations } from "./Organisations.js"
 import { quotaOperations } from "./Quota.js"
+import { releasesOperations, tenantReleaseOperations } from "./release/Releases.js"
 import { secretsOperations } from "./Secrets.js"
 import { triggersOperations } from "./Triggers.js"
 import { usersOperations, rolesOperations } from "./Users.js"
@@ -27,7 +29,13 @@ import { workflowsOperations } from "./Workflows.js"
 export const surfaceA = [executeContract, ...proxyContracts]
 
 /** Surface B, for low-code tools; its tenants are the organisation's customers. */
-export const surfaceB = [...credentialsOperations, ...tenantEventOperations, ...tenantDeadLetterOperations]
+export const surfaceB = [
+  ...tenantEnvironmentOperations,
+  ...tenantReleaseOperations,
+  ...credentialsOperations,
+  ...tenantEventOperations,
+  ...tenantDeadLetterOperations
+]
 
 /** Surface C, management of all resources, without the start of runs. */
 export const surfaceC = [
@@ -35,6 +43,8 @@ export const surfaceC = [
   ...workspacesOperations,
   ...customersOperations,
   ...workflowsOperations,
+  ...environmentsOperations,
+  ...releasesOperations,
   ...triggersOperations,
   ...executionsOperations,
   ...eventsOperations,

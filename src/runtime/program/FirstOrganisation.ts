@@ -15,6 +15,7 @@ import {
 } from "../../domain/workflow/WorkflowChanges.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
+import { builtinEnvironment } from "../../domain/organisation/Environment.js"
 import { newCustomer } from "../../domain/organisation/Customer.js"
 import { newWorkspace } from "../../domain/organisation/Organisation.js"
 import { builtinRoles } from "../../domain/access/Person.js"
@@ -51,20 +52,8 @@ const author = (organisationId: OrganisationId, spaceId: SpaceId, now: string): 
 
 const insertEnvironments = (tx: Tx, organisationId: OrganisationId, now: string, identifiers: Identifiers["Type"]) =>
   Effect.forEach(
-    ["test", "live"],
-    (slug) =>
-      tx.environments.insert({
-        id: identifiers.next("env"),
-        organisationId,
-        customerId: null,
-        name: slug === "test" ? "Test" : "Live",
-        slug,
-        type: "builtin",
-        protected: slug === "live",
-        requiresReview: false,
-        autoDeploy: slug === "live",
-        createdAt: now
-      }),
+    ["test", "live"] as const,
+    (slug) => tx.environments.insert(builtinEnvironment(organisationId, identifiers.next("env"), slug, now)),
     { discard: true }
   )
 
@@ -118,6 +107,7 @@ export const makeFirstOrganisation = Effect.fn("First.make")(function* (name: st
     revokedAt: null,
     lastUsedAt: null,
     rotatedAt: null,
+    rotatedBy: null,
     createdBy: "bootstrap",
     createdAt: now,
     updatedAt: now,

@@ -100,42 +100,8 @@ import * as Nonces from "../postgres/organisation/Nonces.js"
 import * as ProviderWindows from "../postgres/connection/ProviderWindows.js"
 import * as QuotaWarnings from "../postgres/quota/QuotaWarnings.js"
 import * as LimitCounters from "../postgres/organisation/LimitCounters.js"
-import { AuditLog } from "../../actors/management/AuditLog.js"
-import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
-import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
-import { ClusterStatus } from "../../actors/management/run/ClusterStatus.js"
-import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
-import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
-import { AuthProviders } from "../../actors/management/connection/AuthProviders.js"
 import * as Changes from "../../actors/management/Changes.js"
-import { ConnectorAuthoring } from "../../actors/management/connector/ConnectorAuthoring.js"
-import { ConnectorCatalogue } from "../../actors/management/connector/ConnectorCatalogue.js"
-import { ConnectorImport } from "../../actors/management/connector/ConnectorImport.js"
-import { ConnectorRecords } from "../../actors/management/connector/ConnectorRecords.js"
-import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
-import { CustomerCredentials } from "../../actors/management/connection/CustomerCredentials.js"
-import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
-import { Tenants } from "../../actors/management/organisation/Tenants.js"
-import { Triggers } from "../../actors/management/trigger/Triggers.js"
-import { Installations } from "../../actors/management/organisation/Installations.js"
-import { Notifications } from "../../actors/management/organisation/Notifications.js"
 import { Pages } from "../../actors/management/Pages.js"
-import { Workflows } from "../../actors/management/workflow/Workflows.js"
-import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
-import { Configuration } from "../../actors/management/organisation/Configuration.js"
-import { Customers } from "../../actors/management/organisation/Customers.js"
-import { Organisations } from "../../actors/management/organisation/Organisations.js"
-import { DeadLetterQueue } from "../../actors/management/event/DeadLetterQueue.js"
-import { EventRecords } from "../../actors/management/event/EventRecords.js"
-import { EventReplays } from "../../actors/management/event/EventReplays.js"
-import { WebhookIntake } from "../../actors/management/event/WebhookIntake.js"
-import { Quotas } from "../../actors/management/organisation/Quotas.js"
-import { Roles } from "../../actors/management/access/Roles.js"
-import { Secrets } from "../../actors/management/access/Secrets.js"
-import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
-import { Users } from "../../actors/management/access/Users.js"
-import { WebhookEndpoints } from "../../actors/management/organisation/WebhookEndpoints.js"
-import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
 import * as HeldEvents from "../postgres/event/HeldEvents.js"
 import * as StorageUsage from "../postgres/organisation/StorageUsage.js"
 import * as TroubleProbe from "../postgres/database/TroubleProbe.js"
@@ -150,6 +116,7 @@ import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
 import * as Wakeups from "../process/Wakeups.js"
+import { useCases } from "./UseCases.js"
 
 const journalCapacity = 20_000
 
@@ -332,47 +299,6 @@ const cluster = Layer.unwrapEffect(
     })
   )
 ).pipe(Layer.provide(Crypto.layerIdentifiers))
-
-const organisations = Layer.unwrapEffect(
-  Effect.map(Settings, ({ defaultPlan }) => Organisations.Default({ defaultPlan }))
-)
-
-/** The use cases of management, one layer for each noun. */
-const useCases = Layer.mergeAll(
-  ApiKeys.Default,
-  AuditLog.Default,
-  AuthProviders.Default,
-  CallbackSecret.Default,
-  ClusterStatus.Default,
-  Configuration.Default,
-  ConnectorAuthoring.Default,
-  ConnectorCatalogue.Default,
-  CustomerConnections.Default,
-  CustomerCredentials.Default,
-  Customers.Default,
-  ExecutionHistory.Default,
-  Installations.Default,
-  Secrets.Default,
-  Notifications.Default,
-  organisations,
-  Quotas.Default,
-  Roles.Default,
-  Triggers.Default,
-  TriggerFiring.Default,
-  Users.Default,
-  WebhookEndpoints.Default,
-  WebhookIntake.Default,
-  EventRecords.Default,
-  EventReplays.Default,
-  DeadLetterQueue.Default,
-  Workflows.Default,
-  WorkflowVersions.Default,
-  Workspaces.Default
-).pipe(
-  Layer.provide(Layer.merge(ConnectorImport.Default, ConnectorRecords.Default)),
-  Layer.provideMerge(ExecutionControl.Default),
-  Layer.provideMerge(Layer.merge(StartQuota.Default, Tenants.Default))
-)
 
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(

@@ -13,14 +13,14 @@ import { makeMemoryWatch } from "./Memory.js"
 import type { WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import type { DatabaseSession } from "./DatabaseSession.js"
 import { makeSizes } from "./Sizes.js"
-import { makeTurns, type Release, type TurnKind } from "./Turns.js"
+import { makeTurns, type ReleaseTurn, type TurnKind } from "./Turns.js"
 import type { WorkspaceDatabases } from "./WorkspaceDatabases.js"
 
 /** A connection that a call or a transaction uses. */
 export interface LeasedSession {
   readonly session: DatabaseSession
   readonly spaceId: string
-  readonly release: Release
+  readonly release: ReleaseTurn
 }
 
 /** How long an idle connection is kept. */

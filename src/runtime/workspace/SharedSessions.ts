@@ -8,13 +8,13 @@ import type { DbRefused } from "../../actors/ports/run/WorkspaceDb.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { workspaceDb } from "../../domain/Limits.js"
 import { tooManyAtOnce } from "./Refusals.js"
-import type { Release } from "./Turns.js"
+import type { ReleaseTurn } from "./Turns.js"
 
 export class SharedSessions extends Context.Tag("svc/workspace/SharedSessions")<
   SharedSessions,
   {
     /** Waits for a place, half a minute at most. */
-    readonly acquire: (organisation: OrganisationId) => Effect.Effect<Release, DbRefused>
+    readonly acquire: (organisation: OrganisationId) => Effect.Effect<ReleaseTurn, DbRefused>
   }
 >() {}
 
@@ -32,7 +32,7 @@ export const layer = Layer.scoped(
       if (now > 0) inUse.set(organisation, now)
       else inUse.delete(organisation)
     }
-    const tryTake = (organisation: OrganisationId): Release | undefined => {
+    const tryTake = (organisation: OrganisationId): ReleaseTurn | undefined => {
       if (!places.hasRoom(organisation, most)) return undefined
       add(organisation, 1)
       let isHeld = true

@@ -22,12 +22,12 @@ export type TurnKind = "statement" | "transaction"
 export type NoTurn = "too many waiting" | "waited too long"
 
 /** Returns the connection. Idempotent. */
-export type Release = () => void
+export type ReleaseTurn = () => void
 
 interface Waiter {
   readonly organisation: string
   readonly kind: TurnKind
-  readonly begin: (release: Release) => void
+  readonly begin: (release: ReleaseTurn) => void
 }
 
 /** Connections in use, by the node or one organisation, and how many of them transactions use. */
@@ -58,7 +58,7 @@ const canTake = ({ limits, node, organisations }: TurnsState, organisation: stri
   )
 }
 
-const take = (state: TurnsState, organisation: string, kind: TurnKind): Release => {
+const take = (state: TurnsState, organisation: string, kind: TurnKind): ReleaseTurn => {
   const { node, organisations } = state
   const own = organisations.get(organisation) ?? { ...none }
   organisations.set(organisation, own)
@@ -99,10 +99,10 @@ export const makeTurns = (limits: TurnLimits) => {
   return {
     /** Waits for a connection, with a timeout. Fails at once if too many calls of the organisation wait. */
     acquire: (organisation: string, kind: TurnKind) =>
-      Effect.async<Release, NoTurn>((resume) => {
+      Effect.async<ReleaseTurn, NoTurn>((resume) => {
         const waitingOfKind = waiting.of(organisation).filter((one) => one.kind === kind).length
         if (waitingOfKind >= limits.waitingPerOrganisation) return resume(Effect.fail("too many waiting"))
-        let taken: Release | undefined
+        let taken: ReleaseTurn | undefined
         const waiter: Waiter = {
           organisation,
           kind,

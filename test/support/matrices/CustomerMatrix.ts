@@ -72,7 +72,7 @@ const naming = routes
   .flatMap((route) => waysOf(route).map(([way, make]) => [nameOf(route), way, route, make] as const))
 
 /** Path parameters that name a record of a customer. */
-const ofCustomer = /:(?:wid|eid|conn|sid|inst|ntf|evt|dlq|trg)\b/
+const ofCustomer = /:(?:wid|eid|conn|sid|inst|env|rel|ntf|evt|dlq|trg)\b/
 const owned = routes
   .filter(({ form, path }) => form.tenancy === "reach" && ofCustomer.test(path))
   .map((route) => [nameOf(route), route] as const)
@@ -120,6 +120,8 @@ export const customerMatrix = (start: () => Promise<World>) => {
         [
           "customers",
           "workflows",
+          "environments",
+          "releases",
           "executions",
           "secrets",
           "connections",

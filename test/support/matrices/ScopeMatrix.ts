@@ -26,21 +26,27 @@ let inside: Side
 let outside: Side
 // --- Scopes ---
 
-const ofSide: { readonly [T in ScopeType]: (side: Side) => string } = {
-  connector: ({ connector }) => connector,
-  connection: ({ connection }) => connection,
-  workflow: ({ workflow }) => workflow,
-  secret: ({ secret }) => secret,
-  environment: ({ environment }) => environment,
-  widget: () => "wdg_00000000000000000000000000"
+const ofSide: { readonly [T in ScopeType]: (side: Side) => ReadonlyArray<string> } = {
+  connector: ({ connector }) => [connector],
+  connection: ({ connection }) => [connection],
+  workflow: ({ workflow }) => [workflow],
+  secret: ({ secret }) => [secret],
+  environment: ({ environment, ownEnvironmentSlug, spareEnvironmentSlug }) => [
+    environment,
+    ownEnvironmentSlug,
+    spareEnvironmentSlug
+  ],
+  widget: () => ["wdg_00000000000000000000000000"]
 }
 const types: ReadonlyArray<ScopeType> = ["connector", "connection", "workflow", "widget", "secret", "environment"]
 
 /** A publication takes effect in several environments. */
 const environmentsOf = (route: Route, side: Side) =>
-  nameOf(route) === "POST /api/v1/workflows/:wid/publish" && side === inside ? ["live", "test"] : [side.environment]
+  nameOf(route) === "POST /api/v1/workflows/:wid/publish" && side === inside
+    ? ["live", "test"]
+    : ofSide.environment(side)
 
-const scopeOf = (type: ScopeType, side: Side): Scope => [{ type, ids: [ofSide[type](side)] }]
+const scopeOf = (type: ScopeType, side: Side): Scope => [{ type, ids: ofSide[type](side) }]
 
 const reachingScope = (route: Route, type: ScopeType, side: Side): Scope =>
   type === "environment" ? [{ type, ids: environmentsOf(route, side) }] : scopeOf(type, side)

@@ -125,7 +125,7 @@ const make = Effect.gen(function* () {
       const before = yield* lockActiveKey(tx, context.caller, id, at)
       yield* checkWithinCaller(context.caller, before)
       const secret = makeSecret(before.mode)
-      const after = rotatedKey(before, secret.stored, graceSeconds, at)
+      const after = rotatedKey(before, secret.stored, graceSeconds, context.caller.id, at)
       yield* tx.apiKeys.update(after)
       return outcomeOf({ ...keyView(after, at), key: secret.text, hmacSecret: null }, before, after, at)
     })

@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
     const { caller } = context
     const { organisationId, spaceId } = caller
     const customerId = yield* findSecretOwner(tx, caller, input.customerId)
-    const environment = yield* findEnvironment(tx, input.environment)
+    const environment = yield* findEnvironment(tx, caller, input.environment)
     yield* refuseWith(environmentChangeRefusal(caller, environment))
     const now = yield* currentTimestamp
     const { name, type = "text" } = input

@@ -145,7 +145,7 @@ const make = Effect.gen(function* () {
   const platform = yield* PlatformConfiguration
 
   const resolve = Effect.fnUntraced(function* (tx: Tx, { caller }: CallContext, query: ConfigurationQuery) {
-    const environment = yield* findEnvironment(tx, query.environment ?? caller.organisation.defaultEnvironment)
+    const environment = yield* findEnvironment(tx, caller, query.environment ?? caller.organisation.defaultEnvironment)
     yield* refuseWith(environmentReadRefusal(caller, environment))
     const levels: ReadonlyArray<readonly [StoredLevel, string | undefined]> = [
       ["flow", query.workflow_id],
@@ -161,7 +161,7 @@ const make = Effect.gen(function* () {
 
   const set = Effect.fnUntraced(function* (tx: Tx, context: CallContext, level: StoredLevel, input: SetConfiguration) {
     const { key } = input
-    const environment = yield* findEnvironment(tx, input.environment)
+    const environment = yield* findEnvironment(tx, context.caller, input.environment)
     yield* refuseWith(scopeRefusal(context.caller, level, environment))
     const scope = yield* findScope(tx, context.caller, level, input.scopeId ?? "", "scopeId")
     const place = { level, scopeId: scope.id, key, environment: environment ?? "" }

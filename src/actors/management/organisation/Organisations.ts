@@ -106,7 +106,7 @@ const make = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
       const after = changedOrganisation(before, changes, now)
       yield* refuseWith(ownChangeRefusal(before, after, defaultPlan))
       if (after.defaultEnvironment !== before.defaultEnvironment)
-        yield* findEnvironment(tx, after.defaultEnvironment, "defaultEnvironment")
+        yield* findEnvironment(tx, context.caller, after.defaultEnvironment, "defaultEnvironment")
       if (after.plan !== before.plan) yield* checkStocks(tx, after.plan)
       yield* tx.organisations.update(after)
       return {

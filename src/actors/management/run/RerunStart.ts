@@ -102,8 +102,8 @@ export const makeRerunStart = Effect.gen(function* () {
 
   /** The code that ran, or the version that is deployed now. */
   const findCode = ({ organisationId }: Principal, { record, view }: RerunSource, version: "same" | "latest") => {
-    const { environment, status, workflowId, workflowVersion } = view
-    if (version === "latest") return runnables.inEnvironment(organisationId, workflowId, environment)
+    const { customerId, environment, status, workflowId, workflowVersion } = view
+    if (version === "latest") return runnables.inEnvironment(organisationId, workflowId, environment, customerId)
     if (workflowVersion !== null) return runnables.version(organisationId, workflowId, workflowVersion)
     return Effect.flatMap(
       runnables.draftThatRan(organisationId, workflowId, record.contentHash),

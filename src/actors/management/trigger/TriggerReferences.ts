@@ -132,7 +132,7 @@ const checkEnvironment = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<string, Failure> {
   const slug = (input ?? stored?.environment ?? caller.organisation.defaultEnvironment).toLowerCase()
-  if (slug !== stored?.environment) yield* findEnvironment(tx, slug, `${path}.environment`)
+  if (slug !== stored?.environment) yield* findEnvironment(tx, caller, slug, `${path}.environment`)
   const outside = outOfScope(caller, "environment", slug)
   return outside === undefined ? slug : yield* outside
 })

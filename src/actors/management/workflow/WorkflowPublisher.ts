@@ -3,19 +3,14 @@
  * environments with automatic deployment.
  */
 import { Effect, Option, Schema } from "effect"
-import {
-  type Author,
-  deployedEvent,
-  newDeployment,
-  publishedWorkflow,
-  newVersion
-} from "../../../domain/workflow/WorkflowChanges.js"
-import type { Environment } from "../../../domain/organisation/Environment.js"
+import { type Author, deployedEvent, publishedWorkflow, newVersion } from "../../../domain/workflow/WorkflowChanges.js"
+import { latestEnvironment } from "../../../domain/organisation/Environment.js"
 import { type Failure, type Forbidden, NotFound, refuseWith, type Unavailable } from "../../../domain/Failure.js"
 import { WorkflowId, type OrganisationId } from "../../../domain/Ids.js"
 import { canonicalJson, type Json } from "../../../domain/Json.js"
-import { latestEnvironment, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
+import type { Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { Identifiers } from "../../ports/Identifiers.js"
+import type { AutomaticEnvironment } from "../../ports/Deploying.js"
 import type { AlreadyExists, Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { missingPermission, outOfScope, type Principal } from "../Caller.js"
@@ -50,7 +45,7 @@ export interface PublishRequest {
   readonly version?: number | undefined
 }
 
-/** `created`: the draft differed from the newest version. `deployedTo`: the environments with automatic deployment, by slug. */
+/** `created`: the draft differed from the newest version. `deployedTo`: the environments of its owner that it was deployed to, by slug. */
 export const Publication = Schema.Struct({
   workflowId: WorkflowId,
   version: Schema.Number,
@@ -60,33 +55,15 @@ export const Publication = Schema.Struct({
 }).annotations({ identifier: "Published" })
 export type Publication = typeof Publication.Type
 
-const rowsRead = 200
-
-const deployRefusal = (caller: Principal, { protected: isProtected, slug }: Environment): Forbidden | undefined =>
-  missingPermission(caller, slug === "live" || isProtected ? "workflows:deploy_prod" : "workflows:deploy_test")
-
-/** The environments in which a publication takes effect; for an archived workflow these are all of its deployments. */
-const environmentsChanged = (tx: Tx, workflow: Workflow, automatic: ReadonlyArray<Environment>) =>
+/** The environments in which a publication takes effect; for an archived workflow also those of its deployments. */
+const environmentsChanged = (tx: Tx, { id, status }: Workflow, automatic: ReadonlyArray<AutomaticEnvironment>) =>
   Effect.map(
-    workflow.status === "archived"
-      ? tx.deployments.list({ where: { workflowId: workflow.id }, limit: rowsRead })
-      : Effect.succeed([]),
-    (revived) => [latestEnvironment, ...automatic.map(({ slug }) => slug), ...revived.map((one) => one.environment)]
+    status === "archived" ? tx.deployments.countBy("environment", { workflowId: id }) : Effect.succeed(new Map()),
+    (revived) => [latestEnvironment, ...automatic.map(({ slug }) => slug), ...[...revived.keys()].map(String)]
   )
 
-const deploy = Effect.fnUntraced(function* (
-  tx: Tx,
-  workflow: Workflow,
-  version: number,
-  author: Author,
-  environments: ReadonlyArray<Environment>
-) {
-  for (const { slug } of environments) {
-    yield* tx.deployments.remove({ workflowId: workflow.id, environment: slug })
-    yield* tx.deployments.insert(newDeployment(workflow, slug, version, author))
-  }
-  return environments.map(({ slug }) => slug)
-})
+const deployRefusal = (caller: Principal, { isProtected, slug }: AutomaticEnvironment): Forbidden | undefined =>
+  missingPermission(caller, slug === "live" || isProtected ? "workflows:deploy_prod" : "workflows:deploy_test")
 
 export const makePublish = Effect.gen(function* () {
   const freezeBindings = yield* makeFreezeBindings
@@ -115,7 +92,7 @@ export const makePublish = Effect.gen(function* () {
   return Effect.fnUntraced(function* (tx: Tx, { caller }: CallContext, id: string, request: PublishRequest) {
     const author = authorOf(caller, yield* currentTimestamp)
     const workflow = yield* findWorkflow(tx, caller, id, true)
-    const automatic = yield* tx.environments.list({ where: { autoDeploy: true, customerId: null }, limit: rowsRead })
+    const automatic = yield* tx.automaticEnvironments(workflow, author.by)
     const environments = yield* environmentsChanged(tx, workflow, automatic)
     for (const slug of environments) {
       yield* refuseWith(outOfScope(caller, "environment", slug))
@@ -125,7 +102,7 @@ export const makePublish = Effect.gen(function* () {
     }
     const version = yield* versionToPublish(tx, workflow, request, author)
     yield* tx.workflows.update(publishedWorkflow(workflow, version.number, author.now))
-    const deployedTo = yield* deploy(tx, workflow, version.number, author, automatic)
+    yield* tx.deployAutomatically(workflow, version.number, author)
     yield* tx.emit(deployedEvent(identifiers.next("evt"), workflow, version.number, environments, author.now))
     return {
       value: {
@@ -133,7 +110,7 @@ export const makePublish = Effect.gen(function* () {
         version: version.number,
         publishedAt: version.publishedAt,
         created: version.publishedAt === author.now,
-        deployedTo
+        deployedTo: automatic.filter(({ isOwn }) => isOwn).map(({ slug }) => slug)
       },
       resource: { id: workflow.id, name: workflow.name, customerId: workflow.customerId },
       before: { publishedVersion: workflow.publishedVersion, status: workflow.status },

@@ -1,6 +1,7 @@
 /** Finds and shows workflows for use cases. `NotFound` also for a workflow of a customer that the caller does not reach. */
 import { Effect } from "effect"
 import type { Failure } from "../../../domain/Failure.js"
+import type { CustomerId } from "../../../domain/Ids.js"
 import type { Workflow } from "../../../domain/workflow/Workflow.js"
 import type { Tx } from "../../ports/Records.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
@@ -30,6 +31,10 @@ export const publishedVersions = (tx: Tx, workflows: ReadonlyArray<Pick<Workflow
     : tx.workflowVersions.list({ where: { workflowId, number }, limit: workflowId.length * number.length })
 }
 
+/** Whose deployments a caller is shown: those of the workflow's owner, and of the customers that it is limited to. */
+const shownOwners = ({ customers }: Principal, { customerId }: Workflow): ReadonlyArray<CustomerId | null> =>
+  customers === "all" ? [customerId] : [customerId, ...customers]
+
 /** The view; a key that is narrowed to environments sees only their deployments. */
 export const readWorkflowView = Effect.fnUntraced(function* (
   tx: Tx,
@@ -40,7 +45,11 @@ export const readWorkflowView = Effect.fnUntraced(function* (
   const environments = scopedIds(caller, "environment")
   const versions = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: maxVersionsShown })
   const deployments = yield* tx.deployments.list({
-    where: { workflowId: workflow.id, ...(environments === undefined ? {} : { environment: environments }) },
+    where: {
+      workflowId: workflow.id,
+      customerId: shownOwners(caller, workflow),
+      ...(environments === undefined ? {} : { environment: environments })
+    },
     limit: maxVersionsShown
   })
   const isListed = versions.some(({ number }) => number === workflow.publishedVersion)

@@ -31,7 +31,13 @@ export type CauseFilter =
       /** Its customer; `null`: it belongs to all. */
       readonly ownerId: string | null
     }
-  | { readonly cause: "deploy"; readonly workflowId: string; readonly environments: ReadonlyArray<string> }
+  | {
+      readonly cause: "deploy"
+      readonly workflowId: string
+      readonly environments: ReadonlyArray<string>
+      /** For whom it was deployed; absent or `null`: for all. */
+      readonly customerId?: string | null
+    }
 
 /** A replay of many that is to be started. */
 export interface NewReplay {

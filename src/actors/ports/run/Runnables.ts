@@ -37,13 +37,14 @@ export class Runnables extends Context.Tag("svc/Runnables")<
   Runnables,
   {
     /**
-     * The version that runs in an environment: in `test` the latest published one, elsewhere the deployed one. The result
-     * may be one second old.
+     * The version that runs in an environment for a customer: in `test` the latest published one, elsewhere the one that is
+     * deployed for that customer, or else for all (`null`: a run without a customer). The result may be one second old.
      */
     readonly inEnvironment: (
       organisation: OrganisationId,
       workflow: WorkflowId,
-      environment: string
+      environment: string,
+      customer: CustomerId | null
     ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
     /** The draft as it is now. */
     readonly draft: (

@@ -76,6 +76,12 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   // The id answers as deleted for a month.
   ["dead_letters", "t.expires_at < now()"],
   ["replays", `t.finished_at < now() - ${days(30)}`],
+  // The newest stays: the next one has its number, and one more.
+  [
+    "releases",
+    `t.status <> 'deployed' AND t.created_at < now() - ${days(400)} AND EXISTS (SELECT FROM releases n
+       WHERE n.space = t.space AND n.customer_id IS NOT DISTINCT FROM t.customer_id AND n.number > t.number)`
+  ],
   ["triggers", `t.deleted_at < now() - ${days(30)}`],
   ["delivery_attempts", `t.id < 'att_' || substr(svc_ulid_bound(now() - ${days(30)}), 6)`],
   [

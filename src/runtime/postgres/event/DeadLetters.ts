@@ -70,7 +70,7 @@ const decodeId = rowDecoder("dead_letters", { id: DeadLetterId })
 const resolvedCondition = (resolved: CauseFilter, platform: string | null, add: (value: unknown) => string) => {
   const allowed = `svc_auto_replays(d, '${resolved.cause}', ${add(platform)}::jsonb)`
   return resolved.cause === "deploy"
-    ? `${deployedLetters(add(resolved.workflowId), `${add(resolved.environments)}::text[]`)} AND ${allowed}`
+    ? `${deployedLetters(add(resolved.workflowId), `${add(resolved.environments)}::text[]`, `${add(resolved.customerId ?? null)}::text`)} AND ${allowed}`
     : `${reconnectedLetters(add(resolved.connectionId), `${add(resolved.ownerId)}::text`)} AND ${allowed}`
 }
 

@@ -10,10 +10,14 @@ import { autoReplays, eventLimits } from "../../../domain/Limits.js"
 export const platformAutoReplay = (platform: PlatformValues): string | null =>
   Object.hasOwn(platform, autoReplayKey) ? JSON.stringify(platform[autoReplayKey]) : null
 
-/** The condition on dead letters `d` of runs and routes of a workflow. Expressions of SQL. */
-export const deployedLetters = (workflowId: string, environments: string): string =>
+/**
+ * The condition on dead letters `d` of runs and routes of a workflow. Expressions of SQL; `customerId` is null if it was
+ * deployed for all customers.
+ */
+export const deployedLetters = (workflowId: string, environments: string, customerId: string): string =>
   `d.context->>'workflowId' = ${workflowId}
-   AND COALESCE(d.context->>'environment' = ANY(${environments}), true)`
+   AND COALESCE(d.context->>'environment' = ANY(${environments}), true)
+   AND COALESCE(d.customer_id = ${customerId}, true)`
 
 /**
  * The condition on dead letters `d` of a connection: of its events, and of runs for its customer that a connection
@@ -23,7 +27,11 @@ export const reconnectedLetters = (connectionId: string, ownerId: string): strin
   `(d.connection_id = ${connectionId}
     OR d.error->>'category' = 'auth' AND d.customer_id IS NOT DISTINCT FROM ${ownerId})`
 
-const deployed = deployedLetters("g.subject", "ARRAY(SELECT jsonb_array_elements_text(g.payload->'environments'))")
+const deployed = deployedLetters(
+  "g.subject",
+  "ARRAY(SELECT jsonb_array_elements_text(g.payload->'environments'))",
+  "g.customer_id"
+)
 const reconnected = reconnectedLetters("g.subject", "g.customer_id")
 
 /** The dead letters that one type of event replays, and the filter that finds them again. */
@@ -38,9 +46,10 @@ const causes = [
   {
     type: "workflow.deployed",
     cause: "deploy",
-    subject: "g.subject || (g.payload->>'environments')",
+    subject: "g.subject || (g.payload->>'environments') || COALESCE(g.customer_id, '')",
     letters: deployed,
-    filter: `jsonb_build_object('cause', 'deploy', 'workflowId', g.subject, 'environments', g.payload->'environments')`
+    filter: `jsonb_build_object('cause', 'deploy', 'workflowId', g.subject, 'environments', g.payload->'environments',
+      'customerId', g.customer_id)`
   }
 ] as const
 

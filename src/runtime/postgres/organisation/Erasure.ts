@@ -62,7 +62,9 @@ const eraseRecordsSql = [
   // Cascades to credentials, refresh intents and connect sessions. The sweep of connections has revoked them before.
   `DELETE FROM connections WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM draft_snapshots WHERE workflow_id IN (${erasableWorkflows})`,
-  `DELETE FROM deployments WHERE workflow_id IN (${erasableWorkflows})`,
+  `DELETE FROM deployments WHERE customer_id IN (${erasableCustomers}) OR workflow_id IN (${erasableWorkflows})`,
+  `DELETE FROM environment_releases WHERE customer_id IN (${erasableCustomers})`,
+  `DELETE FROM releases WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM workflow_versions WHERE workflow_id IN (${erasableWorkflows})`,
   `DELETE FROM workflows WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM secret_versions WHERE secret_id IN (SELECT s.id FROM secrets s WHERE s.customer_id IN (${erasableCustomers}))`,

@@ -12,6 +12,7 @@ import { Role, User } from "../../../domain/access/Person.js"
 import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
 import { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
 import { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
+import { EnvironmentRelease, Release } from "../../../domain/workflow/Release.js"
 import { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
 import { Notification } from "../../../domain/organisation/Notification.js"
@@ -22,7 +23,7 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
   organisations: tableOf("organisations", Organisation.stored, { json: ["settings"] }),
   workspaces: tableOf("workspaces", Workspace.stored, { isVersioned: false }),
   customers: tableOf("customers", Customer.stored, { json: ["metadata", "limits"] }),
-  environments: tableOf("environments", Environment),
+  environments: tableOf("environments", Environment.stored),
   apiKeys: tableOf("api_keys", ApiKey.stored, { json: ["permissions", "resourceScope"] }),
   roles: tableOf("roles", Role.stored, { json: ["permissions"] }),
   users: tableOf("users", User.stored, { json: ["customerIds", "teams"] }),
@@ -40,7 +41,13 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
     createdMember: "publishedAt"
   }),
   deployments: tableOf("deployments", Deployment, {
-    key: ["workflowId", "environment"],
+    key: ["workflowId", "environment", "customerId"],
+    createdMember: "deployedAt"
+  }),
+  releases: tableOf("releases", Release.stored, { json: ["pins"] }),
+  environmentReleases: tableOf("environment_releases", EnvironmentRelease, {
+    json: ["pinsBefore"],
+    key: ["spaceId", "customerId", "environment"],
     createdMember: "deployedAt"
   }),
   configuration: tableOf("settings", StoredValue, {

@@ -22,6 +22,7 @@ import { deliveries } from "../WorkKinds.js"
 import { readError } from "./RecordErrors.js"
 import { tables } from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
+import { makeDeploying } from "../workflow/Deploying.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { AnsweredTime } from "../../../domain/Time.js"
@@ -99,7 +100,8 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
     ),
   emit: (event) => emit(sql, event),
   ...makeReplies(sql),
-  ...makeKeyLocks(sql)
+  ...makeKeyLocks(sql),
+  ...makeDeploying(sql)
 })
 
 /** Announces the commit of a transaction that wrote, so that the read caches of all nodes drop older values. */

@@ -14,7 +14,7 @@ interface TableAccess<R> {
 }
 
 /** Notes that the transaction has written, so that its commit is announced. */
-const noteWrite = Effect.map(FiberRef.get(transactionWrites), (state) => {
+export const noteWrite = Effect.map(FiberRef.get(transactionWrites), (state) => {
   if (state !== undefined) state.isWritten = true
 })
 

@@ -7,10 +7,11 @@ import { type Runnable, Runnables } from "../../../actors/ports/run/Runnables.js
 import { readBindings } from "../../../domain/connector/Binding.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import { NotFound, WorkflowUnavailable } from "../../../domain/Failure.js"
-import type { OrganisationId, WorkflowId } from "../../../domain/Ids.js"
+import type { CustomerId, OrganisationId, WorkflowId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
-import { archivedRefusal, incompleteRefusal, latestEnvironment } from "../../../domain/workflow/Workflow.js"
+import { latestEnvironment } from "../../../domain/organisation/Environment.js"
+import { archivedRefusal, incompleteRefusal } from "../../../domain/workflow/Workflow.js"
 import { makeSharedLoads } from "../../../actors/SharedLoads.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
@@ -26,7 +27,22 @@ const jsonOf = (value: Json): string | null => (value === null ? null : JSON.str
 interface WorkflowHead extends Omit<Runnable, "version" | keyof Content> {
   readonly status: "draft" | "published" | "archived"
   readonly publishedVersion: number | null
-  readonly deployments: { readonly [environment: string]: number }
+  /** Its owner's: for all customers, or for the one whose own workflow it is. */
+  readonly deployments: Deployments
+  /** Whether some customer may have other deployments. */
+  readonly isDivided: boolean
+}
+
+/** The version that runs in each environment. */
+interface Deployments {
+  readonly [environment: string]: number
+}
+
+/** What one customer has instead of what all have. */
+interface CustomerDeployments {
+  readonly deployments: Deployments
+  /** The customer's own environments, which replace the organisation's of the same slugs. */
+  readonly environments: ReadonlyArray<string>
 }
 
 type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract" | "bindings" | "waits">
@@ -40,14 +56,22 @@ const contentOf = <Row extends ContentRow>(row: Row) => ({ ...row, bindings: rea
 const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "workflowId", w.customer_id AS "customerId", w.name,
   w.enabled, w.tier, w.timeout_ms AS "timeoutMillis", w.retry, w.callback_url AS "callbackUrl", w.status,
   w.published_version AS "publishedVersion",
-  COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d WHERE d.workflow_id = w.id), '{}') AS deployments`
+  COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d
+    WHERE d.workflow_id = w.id AND d.customer_id IS NOT DISTINCT FROM w.customer_id), '{}') AS deployments,
+  w.customer_id IS NULL AND (EXISTS (SELECT FROM environments e WHERE e.org = w.org AND e.customer_id IS NOT NULL)
+    OR EXISTS (SELECT FROM deployments d WHERE d.workflow_id = w.id AND d.customer_id IS NOT NULL)) AS "isDivided"`
 const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract", bindings, waits`
+
+/** An environment may have the name of an inherited property, such as `constructor`. */
+const numberIn = (deployments: Deployments, environment: string): number | undefined =>
+  Object.hasOwn(deployments, environment) ? deployments[environment] : undefined
 
 export const layer = Layer.effect(
   Runnables,
   Effect.gen(function* () {
     const sql = yield* WriterSql
     const heads = yield* makeReadCache<WorkflowHead>({ maxEntries: maxCachedVersions })
+    const divided = yield* makeReadCache<CustomerDeployments>()
     const versions = new RecentMap<string, Content>(maxCachedVersions)
 
     const notFound = () => new NotFound({ what: "workflow" })
@@ -101,7 +125,13 @@ export const layer = Layer.effect(
       })
 
     const makeRunnable = (
-      { deployments: _deployments, publishedVersion: _published, status: _status, ...head }: WorkflowHead,
+      {
+        deployments: _deployed,
+        isDivided: _divided,
+        publishedVersion: _published,
+        status: _status,
+        ...head
+      }: WorkflowHead,
       found: Content,
       version: number | null
     ): Runnable => ({ ...head, ...found, version, tier: found.waits ? "long" : head.tier })
@@ -123,9 +153,43 @@ export const layer = Layer.effect(
       return makeRunnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
     })
 
+    const loadDivided = Effect.fnUntraced(function* (workflow: WorkflowId, customer: CustomerId) {
+      // Not decoded, since a start waits for it.
+      const [row] = yield* rowsOf(
+        castRows<CustomerDeployments>(
+          sql.unsafe(
+            `SELECT COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d
+                WHERE d.workflow_id = $1 AND d.customer_id = $2), '{}') AS deployments,
+              ARRAY(SELECT e.slug FROM environments e WHERE e.customer_id = $2) AS environments`,
+            [workflow, customer]
+          )
+        )
+      )
+      return row
+    })
+
+    /** The deployed version: that of the customer's environment, or the customer's in the organisation's, or that of all. */
+    const numberFor = (
+      { deployments, isDivided, organisationId, workflowId }: WorkflowHead,
+      environment: string,
+      customer: CustomerId | null
+    ): Effect.Effect<number | undefined, Unavailable> => {
+      const ofAll = numberIn(deployments, environment)
+      if (!isDivided || customer === null) return Effect.succeed(ofAll)
+      return Effect.map(
+        divided.get(`${organisationId}|${workflowId}|${customer}`, loadDivided(workflowId, customer)),
+        (own) => {
+          if (own === undefined) return ofAll
+          const number = numberIn(own.deployments, environment)
+          return own.environments.includes(environment) ? number : (number ?? ofAll)
+        }
+      )
+    }
+
     const deployedIn = (
       found: WorkflowHead,
-      environment: string
+      environment: string,
+      customer: CustomerId | null
     ): Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable> => {
       if (found.publishedVersion === null) {
         return new WorkflowUnavailable({
@@ -135,19 +199,19 @@ export const layer = Layer.effect(
       }
       const archived = archivedRefusal(found)
       if (archived !== undefined) return archived
-      // An environment may have the name of an inherited property, such as `constructor`.
-      const deployedNumber = Object.hasOwn(found.deployments, environment) ? found.deployments[environment] : undefined
-      const number = environment === latestEnvironment ? found.publishedVersion : deployedNumber
-      return number !== undefined
-        ? publishedOf(found, number)
-        : new WorkflowUnavailable({
-            code: "WORKFLOW_NOT_DEPLOYED",
-            message: `no version of ${found.name} is deployed to the environment "${environment}"`
-          })
+      if (environment === latestEnvironment) return publishedOf(found, found.publishedVersion)
+      return Effect.flatMap(numberFor(found, environment, customer), (number): ReturnType<typeof deployedIn> =>
+        number === undefined
+          ? new WorkflowUnavailable({
+              code: "WORKFLOW_NOT_DEPLOYED",
+              message: `no version of ${found.name} is deployed to the environment "${environment}"`
+            })
+          : publishedOf(found, number)
+      )
     }
 
-    const inEnvironment = (organisation: OrganisationId, workflow: WorkflowId, environment: string) =>
-      Effect.flatMap(head(organisation, workflow), (found) => deployedIn(found, environment))
+    const inEnvironment: Runnables["Type"]["inEnvironment"] = (organisation, workflow, environment, customer) =>
+      Effect.flatMap(head(organisation, workflow), (found) => deployedIn(found, environment, customer))
 
     const draft = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
       // Not decoded, since a start waits for it.

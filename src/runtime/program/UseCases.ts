@@ -1,0 +1,82 @@
+/** The use cases of management, composed. They depend on ports only, which `Service.ts` provides. */
+import { Effect, Layer } from "effect"
+import { AuditLog } from "../../actors/management/AuditLog.js"
+import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
+import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
+import { Roles } from "../../actors/management/access/Roles.js"
+import { Secrets } from "../../actors/management/access/Secrets.js"
+import { Users } from "../../actors/management/access/Users.js"
+import { AuthProviders } from "../../actors/management/connection/AuthProviders.js"
+import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
+import { CustomerCredentials } from "../../actors/management/connection/CustomerCredentials.js"
+import { ConnectorAuthoring } from "../../actors/management/connector/ConnectorAuthoring.js"
+import { ConnectorCatalogue } from "../../actors/management/connector/ConnectorCatalogue.js"
+import { ConnectorImport } from "../../actors/management/connector/ConnectorImport.js"
+import { ConnectorRecords } from "../../actors/management/connector/ConnectorRecords.js"
+import { DeadLetterQueue } from "../../actors/management/event/DeadLetterQueue.js"
+import { EventRecords } from "../../actors/management/event/EventRecords.js"
+import { EventReplays } from "../../actors/management/event/EventReplays.js"
+import { WebhookIntake } from "../../actors/management/event/WebhookIntake.js"
+import { Configuration } from "../../actors/management/organisation/Configuration.js"
+import { Customers } from "../../actors/management/organisation/Customers.js"
+import { Environments } from "../../actors/management/organisation/Environments.js"
+import { Installations } from "../../actors/management/organisation/Installations.js"
+import { Notifications } from "../../actors/management/organisation/Notifications.js"
+import { Organisations } from "../../actors/management/organisation/Organisations.js"
+import { Quotas } from "../../actors/management/organisation/Quotas.js"
+import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
+import { Tenants } from "../../actors/management/organisation/Tenants.js"
+import { WebhookEndpoints } from "../../actors/management/organisation/WebhookEndpoints.js"
+import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
+import { Releases } from "../../actors/management/release/Releases.js"
+import { ClusterStatus } from "../../actors/management/run/ClusterStatus.js"
+import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
+import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
+import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
+import { Triggers } from "../../actors/management/trigger/Triggers.js"
+import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
+import { Workflows } from "../../actors/management/workflow/Workflows.js"
+import { Settings } from "../configuration/Config.js"
+
+const organisations = Layer.unwrapEffect(
+  Effect.map(Settings, ({ defaultPlan }) => Organisations.Default({ defaultPlan }))
+)
+
+/** The use cases of management, one layer for each noun. */
+export const useCases = Layer.mergeAll(
+  ApiKeys.Default,
+  AuditLog.Default,
+  AuthProviders.Default,
+  CallbackSecret.Default,
+  ClusterStatus.Default,
+  Configuration.Default,
+  ConnectorAuthoring.Default,
+  ConnectorCatalogue.Default,
+  CustomerConnections.Default,
+  CustomerCredentials.Default,
+  Customers.Default,
+  ExecutionHistory.Default,
+  Installations.Default,
+  Secrets.Default,
+  Notifications.Default,
+  organisations,
+  Quotas.Default,
+  Roles.Default,
+  Triggers.Default,
+  TriggerFiring.Default,
+  Environments.Default,
+  Releases.Default,
+  Users.Default,
+  WebhookEndpoints.Default,
+  WebhookIntake.Default,
+  EventRecords.Default,
+  EventReplays.Default,
+  DeadLetterQueue.Default,
+  Workflows.Default,
+  WorkflowVersions.Default,
+  Workspaces.Default
+).pipe(
+  Layer.provide(Layer.merge(ConnectorImport.Default, ConnectorRecords.Default)),
+  Layer.provideMerge(ExecutionControl.Default),
+  Layer.provideMerge(Layer.merge(StartQuota.Default, Tenants.Default))
+)
