@@ -33,6 +33,23 @@ describe("a change that one node has answered", () => {
         [version, version, version]
       )
     }
+    // A release for one customer, then its rollback.
+    const { call } = nodeAt(1).client
+    const customerId: string = (await call("POST", "/api/v1/customers", { name: "Pinned" })).body.data.id
+    const seen = async () => {
+      const runs = nodes.map(({ client }) => client.run(flow, {}, { "x-end-org-id": customerId }))
+      return (await Promise.all(runs)).map(({ body }) => body)
+    }
+    assert.deepStrictEqual(await seen(), [12, 12, 12])
+    const pinned = { customerId, workflows: [{ workflowId: flow, version: 1 }], environment: "live" }
+    const made = await call("POST", "/api/v1/releases", pinned)
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    assert.deepStrictEqual(await seen(), [0, 0, 0])
+    const rolled = await nodeAt(2).client.call("POST", `/api/v1/releases/${made.body.data.id}/rollback`, {
+      environment: "live"
+    })
+    assert.strictEqual(rolled.status, 201, JSON.stringify(rolled.body))
+    assert.deepStrictEqual(await seen(), [12, 12, 12])
   }, 60_000)
 
   it("holds in the next request to each node: a revoked key", async () => {
