@@ -10,6 +10,7 @@ const all = "SELECT, INSERT, UPDATE, DELETE"
 const tables = script(
   `ALTER TABLE environments ADD COLUMN waived_by text, ADD COLUMN updated_at timestamptz NOT NULL DEFAULT now(),
      ADD COLUMN version int NOT NULL DEFAULT 1`,
+  `CREATE INDEX environments_customer ON environments (org, customer_id) WHERE customer_id IS NOT NULL`,
   `ALTER TABLE api_keys ADD COLUMN rotated_by text`,
   // Null: for all customers. A customer's own workflow is deployed for that customer.
   `ALTER TABLE deployments ADD COLUMN customer_id text COLLATE "C" REFERENCES customers,

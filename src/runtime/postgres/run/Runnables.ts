@@ -153,15 +153,15 @@ export const layer = Layer.effect(
       return makeRunnable(yield* head(organisation, workflow), yield* content(workflow, number), number)
     })
 
-    const loadDivided = Effect.fnUntraced(function* (workflow: WorkflowId, customer: CustomerId) {
+    const loadDivided = Effect.fnUntraced(function* (org: OrganisationId, workflow: WorkflowId, customer: CustomerId) {
       // Not decoded, since a start waits for it.
       const [row] = yield* rowsOf(
         castRows<CustomerDeployments>(
           sql.unsafe(
             `SELECT COALESCE((SELECT jsonb_object_agg(d.environment, d.number) FROM deployments d
                 WHERE d.workflow_id = $1 AND d.customer_id = $2), '{}') AS deployments,
-              ARRAY(SELECT e.slug FROM environments e WHERE e.customer_id = $2) AS environments`,
-            [workflow, customer]
+              ARRAY(SELECT e.slug FROM environments e WHERE e.org = $3 AND e.customer_id = $2) AS environments`,
+            [workflow, customer, org]
           )
         )
       )
@@ -177,7 +177,7 @@ export const layer = Layer.effect(
       const ofAll = numberIn(deployments, environment)
       if (!isDivided || customer === null) return Effect.succeed(ofAll)
       return Effect.map(
-        divided.get(`${organisationId}|${workflowId}|${customer}`, loadDivided(workflowId, customer)),
+        divided.get(`${organisationId}|${workflowId}|${customer}`, loadDivided(organisationId, workflowId, customer)),
         (own) => {
           if (own === undefined) return ofAll
           const number = numberIn(own.deployments, environment)
