@@ -201,8 +201,10 @@ describe.sequential("README.md", () => {
     }
   })
 
-  it("starts svc with hosts of the user's own", async () => {
-    const [output = ""] = await runAll(embeddedCheckout, shellBlocks("Workflows"))
+  it("saves steps, and starts svc with hosts of the user's own", async () => {
+    const [saved = "", output = ""] = await runAll(embeddedCheckout, shellBlocks("Workflows"))
+    assert.include(saved, '"form":"steps"')
+    assert.include(saved, '"status":"draft"')
     assert.notInclude(output, "SVC_EGRESS_ALLOW=")
   })
 

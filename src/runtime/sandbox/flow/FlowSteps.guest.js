@@ -44,17 +44,6 @@ class StepList {
     }
     this.add(name, "action", options, run, { isShown: true })
   }
-  notify(name, options, settings) {
-    const run = ({ place, values }) => call("notify.send", [values.all(settings)], undefined, place)
-    this.add(name, "notification", options, run, { isOwn: true })
-  }
-  approval(name, options, settings) {
-    const run = ({ place, values }) => {
-      const asked = { ...settings, name, message: String(values.value(settings.message) ?? "") }
-      return call("approval.request", [asked], undefined, place)
-    }
-    this.add(name, "approval", options, run, { isOwn: true, isWaiting: true })
-  }
   wait(name, options, settings, look) {
     const isTimed = settings.condition === undefined
     const run = isTimed ? waitUntil(settings) : waitForCondition(settings, look)
